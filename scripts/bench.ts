@@ -182,6 +182,12 @@ function say(line: string): void {
 /** As an operator runs it, but for the place, the port and the rate limits; never over a store that somebody has. */
 function serviceSettings(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(BERTH_|HOST$|DATABASE_URL$)/.test(name))
-  const own = { PORT: '0', BERTH_EDGE_PORT: '0', BERTH_RATE_LIMITS: 'off', BERTH_DATA: join(folder, 'store') }
+  const own = {
+    PORT: '0',
+    BERTH_EDGE_PORT: '0',
+    BERTH_SITES_PORT: 'off',
+    BERTH_RATE_LIMITS: 'off',
+    BERTH_DATA: join(folder, 'store'),
+  }
   return { ...Object.fromEntries(kept), ...own }
 }

@@ -1,6 +1,7 @@
 /** The clients that people own, as they are published: what they are called here, and what npm is asked for. */
 
-const SDK_VERSIONS = [
+/** Oldest first. */
+export const SDK_VERSIONS = [
   '1.1.0',
   '1.2.0',
   '1.3.1',
@@ -10,8 +11,10 @@ const SDK_VERSIONS = [
   '1.8.5',
   '1.11.4',
   '1.13.6',
+  '1.16.0',
   '1.18.5',
   '1.18.8',
+  '1.19.40',
   '1.28.35',
 ] as const
 const CLI_VERSIONS = ['39.1.3', '44.7.3', '50.0.1', '50.44.0', '64.0.2'] as const
@@ -34,6 +37,9 @@ const READERS: readonly Client[] = [
   // TypeScript 7 has no interface for programs, which it asks for.
   { name: 'openapi-hey', package: '@hey-api/openapi-ts', version: '0.99.0', overrides: { typescript: '5.9.3' } },
 ]
+
+/** Those that the short form of a run drives: what people have most, and the newest. */
+export const IN_SHORT: ReadonlySet<string> = new Set(['sdk-1.16.0', 'sdk-1.28.35', 'cli-39.1.3', 'cli-64.0.2'])
 
 export const CLIENTS: readonly Client[] = [
   ...SDK_VERSIONS.map((version) => ({ name: `sdk-${version}`, package: '@vercel/sdk', version })),

@@ -1,8 +1,8 @@
 /** Writes docs/command-line.md from the table of commands; with `--check`, says whether the one there is stale. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { COMMANDS } from '../src/command/commands.ts'
-import { commandLineText } from '../src/command-line/document.ts'
+import { COMMANDS } from '../src/cli/command/commands.ts'
+import { commandLineText } from '../src/cli/command-line/document.ts'
 
 const file = join(import.meta.dirname, '..', 'docs', 'command-line.md')
 const text = commandLineText(COMMANDS)

@@ -10,7 +10,7 @@ import { type Group, readModel, type Table } from './data-model/model.ts'
 const INTRODUCTION = `# Data model
 
 Made from the tables of a migrated store by \`npm run data-model\`. Do not edit this page: what it says of a table is the comment above the table in
-[src/db/schema.ts](../src/db/schema.ts) and the files beside it, which also describe every column.
+[src/platform/db/schema.ts](../src/platform/db/schema.ts) and the files beside it, which also describe every column.
 
 ![The tables of Berth, grouped by topic, with their keys and references](images/data-model.svg)
 

@@ -15,7 +15,7 @@ export function filesWith(part: string | undefined, folder: string): string[] {
   process.exit(64)
 }
 
-/** `env` of `test/env/env.test.ts`. */
+/** `env` of `test/projects/env/env.test.ts`. */
 export function nameOf(file: string): string {
   return basename(file, '.test.ts')
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openApiText } from '../src/openapi/pages.ts'
+import { openApiText } from '../src/platform/openapi/pages.ts'
 import { ROUTES } from '../src/routes.ts'
 import { withFields } from './passed-over.ts'
 

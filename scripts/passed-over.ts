@@ -1,5 +1,5 @@
 /** What clients send that Berth passes over or refuses, as docs/clients.md tells it: from the route table, and from nothing else. */
-import type { Route } from '../src/http/route.ts'
+import type { Route } from '../src/platform/http/route.ts'
 
 const [BEGIN, END] = ['<!-- fields: npm run openapi -->', '<!-- end of fields -->']
 

@@ -1,5 +1,5 @@
 /** Prints the table of routes, one line each: what is asked, what it needs, what it answers, what it may refuse. */
-import { refusalsOf } from '../src/http/route.ts'
+import { refusalsOf } from '../src/platform/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
 
 for (const route of ROUTES) {

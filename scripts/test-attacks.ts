@@ -20,15 +20,19 @@ const NAMED_AS_BOUNDS = '--test-name-pattern=a bound on time'
 const scratch = mkdtempSync(join(tmpdir(), 'berth-attacks-'))
 const figures = join(scratch, 'figures')
 writeFileSync(figures, '')
+/** In short, each test runs on one engine, and they take turns. */
+const engines = { BERTH_TEST_ENGINES: asked.short ? 'turns' : 'both' }
 const begun = Date.now()
 const attacked = run(files, {
+  ...engines,
   BERTH_ATTACKS: asked.short ? 'short' : 'full',
   BERTH_ATTACKS_FIGURES: figures,
   ...(asked.seed !== undefined && { BERTH_ATTACKS_SEED: asked.seed }),
 })
 // Bounds on time in tests of the features (test/support/bound.ts): they hold where one file runs at a time.
 const bounds = filesWithBounds()
-const bounded = asked.only === undefined ? run([NAMED_AS_BOUNDS, ...bounds], { BERTH_TEST_BOUNDS: 'on' }) : attacked
+const bounded =
+  asked.only === undefined ? run([NAMED_AS_BOUNDS, ...bounds], { ...engines, BERTH_TEST_BOUNDS: 'on' }) : attacked
 console.log(`\n${readFileSync(figures, 'utf8')}attacks: ${Math.round((Date.now() - begun) / 1000)} s`)
 rmSync(scratch, { recursive: true })
 // A signal leaves no status: that is no success.

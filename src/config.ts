@@ -1,17 +1,26 @@
 /** The environment -> Config, in one place and before anything is opened. What can be set is the table `settings.ts`. */
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
+import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
-import type { BackupPlace, Keep, S3Settings } from './settings/backups.ts'
-import { withCredentials } from './settings/credentials.ts'
-import { BadSetting, type Kind, type Setting } from './settings/kinds.ts'
-import type { Sender, SmtpSetting } from './settings/mail.ts'
-import type { GroupRule } from './settings/sign-in.ts'
-import type { DatabaseSetting, KeyringSetting } from './settings/store.ts'
-import { receiverOf, type TraceReceiver } from './settings/traces.ts'
-import { unknownSettings } from './settings/unknown.ts'
+import type { BackupPlace, Keep, S3Settings } from './platform/settings/backups.ts'
+import { withCredentials } from './platform/settings/credentials.ts'
+import { BadSetting, type Kind, type Setting } from './platform/settings/kinds.ts'
+import type { Sender, SmtpSetting } from './platform/settings/mail.ts'
+import {
+  type ConnectionSettings,
+  type EdgeSettings,
+  edgeOf,
+  type SitesSettings,
+  sitesOf,
+} from './platform/settings/proxies.ts'
+import { type GroupRule, mayUsePasswords } from './platform/settings/sign-in.ts'
+import type { DatabaseSetting, KeyringSetting, PoolSettings } from './platform/settings/store.ts'
+import { receiverOf, type TraceReceiver } from './platform/settings/traces.ts'
+import { unknownSettings } from './platform/settings/unknown.ts'
 import { SETTINGS } from './settings.ts'
 
+export type { ConnectionSettings }
 export { BadSetting }
 
 type Rows = typeof SETTINGS
@@ -29,24 +38,25 @@ export type Config = {
   port: number
   /** Undefined: made from the address that is really bound. */
   publicUrl: string | undefined
-  /** The API speaks https itself. */
   tls: TlsSettings | undefined
   dataFolder: string
   database: DatabaseSetting
-  /** Connections to PostgreSQL keep the statements that are said often. */
-  keepsStatements: boolean
+  pool: PoolSettings
   operatorToken: string | undefined
   /** Opens /metrics and nothing else. */
   metricsToken: string | undefined
   /** The token that the command line shows to the public API. */
   clientToken: string | undefined
-  /** The listener for proxies. `port` undefined: none. `chosen`: somebody set it, so it must be had. docs/edge.md. */
-  edge: { port: number | undefined; chosen: boolean; token: string | undefined }
+  edge: EdgeSettings
+  sites: SitesSettings
+  /** How many connections an address may have at a listener, and whose have no such limit. platform/server/connections.ts. */
+  connections: ConnectionSettings
   /** The keyring that seals values: a file, or the keyring itself. */
   keys: KeyringSetting
   /** Of encrypted copies of the keyring, for commands. */
   keysPassphrase: string | undefined
-  backups: BackupSettings
+  /** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
+  backups: { schedule: string | undefined; to: BackupPlace; keep: Keep }
   /** Who Berth is at a bucket; undefined where no key is set. */
   s3: S3Settings | undefined
   /** Of new accounts. */
@@ -62,7 +72,10 @@ export type Config = {
   /** Resolvers as `address:port`; undefined: the system's. */
   dnsServers: string[] | undefined
   rateLimits: LimitSettings
-  /** How long people stay signed in. access/session.ts. */
+  budgets: BudgetSettings
+  /** The folder of uploaded files, and how many bytes an account may have of them. */
+  files: { to: string; perAccount: number }
+  /** How long people stay signed in. platform/access/session.ts. */
   sessions: SessionRules
   defaultNodeVersion: Values['BERTH_DEFAULT_NODE_VERSION']
   domains: DomainSettings
@@ -77,9 +90,6 @@ export type Config = {
 
 /** How long a session lasts at most, and how long that of an operator lasts without use, in ms. */
 export type SessionRules = { lastMs: number; operatorIdleMs: number }
-
-/** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
-type BackupSettings = { schedule: string | undefined; to: BackupPlace; keep: Keep }
 
 /** The files of the certificate (with its chain) and of its key, in PEM. */
 export type TlsSettings = { cert: string; key: string }
@@ -116,7 +126,6 @@ export type DomainSettings = {
   edgeIpv4: string[]
 }
 
-const EDGE_PORT = 3001
 const LOCAL_SENDER = { name: 'Berth', address: 'berth@localhost' }
 
 /** Reads every setting from the environment. Throws BadSetting, naming the variable and what it may be. */
@@ -130,11 +139,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     tls: tlsOf(values),
     dataFolder,
     database: values.DATABASE_URL ?? { engine: 'sqlite', file: join(dataFolder, 'berth.db') },
-    keepsStatements: values.BERTH_PG_PREPARED,
+    pool: { keepsStatements: values.BERTH_PG_PREPARED, patience: values.BERTH_TEST_PATIENCE },
     operatorToken: values.BERTH_OPERATOR_TOKEN,
     metricsToken: values.BERTH_METRICS_TOKEN,
     clientToken: values.BERTH_TOKEN,
     edge: edgeOf(values),
+    sites: sitesOf(values),
+    connections: { perAddress: values.BERTH_CONNECTIONS_PER_ADDRESS, trustedProxies: values.BERTH_TRUSTED_PROXIES },
     keys: values.BERTH_KEYS ?? { file: join(dataFolder, 'keys.json') },
     keysPassphrase: values.BERTH_KEYS_PASSPHRASE,
     backups: backupsOf(values),
@@ -148,6 +159,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     allowPrivateWebhooks: values.BERTH_ALLOW_PRIVATE_WEBHOOKS,
     dnsServers: values.BERTH_DNS_SERVERS,
     rateLimits: values.BERTH_RATE_LIMITS,
+    budgets: values.BERTH_BUDGETS,
+    files: { to: values.BERTH_FILES_TO ?? join(dataFolder, 'files'), perAccount: values.BERTH_FILES_PER_ACCOUNT },
     sessions: {
       lastMs: values.BERTH_SESSION_DAYS * 86_400_000,
       operatorIdleMs: values.BERTH_OPERATOR_IDLE_HOURS * 3_600_000,
@@ -155,7 +168,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     defaultNodeVersion: values.BERTH_DEFAULT_NODE_VERSION,
     domains: domainsOf(values),
     mail: mailOf(values),
-    passwords: passwordsOf(values),
+    passwords: mayUsePasswords(values.BERTH_PASSWORDS, values.BERTH_OIDC_ISSUER),
     singleSignOn: singleSignOnOf(values),
     unknown: unknownSettings(env, Object.keys(SETTINGS)),
   }
@@ -186,10 +199,6 @@ function tlsOf({ BERTH_TLS_CERT: cert, BERTH_TLS_KEY: key, BERTH_PUBLIC_URL: pub
   return { cert, key }
 }
 
-function edgeOf({ BERTH_EDGE_PORT: port, BERTH_EDGE_TOKEN: token }: Values): Config['edge'] {
-  return { port: port === 'off' ? undefined : (port ?? EDGE_PORT), chosen: port !== undefined, token }
-}
-
 function domainsOf(values: Values): DomainSettings {
   const { BERTH_PUBLIC_URL: publicUrl, BERTH_EDGE_CNAME: edgeCname, BERTH_PLATFORM_SUFFIX: platformSuffix } = values
   const ownHost = URL.parse(publicUrl ?? '')?.hostname.replace(/\.$/, '')
@@ -206,7 +215,7 @@ function domainsOf(values: Values): DomainSettings {
   }
 }
 
-function backupsOf(values: Values): BackupSettings {
+function backupsOf(values: Values): Config['backups'] {
   const { BERTH_BACKUP_SCHEDULE: schedule, BERTH_BACKUP_KEEP: keep, BERTH_DATA: dataFolder } = values
   const to = values.BERTH_BACKUP_TO ?? { folder: join(dataFolder, 'backups') }
   if ('bucket' in to && s3Of(values) === undefined)
@@ -238,11 +247,4 @@ function singleSignOnOf(values: Values): Config['singleSignOn'] {
     throw new BadSetting('BERTH_OIDC_CLIENT_SECRET must be set where BERTH_OIDC_ISSUER is')
   const { BERTH_OIDC_SCOPE: scope, BERTH_OIDC_GROUPS_CLAIM: groupsClaim, BERTH_OIDC_GROUPS: groups = [] } = values
   return { issuer, clientId, clientSecret, scope, groupsClaim, groups }
-}
-
-/** Without passwords and without a provider nobody could sign in. */
-function passwordsOf({ BERTH_PASSWORDS: passwords, BERTH_OIDC_ISSUER: issuer }: Values): boolean {
-  if (!passwords && issuer === undefined)
-    throw new BadSetting('BERTH_OIDC_ISSUER must be set where BERTH_PASSWORDS is off: nobody could sign in')
-  return passwords
 }

@@ -1,24 +1,25 @@
 /** What an operation may touch, handed to it: no globals, no decorators. */
 import type { Logger } from 'pino'
-import type { LastSeen } from './access/last-seen.ts'
-import type { Ahead } from './access/read-ahead.ts'
-import type { Adapters } from './adapters/adapters.ts'
-import type { Backups } from './backup/kept-backups.ts'
-import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import type { Db, Queries } from './db/db.ts'
-import type { Row } from './db/schema.ts'
 import type { RefusalKey } from './errors.ts'
 import type { EventName, EventPayload } from './events.ts'
-import type { Limiter } from './limiter/limiter.ts'
-import type { Live } from './live/live.ts'
-import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
-import type { OnProject } from './model/on-project.ts'
-import type { Reveals } from './outbox/reveals.ts'
-import type { Permission, Role } from './permissions/roles.ts'
-import type { Keyring } from './secrets/keyring.ts'
-import type { Traces } from './tracing/traces.ts'
+import type { LastSeen } from './platform/access/last-seen.ts'
+import type { Account, Who } from './platform/access/who.ts'
+import type { Adapters } from './platform/adapters/adapters.ts'
+import type { Actor } from './platform/base/actor.ts'
+import type { Backups } from './platform/base/backups.ts'
+import type { Clock } from './platform/base/clock.ts'
+import type { Memory } from './platform/cache/memory.ts'
+import type { Db, Queries } from './platform/db/db.ts'
+import type { Row } from './platform/db/schema.ts'
+import type { FileStore } from './platform/files/file-store.ts'
+import type { Limiter } from './platform/limiter/limiter.ts'
+import type { Spend } from './platform/limiter/spending.ts'
+import type { Live } from './platform/live/live.ts'
+import type { Reveals } from './platform/outbox/reveals.ts'
+import type { Keyring } from './platform/secrets/keyring.ts'
+import type { Traces } from './platform/tracing/traces.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
 export type Deps = {
@@ -28,6 +29,8 @@ export type Deps = {
   memory: Memory | undefined
   clock: Clock
   adapters: Adapters
+  /** The bytes of files that accounts upload. */
+  files: FileStore
   /** The root keys that seal what must not be read from the database. */
   keyring: Keyring
   log: Logger
@@ -36,11 +39,11 @@ export type Deps = {
   traces: Traces | undefined
   limits: Limiter
   operatorTokenHash: string
-  /** Who was given clear values. outbox/reveals.ts. */
+  /** Who was given clear values. platform/outbox/reveals.ts. */
   reveals: Reveals
-  /** Open pages that hear of changes. live/live.ts. */
+  /** Open pages that hear of changes. platform/live/live.ts. */
   live: Live
-  /** Who was here. access/last-seen.ts. */
+  /** Who was here. platform/access/last-seen.ts. */
   lastSeen: LastSeen
   /** Backups that this instance makes and keeps. */
   backups: Backups
@@ -48,49 +51,16 @@ export type Deps = {
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
   wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
-  /** What features do when a project is shown, removed or moved: src/on-project.ts. */
+  /** What features do when a project is created, shown, removed or moved: src/on-project.ts. */
   onProject: readonly OnProject[]
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }
 
-/** Who acts, as the audit log names them. */
-export type Actor = {
-  /** `integration`: an installation, by its token. `client`: an app that proves itself by its secret. */
-  kind: 'user' | 'operator' | 'timer' | 'integration' | 'client'
-  id: string
-  tokenId: string | null
-}
-
-/** The account that a request acts for. */
-export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'plan'> & {
-  softBlocked: boolean
-  paymentMissing: boolean
-  addOns: string[]
-  /** Whether every variable of production and preview is made write-only. */
-  sensitiveEnv: boolean
-}
+export type { Account, Actor, Who }
 
 /** The account that an event is told to. */
 export type EventOwner = Pick<Account, 'id' | 'kind'>
-
-export type Who = {
-  actor: Actor
-  account: Account
-  userId: string
-  role: Role
-  permissions: ReadonlySet<Permission>
-  /** The installation of an integration that acts; null: a person. */
-  installationId: string | null
-  /** The one team the token is bound to, or null. */
-  tokenTeamId: string | null
-  /** When the token ends by itself, in ms; null: never. */
-  tokenEndsAt: number | null
-  /** The projects that exist for this token; null: all of the account. */
-  projectIds: string[] | null
-  /** A project that was read together with who acts. */
-  ahead?: Ahead
-}
 
 /** What else an event is of: the project, and the installation that alone of all may hear it. */
 export type EventAbout = {
@@ -124,6 +94,8 @@ export type OperatorCtx = {
 export type Ctx = Omit<OperatorCtx, 'emit'> & {
   who: Who
   account: Account
+  /** Takes of a limit, once however often the transaction runs. */
+  spend: Spend
   /** Counts variables against the limit of the account. Call it before they are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
   countRows(rows: number): Promise<void>
   /** Notes that the answer holds the clear value of a variable with these targets: the audit log names who was given it. */
@@ -139,6 +111,8 @@ export type Input<Q = unknown, B = unknown> = {
   params: Params
   query: Q
   body: B
+  /** Of a route with `fileBody`: what is sent, to be read as it comes. */
+  file?: IncomingFile | undefined
   /** The number of a `/v9` that the path began with; undefined without one. */
   version: number | undefined
   /** The `Authorization` header, for a client that proves itself by it (RFC 6749, 2.3.1). */
@@ -149,7 +123,35 @@ export type Input<Q = unknown, B = unknown> = {
   agent?: string | undefined
 }
 
+/**
+ * A body that is read as it comes. `pieces` refuses: bad_request 400 (cut off), request_timeout 408 (too slow). `header`: what a header says; undefined
+ * where it is absent or given twice. `gone`: aborted once the sender has left.
+ */
+export type IncomingFile = {
+  pieces: AsyncIterable<Buffer>
+  header(name: string): string | undefined
+  gone: AbortSignal
+}
+
 /** A statement that must hold before `run`: it returns, or refuses with one of `refuses`. */
 export type Guard<C, S> = ((ctx: C, subject: S, input: Input) => void | Promise<void>) & {
   refuses: readonly RefusalKey[]
+}
+
+/** What a feature does when a project is created, shown, removed or moved. The rows are joined in src/on-project.ts. */
+export type OnProject = {
+  /** Adds what the feature keeps of a new project, in the transaction that creates it. */
+  created?(ctx: Ctx, project: Row<'project'>): Promise<void>
+  /** What the feature adds to the answer of a project. */
+  show?(ctx: Ctx, project: Row<'project'>): Promise<object>
+  /** The same for each project of a page, by the id of the project. */
+  showPage?(ctx: Ctx, projects: readonly Row<'project'>[]): Promise<ReadonlyMap<string, object>>
+  /** Removes what the feature keeps of a project, before the row of the project goes. It may add to `about`: who hears that the project is gone. */
+  remove?(ctx: Ctx, project: Row<'project'>, about: EventAbout): Promise<void>
+  /** Takes away what stays behind, before the project moves. Endpoints of this project alone still hear its events. */
+  leave?(ctx: OperatorCtx, project: Row<'project'>, from: EventOwner): Promise<void>
+  /** Takes the project out of what the account that it leaves has of it. */
+  forget?(ctx: OperatorCtx, project: Row<'project'>, from: EventOwner): Promise<void>
+  /** Takes what moves along to the new account. `project`: its row as it was before. */
+  move?(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void>
 }

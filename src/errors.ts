@@ -1,4 +1,5 @@
-import { ACCOUNT_REFUSALS } from './account-errors.ts'
+import { ACCOUNT_REFUSALS } from './platform/base/account-errors.ts'
+import { DEPLOYMENT_REFUSALS } from './platform/base/deployment-errors.ts'
 
 /**
  * TABLE what is refused: key -> [status, code on the wire, sentence]. The key is what code says (`refuse('name_taken')`),
@@ -6,6 +7,7 @@ import { ACCOUNT_REFUSALS } from './account-errors.ts'
  */
 export const REFUSALS = {
   ...ACCOUNT_REFUSALS,
+  ...DEPLOYMENT_REFUSALS,
   missing_token: [401, 'forbidden', 'The request is missing an authentication token.'],
   invalid_token: [401, 'forbidden', 'The token is unknown, expired or revoked.'],
   operator_only: [401, 'forbidden', 'This path takes the operator token and no other.'],
@@ -27,12 +29,7 @@ export const REFUSALS = {
   form_not_sent: [422, 'bad_request', 'This is what you typed. Nothing was changed yet: look through it, and send it.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],
-  alias_in_use: [403, 'alias_in_use', 'The name is on another project of the account.'],
-  alias_not_verified: [403, 'alias_not_verified', 'The name is not verified for the project.'],
-  alias_not_allowed: [403, 'alias_not_allowed', 'The name cannot be used for an alias. Choose another one.'],
   bad_request: [400, 'bad_request', 'Invalid request.'],
-  alias_not_ready: [400, 'deployment_not_ready', 'Only a deployment that is READY can have an alias.'],
-  alias_in_transfer: [400, 'bad_request', 'The project is being transferred. Try again when the transfer has ended.'],
   invalid_project_name: [
     400,
     'invalid_project_name',
@@ -145,6 +142,11 @@ export const REFUSALS = {
     'BERTH_KEYS holds the keyring, which Berth cannot change. Change the setting and restart.',
   ],
   not_replayable: [409, 'conflict', 'The delivery cannot be sent once more.'],
+  installation_disabled: [
+    409,
+    'conflict',
+    'The installation of the webhook is disabled, and nothing is sent to it. An OWNER of the team has to take the installation over first.',
+  ],
   endpoint_held: [409, 'conflict', 'The webhook is held: an OWNER of the team has to take it over first.'],
   integration_installed: [409, 'conflict', 'The integration is installed.'],
   secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
@@ -182,14 +184,6 @@ export const REFUSALS = {
   ],
   domain_not_allowed: [409, 'domain_not_allowed', 'The operator of this service does not allow this domain.'],
   scopes_changed: [409, 'conflict', 'What the integration asks for has changed. Look again before you confirm.'],
-  deployment_url_taken: [409, 'conflict', 'Something else has this url.'],
-  deployment_ended: [409, 'conflict', 'The deployment has ended and stays as it is.'],
-  deployment_not_ready: [409, 'deployment_not_ready', 'Only a deployment that is READY can serve production.'],
-  deployment_never_live: [
-    409,
-    'deployment_never_live',
-    'A rollback goes to a deployment that served production before. Promote this one instead.',
-  ],
   project_paused: [409, 'project_paused', 'The project is paused. Unpause it first.'],
   in_transfer: [409, 'conflict', 'The project is being transferred. Try again when the transfer has ended.'],
   idempotency_key_in_use: [
@@ -201,6 +195,11 @@ export const REFUSALS = {
   backup_check_running: [409, 'conflict', 'A backup is being checked. Wait until the list says what was found.'],
   payload_too_large: [413, 'payload_too_large', 'The body is too large.'],
   unsupported_media_type: [415, 'unsupported_media_type', 'The body must be application/json.'],
+  idempotency_keys_used_up: [
+    409,
+    'idempotency_keys_used_up',
+    'The account has kept the most answers for Idempotency-Key that it may in 24 hours. Send the request without the header.',
+  ],
   idempotency_key_reused: [
     422,
     'idempotency_key_reused',

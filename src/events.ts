@@ -5,9 +5,9 @@
  * personal account. The OpenAPI document and the pages at /docs are made from it.
  */
 import type { Static, TObject } from 'typebox'
-import type { Permission } from './permissions/roles.ts'
-import { Type } from './schema/builder.ts'
-import { Nullable, OneOf } from './schema/fields.ts'
+import type { Permission } from './platform/permissions/roles.ts'
+import { Type } from './platform/schema/builder.ts'
+import { Nullable, OneOf } from './platform/schema/fields.ts'
 
 const by = {
   team: Type.Object(
@@ -100,7 +100,7 @@ export const EVENTS = {
   'project.transfer.failed': event(
     'A transfer of a project failed, and the project stays where it was. Both accounts are told.',
     'project:read',
-    Type.Object({ ...transfer, reason: OneOf('account_gone', 'name_taken') }),
+    Type.Object({ ...transfer, reason: OneOf('account_gone', 'name_taken', 'account_full') }),
   ),
   'project.domain.created': event('A domain was added to a project.', 'domain:read', ofDomain),
   'project.domain.updated': event(

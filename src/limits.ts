@@ -78,11 +78,20 @@ export const LIMITS = {
   search: { total: 120, seconds: 60, of: ['searchAccount'] },
   'token-create': { total: 32, seconds: 3600, of: ['createAuthToken'] },
   'transfer-code': { total: 60, seconds: 60, of: ['acceptProjectTransferRequest'] },
+  /** A deployment may bring 20,000 files, and a client that is told 429 gives up. */
+  'file-upload': { total: null, seconds: 60, of: ['uploadFile'] },
   /** Every other GET of the public API, and every other write. */
   read: { total: null, seconds: 60 },
   write: { total: null, seconds: 60 },
   /** Variables written, however many requests they come in: a request that would be over it writes none. For each account. */
   'rows-written': { total: 10_000, seconds: 60 },
+  /** Entries of the audit log, which stay: for each account. */
+  'audit-lines': { total: 500_000, seconds: 86_400 },
+  /** Bytes of events, and 512 for each delivery of one: for each account. They stay for 30 days. */
+  'event-bytes': { total: 256 * 1024 * 1024, seconds: 86_400 },
+  /** Answers kept for Idempotency-Key, and their bytes as they are stored: for each account. */
+  'kept-answers': { total: 50_000, seconds: 86_400 },
+  'kept-answer-bytes': { total: 64 * 1024 * 1024, seconds: 86_400 },
   /** DNS is asked for one name: for each account and domain. */
   'domain-lookup': { total: 20, seconds: 60 },
   /** DNS is asked, for whatever names: for each account. */
@@ -96,6 +105,9 @@ export const LIMITS = {
   'code-failures': { total: 60, seconds: 60, failures: true },
   /** Wrong passwords and codes, and failed sign-ins by the provider: for each address. */
   'sign-in-failures': { total: 100, seconds: 60, failures: true, mayReturn: true },
+  /** Letters that a person has sent to others (invitations): of all, and for each person and address. */
+  'letters-sent': { total: 200, seconds: 86_400 },
+  'letters-to-address': { total: 5, seconds: 86_400 },
   /** Letters to addresses that a person wants as their email: for each person. */
   'email-changes': { total: 10, seconds: 3600 },
 } as const satisfies Record<string, Limit>

@@ -1,15 +1,16 @@
 /** `berth`: words and settings -> what they ask for. Exit codes: docs/operations.md: Start and stop; 64 for words that say nothing. */
-import { messageOf } from './adapters/file-fault.ts'
-import { print } from './command-line/print.ts'
+
+import { print } from './cli/command-line/print.ts'
 import { BadSetting, readConfig } from './config.ts'
+import { messageOf } from './platform/adapters/file-fault.ts'
 
 /** Runs the program. It ends by itself when a command is done; the service ends at a signal. */
 export async function main(words = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): Promise<void> {
   try {
     // The service starts without the table of commands, and without any of them.
     if (words.length === 0 || (words.length === 1 && words[0] === 'serve'))
-      await (await import('./start.ts')).start(readConfig(env))
-    else process.exitCode = await (await import('./command/run.ts')).runCommand(words, env)
+      await (await import('./start.ts')).start(readConfig(env), env)
+    else process.exitCode = await (await import('./cli/command/run.ts')).runCommand(words, env)
   } catch (error) {
     print(process.stderr, `berth: ${messageOf(error)}\n`)
     if (!(error instanceof BadSetting) && error instanceof Error && error.cause)

@@ -1,15 +1,15 @@
 /** TABLE what people see in a browser. */
 
-import { consentScreens } from './consent/consent.ts'
-import { installedScreens } from './consent/installed-page.ts'
+import { invitationScreens } from './accounts/members/invitation-page.ts'
+import { accountScreens } from './accounts/sign-in/sign-in-page.ts'
+import { singleSignOnScreens } from './accounts/single-sign-on/sso-page.ts'
 import { factorScreens } from './console/factors/factors.ts'
 import { CONSOLE } from './console/screens.ts'
-import { invitationScreens } from './members/invitation-page.ts'
-import { oauthScreens } from './oauth/authorize.ts'
-import type { Screen } from './pages/screen.ts'
-import { accountScreens } from './sign-in/sign-in-page.ts'
-import { singleSignOnScreens } from './single-sign-on/sso-page.ts'
-import { heldScreens } from './webhooks/held-page.ts'
+import { consentScreens } from './integrations/consent/consent.ts'
+import { installedScreens } from './integrations/consent/installed-page.ts'
+import { oauthScreens } from './integrations/oauth/authorize.ts'
+import { heldScreens } from './integrations/webhooks/held-page.ts'
+import type { Screen } from './platform/pages/screen.ts'
 
 export const SCREENS: readonly Screen[] = [
   ...accountScreens,

@@ -2,42 +2,44 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { openLastSeen, startLastSeen } from './access/last-seen.ts'
-import { openAdapters } from './adapters/adapters.ts'
-import { openBackups } from './backup/kept-backups.ts'
-import { startScheduledBackups } from './backup/scheduled.ts'
-import { openClock } from './clock.ts'
+import { PASSKEY_SCRIPT } from './accounts/second-factor/passkey-script.ts'
+import { startIdentityChecks } from './accounts/single-sign-on/check.ts'
 import { type Config, listenOrigin } from './config.ts'
 import { NOWHERE } from './console/fault.ts'
 import type { Deps } from './context.ts'
-import type { SqliteOptions } from './db/sqlite/open.ts'
-import { startWriteBehind } from './db/write-behind.ts'
-import { startDeliveries } from './deliveries/worker.ts'
-import { type Edge, openEdge } from './edge/listener.ts'
-import type { OpenPage, Probe } from './http/open-page.ts'
-import { fingerprint } from './ids.ts'
-import { openLimits } from './limiter/open.ts'
-import { openLive } from './live/live.ts'
-import { sealWaitingMail } from './mail/mail.ts'
-import { startPoster } from './mail/poster.ts'
-import { openMemory } from './memory.ts'
+import { startCollection } from './delivery/uploads/collect.ts'
+import { startDeliveries } from './integrations/deliveries/worker.ts'
+import { metadataPages } from './integrations/oauth/metadata.ts'
 import { openMetrics } from './metrics.ts'
-import { metadataPages } from './oauth/metadata.ts'
 import { ON_PROJECT } from './on-project.ts'
-import { documentPages } from './openapi/pages.ts'
-import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
-import { startFigures } from './operator/gauges.ts'
-import { openProbes } from './operator/probes.ts'
-import { openReveals } from './outbox/reveals.ts'
-import { assetPages, CONTROLS, DROP, KEEP, LIVE, SCRIPT, SEARCH, STYLE } from './pages/assets/assets.ts'
-import { frontPages } from './pages/front-page.ts'
+import { openBackups } from './operations/backup/kept-backups.ts'
+import { startScheduledBackups } from './operations/backup/scheduled.ts'
+import { type Edge, openEdge } from './operations/edge/listener.ts'
+import { openCredentials, type StartCredentials } from './operations/operator/bootstrap.ts'
+import { startFigures } from './operations/operator/gauges.ts'
+import { openProbes } from './operations/operator/probes.ts'
+import { openLastSeen, startLastSeen } from './platform/access/last-seen.ts'
+import { openAdapters } from './platform/adapters/adapters.ts'
+import { openClock } from './platform/base/clock.ts'
+import { fingerprint } from './platform/base/ids.ts'
+import { openMemory } from './platform/cache/memory.ts'
+import type { openConnections } from './platform/db/postgres/open.ts'
+import type { SqliteOptions } from './platform/db/sqlite/open.ts'
+import { startWriteBehind } from './platform/db/write-behind.ts'
+import type { OpenPage, Probe } from './platform/http/open-page.ts'
+import { openLimits } from './platform/limiter/open.ts'
+import { openLive } from './platform/live/live.ts'
+import { sealWaitingMail } from './platform/mail/mail.ts'
+import { startPoster } from './platform/mail/poster.ts'
+import { documentPages } from './platform/openapi/pages.ts'
+import { openReveals } from './platform/outbox/reveals.ts'
+import { assetPages, CONTROLS, DROP, KEEP, LIVE, SCRIPT, SEARCH, STYLE } from './platform/pages/assets/assets.ts'
+import { frontPages } from './platform/pages/front-page.ts'
+import { openKeys } from './platform/secrets/root-keys.ts'
+import { emptyServer } from './platform/server/graceful-shutdown.ts'
+import { type NewServer, serve } from './platform/server/serve.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
-import { PASSKEY_SCRIPT } from './second-factor/passkey-script.ts'
-import { openKeys } from './secrets/root-keys.ts'
-import { emptyServer } from './server/graceful-shutdown.ts'
-import { serve } from './server/serve.ts'
-import { startIdentityChecks } from './single-sign-on/check.ts'
 import { openStore } from './store.ts'
 import { startTimers } from './timers.ts'
 
@@ -57,18 +59,24 @@ export type Service = {
   close(graceMs?: number, endRest?: () => void): Promise<void>
 }
 
-/** How the embedded store is tuned; its own choices when empty. */
-export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'>
+/**
+ * How the embedded store is tuned; its own choices when empty. `connect`, `newServer`: give what most of a start is spent on, where somebody
+ * keeps it from one service to the next, as tests do.
+ */
+export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'> & {
+  connect?: typeof openConnections
+  newServer?: NewServer
+}
 
 /** Throws BadSetting. `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */
 export async function openService(
   config: Config,
   log: Logger,
   onDiskFault: (error: unknown) => void,
-  store: StoreOptions = {},
+  { newServer, ...store }: StoreOptions = {},
 ): Promise<Service> {
   const metrics = openMetrics()
-  const { db, traces } = await openStore(config, log, { ...store, onDiskFault }, metrics)
+  const { db, traces, files } = await openStore(config, log, { ...store, onDiskFault }, metrics)
   const clock = openClock()
   const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
   const keyring = await openKeys(config, db, clock).catch(closed)
@@ -81,7 +89,7 @@ export async function openService(
     clock,
     log,
     metrics,
-    ...openParts({ config, db, clock, metrics, traces }),
+    ...openParts({ config, db, clock, metrics, traces, files }),
     limits: opened.limits,
     reveals: openReveals({ db, clock, log, metrics }),
     keyring,
@@ -89,7 +97,7 @@ export async function openService(
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOWHERE)
+  const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOWHERE, newServer)
   const stopBackground = await sealWaitingMail(deps).then(() => startBackground(deps), closed)
   const stopWriting = startWriters(deps, opened.write)
   let edge: Edge | undefined
@@ -130,15 +138,15 @@ async function closeParts(
 
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
 function openParts(
-  opened: Pick<Deps, 'config' | 'db' | 'clock' | 'metrics' | 'traces'>,
-): Pick<Deps, 'traces' | 'adapters' | 'backups' | 'lastSeen' | 'live' | 'memory' | 'wakeups' | 'onProject'> {
-  const { config, db, traces } = opened
+  opened: Pick<Deps, 'config' | 'db' | 'clock' | 'metrics' | 'traces' | 'files'>,
+): Pick<Deps, 'traces' | 'files' | 'adapters' | 'backups' | 'lastSeen' | 'live' | 'memory' | 'wakeups' | 'onProject'> {
+  const { config, db, traces, files } = opened
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
   const memory = db.engine === 'sqlite' ? openMemory(db.changes) : undefined
   const adapters = openAdapters(config, traces)
   const backups = openBackups(opened)
   const live = openLive(opened)
-  return { traces, adapters, backups, lastSeen: openLastSeen(), live, memory, wakeups, onProject: ON_PROJECT }
+  return { traces, files, adapters, backups, lastSeen: openLastSeen(), live, memory, wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */
@@ -154,7 +162,10 @@ function pagesOf(deps: Deps): (OpenPage | Probe)[] {
 
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
-  const all = [startDeliveries, startTimers, startPoster, startIdentityChecks, startScheduledBackups]
+  const all = [
+    ...[startDeliveries, startTimers, startPoster, startIdentityChecks],
+    ...[startScheduledBackups, startCollection],
+  ]
   const workers = deps.config.timers ? all : []
   const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))

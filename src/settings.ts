@@ -3,12 +3,14 @@
  * (`npm run settings`). Names never change: people and scripts depend on them.
  */
 
-import { BACKUPS } from './settings/backups.ts'
-import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './settings/domains.ts'
+import { BACKUPS } from './platform/settings/backups.ts'
+import { BUDGET_SETTINGS } from './platform/settings/budgets.ts'
+import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './platform/settings/domains.ts'
 import {
   Choice,
   HOST_NAME,
   Label,
+  NODE_VERSIONS,
   ORIGIN,
   PATH,
   PORT,
@@ -17,14 +19,15 @@ import {
   Switch,
   Token,
   URL_TOKEN,
-} from './settings/kinds.ts'
-import { RATE_LIMITS } from './settings/limits.ts'
-import { SENDER, SMTP } from './settings/mail.ts'
-import { NODE_VERSIONS } from './settings/node-versions.ts'
-import { SESSIONS } from './settings/sessions.ts'
-import { SIGN_IN } from './settings/sign-in.ts'
-import { DATABASE, KEYRING } from './settings/store.ts'
-import { TRACES } from './settings/traces.ts'
+} from './platform/settings/kinds.ts'
+import { RATE_LIMITS } from './platform/settings/limits.ts'
+import { SENDER, SMTP } from './platform/settings/mail.ts'
+import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'
+import { SESSIONS } from './platform/settings/sessions.ts'
+import { SIGN_IN } from './platform/settings/sign-in.ts'
+import { DATABASE, FILES, KEYRING } from './platform/settings/store.ts'
+import { FOR_TESTS } from './platform/settings/tests.ts'
+import { TRACES } from './platform/settings/traces.ts'
 
 export const SETTINGS = {
   HOST: {
@@ -45,17 +48,18 @@ export const SETTINGS = {
     unset: 'made from `HOST` and `PORT`',
     meaning: 'The address by which people and proxies reach Berth, for links in mail and the OAuth issuer.',
   },
+  BERTH_CONNECTIONS_PER_ADDRESS: CONNECTIONS.BERTH_CONNECTIONS_PER_ADDRESS,
   BERTH_TLS_CERT: {
     group: 'Listening',
     kind: PATH,
-    unset: 'none: plain http',
+    unset: 'none: plain http, and https too [on a laptop](tls.md#on-a-laptop)',
     meaning: 'The certificate with its chain, in PEM, with which the API speaks https itself: [tls.md](tls.md).',
     reread: true,
   },
   BERTH_TLS_KEY: {
     group: 'Listening',
     kind: PATH,
-    unset: 'none: plain http',
+    unset: 'none: plain http, and https too [on a laptop](tls.md#on-a-laptop)',
     meaning: 'The key of that certificate, in PEM.',
     reread: true,
   },
@@ -72,6 +76,7 @@ export const SETTINGS = {
     meaning: 'The database: a file of the embedded store, or a PostgreSQL server.',
     secret: true,
   },
+  BERTH_FILES_TO: FILES.BERTH_FILES_TO,
   BERTH_PG_PREPARED: {
     group: 'Storage',
     kind: Switch(['on', 'off'], 'on'),
@@ -135,6 +140,8 @@ export const SETTINGS = {
     default: 'on',
     meaning: 'How often an account may ask; an object replaces single figures: [limits.md](limits.md).',
   },
+  ...BUDGET_SETTINGS,
+  BERTH_FILES_PER_ACCOUNT: FILES.BERTH_FILES_PER_ACCOUNT,
   BERTH_DNS_SERVERS: {
     group: 'Domains',
     kind: RESOLVERS,
@@ -152,7 +159,8 @@ export const SETTINGS = {
     group: 'Domains',
     kind: DOMAIN,
     unset: 'none',
-    meaning: 'Names directly under this domain need no proof; the first account that adds one has it.',
+    meaning:
+      'Deployments of uploaded files get addresses below this domain; unset they are below `berth.localhost`. Names directly under it need no proof; the first account that adds one has it.',
   },
   BERTH_DENIED_DOMAINS: {
     group: 'Domains',
@@ -216,6 +224,8 @@ export const SETTINGS = {
     meaning: 'Opens the listener for proxies to other machines.',
     secret: true,
   },
+  BERTH_TRUSTED_PROXIES: CONNECTIONS.BERTH_TRUSTED_PROXIES,
+  ...SITES,
   BERTH_ALLOW_PRIVATE_WEBHOOKS: {
     group: 'Running',
     kind: Switch(['0', '1'], '1'),
@@ -235,10 +245,5 @@ export const SETTINGS = {
     meaning: 'The least level of a line in the log: JSON on stdout, readable text on a terminal.',
   },
   ...TRACES,
-  BERTH_TEST_CLOCK: {
-    group: 'Running',
-    kind: Switch(['0', '1'], '1'),
-    default: '0',
-    meaning: 'With `1` the operator API may say what time it is for a sweep; for tests alone.',
-  },
+  ...FOR_TESTS,
 } as const satisfies Record<string, Setting>

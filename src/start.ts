@@ -1,19 +1,21 @@
 /** Starts the service, says where it is, and stops it in order. */
 import { join, relative } from 'node:path'
 import type { Logger } from 'pino'
-import { oneLine, print } from './command-line/print.ts'
+import { oneLine, print } from './cli/command-line/print.ts'
 import type { Config } from './config.ts'
-import { endWith, openLog } from './log.ts'
-import { listenToClients, listenToProxies, PortTaken } from './server/listen.ts'
+import { endWith, openLog } from './platform/base/log.ts'
+import { endAtSignals } from './platform/server/graceful-shutdown.ts'
+import { listenToClients, listenToProxies, PortTaken } from './platform/server/listen.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
+import { type SitesProcess, startSitesProcess, withSitesProcess } from './sites-process.ts'
 
-/** The most that requests in flight may take once the process was told to stop. */
-const LONGEST_STOP_MS = 9000
 /** How long requests that are already on their way are still taken. */
 const GRACE_MS = 300
 
-/** Starts the service, and returns once it listens. From then on the process ends at SIGTERM and SIGINT with 0. Throws BadSetting, and Error where a port or the store is taken. */
-export async function start(config: Config, store: StoreOptions = {}): Promise<void> {
+/** Starts the service, and returns once it listens. `env`: of this process, for the sites server that a laptop has beside it. From then on the process ends at SIGTERM and SIGINT with 0. Throws BadSetting, and Error where a port or the store is taken. */
+export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreOptions = {}): Promise<void> {
+  const withSites = withSitesProcess(given)
+  const config = withSites ?? given
   process.umask(0o077)
   const log = await openLog(config.logLevel)
   // What a fault of our own left half done is unknown: whoever started this process starts another.
@@ -22,47 +24,38 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
     endWith(log, error, 'the disk failed to keep a commit; stopping, so that the store is recovered on the next start')
   const service = await openService(config, log, onDiskFault, store).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
-    throw (await import('./db/sqlite/faults.ts')).storeFault(error, config.database.file)
+    throw (await import('./platform/db/sqlite/faults.ts')).storeFault(error, config.database.file)
   })
-  let stopping = false
-  const stop = (signal: string) => {
-    if (stopping) return
-    stopping = true
-    log.info({ signal }, 'stopping')
-    setTimeout(() => {
-      log.warn('requests in flight did not end in time')
-      process.exit(0)
-    }, LONGEST_STOP_MS).unref()
-    service.close(GRACE_MS).then(
-      () => process.exit(0),
-      (error) => endWith(log, error, 'could not stop in order'),
-    )
-  }
   // Before anyone can know that the service is there, it knows how to stop.
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  let sites: SitesProcess | undefined
+  endAtSignals(log, async () => void (await Promise.all([sites?.stop(), service.close(GRACE_MS)])))
   await listenToClients(service.app, config)
   const edge = await listenAtEdge(service, config, log)
   greet(service, config, edge)
+  if (withSites !== undefined && edge?.url !== undefined) sites = startSitesProcess(config, edge.url, env, log)
 }
+
+/** Where proxies may ask; `url` undefined: nowhere. */
+type EdgePlace = { url: string | undefined; line: string }
 
 /**
  * Gives where proxies may ask, as the greeting says it. A port that somebody chose must be free; where the one that nobody
  * chose is taken (a second Berth on the machine), the API runs without.
  */
-async function listenAtEdge(service: Service, { host, edge }: Config, log: Logger): Promise<string | undefined> {
+async function listenAtEdge(service: Service, { host, edge }: Config, log: Logger): Promise<EdgePlace | undefined> {
   const opened = await service.openEdge()
   if (opened === undefined) return undefined
   try {
-    return `Proxies ask ${await listenToProxies(opened, { host, port: edge.port! })} (docs/edge.md)`
+    const url = await listenToProxies(opened, { host, port: edge.port! })
+    return { url, line: `Proxies ask ${url} (docs/edge.md)` }
   } catch (error) {
     if (edge.chosen || !(error instanceof PortTaken)) throw error
     log.warn(error.message)
-    return `No proxy can ask: ${error.message}`
+    return { url: undefined, line: `No proxy can ask: ${error.message}` }
   }
 }
 
-function greet({ app, credentials, firstStart }: Service, config: Config, edge: string | undefined): void {
+function greet({ app, credentials, firstStart }: Service, config: Config, edge: EdgePlace | undefined): void {
   const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
   const { token } = credentials
@@ -71,7 +64,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
   const tokenText = isShown ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
     `berth listening on ${url}`,
-    ...(edge === undefined ? [] : [edge]),
+    ...(edge === undefined ? [] : [edge.line]),
     '',
     ...(isShown ? firstLines(credentials, config, file) : [laterLine(credentials, config, file, firstStart)]),
     ...welcomeLines(credentials, config.publicUrl ?? url, firstStart, isShown),

@@ -1,36 +1,41 @@
 /** Opens the store that the settings name, and what sees its statements: figures, and traces where somebody collects them. */
 import { existsSync, statSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { messageOf } from './adapters/file-fault.ts'
-import { makeFolder } from './adapters/folder.ts'
-import { openSchedule } from './backup/runs.ts'
 import { BadSetting, type Config } from './config.ts'
 import type { Deps } from './context.ts'
-import type { Db, StoreWatch } from './db/db.ts'
-import type { SqliteOptions } from './db/sqlite/open.ts'
+import { openFolderStore } from './delivery/files/folder-store.ts'
 import { type Metrics, observe } from './metrics.ts'
 import { mustOwnSuffix } from './model/domain-name.ts'
-import { readPair } from './server/tls.ts'
-import type { Traces } from './tracing/traces.ts'
+import { openSchedule } from './operations/backup/runs.ts'
+import { messageOf } from './platform/adapters/file-fault.ts'
+import { makeFolder } from './platform/adapters/folder.ts'
+import type { StoreWatch } from './platform/db/changes.ts'
+import type { Db } from './platform/db/db.ts'
+import type { openConnections } from './platform/db/postgres/open.ts'
+import type { SqliteOptions } from './platform/db/sqlite/open.ts'
+import type { FileStore } from './platform/files/file-store.ts'
+import { readPair } from './platform/tls/tls.ts'
+import type { Traces } from './platform/tracing/traces.ts'
 
-type EngineOptions = Omit<SqliteOptions, 'file' | 'watch'>
+type EngineOptions = Omit<SqliteOptions, 'file' | 'watch'> & { connect?: typeof openConnections }
 
-/** Gives the store and the traces of it; `traces` is undefined where nobody collects them. Throws BadSetting. */
+/** Gives the store, the traces of it, and the place of files; `traces` is undefined where nobody collects them. `options.connect`: as of `openPostgres`. Throws BadSetting. */
 export async function openStore(
   config: Config,
   log: Logger,
   options: EngineOptions,
   metrics: Metrics,
-): Promise<Pick<Deps, 'db' | 'traces'>> {
+): Promise<Pick<Deps, 'db' | 'traces' | 'files'>> {
   mustOwnSuffix(config.domains)
   if (config.tls) readPair(config.tls)
   if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
   makeDataFolder(config)
+  const files = openFiles(config)
   const traces = await openTraces(config, log)
   const db = await openEngine(config, log, options, storeWatch(metrics, traces))
-  if (traces === undefined) return { db, traces }
+  if (traces === undefined) return { db, traces, files }
   // Writes wait in a queue, and one may run while another request is in hand: each stays part of the request that asked for it.
-  return { db: { ...db, write: (work, owner) => db.write(traces.bind(work), owner) }, traces }
+  return { db: { ...db, write: (work, owner) => db.write(traces.bind(work), owner) }, traces, files }
 }
 
 function makeDataFolder({ dataFolder }: Config): void {
@@ -43,28 +48,36 @@ function makeDataFolder({ dataFolder }: Config): void {
   }
 }
 
+function openFiles({ files }: Config): FileStore {
+  try {
+    return openFolderStore(files.to)
+  } catch (error) {
+    throw new BadSetting(`BERTH_FILES_TO: cannot use the folder ${files.to} (${messageOf(error)})`)
+  }
+}
+
 /** OpenTelemetry is loaded only where a receiver is set. */
 async function openTraces({ traces: receiver, database, tls }: Config, log: Logger): Promise<Traces | undefined> {
   if (receiver === undefined) return undefined
   const engine = database.engine === 'sqlite' ? 'sqlite' : 'postgresql'
-  const { openOtlp } = await import('./tracing/otlp.ts')
+  const { openOtlp } = await import('./platform/tracing/otlp.ts')
   return openOtlp({ receiver, engine, scheme: tls === undefined ? 'http' : 'https', log })
 }
 
 /** Only the engine that is used is loaded. */
 async function openEngine(
-  { database, keepsStatements }: Config,
+  { database, pool }: Config,
   log: Logger,
-  options: EngineOptions,
+  { connect, ...options }: EngineOptions,
   watch: StoreWatch,
 ): Promise<Db> {
   if (database.engine === 'sqlite') {
-    const { openSqlite } = await import('./db/sqlite/open.ts')
+    const { openSqlite } = await import('./platform/db/sqlite/open.ts')
     return openSqlite({ ...options, watch, file: database.file })
   }
-  const { openPostgres } = await import('./db/postgres/open.ts')
+  const { openPostgres } = await import('./platform/db/postgres/open.ts')
   const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
-  return openPostgres(database.url, onLost, watch, keepsStatements)
+  return openPostgres(database.url, onLost, watch, pool, connect)
 }
 
 function storeWatch(metrics: Metrics, traces: Traces | undefined): StoreWatch {

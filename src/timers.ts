@@ -1,34 +1,35 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
 
-import { forgetLongUnseen } from './access/last-seen.ts'
-import { makeDueBackup } from './backup/scheduled.ts'
-import { STAMPS_PER_MS } from './clock.ts'
-import { type ClockWatch, openClockWatch } from './clock-watch.ts'
+import { forgetEndedSessions } from './accounts/sign-in/sessions.ts'
+import { checkIdentities } from './accounts/single-sign-on/check.ts'
 import type { Deps, OperatorCtx } from './context.ts'
-import { expiredOf } from './db/chunks.ts'
-import { forgetOldDeliveries } from './deliveries/deliveries.ts'
-import { relieveOverflow } from './deliveries/overflow.ts'
-import { deliverDue } from './deliveries/worker.ts'
-import { expireDeployments } from './deployments/expiration.ts'
-import { forgetReleasedProofs } from './domain-proof/released-proof.ts'
-import { forgetEdgeChanges } from './edge/changes.ts'
-import { forgetDeletedHistory } from './env/history-log.ts'
-import { forgetKeptAnswers } from './http/idempotency.ts'
-import { removeLongDisabled } from './installations/disable.ts'
-import { forgetEndedWindows } from './limiter/open.ts'
-import { forgetOldMail } from './mail/mail.ts'
-import { forgetOldCodes } from './oauth/codes.ts'
-import { LINK_SLICE, linkEntries } from './outbox/audit-chain.ts'
-import { writeEvents } from './outbox/outbox.ts'
-import { transact } from './outbox/transact.ts'
-import { advanceAliasRequests, MAPPING_SLICE } from './promotion/mapping.ts'
-import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
-import { forgetEndedSessions } from './sign-in/sessions.ts'
-import { checkIdentities } from './single-sign-on/check.ts'
-import { noteStoreSize } from './statistics/store-size.ts'
-import { completeTransfers } from './transfer/job.ts'
-import { forgetTransferCodes } from './transfer/transfer.ts'
-import { forgetEndedWebhooks, removeLongHeld } from './webhooks/held.ts'
+import { collectFiles } from './delivery/uploads/collect.ts'
+import { forgetOldDeliveries } from './integrations/deliveries/deliveries.ts'
+import { relieveOverflow } from './integrations/deliveries/overflow.ts'
+import { deliverDue } from './integrations/deliveries/worker.ts'
+import { removeLongDisabled } from './integrations/installations/disable.ts'
+import { forgetOldCodes } from './integrations/oauth/codes.ts'
+import { forgetEndedWebhooks, removeLongHeld } from './integrations/webhooks/held.ts'
+import { makeDueBackup } from './operations/backup/scheduled.ts'
+import { forgetEdgeChanges } from './operations/edge/changes.ts'
+import { noteStoreSize } from './operations/statistics/store-size.ts'
+import { forgetLongUnseen } from './platform/access/last-seen.ts'
+import { STAMPS_PER_MS } from './platform/base/clock.ts'
+import { type ClockWatch, openClockWatch } from './platform/base/clock-watch.ts'
+import { expiredOf } from './platform/db/chunks.ts'
+import { forgetKeptAnswers } from './platform/http/idempotency.ts'
+import { forgetEndedWindows } from './platform/limiter/open.ts'
+import { forgetOldMail } from './platform/mail/mail.ts'
+import { LINK_SLICE, linkEntries } from './platform/outbox/audit-chain.ts'
+import { writeEvents } from './platform/outbox/outbox.ts'
+import { transact } from './platform/outbox/transact.ts'
+import { REWRAP_SLICE, rewrapProjectKeys } from './platform/secrets/rotation.ts'
+import { expireDeployments } from './projects/deployments/expiration.ts'
+import { forgetReleasedProofs } from './projects/domain-proof/released-proof.ts'
+import { forgetDeletedHistory } from './projects/env/history-log.ts'
+import { advanceAliasRequests, MAPPING_SLICE } from './projects/promotion/mapping.ts'
+import { completeTransfers } from './projects/transfer/job.ts'
+import { forgetTransferCodes } from './projects/transfer/transfer.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -77,6 +78,8 @@ export const TIMERS = {
   'identity-checks': { run: checkIdentities },
   /** As deliveries (`startScheduledBackups`). */
   'scheduled-backups': { run: makeDueBackup },
+  /** Removes files beyond the database (`startCollection`). */
+  'unused-files': { run: collectFiles },
 } as const satisfies Record<string, Timer>
 
 type Sweep = {

@@ -1,9 +1,9 @@
 /** The edge with 100,000 domains of one project: `check` as a proxy asks it, for a random one each time, and how soon a pause is felt. */
 
 import { join } from 'node:path'
-import { chunks } from '../../src/db/chunks.ts'
-import { openPostgres } from '../../src/db/postgres/open.ts'
-import { openSqlite } from '../../src/db/sqlite/open.ts'
+import { chunks } from '../../src/platform/db/chunks.ts'
+import { openPostgres } from '../../src/platform/db/postgres/open.ts'
+import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
 import { ask } from './ask.ts'
 import type { Asked } from './asked.ts'
 import { memoryOf, stopServer, type Target } from './children.ts'

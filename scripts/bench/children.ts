@@ -92,6 +92,19 @@ export function memoryOf({ process: child }: Server): { now: number; most: numbe
   return { now: megabytes('VmRSS'), most: megabytes('VmHWM') }
 }
 
+/** The processor time that a process has used, in microseconds, all its threads together. Undefined where there is no /proc. */
+export function processorTimeOf({ process: child }: Server): number | undefined {
+  let stat: string
+  try {
+    stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+  } catch {
+    return undefined
+  }
+  // After the name, which may hold anything, utime and stime are the 12th and 13th fields, in hundredths of a second.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10_000
+}
+
 function track(child: ChildProcess): ChildProcess {
   alive.add(child)
   child.once('exit', () => alive.delete(child))

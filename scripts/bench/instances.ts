@@ -1,7 +1,7 @@
 /** Several instances on one PostgreSQL: what they do together, what they lose to each other, and whether a name is ever given twice. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openPostgres } from '../../src/db/postgres/open.ts'
+import { openPostgres } from '../../src/platform/db/postgres/open.ts'
 import { ask } from './ask.ts'
 import { CREATE } from './cases.ts'
 import { stopServer } from './children.ts'

@@ -8,8 +8,11 @@ import { runProgram } from './children.ts'
 
 export type Load = { origin: string; asked: Asked; connections: number; seconds: number }
 
-/** Per second, and milliseconds. `errors`: answers above 399, and requests that got none. */
-export type Figures = { perSecond: number; p50: number; p99: number; errors: number }
+/**
+ * Per second, and milliseconds. `errors`: answers above 399, and requests that got none. `processor`: microseconds of the server for each
+ * request, where that was measured.
+ */
+export type Figures = { perSecond: number; p50: number; p99: number; errors: number; processor?: number | undefined }
 
 /** `script`: the name of the file that wrk reads; loads that run at once have one each. */
 export type Loader = { tool: string; run: (load: Load, script?: string) => Promise<Figures> }

@@ -130,13 +130,31 @@ function verdict(reached: boolean): string {
   return reached ? ': reached' : ': not reached'
 }
 
-const HEAD = ['', 'store', 'conns', 'server', 'req/s', 'p50 ms', 'p99 ms', 'MB', 'errors', 'berth is (low to high)']
+const HEAD = [
+  '',
+  'store',
+  'conns',
+  'server',
+  'req/s',
+  'p50 ms',
+  'p99 ms',
+  'MB',
+  'cpu µs',
+  'errors',
+  'berth is (low to high)',
+  'in cpu',
+]
 
 function tableOf(cases: CaseResult[]): string[] {
   const rows = cases.flatMap(({ case: { title }, engine, connections, service, half, others }) => [
-    [title, engine, String(connections), 'berth', ...cells(service), ''],
-    ...(half ? [['', '', '', 'half load', ...cells({ ...half, memory: undefined }), '']] : []),
-    ...others.map(({ name, figures, ratio }) => ['', '', '', name, ...cells(figures), factor(ratio)]),
+    [title, engine, String(connections), 'berth', ...cells(service), '', ''],
+    ...(half ? [['', '', '', 'half load', ...cells({ ...half, memory: undefined }), '', '']] : []),
+    ...others.map(({ name, figures, ratio, processor }) => [
+      ...['', '', '', name],
+      ...cells(figures),
+      factor(ratio),
+      processor === undefined ? '' : factor(processor),
+    ]),
   ])
   return aligned([HEAD, ...rows])
 }
@@ -173,8 +191,15 @@ function milliseconds({ median, low, high }: Spread): string {
   return `${median.toFixed(0)} ms (${low.toFixed(0)} to ${high.toFixed(0)})`
 }
 
-function cells({ perSecond, p50, p99, memory, errors }: CaseResult['service']): string[] {
-  return [perSecond.toFixed(0), p50.toFixed(2), p99.toFixed(2), memory?.toFixed(0) ?? '', String(errors)]
+function cells({ perSecond, p50, p99, memory, processor, errors }: CaseResult['service']): string[] {
+  return [
+    perSecond.toFixed(0),
+    p50.toFixed(2),
+    p99.toFixed(2),
+    memory?.toFixed(0) ?? '',
+    processor?.toFixed(0) ?? '',
+    String(errors),
+  ]
 }
 
 function factor({ median, low, high }: Spread): string {

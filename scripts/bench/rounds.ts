@@ -4,8 +4,16 @@ import type { Figures, Loader } from './load.ts'
 
 export type Spread = { median: number; low: number; high: number }
 
-/** What is loaded in a round, and what it is asked. `beside`: begins what runs beside the load; the function that it gives ends it. */
-export type Side = { origin: string; asked: () => Promise<Asked>; beside?: () => () => Promise<void> }
+/**
+ * What is loaded in a round, and what it is asked. `beside`: begins what runs beside the load; the function that it gives ends it.
+ * `processorTime`: what the server has used, in microseconds.
+ */
+export type Side = {
+  origin: string
+  asked: () => Promise<Asked>
+  beside?: () => () => Promise<void>
+  processorTime?: () => number | undefined
+}
 
 type Rounds = { loader: Loader; seconds: number; say: (line: string) => void }
 
@@ -24,12 +32,14 @@ export async function alternate(
   between?: () => void,
 ): Promise<Figures[][]> {
   const figures: Figures[][] = sides.map(() => [])
-  const run = async ({ origin, asked, beside }: Side, length: number) => {
+  const run = async ({ origin, asked, beside, processorTime }: Side, length: number) => {
     const load = { origin, asked: await asked(), connections, seconds: length }
     const end = beside?.()
+    const before = processorTime?.()
     const seen = await loader.run(load)
+    const used = before === undefined ? undefined : processorTime!()! - before
     await end?.()
-    return seen
+    return { ...seen, processor: used && used / (seen.perSecond * length) }
   }
   for (const side of sides) await run(side, WARM_UP_SECONDS)
   for (let round = 0; round < ROUNDS; round++) {
@@ -56,12 +66,19 @@ export function medians(rounds: Figures[]): Figures {
     p50: middle((figures) => figures.p50),
     p99: middle((figures) => figures.p99),
     errors: rounds.reduce((sum, { errors }) => sum + errors, 0),
+    processor: rounds.every(({ processor }) => processor) ? middle((figures) => figures.processor!) : undefined,
   }
 }
 
 /** How much more a second one side did than the other, round by round. */
 export function ratios(ours: Figures[], theirs: { perSecond: number }[]): Spread {
   return spread(ours.map(({ perSecond }, round) => perSecond / theirs[round]!.perSecond))
+}
+
+/** How much more processor time one side took for a request than the other, round by round. */
+export function processorRatios(ours: Figures[], theirs: Figures[]): Spread | undefined {
+  if (![...ours, ...theirs].every(({ processor }) => processor)) return undefined
+  return spread(ours.map(({ processor }, round) => processor! / theirs[round]!.processor!))
 }
 
 /** Of an odd number of values. */

@@ -4,9 +4,9 @@
  * so that the values do not open.
  */
 import { sql } from 'kysely'
-import { chunks } from '../../src/db/chunks.ts'
-import type { Db, Queries } from '../../src/db/db.ts'
-import { fingerprint } from '../../src/ids.ts'
+import { fingerprint } from '../../src/platform/base/ids.ts'
+import { chunks } from '../../src/platform/db/chunks.ts'
+import type { Db, Queries } from '../../src/platform/db/db.ts'
 
 /** Projects that one transaction makes. */
 const SLICE = 20_000

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { openSqlite } from '../../src/db/sqlite/open.ts'
+import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
 import { send } from './ask.ts'
 import { type Asked, fill } from './asked.ts'
 import { CREATE, CROWD, PEER_CREATE, THOUSAND, VARIABLES } from './cases.ts'

@@ -2,4 +2,4 @@
 import { readConfig } from '../../src/config.ts'
 import { start } from '../../src/start.ts'
 
-await start(readConfig(process.env), { groupLimit: 1 })
+await start(readConfig(process.env), process.env, { groupLimit: 1 })

@@ -3,9 +3,9 @@ import { Agent } from 'node:http'
 import { imitate, send } from './ask.ts'
 import { type Asked, fill } from './asked.ts'
 import { type Case, CONNECTIONS, type Compared, CREATE, type Engine, NEW_PROJECTS, writesBeside } from './cases.ts'
-import { memoryOf, type Server } from './children.ts'
+import { memoryOf, processorTimeOf, type Server } from './children.ts'
 import { type Figures, type Loader, runPaced } from './load.ts'
-import { alternate, medians, newNames, ratios, type Side, type Spread } from './rounds.ts'
+import { alternate, medians, newNames, processorRatios, ratios, type Side, type Spread } from './rounds.ts'
 import { makeEmpty, type Opened } from './stores.ts'
 
 /** What runs while cases are measured. A store that this run does not need is not there. */
@@ -28,7 +28,7 @@ export type CaseResult = {
   connections: number
   service: Measured
   half: Figures | undefined
-  others: { name: Compared; figures: Measured; ratio: Spread }[]
+  others: { name: Compared; figures: Measured; ratio: Spread; processor: Spread | undefined }[]
 }
 
 const WRITES_MS = 1000 / 50
@@ -63,7 +63,12 @@ export async function measureCase(work: Work, measured: Case): Promise<CaseResul
     connections,
     service: show(0),
     half,
-    others: names.map((name, at) => ({ name, figures: show(at + 1), ratio: ratios(ours, others[at]!) })),
+    others: names.map((name, at) => ({
+      name,
+      figures: show(at + 1),
+      ratio: ratios(ours, others[at]!),
+      processor: processorRatios(ours, others[at]!),
+    })),
   }
 }
 
@@ -79,6 +84,7 @@ function sideOf({ asked, store, beside, makesProjects }: Case, opened: Opened): 
   const headers = () => ({ authorization: opened.authorization() })
   return {
     origin: opened.server.origin,
+    processorTime: () => processorTimeOf(opened.server),
     asked: async () => {
       const names = newNames()
       if (makesProjects) await makeEmpty(opened, names, NEW_PROJECTS)

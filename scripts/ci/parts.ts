@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-export type Part = { name: string; words: [string, ...string[]]; env?: Record<string, string> }
+/** `minutes`: how long it may take. What hangs fails alone, and the others still tell what they found. */
+export type Part = { name: string; words: [string, ...string[]]; env?: Record<string, string>; minutes?: number }
 
 type Failure = { name: string; how: string; why: string }
 
@@ -10,10 +11,13 @@ const root = join(import.meta.dirname, '..', '..')
 /** Lines that tell why a part failed: a failed test, a broken promise, a step of the check, or an error. */
 const TELLS = /✖|^not ok|\bBROKEN\b|\bFAILED\b|^failed:|\b[Ee]rror\b|Error:|^\s+[+-] |took \d+ s:/
 const LINES_OF_A_FAILURE = 40
+/** What was asked to end and did not is killed. */
+const TO_END_MS = 20_000
 
 /**
  * Runs the parts one after another, each whatever came of the others, and prints what they say. Gives the exit code: 1 when one failed.
- * Whoever reads only the end of a long log has to learn why: after the last part stand what told of the failures, and its summary again.
+ * Whoever reads only the end of a long log has to learn why: after the last part stand what told of the failures, and again the last counts
+ * of node's test runner that a part printed.
  * A signal ends the part that runs, and no other begins.
  */
 export async function runParts(
@@ -25,14 +29,15 @@ export async function runParts(
   let running: ChildProcess | undefined
   let stopped: NodeJS.Signals | undefined
   let said = ''
+  let counts = ''
   const stop = (signal: NodeJS.Signals) => {
     stopped = signal
-    running?.kill(signal)
+    if (running !== undefined) end(running, signal)
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, stop)
 
-  for (const { name, words, env } of parts) {
+  for (const { name, words, env, minutes: most = Number.POSITIVE_INFINITY } of parts) {
     if (stopped !== undefined) {
       failures.push({ name, how: `was not begun: ${stopped}`, why: '' })
       continue
@@ -43,6 +48,8 @@ export async function runParts(
     running = spawn(words[0], words.slice(1), {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own: what it started ends with it.
+      detached: true,
       env: { ...process.env, ...env },
     })
     for (const stream of [running.stdout!, running.stderr!])
@@ -50,20 +57,48 @@ export async function runParts(
         said += text
         print(text)
       })
-    const how = await endOf(running)
+    const how = await endWithin(running, most)
     running = undefined
+    counts = countsOf(said) || counts
     print(`\n== ${name} ${how === '0' ? 'passed' : `FAILED (${how})`} after ${minutes(performance.now() - since)}\n`)
     if (how !== '0') failures.push({ name, how, why: whyFailed(said) })
   }
   for (const signal of signals) process.off(signal, stop)
   if (failures.length === 0) {
-    print(summaryOf(said))
+    print(counts)
     return 0
   }
   print(`\nfailed: ${failures.map(({ name }) => name).join(', ')}\n`)
   for (const { name, how, why } of failures) print(`\n== why ${name} failed (${how}):\n${why}`)
-  print(summaryOf(said))
+  print(counts)
   return 1
+}
+
+/** Ends a part that takes longer than so many minutes, and says so. */
+async function endWithin(child: ChildProcess, most: number): Promise<string> {
+  let isLate = false
+  const late = Number.isFinite(most)
+    ? setTimeout(() => {
+        isLate = true
+        end(child, 'SIGTERM')
+      }, most * 60_000)
+    : undefined
+  const how = await endOf(child)
+  clearTimeout(late)
+  return isLate ? `took longer than ${most} minutes` : how
+}
+
+/** Ends a part with all that it started. */
+function end({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  const tell = (signal: NodeJS.Signals) => {
+    try {
+      if (pid !== undefined) process.kill(-pid, signal)
+    } catch {
+      // It has ended.
+    }
+  }
+  tell(signal)
+  setTimeout(() => tell('SIGKILL'), TO_END_MS).unref()
 }
 
 function endOf(child: ChildProcess): Promise<string> {
@@ -82,7 +117,7 @@ function whyFailed(said: string): string {
 }
 
 /** The counts with which node's test runner closes; nothing where there are none. */
-function summaryOf(said: string): string {
+function countsOf(said: string): string {
   const lines = said.split('\n').filter((line) => /^ℹ \w+ [\d.]+$/.test(line))
   return lines.length === 0 ? '' : `\n${lines.slice(-8).join('\n')}\n`
 }

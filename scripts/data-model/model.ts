@@ -1,9 +1,9 @@
-/** The tables of a migrated store, with their keys and references, and the sentence that `src/db` says of each. */
+/** The tables of a migrated store, with their keys and references, and the sentence that `src/platform/db` says of each. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { migrateSqlite } from '../../src/db/sqlite/open.ts'
+import { migrateSqlite } from '../../src/platform/db/sqlite/open.ts'
 
 export type Column = {
   name: string
@@ -35,6 +35,7 @@ const GROUPS: Record<string, readonly string[]> = {
     'project_key',
   ],
   Deployments: ['deployment', 'deployment_meta', 'alias', 'alias_request', 'alias_mapping'],
+  Files: ['blob', 'upload', 'output', 'output_blob', 'file_usage'],
   Integrations: ['integration', 'integration_secret', 'configuration', 'configuration_project', 'authorization_code'],
   'Events and what leaves': ['event', 'webhook', 'log_drain', 'delivery', 'delivery_attempt', 'mail', 'audit'],
   'The store itself': ['kept_answer', 'rate_limit', 'edge_change', 'fact'],
@@ -42,6 +43,7 @@ const GROUPS: Record<string, readonly string[]> = {
 
 /** Columns that refer to another table by another name than `<table>_id`. */
 const REFERENCES: Record<string, string> = {
+  manifest_id: 'blob',
   team_id: 'account',
   user_id: 'account',
   default_team_id: 'account',
@@ -99,7 +101,7 @@ function tablesOf(db: DatabaseSync): Table[] {
     const unique = uniqueOf(db, name)
     return {
       name,
-      meaning: meanings.get(name) ?? fail(`table ${name} has no sentence above it in src/db`),
+      meaning: meanings.get(name) ?? fail(`table ${name} has no sentence above it in src/platform/db`),
       columns: db
         .prepare('select name, pk, "notnull" as required from pragma_table_info(?) order by cid')
         .all(name)
@@ -132,9 +134,9 @@ function targetOf(column: string, tables: readonly string[]): string | undefined
     : fail(`${column} refers to no table: say to which in scripts/data-model/model.ts`)
 }
 
-/** The comment above each table in the files of src/db that declare them. */
+/** The comment above each table in the files of src/platform/db that declare them. */
 function readMeanings(): Map<string, string> {
-  const folder = join(import.meta.dirname, '..', '..', 'src', 'db')
+  const folder = join(import.meta.dirname, '..', '..', 'src', 'platform', 'db')
   const files = readdirSync(folder).filter((name) => /^schema\.ts$|-tables\.ts$/.test(name))
   const found = files.flatMap((name) => [
     ...readFileSync(join(folder, name), 'utf8').matchAll(/^ {2}\/\*\* (.+) \*\/\n {2}(\w+): \{/gm),

@@ -2,7 +2,7 @@
 import { isBuiltin } from 'node:module'
 import { join, relative } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
-import { SHIPPED_FILES, shippedFile } from '../../src/shipped-files.ts'
+import { SHIPPED_FILES, shippedFile } from '../../src/platform/base/shipped-files.ts'
 
 /** `packages`: the folders of the packages that are in it, from the root. */
 export type Bundle = { code: string; packages: string[] }
@@ -18,13 +18,14 @@ const BANNER = `import { createRequire as requireOf } from 'node:module'\nconst 
 
 /** Bundles an entry. `version`: what the program says that it is. The same sources give the same bytes, wherever they lie. Throws when a package is not installed. */
 export async function bundle(entry: string, version: string): Promise<Bundle> {
+  const worker = await bundleWorker()
   const build = await rolldown({
     cwd: root,
     input: ENTRY,
     platform: 'node',
     // An optional part of the PostgreSQL driver, which Berth has not.
     external: ['pg-native'],
-    plugins: [textsInside(entry, version)],
+    plugins: [textsInside(entry, version, worker)],
     logLevel: 'silent',
   })
   const { output } = await build.generate({ format: 'esm', codeSplitting: false, banner: BANNER, comments: false })
@@ -45,20 +46,36 @@ export async function bundle(entry: string, version: string): Promise<Bundle> {
 /** Their files are shipped as texts, so no module of them is bundled. */
 const BROWSER_PACKAGES = ['node_modules/@hotwired/turbo', 'node_modules/@simplewebauthn/browser']
 
+/** The code of a routing worker, which is started from a text. */
+async function bundleWorker(): Promise<string> {
+  const input = join(root, 'src', 'sites', 'routing-pool', 'worker-main.ts')
+  const build = await rolldown({ cwd: root, input, platform: 'node', logLevel: 'silent' })
+  const { output } = await build.generate({ format: 'cjs', codeSplitting: false, comments: false, minify: true })
+  await build.close()
+  const [chunk] = output
+  const outside = chunk.imports.filter((name) => !isBuiltin(name))
+  if (outside.length > 0) throw new Error(`not installed, so the worker would lack it: ${outside.join(', ')}`)
+  return chunk.code
+}
+
 /** The entry, and the texts of all shipped files in the place of the module that reads them. */
-function textsInside(entry: string, version: string): Plugin {
+function textsInside(entry: string, version: string, worker: string): Plugin {
   return {
     name: 'texts inside',
     resolveId: (name) => (name === ENTRY ? ENTRY : undefined),
     load(path) {
       if (path === ENTRY) return entry
-      if (path !== join(root, 'src', 'shipped-files.ts')) return undefined
+      if (path !== join(root, 'src', 'platform', 'base', 'shipped-files.ts')) return undefined
       // Each text in a function: one that nobody asks for takes no memory.
       const texts = SHIPPED_FILES.map((name) => {
         const text = name === 'package' ? JSON.stringify({ name: 'berth', version }) : shippedFile(name)
         return `  ${JSON.stringify(name)}: () => ${JSON.stringify(text)},\n`
       })
-      return `const TEXTS = {\n${texts.join('')}}\nexport const shippedFile = (name) => TEXTS[name]()\n`
+      return [
+        `const TEXTS = {\n${texts.join('')}}`,
+        'export const shippedFile = (name) => TEXTS[name]()',
+        `export const workerCode = () => ${JSON.stringify(worker)}\n`,
+      ].join('\n')
     },
   }
 }

@@ -109,6 +109,11 @@ function endOf(folder: string, worker: string): string {
   return join(folder, `ended-${worker}`)
 }
 
+/** The folder that the files of the queue are named from. */
+export function rootOf(folder: string): string {
+  return readQueue(folder).root
+}
+
 function readQueue(folder: string): { root: string; queue: string[][] } {
   return JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8'))
 }

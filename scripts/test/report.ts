@@ -5,12 +5,14 @@
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { spec as Spec } from 'node:test/reporters'
+import { LEFT_TO_CI } from '../../test/support/stores/engines.ts'
 import { BUDGET_S, QUEUE, readEnd, tookOf, unendedOf } from './queue.ts'
 
 type Event = {
   type: string
   data: {
     nesting: number
+    skip?: string | boolean
     message?: string
     name?: string
     details?: { error?: { exitCode?: number | null; signal?: string | null } }
@@ -21,16 +23,35 @@ export default async function* report(source: AsyncIterable<Event>): AsyncGenera
   yield* Readable.from(withSlow(source)).pipe(new Spec())
 }
 
+/** What node's reporter prints, in the order in which tests are written. */
+const TOLD = /^test:(?:start|pass|fail|diagnostic|stdout|stderr|summary)$/
+
 async function* withSlow(source: AsyncIterable<Event>): AsyncGenerator<unknown> {
   let counted = false
   const bad: string[] = []
+  let left = 0
+  /** A test that has begun, of which it is not known yet whether it is skipped. */
+  let begun: Event | undefined
   for await (const event of source) {
-    const { nesting, message = '', name = '', details } = event.data
+    const { nesting, message = '', name = '', details, skip } = event.data
+    if (skip === LEFT_TO_CI && event.type === 'test:pass') {
+      left++
+      begun = undefined
+      continue
+    }
+    if (begun !== undefined && TOLD.test(event.type)) {
+      yield begun
+      begun = undefined
+    }
+    if (event.type === 'test:start') {
+      begun = event
+      continue
+    }
     if (event.type === 'test:fail' && nesting === 0 && details?.error?.exitCode !== undefined)
       bad.push(whyItEnded(basename(name), details.error))
     if (!counted && event.type === 'test:diagnostic' && nesting === 0 && message.startsWith('tests ')) {
       counted = true
-      yield { type: 'test:stdout', data: { nesting: 0, message: bad.join('') + slowFiles() } }
+      yield { type: 'test:stdout', data: { nesting: 0, message: bad.join('') + slowFiles() + leftToCi(left) } }
     }
     yield event
   }
@@ -50,6 +71,11 @@ function whyItEnded(
   if (end !== undefined && lines.length === 0) lines.push(`the last file that it ran was ${end.file}`)
   const how = signal == null ? `ended with ${exitCode}` : `was ended by ${signal}`
   return `\n${worker} ${how}, which is no failure of one test:\n${lines.map((line) => `${line.replace(/^/gm, '  ')}\n`).join('')}`
+}
+
+function leftToCi(count: number): string {
+  if (count === 0) return ''
+  return `\n${count} tests were skipped on PostgreSQL alone: they run where their file is named, in npm run check -- --full and in .ci/run\n`
 }
 
 function slowFiles(): string {

@@ -1,24 +1,21 @@
 /** A form of the console is a route asked by a browser: what was refused is shown beside what was typed. docs/console.md: How it is built. */
 import type { Static, TSchema } from 'typebox'
 import type { RefusalKey } from '../errors.ts'
-import type { Wish } from '../pages/ask.ts'
-import type { Page } from '../pages/frame.ts'
-import { type Html, html } from '../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, SAVED, type Screen, type ScreenInput } from '../pages/screen.ts'
-import { Refusal } from '../refusal.ts'
-import type { RefusalExtra } from '../schema/refusal.ts'
+import type { Page } from '../platform/pages/frame.ts'
+import { type Html, html } from '../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  SAVED,
+  type Screen,
+  type ScreenInput,
+  type Wish,
+} from '../platform/pages/screen.ts'
+import { Refusal } from '../platform/refusals/refusal.ts'
 import { changeIn, withWas } from './change.ts'
 import { accountIn } from './frame.ts'
 import { wordsOfFault } from './names/faults.ts'
-
-/** Why a form was refused, the field that it is about, what was typed, and what the route tells beside the sentence. */
-export type Refused = {
-  key?: RefusalKey
-  message: string
-  field: string | undefined
-  typed: Record<string, unknown>
-  extra: RefusalExtra
-}
+import type { Refused } from './refused.ts'
 
 /** TABLE the field that a refusal is about, where its sentence names none. */
 const FIELD_OF: Partial<Record<RefusalKey, string>> = {

@@ -1,5 +1,5 @@
 /** What to do, as checks and reports say it: a sentence, and its commands to copy. */
-import { type Html, html } from '../pages/html.ts'
+import { type Html, html } from '../platform/pages/html.ts'
 import { copyable } from './fields.ts'
 
 /** A command ends before the word that goes on with the sentence. One that changes the rights of a file ends its sentence. */

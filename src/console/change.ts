@@ -4,12 +4,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
-import { validate } from '../http/validate.ts'
-import { type Html, html, unescapeText } from '../pages/html.ts'
-import { type PersonCtx, tokenField } from '../pages/screen.ts'
-import { Refusal } from '../refusal.ts'
-import { Type } from '../schema/builder.ts'
-import type { Refused } from './action.ts'
+import { validate } from '../platform/http/validate.ts'
+import { type Html, html, unescapeText } from '../platform/pages/html.ts'
+import { type PersonCtx, tokenField } from '../platform/pages/screen.ts'
+import { Refusal } from '../platform/refusals/refusal.ts'
+import { Type } from '../platform/schema/builder.ts'
+import type { Refused } from './refused.ts'
 
 /** The field that holds the others as they were first shown. A form that has it is one of a change. */
 export const WAS_FIELD = 'was'

@@ -1,6 +1,6 @@
 /** Buttons, ways to older rows, and secrets that are shown once: what pages of the console have beside fields and tables. */
-import { type Html, html } from '../pages/html.ts'
-import { type PersonCtx, tokenField } from '../pages/screen.ts'
+import { type Html, html } from '../platform/pages/html.ts'
+import { type PersonCtx, tokenField } from '../platform/pages/screen.ts'
 
 /** The heading of a page, with what can be done beside it. */
 export function heading(title: string, ...beside: (Html | undefined | false)[]): Html {

@@ -1,5 +1,5 @@
 /** Drawings as SVG, made on the server, each with a table behind it. docs/console.md: Drawings. */
-import { type Html, html } from '../pages/html.ts'
+import { type Html, html } from '../platform/pages/html.ts'
 import { sheet } from './fields.ts'
 
 /** One column: its name, and how much of each kind is in it. */

@@ -1,10 +1,10 @@
 /** The page of what is not there, or not for this person: within the navigation of the nearest place that is, with a way to its list. docs/console.md: Addresses. */
 import type { Params } from '../context.ts'
-import type { OwnAccount } from '../pages/acting.ts'
-import { faultPage, type Page } from '../pages/frame.ts'
-import { html } from '../pages/html.ts'
-import { type FaultAt, type PersonCtx, type Screen, screen } from '../pages/screen.ts'
-import { Refusal, refuse } from '../refusal.ts'
+import type { OwnAccount } from '../platform/pages/acting.ts'
+import { faultPage, type Page } from '../platform/pages/frame.ts'
+import { html } from '../platform/pages/html.ts'
+import { type FaultAt, type PersonCtx, type Screen, screen } from '../platform/pages/screen.ts'
+import { Refusal, refuse } from '../platform/refusals/refusal.ts'
 import { accountIn, may, type Place, showPage, tabsOf } from './frame.ts'
 import { OPERATOR } from './operator/frame.ts'
 
@@ -52,7 +52,7 @@ async function findPlace(ctx: PersonCtx, path: string, params: Params): Promise<
 
 /** The place that an address names to which no page belongs. */
 function findPlaceAt(ctx: PersonCtx, url: string): Promise<Found | undefined> {
-  const path = url.replace(/[?#].*$/, '')
+  const path = url.replace(/[?#].*$/s, '')
   const [, slug = '', name = '', rest = ''] = /^\/console\/t\/([^/]+)(?:\/projects\/([^/]+))?(.*)$/.exec(path) ?? []
   if (slug === '') return findPlace(ctx, path, {})
   return findPlace(ctx, `/console/t/:slug${name === '' ? '' : '/projects/:name'}${rest}`, { slug, name })

@@ -1,6 +1,7 @@
 /** What forms of the console have beside `field`: texts of several lines, choices, tables, and a text to copy. */
-import { escapeText, type Html, html, markupOf } from '../pages/html.ts'
-import { type FieldOptions, faultBeside, labelled, type Refused } from './action.ts'
+import { escapeText, type Html, html, markupOf } from '../platform/pages/html.ts'
+import { type FieldOptions, faultBeside, labelled } from './action.ts'
+import type { Refused } from './refused.ts'
 
 /** A value that a form sends, and the words for it. */
 export type Choice = readonly [value: string, words: string]

@@ -1,10 +1,16 @@
 /** What stands around every page of the console: where one is, and the ways on. docs/console.md: Addresses. */
-import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../pages/acting.ts'
-import type { Page } from '../pages/frame.ts'
-import { type Html, html } from '../pages/html.ts'
-import { type PersonCtx, tokenField } from '../pages/screen.ts'
-import type { Permission } from '../permissions/roles.ts'
-import { permissionsOf } from '../permissions/scopes.ts'
+import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../platform/pages/acting.ts'
+import type { Page } from '../platform/pages/frame.ts'
+import { type Html, html } from '../platform/pages/html.ts'
+import { type PersonCtx, tokenField } from '../platform/pages/screen.ts'
+import type { Permission } from '../platform/permissions/roles.ts'
+import { permissionsOf } from '../platform/permissions/scopes.ts'
+
+/** The page of a deployment. */
+export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: string, id: string, section = ''): string {
+  const end = section === '' ? '' : `/${section}`
+  return projectPath(account, project, `deployments/${encodeURIComponent(id)}${end}`)
+}
 
 /** TABLE the sections of an account, in the order of the tabs: the end of the address, the words, and the right to see it. */
 const ACCOUNT_TABS: readonly (readonly [end: string, words: string, needs: Permission])[] = [

@@ -1,11 +1,11 @@
 /** What an open page hears of changes while it is looked at. docs/console.md: Live pages. */
 import type { Static } from 'typebox'
-import { decodeText } from '../http/query.ts'
-import type { OwnAccount } from '../pages/acting.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
-import { permissionsOf } from '../permissions/scopes.ts'
-import { refuse } from '../refusal.ts'
-import { Type } from '../schema/builder.ts'
+import { decodeText } from '../platform/http/query.ts'
+import type { OwnAccount } from '../platform/pages/acting.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../platform/pages/screen.ts'
+import { permissionsOf } from '../platform/permissions/scopes.ts'
+import { refuse } from '../platform/refusals/refusal.ts'
+import { Type } from '../platform/schema/builder.ts'
 import { accountIn } from './frame.ts'
 
 const LiveQuery = Type.Object({

@@ -1,8 +1,9 @@
 /** The scopes of a form, a level for each: what an app asks for, and what a token may. */
-import { type Html, html } from '../pages/html.ts'
-import { SCOPES, type Scope } from '../permissions/scopes.ts'
-import { Type } from '../schema/builder.ts'
-import { faultBeside, type Refused } from './action.ts'
+import { type Html, html } from '../platform/pages/html.ts'
+import { SCOPES, type Scope } from '../platform/permissions/scopes.ts'
+import { Type } from '../platform/schema/builder.ts'
+import { faultBeside } from './action.ts'
+import type { Refused } from './refused.ts'
 
 const LEVELS = { '': 'No', read: 'Read', 'read-write': 'Read and write' } as const
 

@@ -1,5 +1,5 @@
 /** TABLE the pages of the console. docs/console.md. */
-import type { Screen } from '../pages/screen.ts'
+import type { Screen } from '../platform/pages/screen.ts'
 import { showFault } from './fault.ts'
 import { appScreens } from './integrations/app.ts'
 import { appListScreens } from './integrations/apps.ts'

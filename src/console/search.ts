@@ -1,15 +1,16 @@
 /** One search over what an account has, which every page of the console leads to. docs/console.md: Search. */
 import type { Static } from 'typebox'
-import { accountsOf, nameOf, type OwnAccount } from '../pages/acting.ts'
-import { type Html, html } from '../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
-import { Refusal } from '../refusal.ts'
-import { Type } from '../schema/builder.ts'
-import type { Kind, SearchResult, SearchResults } from '../search/schema.ts'
-import { faultOf, field, type Refused, refusedOf } from './action.ts'
+import { accountsOf, nameOf, type OwnAccount } from '../platform/pages/acting.ts'
+import { type Html, html } from '../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../platform/pages/screen.ts'
+import { Refusal } from '../platform/refusals/refusal.ts'
+import { Type } from '../platform/schema/builder.ts'
+import type { Kind, SearchResult, SearchResults } from '../projects/search/schema.ts'
+import { faultOf, field, refusedOf } from './action.ts'
 import { select } from './fields.ts'
 import { accountIn, accountPath, projectPath, showPage } from './frame.ts'
 import { homeSlug } from './project/list.ts'
+import type { Refused } from './refused.ts'
 
 const LIMIT = '10'
 /** The route says what is wrong with the text, so that what was typed comes back. */

@@ -1,5 +1,5 @@
 /** Moments as people say them, with the moment itself in a title. */
-import { type Html, html } from '../pages/html.ts'
+import { type Html, html } from '../platform/pages/html.ts'
 
 /** TABLE the units, the largest first, in milliseconds. */
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
@@ -30,7 +30,7 @@ function timeOf(moment: number, text: string, grain = ''): Html {
   return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
 }
 
-/** Of a last use the store keeps the hour in which it was. access/last-seen.ts. */
+/** Of a last use the store keeps the hour in which it was. platform/access/last-seen.ts. */
 const USE_GRAIN_MS = 3_600_000
 
 /**

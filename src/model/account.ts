@@ -1,9 +1,9 @@
 /** An account: a user or a team. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OperatorCtx, Params } from '../context.ts'
-import { containing } from '../db/db.ts'
-import type { Row } from '../db/schema.ts'
-import { refuse } from '../refusal.ts'
+import { containing } from '../platform/db/db.ts'
+import type { Row } from '../platform/db/schema.ts'
+import { refuse } from '../platform/refusals/refusal.ts'
 
 /** Any account by the `accountId` of the path; a user by `userId`; a team by `teamId`. Refuses: not_found 404. */
 export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row<'account'>> {

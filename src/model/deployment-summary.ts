@@ -3,12 +3,12 @@
  * a project, or a page of them, asks nothing more. docs/decisions/0040; docs/spec/wire.md 2.2.
  */
 import type { Static } from 'typebox'
-import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
-import { READY_STATES } from '../db/deployment-tables.ts'
-import type { Row } from '../db/schema.ts'
-import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../schema/fields.ts'
+import { momentOf } from '../platform/base/clock.ts'
+import { READY_STATES } from '../platform/db/deployment-tables.ts'
+import type { Row } from '../platform/db/schema.ts'
+import { Type } from '../platform/schema/builder.ts'
+import { Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
 
 const SHOWN_DEPLOYMENTS = 5
 /** Names that a deployment is shown with; `GET /deployments/{id}/aliases` lists them all. */

@@ -2,7 +2,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { getDomain, getPublicSuffix } from 'tldts'
 import { BadSetting, type DomainSettings } from '../config.ts'
-import { Refusal, refuse } from '../refusal.ts'
+import { Refusal, refuse } from '../platform/refusals/refusal.ts'
 
 /** What a URL parser would read as something other than a part of the name, or drop. */
 const NOT_IN_NAMES = /[\s\p{Cc}%/:@\\?#[\]]/u

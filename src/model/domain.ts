@@ -1,5 +1,5 @@
 /** A domain of a project: what its row means to events and to visitors. */
-import type { Row } from '../db/schema.ts'
+import type { Row } from '../platform/db/schema.ts'
 
 export const REDIRECT_CODES = [301, 302, 307, 308] as const
 type RedirectCode = (typeof REDIRECT_CODES)[number]

@@ -1,8 +1,8 @@
 /** What callers send and get for a custom environment, and how the row of a project keeps it. docs/spec/wire.md 6; docs/custom-environments.md: One column of the project. */
 import type { Static } from 'typebox'
-import type { Row } from '../db/schema.ts'
-import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../schema/fields.ts'
+import type { Row } from '../platform/db/schema.ts'
+import { Type } from '../platform/schema/builder.ts'
+import { Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
 
 /** Of a project, on every plan. */
 export const MOST_ENVIRONMENTS = 12

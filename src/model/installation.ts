@@ -3,10 +3,10 @@
  * the store call it a configuration, as the specification does. Specification: Integration configuration.
  */
 import type { Ctx, Params } from '../context.ts'
-import { chunks } from '../db/chunks.ts'
-import type { Queries } from '../db/db.ts'
-import type { Row } from '../db/schema.ts'
-import { refuse } from '../refusal.ts'
+import { chunks } from '../platform/db/chunks.ts'
+import type { Queries } from '../platform/db/db.ts'
+import type { Row } from '../platform/db/schema.ts'
+import { refuse } from '../platform/refusals/refusal.ts'
 
 export type Installation = Row<'configuration'>
 

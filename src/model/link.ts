@@ -1,8 +1,8 @@
 /** A link to a repository: what callers send and get, and how a project's row keeps it. docs/spec/wire.md 2.2. */
 import type { Static } from 'typebox'
-import type { Row } from '../db/schema.ts'
-import { Type } from '../schema/builder.ts'
-import { Moment, OneOf } from '../schema/fields.ts'
+import type { Row } from '../platform/db/schema.ts'
+import { Type } from '../platform/schema/builder.ts'
+import { Moment, OneOf } from '../platform/schema/fields.ts'
 
 const LONGEST_BRANCH = 250
 

@@ -1,6 +1,6 @@
 /** The place of a person in a team. */
 import type { OperatorCtx } from '../context.ts'
-import type { Role } from '../permissions/roles.ts'
+import type { Role } from '../platform/permissions/roles.ts'
 
 /** The role of a user in a team, or undefined. Within a write on PostgreSQL it stays so until the commit. */
 export async function membership(

@@ -1,6 +1,6 @@
 /** Names of projects. docs/spec/decisions.md: Projects. */
 import type { OperatorCtx } from '../context.ts'
-import { refuse } from '../refusal.ts'
+import { refuse } from '../platform/refusals/refusal.ts'
 
 /** `transfer-request` is a word of the paths below /projects. */
 const NAME = /^(?!.*---)(?!prj_)(?!(\.{1,2}|transfer-request)$)[a-z0-9._-]{1,100}$/

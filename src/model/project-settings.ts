@@ -4,9 +4,9 @@
  * which are stored and answered as they came.
  */
 import type { Static } from 'typebox'
-import { Type } from '../schema/builder.ts'
-import { Nullable, OneOf, Unsupported } from '../schema/fields.ts'
-import { NODE_VERSIONS } from '../settings/node-versions.ts'
+import { Type } from '../platform/schema/builder.ts'
+import { AnyJson, AnyObject, Nullable, OneOf, Unsupported } from '../platform/schema/fields.ts'
+import { NODE_VERSIONS } from '../platform/settings/kinds.ts'
 
 import {
   ConnectConfiguration,
@@ -15,6 +15,7 @@ import {
   FRAMEWORKS,
   GitComments,
   GitProviderOptions,
+  LARGEST_OPEN,
   Line,
   OidcTokenConfig,
   OptionsAllowlist,
@@ -79,7 +80,7 @@ const OPTIONAL_SETTINGS = {
   sourceFilesOutsideRootDirectory: Nullable(Flag),
   staticIps: Nullable(StaticIps),
   tracing: Nullable(Tracing),
-  trustedSources: Nullable(Type.Object({}, { additionalProperties: true })),
+  trustedSources: Nullable(AnyObject(LARGEST_OPEN)),
 }
 
 /** Protection of other shapes, and settings that Berth has nothing for: what asks for one is refused, and never merely kept. */
@@ -100,7 +101,7 @@ export const SettingsBody = Type.Partial(
     ...OPTIONAL_SETTINGS,
     gitForkProtection: Flag,
     resourceConfig: Nullable(ResourceConfig),
-    serverlessFunctionZeroConfigFailover: Type.Unknown({ description: 'anything; its truth value is kept' }),
+    serverlessFunctionZeroConfigFailover: AnyJson(LARGEST_OPEN, { description: 'anything; its truth value is kept' }),
     ...REFUSED_SETTINGS,
   }),
 )
@@ -163,10 +164,25 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
   }
   for (const name of Object.keys(settings) as (keyof typeof settings)[])
     if (settings[name] === null) delete merged[name]
+  keepRegions(stored, settings, merged)
   mustNotGrow(stored, merged, OPEN_SETTINGS, MOST_OPEN)
   const declared = Object.keys(merged).filter((name) => !OPEN_SETTINGS.includes(name))
   mustNotGrow(stored, merged, declared, MOST_DECLARED)
   return merged
+}
+
+/**
+ * The regions of functions have two names: `functionDefaultRegions`, and `serverlessFunctionRegion` for the first of them. What is said by either
+ * counts for both, and is kept by that name alone.
+ */
+function keepRegions(stored: Settings, said: Settings, merged: Settings): void {
+  if (said.resourceConfig?.functionDefaultRegions) delete merged.serverlessFunctionRegion
+  else if (merged.resourceConfig) {
+    const { functionDefaultRegions: _, ...resources } = merged.resourceConfig
+    const former = stored.resourceConfig?.functionDefaultRegions
+    const stays = said.serverlessFunctionRegion === undefined && former !== undefined
+    merged.resourceConfig = stays ? { ...resources, functionDefaultRegions: former } : resources
+  }
 }
 
 /** What passed though it is of the refused ones asks for nothing. */
@@ -192,8 +208,15 @@ export function showSettings(settingsJson: string): Readonly<Static<typeof Setti
   let reply = shownBefore.get(settingsJson)
   if (reply !== undefined) return reply
   const { pausedBy: _, ...stored } = JSON.parse(settingsJson) as Settings
-  const resourceConfig = { ...DEFAULT_RESOURCES, ...stored.resourceConfig }
-  reply = { ...UNCHANGED, ...stored, resourceConfig } as Static<typeof SettingsReply>
+  const first = stored.serverlessFunctionRegion
+  const regions = stored.resourceConfig?.functionDefaultRegions ?? (first ? [first] : undefined)
+  const resourceConfig = {
+    ...DEFAULT_RESOURCES,
+    ...stored.resourceConfig,
+    ...(regions && { functionDefaultRegions: regions }),
+  }
+  const serverlessFunctionRegion = regions?.[0] ?? null
+  reply = { ...UNCHANGED, ...stored, serverlessFunctionRegion, resourceConfig } as Static<typeof SettingsReply>
   if (settingsJson.length > LONGEST_KEPT) return reply
   if (shownBefore.size >= SHOWN_KEPT) shownBefore.clear()
   shownBefore.set(settingsJson, reply)
@@ -214,7 +237,7 @@ const SettingsReply = Type.Object(ShownSettings)
 
 /** Settings of any shape: together they weigh little. */
 export const OPEN_SETTINGS = openFields(ShownSettings)
-const MOST_OPEN = 16 * 1024
+export const MOST_OPEN = 16 * 1024
 /** The others, in bytes of JSON: a thousand trusted addresses with their notes, and all else. */
 const MOST_DECLARED = 80 * 1024
 export const MOST_SETTINGS = MOST_OPEN + MOST_DECLARED

@@ -1,10 +1,11 @@
 /** A project of the account: how it is found within what the caller may see, and how its row is changed. */
-import { seesProject } from '../access/guards.ts'
-import { isProjectId } from '../access/read-ahead.ts'
+
 import type { Ctx, Params } from '../context.ts'
-import { prepared, violates } from '../db/db.ts'
-import type { Row } from '../db/schema.ts'
-import { refuse } from '../refusal.ts'
+import { seesProject } from '../platform/access/guards.ts'
+import { isProjectId } from '../platform/access/read-ahead.ts'
+import { prepared, violates } from '../platform/db/db.ts'
+import type { Row } from '../platform/db/schema.ts'
+import { refuse } from '../platform/refusals/refusal.ts'
 
 /**
  * The project of the account that `idOrName` (or `projectId`) says. An id begins with `prj_` and a name cannot, so there is
@@ -17,6 +18,12 @@ export async function findProject(ctx: Ctx, params: Params): Promise<Row<'projec
     refuse('not_found', `Project "${idOrName.slice(0, 100)}" not found.`)
   }
   return row
+}
+
+/** Whether the account has a project of this id or name that the caller sees. */
+export async function projectExists(ctx: Ctx, idOrName: string): Promise<boolean> {
+  const row = idOrName === '' ? undefined : await readProject(ctx, idOrName)
+  return row !== undefined && seesProject(ctx.who, row.id)
 }
 
 async function readProject({ db, who, account }: Ctx, idOrName: string): Promise<Row<'project'> | undefined> {

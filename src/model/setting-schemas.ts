@@ -1,7 +1,7 @@
 /** What single settings of a project may be: the specification's values, and those of the newest SDK and Terraform provider beside them. */
 
-import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../schema/fields.ts'
+import { Type } from '../platform/schema/builder.ts'
+import { AnyJson, Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
 
 /** The specification's, then those of the newest SDK. */
 export const FRAMEWORKS = [
@@ -13,6 +13,12 @@ export const FRAMEWORKS = [
   ),
 ]
 const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews', 'all_except_custom_domains'] as const
+
+/**
+ * Bytes of one value of any shape. All of them together may weigh less (model/project-settings.ts), but for what is stored from before there was a
+ * limit: it may be sent again, smaller.
+ */
+export const LARGEST_OPEN = 64 * 1024
 
 export const Flag = Type.Boolean()
 const Word = Type.String({ maxLength: 100 })
@@ -100,7 +106,7 @@ export const Dismissed = Type.Object({
   key: Word,
   dismissedAt: Type.Number(),
   action: OneOf('cancel', 'accept', 'delete'),
-  value: Type.Optional(Type.Unknown()),
+  value: Type.Optional(AnyJson(LARGEST_OPEN)),
 })
 
 /** Text of at most so many characters, or null. */

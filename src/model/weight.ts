@@ -1,6 +1,6 @@
 /** What the settings of a project weigh: those of any shape have a limit together, and so have all of them. docs/limits.md. */
 import type { TSchema } from 'typebox'
-import { refuse } from '../refusal.ts'
+import { refuse } from '../platform/refusals/refusal.ts'
 
 /** The properties that take a value of any shape, at whatever depth. */
 export function openFields(properties: Record<string, TSchema>): string[] {

@@ -1,4 +1,5 @@
 /** What a team feels while another one does the worst it can: its p99, and the memory of the service. docs/threats.md; docs/limits.md. */
+
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MIB, memoryOf } from '../support/clients/raw-connection.ts'
@@ -13,10 +14,14 @@ const LASTS_MS = FULL ? 15_000 : 6000
 /** How long the bystander is measured before the attack: the control. */
 const ALONE_MS = 3000
 const LONGEST_MS = 100
+/** And no single answer takes longer. */
+const WORST_MS = 250
 /** The short form has few samples and a service that has just started, on whatever machine: it looks for stalls. */
 const BOUND_MS = FULL ? LONGEST_MS : 5 * LONGEST_MS
 /** A machine on which the bystander alone has a longer p90 is slow or busy: what may be felt of an attack is longer in proportion. */
 const LONGEST_ALONE_MS = 15
+/** What a machine does of its own (another one takes its processors for half a second) is not there each time, and what an attack does is. */
+const ROUNDS = 3
 const MOST_MEMORY = 512e6
 
 type Owner = Parameters<typeof newHome>[0]
@@ -54,20 +59,33 @@ async function measure(
   return { ...measured, alone, mib: memoryOf(running) }
 }
 
+/** Attacks a service of its own once, and says what was felt too late; undefined: nothing was. */
+async function feltTooLate(t: Owner, engine: Engine, name: string, attack: Attack): Promise<string | undefined> {
+  const { p50, p99, longest, asked, failed, alone, mib } = await measure(t, engine, attack)
+  sayFigure(
+    `bystander, ${name} [${engine}]: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(0)} ms, ${Math.round(mib)} MiB; alone p90 ${alone.p90.toFixed(1)} ms`,
+  )
+  assert.equal(failed, 0, `${failed} of ${asked} failed`)
+  assert.ok(mib * MIB < MOST_MEMORY, `${mib} MiB`)
+  const bound = BOUND_MS * Math.max(1, alone.p90 / LONGEST_ALONE_MS)
+  if (p99 >= bound) return `p99 ${p99} ms; the bound is ${bound} ms`
+  const worst = (WORST_MS * bound) / BOUND_MS
+  return FULL && longest >= worst ? `the longest answer took ${longest} ms; the bound is ${worst} ms` : undefined
+}
+
 for (const [name, attack] of Object.entries(ATTACKS)) {
   processOnBothEngines(
     `a bystander does not notice: ${name}`,
     async (t, engine) => {
-      const { p50, p99, longest, asked, failed, alone, mib } = await measure(t, engine, attack)
-      sayFigure(
-        `bystander, ${name} [${engine}]: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(0)} ms, ${Math.round(mib)} MiB; alone p90 ${alone.p90.toFixed(1)} ms`,
-      )
-      assert.equal(failed, 0, `${failed} of ${asked} failed`)
-      const bound = BOUND_MS * Math.max(1, alone.p90 / LONGEST_ALONE_MS)
-      assert.ok(p99 < bound, `p99 ${p99} ms; the bound is ${bound} ms`)
-      assert.ok(mib * MIB < MOST_MEMORY, `${mib} MiB`)
+      const late: string[] = []
+      while (late.length < ROUNDS) {
+        const found = await feltTooLate(t, engine, name, attack)
+        if (found === undefined) return
+        late.push(found)
+      }
+      assert.fail(late.join('\n'))
     },
-    240_000,
+    600_000,
   )
 }
 

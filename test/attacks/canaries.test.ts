@@ -8,9 +8,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import pg from 'pg'
-import { makeBackup } from '../../src/backup/backup.ts'
-import { postDue } from '../../src/mail/poster.ts'
-import { SCOPES } from '../../src/permissions/scopes.ts'
+import { makeBackup } from '../../src/operations/backup/backup.ts'
+import { postDue } from '../../src/platform/mail/poster.ts'
+import { SCOPES } from '../../src/platform/permissions/scopes.ts'
+import { callOver } from '../support/call.ts'
 import { openClient } from '../support/clients/browser-client.ts'
 import { lettersOf } from '../support/letters.ts'
 import { deliver, LOCAL, type Receiver, receiver } from '../support/servers/receiver.ts'
@@ -39,7 +40,7 @@ const ONCE = (path: RegExp) => path
 /** As long as what people use, and of characters that every field takes. */
 const fresh = () => randomBytes(16).toString('hex')
 
-const OF_SETTINGS = { mailServer: fresh(), edge: fresh(), figures: fresh() }
+const OF_SETTINGS = { mailServer: fresh(), edge: fresh(), figures: fresh(), sites: fresh() }
 const smtp = await openSmtp({ login: `berth:${OF_SETTINGS.mailServer}` })
 after(() => smtp.close())
 const SETTINGS = {
@@ -48,6 +49,7 @@ const SETTINGS = {
   BERTH_MAIL_FROM: 'berth@acme.example',
   BERTH_EDGE_TOKEN: OF_SETTINGS.edge,
   BERTH_METRICS_TOKEN: OF_SETTINGS.figures,
+  BERTH_SITES_TOKEN: OF_SETTINGS.sites,
 }
 
 onBothEngines(
@@ -55,14 +57,13 @@ onBothEngines(
   async (world, t) => {
     const answers: Place[] = []
     smtp.received.length = 0
-    const watched =
-      (call: Call): Call =>
-      async (method, url, ...rest) => {
-        const answer = await call(method, url, ...rest)
+    const watched = (call: Call): Call =>
+      callOver(async (method, url, ...rest) => {
+        const answer = await call.try(method, url, ...rest)
         const name = `${answer.status} ${method} ${url}`
         answers.push({ kind: 'answer', name, bytes: Buffer.from(`${JSON.stringify(answer.headers)}${answer.text}`) })
         return answer
-      }
+      })
     const inject = async (asked: { method: Method; url: string }) => {
       const answer = await world.app.inject(asked)
       const bytes = Buffer.from(`${JSON.stringify(answer.headers)}${answer.payload}`)
@@ -150,7 +151,7 @@ async function liveThrough(
   await good(
     operator('PUT', git, { ...credential, baseUrl: 'http://127.0.0.1:1', webhookUrl: 'https://build.example.com' }),
   )
-  assert.equal((await call('POST', '/v9/projects/site/link', { type: 'gitlab', repo: 'acme/web' })).status, 400)
+  assert.equal((await call.try('POST', '/v9/projects/site/link', { type: 'gitlab', repo: 'acme/web' })).status, 400)
   await people(world, watched, to.pages, keep)
   const made = await good(operator('POST', '/operator/v1/tokens', { userId, teamId }))
   keep('a token of the operator', made.body.token, /POST \/operator\/v1\/tokens$/)
@@ -229,9 +230,9 @@ async function variables(call: Call, keep: Keep): Promise<void> {
     { key: 'KEY', value: refused, type: 'system', target: ['preview'] },
     `{"key":"KEY","value":"${refused}"`,
   ])
-    assert.equal((await call('POST', '/v10/projects/web/env', body)).status, 400)
+    assert.equal((await call.try('POST', '/v10/projects/web/env', body)).status, 400)
   const lines = new Blob([`${refused}\nA=${refused}\nA=${refused}`], { type: 'text/plain' })
-  assert.equal((await call('PUT', '/v1/projects/web/env?target=preview', lines)).status, 400)
+  assert.equal((await call.try('PUT', '/v1/projects/web/env?target=preview', lines)).status, 400)
 }
 
 async function endpoints(call: Call, { hook, logs }: { hook: Receiver; logs: Receiver }, keep: Keep): Promise<void> {
@@ -263,9 +264,10 @@ async function letters({ deps }: World): Promise<void> {
 async function settings(world: World, watched: (call: Call) => Call, keep: Keep): Promise<void> {
   keep('the password of the mail server', OF_SETTINGS.mailServer)
   keep('the token of the edge', OF_SETTINGS.edge)
+  keep('the token of sites servers', OF_SETTINGS.sites)
   const scraper = watched(world.as(keep('the token of the figures', OF_SETTINGS.figures)))
   await good(scraper('GET', '/metrics'))
-  assert.equal((await scraper('GET', '/v9/projects')).status, 401)
+  assert.equal((await scraper.try('GET', '/v9/projects')).status, 401)
 }
 
 /** A password by its link and a session by the password; a token that a person makes, tokens that are wrong. */
@@ -281,10 +283,11 @@ async function people(world: World, watched: (call: Call) => Call, pages: World,
   keep('a token that a person made', own.body.bearerToken, /POST \/v3\/user\/tokens$/)
   await watched(world.call)('DELETE', `/v3/user/tokens/${own.body.token.id}`)
   const wrong = watched(world.as(keep('a token that is none', fresh())))
-  assert.equal((await wrong('GET', '/v9/projects')).status, 401)
+  assert.equal((await wrong.try('GET', '/v9/projects')).status, 401)
   const inQuery = keep('a secret in a query', fresh())
-  await watched(world.call)('GET', `/v9/projects/nosuch?token=${inQuery}`)
-  await watched(world.as(undefined))('GET', `/nowhere?token=${inQuery}`)
+  const missing = await watched(world.call).try('GET', `/v9/projects/nosuch?token=${inQuery}`)
+  const nowhere = await watched(world.as(undefined)).try('GET', `/nowhere?token=${inQuery}`)
+  assert.deepEqual([missing.status, nowhere.status], [404, 404])
 }
 
 /** Sets the password, signs in, with a wrong one first, and looks at pages. */
@@ -344,6 +347,11 @@ async function leftBehind(world: World): Promise<Place[]> {
       return { path, said: `${JSON.stringify(headers)}${text}` }
     }),
   )
+  for (const path of ['/sites/v1/snapshot', '/sites/v1/hosts/none.example.com']) {
+    const { status, text } = await ask(path, { authorization: `Bearer ${OF_SETTINGS.sites}` })
+    assert.notEqual(status, 401)
+    edge.push({ path, said: text })
+  }
   const place = (kind: Place['kind'], name: string, bytes: string | Buffer): Place => ({
     kind,
     name,

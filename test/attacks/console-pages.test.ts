@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { projectName, seedStore } from '../../scripts/bench/seed.ts'
 import { type Client, signedIn } from '../support/clients/browser-client.ts'
-import { ENGINES, openWorld, type World } from '../support/world.ts'
+import { enginesOfNext } from '../support/stores/engines.ts'
+import { openWorld, type World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
 
 const PROJECTS = 10_000
@@ -48,7 +49,7 @@ const PAGES: Record<string, number> = {
   '/console/operator/health': MOST_FIRST_BYTE_MS,
 }
 
-for (const engine of ENGINES) {
+for (const engine of enginesOfNext()) {
   test(`pages of the console are there at once and are light, also of 10,000 projects and 1,000 variables [${engine}]`, async (t) => {
     const world = await openWorld(engine)
     t.after(() => world.close())

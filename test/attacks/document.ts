@@ -1,8 +1,8 @@
 /** The OpenAPI document as a judge: whether an answer is one that it says of the operation, with nothing that it does not say. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { REFUSALS } from '../../src/errors.ts'
-import { type Route, refusalsOf } from '../../src/http/route.ts'
-import { openApiDocument } from '../../src/openapi/document.ts'
+import { type Route, refusalsOf } from '../../src/platform/http/route.ts'
+import { openApiDocument } from '../../src/platform/openapi/document.ts'
 import { ROUTES } from '../../src/routes.ts'
 import type { Answer } from '../support/world.ts'
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import fc from 'fast-check'
-import type { Route } from '../../src/http/route.ts'
-import { SCOPES } from '../../src/permissions/scopes.ts'
+import type { Route } from '../../src/platform/http/route.ts'
+import { SCOPES } from '../../src/platform/permissions/scopes.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
 import { callerOf, openSamples, type Samples, sampleOf } from '../support/sample-requests.ts'
@@ -89,9 +89,10 @@ async function mustBeSaid(field: Field, request: Request): Promise<void> {
   const { url, body, contentType } = request.sample === undefined ? filled(field, request) : sampled(field, request)
   // Who has no token any more asks nothing of interest.
   if (url.includes(field.ownTokenId) && route.method === 'DELETE') return
+  if (route.operationId === 'operatorDeleteUser' && url.includes(field.samples.userId)) return
   const call = caller === 'owner' ? callerOf(route, field.world) : field.callers[caller]
   const headers = contentType === undefined ? {} : { 'content-type': contentType }
-  const answer = await call(route.method, url, body, headers)
+  const answer = await call.try(route.method, url, body, headers)
   const said = `${route.method} ${url} as ${caller}, ${contentType}: ${body?.toString().slice(0, 1000)}\n${answer.status} ${answer.text.slice(0, 600)}`
   seen.requests++
   seen.statuses.set(answer.status, (seen.statuses.get(answer.status) ?? 0) + 1)
@@ -183,6 +184,6 @@ async function mend({ world, samples }: Field, operationId: string): Promise<voi
       await world.operator('PATCH', `/operator/v1/accounts/${id}`, standing)
   }
   if (!/^(deleteProject|updateProject|acceptProjectTransferRequest)$/.test(operationId)) return
-  if ((await world.call('GET', '/v9/projects/web')).status === 404)
+  if ((await world.call.try('GET', '/v9/projects/web')).status === 404)
     await world.call('POST', '/v10/projects', { name: 'web' })
 }

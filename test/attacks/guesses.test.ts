@@ -1,6 +1,6 @@
 /** Somebody who guesses a client secret for as long as it takes: nothing is found, and nobody else notices. docs/spec/reliability.md T19; docs/limits.md: Whoever fails often waits alone. */
 import assert from 'node:assert/strict'
-import { newClientSecret } from '../../src/ids.ts'
+import { newClientSecret } from '../../src/platform/base/ids.ts'
 import { onBothEngines } from '../support/world.ts'
 import { makeIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, sayFigure } from './form.ts'

@@ -4,9 +4,9 @@
  */
 
 import assert from 'node:assert/strict'
-import { type Route, unversioned } from '../../src/http/route.ts'
-import { SCOPES } from '../../src/permissions/scopes.ts'
-import { withQuery } from '../support/call.ts'
+import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { SCOPES } from '../../src/platform/permissions/scopes.ts'
+import { callOver, withQuery } from '../support/call.ts'
 import { CLIENTS, OPERATORS, PUBLIC, sampleOf } from '../support/sample-requests.ts'
 import { disableInstallation } from '../support/states.ts'
 import { digest } from '../support/stores/digest.ts'
@@ -112,7 +112,7 @@ function clientOf(world: World, { samples }: Tenant): Call {
   const { clientId, clientSecret } = samples.apps.helper
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
   const call = world.as(undefined)
-  return (method, url, body, headers) => call(method, url, body, { ...headers, authorization })
+  return callOver((method, url, body, headers) => call.try(method, url, body, { ...headers, authorization }))
 }
 
 type Team = { query: string; own: boolean | undefined }
@@ -246,7 +246,7 @@ function askerOf(tally: { asked: number }): Ask {
   return async ({ route, principal, team, addressing }, path) => {
     const { method, url, body } = sampleOf(route, addressing.samples, path)
     const full = withQuery(url, team.query)
-    const answer = await principal.call(method, full, body)
+    const answer = await principal.call.try(method, full, body)
     tally.asked++
     const said = [
       ...Object.values(path).flatMap((name) => [name, name.split('.').slice(-2).join('.')]),
@@ -339,7 +339,7 @@ async function strangersAtOtherDoors(
       const { method, url, body } = sampleOf(route, samples, path)
       const { client_secret: _, ...nameless } = (body ?? {}) as Record<string, unknown>
       const sent = route.auth === 'client' ? nameless : body
-      const answer = await call(method, url, sent)
+      const answer = await call.try(method, url, sent)
       assert.ok(
         answer.status === 401 || (route.auth === 'client' && answer.status === 400),
         `${name}: ${method} ${url} ${answer.text}`,

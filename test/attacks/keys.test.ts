@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { mustBeVariable } from '../../src/env/rules.ts'
-import { Refusal } from '../../src/refusal.ts'
+import { Refusal } from '../../src/platform/refusals/refusal.ts'
+import { mustBeVariable } from '../../src/projects/env/rules.ts'
 import { SEED, sayFigure } from './form.ts'
 
 const COUNT = 5000

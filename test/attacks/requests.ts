@@ -1,6 +1,6 @@
 /** Requests made from the OpenAPI document: as it asks for them, nearly so, and not at all. */
 import fc from 'fast-check'
-import { type Route, unversioned } from '../../src/http/route.ts'
+import { type Route, unversioned } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { DOCUMENT, operationOf } from './document.ts'
 

@@ -1,9 +1,9 @@
 /** Every subset of the eleven scopes against the operations of the specification, by a table that is written here by hand. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SCOPES as KNOWN, permissionsOf } from '../../src/permissions/scopes.ts'
+import { SCOPES as KNOWN, permissionsOf } from '../../src/platform/permissions/scopes.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { SCOPES } from '../access/scope-names.ts'
+import { SCOPES } from '../platform/access/scope-names.ts'
 import { sayFigure } from './form.ts'
 
 type Need = { all?: string[]; any?: string[]; write: boolean }

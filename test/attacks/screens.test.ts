@@ -3,7 +3,7 @@
  * tenant, a planted parameter and a half sign-in. docs/threats.md.
  */
 import assert from 'node:assert/strict'
-import type { Screen } from '../../src/pages/screen.ts'
+import type { Screen } from '../../src/platform/pages/screen.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { type Client, openClient, type Seen, signedIn } from '../support/clients/browser-client.ts'
 import { valuesOf } from '../support/clients/screen-values.ts'

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FIRST_STAMP, projectName, seedStore, tokenOf } from '../../scripts/bench/seed.ts'
 import { addRows } from '../support/states.ts'
-import { ENGINES, openWorld, type World } from '../support/world.ts'
+import { enginesOfNext } from '../support/stores/engines.ts'
+import { openWorld, type World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
 
 const PROJECTS = 41_000
@@ -14,7 +15,7 @@ const SEARCHES = 40
 const ATTEMPTS = 4
 const MOST_P99_MS = 100
 
-for (const engine of ENGINES) {
+for (const engine of enginesOfNext()) {
   test(`an account of 41,000 projects and as many domains that searches all the time makes no other wait [${engine}]`, async (t) => {
     const world = await openWorld(engine)
     t.after(() => world.close())

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { randomText } from '../../src/ids.ts'
+import { randomText } from '../../src/platform/base/ids.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
 import { type Client, openClient, signedIn } from '../support/clients/browser-client.ts'
 import { FACTORS, halfIn, setUpCodes } from '../support/clients/second-factor.ts'

@@ -1,6 +1,6 @@
 /** Somebody who wants to get in as another person: guesses from many addresses, locks as a weapon, planted cookies, and other ways around the second factor. docs/threats.md. */
 import assert from 'node:assert/strict'
-import { startSession } from '../../src/sign-in/sessions.ts'
+import { startSession } from '../../src/accounts/sign-in/sessions.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
 import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/clients/browser-client.ts'
 import { FACTORS, halfIn, setUpCodes } from '../support/clients/second-factor.ts'

@@ -1,7 +1,7 @@
 /** A thousand clients that stall: how long the others wait meanwhile, and what memory it takes. docs/spec/reliability.md T48. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BODY_BUDGET } from '../../src/server/body-budget.ts'
+import { BODY_BUDGET } from '../../src/platform/fairness/body-budget.ts'
 import { bodyOf, MIB, memoryOf, say } from '../support/clients/raw-connection.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
 

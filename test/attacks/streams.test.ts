@@ -16,9 +16,9 @@ type Scene = { world: World; mate: { id: string }; client: Client; admin: Client
 /** TABLE how the right of somebody to hear of a team's project ends. */
 const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
   'the operator suspends them': ({ world, mate }) =>
-    world.operator('PATCH', `/operator/v1/users/${mate.id}`, { suspended: true }),
+    world.operator.try('PATCH', `/operator/v1/users/${mate.id}`, { suspended: true }),
   'they are removed from the team': ({ world, mate }) =>
-    world.call('DELETE', `/v1/teams/${world.credentials.teamId}/members/${mate.id}`),
+    world.call.try('DELETE', `/v1/teams/${world.credentials.teamId}/members/${mate.id}`),
   'they sign out': async ({ client }) => {
     await client.get('/invitations')
     await client.post('/sign-out')
@@ -41,8 +41,9 @@ const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
     await world.call('PATCH', `/v2/teams/team?teamId=${teamId}`, { requireSecondFactor: true })
   },
   'the project is deleted': ({ world }) =>
-    world.call('DELETE', `/v9/projects/shared?teamId=${world.credentials.teamId}`),
-  'the person is removed': ({ world, mate }) => world.operator('DELETE', `/operator/v1/users/${mate.id}?force=true`),
+    world.call.try('DELETE', `/v9/projects/shared?teamId=${world.credentials.teamId}`),
+  'the person is removed': ({ world, mate }) =>
+    world.operator.try('DELETE', `/operator/v1/users/${mate.id}?force=true`),
 }
 
 for (const [way, end] of Object.entries(WAYS))
@@ -62,7 +63,8 @@ for (const [way, end] of Object.entries(WAYS))
     within(performance.now() - ended, 1000)
     assert.equal(others.isOver(), way === 'the project is deleted', 'nobody else stops hearing')
     const heard = stream.told.length
-    await world.call('PATCH', `/v9/projects/shared?${team}`, { framework: 'nextjs' })
+    const changed = await world.call.try('PATCH', `/v9/projects/shared?${team}`, { framework: 'nextjs' })
+    assert.equal(changed.status, way === 'the project is deleted' ? 404 : 200)
     assert.equal(stream.told.length, heard)
     const again = await follow(t, origin, client, TEAM_PAGE, 'x.0')
     assert.ok([204, 403, 404].includes(again.status), String(again.status))

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
 import { makeDeployment } from '../support/projects.ts'
-import type { Samples } from '../support/sample-requests.ts'
+import { deploySite, type Samples } from '../support/sample-requests.ts'
 import { addRows, proveDomains } from '../support/states.ts'
 import type { Call, World } from '../support/world.ts'
 import { install, makeIntegration } from '../support/worlds/integration-world.ts'
@@ -36,7 +36,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const query = `teamId=${teamId}`
   const call = callWith(user.call, query)
   const made = async <M extends 'POST' | 'PATCH', const U extends string>(method: M, url: U, body: object) => {
-    const answer = await call(method, url, body)
+    const answer = await call.try(method, url, body)
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
     return answer.body
   }
@@ -49,6 +49,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   await proveDomains(world)
   const url = `${mark}.apps.example.net`
   const deploymentId = await makeDeployment(world, projectId, { url, meta: { note: mark } })
+  const { siteId, fileId } = await deploySite(call, `<h1>${mark}</h1>`)
   const drain = { url: `https://logs.${mark}.dev`, sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await made('POST', '/v1/log-drains', drain)).id
   const otherDrainId = (await made('POST', '/v1/log-drains', drain)).id
@@ -83,7 +84,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     ...installed,
     ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId },
     ...{ drainId, otherDrainId, newerDrainId },
-    oldDeploymentIds: { deleteDeployment: deploymentId, deleteDeploymentAsCli: deploymentId },
+    ...{ oldDeploymentId: deploymentId, siteId, fileId, buildingId: deploymentId },
     ...{ sharedId, sharedToDelete: sharedId },
     ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId, operatorsDeliveryId: deliveryId },
     drainDeliveryId: deliveryId,
@@ -104,6 +105,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     deliveryId,
     inviteId: invited.uid,
     secretId: app.secretId,
+    fileId,
   }
   const byId = {
     ...both,

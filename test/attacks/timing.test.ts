@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { newClientSecret, newId } from '../../src/ids.ts'
+import { newClientSecret, newId } from '../../src/platform/base/ids.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { makeIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, sayFigure } from './form.ts'

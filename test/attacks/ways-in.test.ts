@@ -1,7 +1,7 @@
 /** Every way in, attacked the same: what the browser brought before, and what a secret of another kind opens. docs/threats.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { fingerprint } from '../../src/ids.ts'
+import { fingerprint } from '../../src/platform/base/ids.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
 import { type Client, givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { FACTORS, setUpCodes } from '../support/clients/second-factor.ts'

@@ -91,7 +91,7 @@ onBothClis(
     })
     await works('api removeProjectDomain', async () => {
       assert.deepEqual(await ask('DELETE', at), {})
-      assert.equal((await api('GET', at)).status, 404)
+      assert.equal((await api.try('GET', at)).status, 404)
     })
 
     let id = ''
@@ -115,11 +115,11 @@ onBothClis(
     })
     await works('api removeProjectEnv', async () => {
       assert.equal((await ask('DELETE', `/v9/projects/web/env/${id}`)).key, 'URL')
-      assert.equal((await api('GET', `/v1/projects/web/env/${id}`)).status, 404)
+      assert.equal((await api.try('GET', `/v1/projects/web/env/${id}`)).status, 404)
     })
     await works('api deleteProject', async () => {
       assert.equal(await ask('DELETE', '/v9/projects/web'), undefined)
-      assert.equal((await api('GET', '/v9/projects/web')).status, 404)
+      assert.equal((await api.try('GET', '/v9/projects/web')).status, 404)
       assertSaid(await cli(['api', '/v9/projects/web']), 1, 'Project "web" not found. (404)')
     })
     await works('api exchangeCode', async () => {

@@ -54,7 +54,7 @@ onEveryCli(
     await works('curl', () => passProtection(world, project.id, kept))
     await works('remove', async () => {
       assertSaid(await cli(['remove', id, '--yes']), 0, 'gone.host.test')
-      assert.equal((await api('GET', `/v13/deployments/${id}`)).status, 404)
+      assert.equal((await api.try('GET', `/v13/deployments/${id}`)).status, 404)
       assert.equal((await api('GET', `/v13/deployments/${kept}`)).status, 200)
     })
   },

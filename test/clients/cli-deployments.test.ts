@@ -39,11 +39,12 @@ onBothClis('deployments', async (world) => {
       assertSaid(await cli(['rollback', never, '--yes', ...team]), 1)
       assert.equal(await leadsTo(), second)
     })
-    await works('promote, what failed', async () => {
+    await works('promote and rollback, beside an unverified domain', async () => {
       assert.equal((await api('POST', '/v10/projects/web/domains', { name: 'unproven.com' })).body.verified, false)
-      const said = await cli(['promote', first, '--yes', ...team])
-      assertSaid(said, 1, 'Failed to remap all aliases', /failed +unproven\.com/)
-      assertSaid(await cli(['promote', 'status', 'web', ...team]), 1, /failed +unproven\.com/)
+      assertSaid(await cli(['promote', first, '--yes', ...team]), 0, 'Success! web was promoted')
+      assertSaid(await cli(['promote', 'status', 'web', ...team]), 0, 'Success! web was promoted')
+      assertSaid(await cli(['rollback', 'second.host.test', '--yes', ...team]), 0, 'Success! web was rolled back')
+      assertSaid(await cli(['promote', first, '--yes', ...team]), 0, 'Success! web was promoted')
     })
   } finally {
     clearInterval(swept)
@@ -58,7 +59,7 @@ onBothClis('deployments', async (world) => {
       assertSaid(said, 0, name)
       assert.equal(await leadsTo(), second)
     },
-    'POST /now/deployments/:id/aliases',
+    'POST /deployments/:id/aliases',
   )
   await works(
     'alias rm',
@@ -66,7 +67,7 @@ onBothClis('deployments', async (world) => {
       assertSaid(await cli(['alias', 'rm', name, '--yes', ...team]), 0, name)
       assert.equal(await leadsTo(), undefined)
     },
-    'DELETE /now/aliases/:idOrAlias',
+    'DELETE /aliases/:idOrAlias',
   )
 })
 

@@ -6,7 +6,7 @@ import { assertSaid, hasTerminals, onBothClis } from './cli-world.ts'
 onBothClis('projects', async (world) => {
   const { cli, works, api, at } = world
   const { teamId } = world.credentials
-  const read = (name: string) => api('GET', `/v9/projects/${name}`)
+  const read = (name: string) => api.try('GET', `/v9/projects/${name}`)
   const rival = await world.user('rival')
   await rival.call('POST', '/v10/projects', { name: 'foreign' })
 

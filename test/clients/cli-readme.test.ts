@@ -17,7 +17,14 @@ for (const engine of ENGINES) {
     symlinkSync(programOf('64.0.2'), at('bin', 'vercel'))
     const database = engine === 'postgres' ? { DATABASE_URL: await newDatabase() } : {}
     const service = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], {
-      env: { ...process.env, ...database, BERTH_DATA: at('berth', 'data'), PORT: '0', BERTH_EDGE_PORT: '0' },
+      env: {
+        ...process.env,
+        ...database,
+        BERTH_DATA: at('berth', 'data'),
+        PORT: '0',
+        BERTH_EDGE_PORT: '0',
+        BERTH_SITES_PORT: 'off',
+      },
     })
     try {
       const address = await new Promise<string>((resolve, reject) => {

@@ -1,6 +1,6 @@
 /** What an account has besides projects: people, tokens, domains, webhooks, log drains, installations; and what of a project is about people and environments. */
 import assert from 'node:assert/strict'
-import { WEBHOOK_EVENT_NAMES } from '../../src/outbox/event-names.ts'
+import { WEBHOOK_EVENT_NAMES } from '../../src/platform/outbox/event-names.ts'
 import type { World } from '../support/world.ts'
 import { makeInstallation } from '../support/worlds/integration-world.ts'
 import { type Decoded, eventsOf, openSdk } from './sdk-client.ts'
@@ -205,7 +205,7 @@ async function tellDrains(story: Story, { bare }: Projects): Promise<void> {
   const one = await use('createLogDrain', { requestBody }, (made) =>
     assert.deepEqual([made.name, made.url], ['logs', named.url]),
   )
-  const decodes = story.before('1.18.0')
+  const decodes = story.before('1.16.0')
   const wanted = { ...named, deliveryFormat: 'json', sources: ['edge'], environments: ['production'] }
   if (!story.has('createConfigurableLogDrain')) await raw('POST', '/v1/log-drains', wanted)
   await use('createConfigurableLogDrain', { requestBody: wanted }, (made) => {
@@ -220,7 +220,8 @@ async function tellDrains(story: Story, { bare }: Projects): Promise<void> {
   await use('getAllLogDrains', {}, (list) => {
     assert.deepEqual(
       list.map(({ createdFrom }: Decoded) => createdFrom),
-      ['self-served', 'self-served'],
+      // 1.16 knows a drain that is configured, or one of these, and takes the former for both.
+      Array(2).fill(decodes || !story.before('1.18.0') ? 'self-served' : undefined),
     )
     if (decodes) assert.ok(list.some(({ id }: Decoded) => id === two.id))
   })
@@ -257,7 +258,7 @@ async function tellNewerDrains({ use, has }: Story, projectId: string): Promise<
 }
 
 const NO_FIELDS =
-  'From 1.18 on the SDK declares next to no field of this answer and drops what it does not know: ids and URLs are in ' +
+  'From 1.16 on the SDK declares next to no field of this answer and drops what it does not know: ids and URLs are in ' +
   '`getIntegrationLogDrains`.'
 
 async function tellInstallations(story: Story, { full }: Projects): Promise<void> {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Route, unversioned } from '../../src/http/route.ts'
+import { type Route, unversioned } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { folderOf } from './ledger.ts'
 
@@ -19,11 +19,6 @@ export type Sdk = {
   /** Operations whose method was published without the parameter that its path needs: it throws before it asks anything. */
   unaskable: ReadonlySet<string>
 }
-
-/** The versions of scripts/clients.ts, oldest first. */
-export const SDK_VERSIONS = [
-  ...['1.1.0', '1.2.0', '1.3.1', '1.4.0', '1.6.3', '1.7.7', '1.8.5', '1.11.4', '1.13.6', '1.18.5', '1.18.8', '1.28.35'],
-] as const
 
 export function isBefore(version: string, other: string): boolean {
   return version.localeCompare(other, 'en', { numeric: true }) < 0

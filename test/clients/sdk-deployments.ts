@@ -1,5 +1,6 @@
 /** Deployments and the aliases that lead to them; promote, and back. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { makeDeployment } from '../support/projects.ts'
 import type { Decoded } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
@@ -22,7 +23,7 @@ export async function tellBuild(story: Story, { bare, full, deployments }: Proje
   assert.equal(await live(), second)
   await use('listPromoteAliases', { projectId, limit: 2, failedOnly: false }, ({ aliases, pagination }) => {
     if (story.before('1.8.0')) return
-    assert.deepEqual(aliases.map(({ status }: Decoded) => status).toSorted(), ['completed', 'failed'])
+    assert.deepEqual(aliases.map(({ status }: Decoded) => status).toSorted(), ['completed', 'completed'])
     assert.equal(pagination.count, 2)
   })
   const follows = ({ lastAliasRequest }: Decoded) =>
@@ -35,6 +36,9 @@ export async function tellBuild(story: Story, { bare, full, deployments }: Proje
   await readDeployments(story, full, first)
   await readAliases(story, story.has('requestRollback') ? first : second)
   await removeOne(story, projectId)
+  await uploadOne(story)
+  await deployFiles(story, projectId)
+  await cancelOne(story, projectId)
 }
 
 async function removeOne(story: Story, projectId: string): Promise<void> {
@@ -49,10 +53,52 @@ async function removeOne(story: Story, projectId: string): Promise<void> {
     )
   })
   await use('getRuntimeLogs', { projectId, deploymentId: id }, (line) => assert.equal(line.source, 'delimiter'))
+  const asked = { name: label, deploymentId: id, target: 'production', meta: { action: 'promote' } }
+  await use('createDeployment', { requestBody: asked }, (promoted) => assert.equal(promoted.id, id))
+  await world.operator('POST', '/operator/v1/timers/alias-requests/run', {})
   await use('deleteDeployment', { id }, ({ uid, state }) => assert.deepEqual([uid, state], [id, 'DELETED']))
 }
 
 const NO_ANSWER = { outcome: 'works', why: 'These versions declare no answer, and give none.' } as const
+
+/** Uploads a file; versions before 1.6 send no body, so that theirs is empty. */
+async function uploadOne({ use, before, remarks, label }: Story): Promise<void> {
+  const requestBody = new TextEncoder().encode(before('1.6.0') ? '' : `uploaded for a ${label}`)
+  const digest = createHash('sha1').update(requestBody).digest('hex')
+  const { length } = requestBody
+  // Versions before 1.3 send "undefined" for each header that is not given.
+  const headers = { contentLength: length, xNowSize: length, xNowDigest: digest, xVercelDigest: digest }
+  await use('uploadFile', { ...headers, requestBody }, (answer) => assert.deepEqual(answer?.urls ?? [], []))
+  if (before('1.6.0')) remarks.set('uploadFile', SENDS_NOTHING)
+}
+
+/** Deploys files that the request itself holds, and reads them back. */
+async function deployFiles({ use, raw, label }: Story, projectId: string): Promise<void> {
+  const page = `<h1>${label}</h1>`
+  const files = [
+    { file: '.vercel/output/config.json', data: '{"version":3}' },
+    { file: '.vercel/output/static/index.html', data: page },
+  ]
+  const { id } = await raw('POST', '/v13/deployments?prebuilt=1', { name: label, project: projectId, files })
+  await use('listDeploymentFiles', { id }, (tree) =>
+    assert.deepEqual(
+      tree.map(({ name, type }: Decoded) => [name, type]),
+      [['index.html', 'file']],
+    ),
+  )
+  const [{ uid: fileId }] = await raw('GET', `/v6/deployments/${id}/files`)
+  await use('getDeploymentFileContents', { id, fileId })
+}
+
+async function cancelOne({ use, world, label }: Story, projectId: string): Promise<void> {
+  const url = `waiting-${label}.host.test`
+  const id = await makeDeployment(world, projectId, { url, target: 'preview', readyState: 'QUEUED' })
+  await use('cancelDeployment', { id }, (canceled) =>
+    assert.deepEqual([canceled.id, canceled.readyState], [id, 'CANCELED']),
+  )
+}
+
+const SENDS_NOTHING = { outcome: 'works', why: 'These versions send no content, so the file is empty.' } as const
 
 async function readDeployments({ use, label }: Story, full: Decoded[], first: string): Promise<void> {
   const [{ id: projectId, name }] = full

@@ -7,9 +7,9 @@ import { after } from 'node:test'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
 import { startGitHosts } from '../support/worlds/full-project.ts'
-import { note } from './ledger.ts'
+import { DRIVEN_SDKS, note } from './ledger.ts'
 import { tellAccount } from './sdk-accounts.ts'
-import { openSdk, SDK_VERSIONS } from './sdk-client.ts'
+import { openSdk } from './sdk-client.ts'
 import { tellBuild } from './sdk-deployments.ts'
 import { tellDomains } from './sdk-domains.ts'
 import { tellProjects } from './sdk-projects.ts'
@@ -23,7 +23,7 @@ after(() => Promise.all([dns.close(), hosts.close()]))
 
 const SETTINGS = { BERTH_DNS_SERVERS: dns.address, BERTH_PLATFORM_SUFFIX: 'apps.example.net' }
 
-for (const version of SDK_VERSIONS) {
+for (const version of DRIVEN_SDKS) {
   onBothEngines(
     `SDK ${version} does everything it can, and decodes every answer`,
     async (world) => {

@@ -115,7 +115,10 @@ async function tryProject(scope: Scope): Promise<void> {
   const created = { ...UNSAID, name, environmentVariables: [variable], resourceConfig: { fluid: true } }
   let id = ''
   await row('vercel_project create', async () => {
-    const made = await ask('POST', '/v8/projects', { ...created, gitRepository: { type: 'github', repo: 'acme/web' } })
+    const made = await ask('POST', '/v8/projects', {
+      ...created,
+      gitRepository: { type: 'github', repo: 'acme/web' },
+    })
     id = made.id
     noDrift(created, made)
     const [first] = await listVariables(ask, id)
@@ -255,6 +258,9 @@ async function tryDrain({ ask, row, accountId }: Scope): Promise<void> {
     assert.deepEqual(comparable(await ask('GET', `/v1/drains/${made.id}`)), comparable(made))
     await ask('DELETE', `/v1/drains/${made.id}`)
     await isGone(ask('GET', `/v1/drains/${made.id}`))
+  })
+  await row('data vercel_endpoint_verification', async () => {
+    assert.match((await ask('GET', '/v1/verify-endpoint')).verificationCode, /^[0-9a-f]{40}$/)
   })
 }
 
@@ -499,7 +505,11 @@ async function tryEnvironment({ ask, row, label }: Scope): Promise<void> {
   await row('vercel_project_domain, of a custom environment', async () => {
     const name = `stage-${label}.apps.example.net`
     const unsaid = { gitBranch: null, redirect: null, redirectStatusCode: null }
-    const made = await ask('POST', `/v8/projects/${project.id}/domains`, { name, ...unsaid, customEnvironmentId: id })
+    const made = await ask('POST', `/v8/projects/${project.id}/domains`, {
+      name,
+      ...unsaid,
+      customEnvironmentId: id,
+    })
     assert.deepEqual([made.customEnvironmentId, made.gitBranch ?? null], [id, null])
     const path = `/v8/projects/${project.id}/domains/${name}`
     assert.equal((await ask('GET', path)).customEnvironmentId, id)

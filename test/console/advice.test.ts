@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { COMMANDS } from '../../src/command/commands.ts'
+import { COMMANDS } from '../../src/cli/command/commands.ts'
 import { commandsIn, showAdvice } from '../../src/console/advice.ts'
 
 const SRC = join(import.meta.dirname, '..', '..', 'src')
@@ -29,7 +29,7 @@ test('a sentence names its commands, and nothing else is one', () => {
 
 test('every command that the doctor or the report names is one that can be typed', () => {
   const words = COMMANDS.map((one) => `berth ${one.words}`)
-  const files = ['doctor', 'report'].flatMap((folder) =>
+  const files = ['operations/doctor', 'operations/report'].flatMap((folder) =>
     readdirSync(join(SRC, folder)).map((name) => join(SRC, folder, name)),
   )
   const named = files.flatMap((file) => {

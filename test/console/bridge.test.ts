@@ -4,11 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
-import { openGates } from '../../src/http/gate.ts'
-import type { Route } from '../../src/http/route.ts'
-import { type Ask, openBridge, type Wish } from '../../src/pages/ask.ts'
-import { ROLES } from '../../src/permissions/roles.ts'
-import { Refusal } from '../../src/refusal.ts'
+import { openGates } from '../../src/platform/fairness/gate.ts'
+import type { Route } from '../../src/platform/http/route.ts'
+import { openBridge } from '../../src/platform/pages/ask.ts'
+import type { Ask, Wish } from '../../src/platform/pages/screen.ts'
+import { ROLES } from '../../src/platform/permissions/roles.ts'
+import { Refusal } from '../../src/platform/refusals/refusal.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { withQuery } from '../support/call.ts'
@@ -85,7 +86,7 @@ onBothEngines('every route refuses the session of a person as it refuses their t
     for (const route of PUBLIC.filter(({ operationId }) => !OF_THE_TOKEN.has(operationId))) {
       const asked = unknownOf(route)
       const wish = { ...(await wishOf(route, asked)), account: { id: teamId } }
-      const byToken = await user.call(asked.method, withQuery(asked.url, `teamId=${teamId}`), asked.body)
+      const byToken = await user.call.try(asked.method, withQuery(asked.url, `teamId=${teamId}`), asked.body)
       const expected = byToken.status < 400 ? undefined : [byToken.status, byToken.body.error.message]
       assert.deepEqual(await refusalOf(ask, route, wish), expected, `${role} ${route.operationId}`)
     }
@@ -150,7 +151,7 @@ onBothEngines('a good request leaves the same audit lines and events by a sessio
       const asked = sampleOf(route, byToken)
       const query = teamQuery(route, byToken)
       const call = route.auth === 'operator' ? world.operator : world.call
-      const expected = await tracesOf(world, () => call(asked.method, withQuery(asked.url, query), asked.body))
+      const expected = await tracesOf(world, () => call.try(asked.method, withQuery(asked.url, query), asked.body))
       const wish = await wishOf(route, sampleOf(route, bySession))
       const account = query === '' ? {} : { account: { id: bySession.teamId } }
       const actual = await tracesOf(other, () => refusalOf(ask, route, { ...wish, ...account }))
@@ -182,7 +183,7 @@ onBothEngines('a page refuses by role what its routes refuse, and no other page 
         const { url: asked, body, method: verb } = unknownOf(byName.get(operation)!)
         // A route of a team names it in its path too.
         const ofTeam = asked.replace('/teams/unknown', `/teams/${teamId}`)
-        return (await user.call(verb, withQuery(ofTeam, `teamId=${teamId}`), body)).status === 403
+        return (await user.call.try(verb, withQuery(ofTeam, `teamId=${teamId}`), body)).status === 403
       }
       // The first is what a form asks, and what a page begins with.
       const forbidden = await Promise.all([...asks, ...(onlyFor === undefined ? [] : [onlyFor])].map(isForbidden))

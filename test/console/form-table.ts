@@ -1,6 +1,6 @@
 /** TABLE every form of the pages, by its path: what people type into it, and what a good one holds. docs/console.md: Forms. */
 import { CONSOLE } from '../../src/console/screens.ts'
-import type { Screen } from '../../src/pages/screen.ts'
+import type { Screen } from '../../src/platform/pages/screen.ts'
 import { SCREENS } from '../../src/screens.ts'
 import type { Fields } from '../support/clients/browser-client.ts'
 import type { Samples } from '../support/sample-requests.ts'

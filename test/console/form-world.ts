@@ -1,6 +1,6 @@
 /** A world with something for each form, and the addresses of the forms there. */
 import assert from 'node:assert/strict'
-import type { Route } from '../../src/http/route.ts'
+import type { Route } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import type { Fields } from '../support/clients/browser-client.ts'
 import { openSamples, type Samples, sampleOf } from '../support/sample-requests.ts'

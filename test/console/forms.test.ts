@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { takesKey } from '../../src/http/route.ts'
+import { takesKey } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import {
   type Client,
@@ -24,7 +24,7 @@ const PATHS = Object.keys(FORMS)
 const WITH_FIELDS = PATHS.filter((path) => (FORMS[path]!.typed ?? []).length > 0)
 /** What was typed is not shown again: a password, a code, and what is chosen from a list. */
 const NOT_SHOWN = new Set([
-  // Passkeys are for a service on https: test/second-factor/passkeys.test.ts.
+  // Passkeys are for a service on https: test/accounts/second-factor/passkeys.test.ts.
   '/console/account/security/factors/passkeys',
   '/console/account/security/factors/passkeys/name',
   '/console/account/security/password',

@@ -1,7 +1,7 @@
 /** What a page offers to a role is what the routes behind it allow the role. docs/console.md: The pages of a project. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
-import { ROLE_PERMISSIONS, ROLES, type Role } from '../../src/permissions/roles.ts'
+import { ROLE_PERMISSIONS, ROLES, type Role } from '../../src/platform/permissions/roles.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { callWith } from '../support/call.ts'
 import { type Client, signedIn } from '../support/clients/browser-client.ts'

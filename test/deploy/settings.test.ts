@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import type { Setting } from '../../src/settings/kinds.ts'
+import type { Setting } from '../../src/platform/settings/kinds.ts'
 import { SETTINGS } from '../../src/settings.ts'
 import { root } from '../support/root.ts'
 import { containerOf, documentsOf, unitOf } from './recipes.ts'
@@ -12,12 +12,19 @@ const secrets = Object.entries<Setting>(SETTINGS).flatMap(([name, { secret }]) =
 /** What the allocator and systemd read. */
 const OF_OTHERS = /^(MALLOC_ARENA_MAX|MALLOC_MMAP_THRESHOLD_|CREDENTIALS_DIRECTORY)$/
 
+const UNITS = ['deploy/berth.service', 'deploy/berth-sites.service']
+
 /** Variable -> text, by recipe. */
 const recipes: Record<string, Record<string, string>> = {
-  'deploy/berth.service': Object.fromEntries(
-    unitOf('deploy/berth.service').flatMap(([name, text]) =>
-      name === 'Environment' ? text.split(' ').map((pair) => pair.split('=', 2)) : [],
-    ),
+  ...Object.fromEntries(
+    UNITS.map((file) => [
+      file,
+      Object.fromEntries(
+        unitOf(file).flatMap(([name, text]) =>
+          name === 'Environment' ? text.split(' ').map((pair) => pair.split('=', 2)) : [],
+        ),
+      ),
+    ]),
   ),
   'deploy/compose.yaml': documentsOf('deploy/compose.yaml')[0].services.berth.environment,
   ...Object.fromEntries(
@@ -31,7 +38,7 @@ const recipes: Record<string, Record<string, string>> = {
 }
 
 test('each variable of a recipe is a setting, no secret is written down, and Berth takes the values', () => {
-  assert.equal(Object.keys(recipes).length, 4)
+  assert.equal(Object.keys(recipes).length, 5)
   for (const [file, variables] of Object.entries(recipes)) {
     assert.ok(Object.keys(variables).length > 0, file)
     for (const [name, text] of Object.entries(variables)) {
@@ -47,8 +54,8 @@ test('each variable of a recipe is a setting, no secret is written down, and Ber
   }
 })
 
-test('each credential of the unit is a secret setting', () => {
-  const names = unitOf('deploy/berth.service').flatMap(([name, text]) => (name === 'LoadCredential' ? [text] : []))
+test('each credential of the units is a secret setting', () => {
+  const names = UNITS.flatMap(unitOf).flatMap(([name, text]) => (name === 'LoadCredential' ? [text] : []))
   assert.ok(names.length > 3)
   assert.deepEqual(
     names.filter((name) => !secrets.includes(name)),

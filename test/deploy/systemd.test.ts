@@ -7,34 +7,39 @@ import { lacking, starts } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { unitOf } from './recipes.ts'
 
-const file = join(root, 'deploy', 'berth.service')
+/** TABLE unit -> what it runs. */
+const UNITS = { 'berth.service': 'serve', 'berth-sites.service': 'sites' }
 const skip = starts('systemd-analyze', '--version') ? false : lacking('systemd-analyze', 'systemd', 'the systemd unit')
 
-test('systemd-analyze gives the unit at most 2.0 of 10 (none is better)', { skip }, () => {
-  const judged = execFileSync('systemd-analyze', ['security', '--offline=true', '--no-pager', file], {
-    encoding: 'utf8',
+for (const [unit, word] of Object.entries(UNITS)) {
+  const file = join(root, 'deploy', unit)
+
+  test(`systemd-analyze gives ${unit} at most 2.0 of 10 (none is better)`, { skip }, () => {
+    const judged = execFileSync('systemd-analyze', ['security', '--offline=true', '--no-pager', file], {
+      encoding: 'utf8',
+    })
+    const [, exposure] = /Overall exposure level for [\w.-]+: ([\d.]+)/.exec(judged) ?? assert.fail(judged)
+    assert.ok(Number(exposure) <= 2, judged)
   })
-  const [, exposure] = /Overall exposure level for berth\.service: ([\d.]+)/.exec(judged) ?? assert.fail(judged)
-  assert.ok(Number(exposure) <= 2, judged)
-})
 
-test('systemd knows every line of the unit', { skip }, () => {
-  const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
-  const said = stderr.split('\n').filter((line) => line.includes('berth.service'))
-  // The executable is not installed here.
-  assert.deepEqual(
-    said.filter((line) => !line.includes('/usr/local/bin/berth is not executable')),
-    [],
-    stderr,
-  )
-})
+  test(`systemd knows every line of ${unit}`, { skip }, () => {
+    const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
+    const said = stderr.split('\n').filter((line) => line.includes(unit))
+    // The executable is not installed here.
+    assert.deepEqual(
+      said.filter((line) => !line.includes('/usr/local/bin/berth is not executable')),
+      [],
+      stderr,
+    )
+  })
 
-test('the unit starts the executable, waits for an orderly end, and starts it again but for a bad setting', () => {
-  const said = Object.fromEntries(unitOf('deploy/berth.service'))
-  assert.equal(said.ExecStart, '/usr/local/bin/berth serve')
-  assert.equal(said.RestartPreventExitStatus, '78')
-  // It ends after 9 s at the latest: docs/operations.md: Start and stop.
-  assert.ok(Number(said.TimeoutStopSec) > 9)
-  for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp']) assert.equal(said[name], 'yes', name)
-  assert.equal(said.ProtectSystem, 'strict')
-})
+  test(`${unit} starts the executable, waits for an orderly end, and starts it again but for a bad setting`, () => {
+    const said = Object.fromEntries(unitOf(`deploy/${unit}`))
+    assert.equal(said.ExecStart, `/usr/local/bin/berth ${word}`)
+    assert.equal(said.RestartPreventExitStatus, '78')
+    // It ends after 9 s at the latest: docs/operations.md: Start and stop.
+    assert.ok(Number(said.TimeoutStopSec) > 9)
+    for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp']) assert.equal(said[name], 'yes', name)
+    assert.equal(said.ProtectSystem, 'strict')
+  })
+}

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { openPostgres } from '../../src/db/postgres/open.ts'
-import { sqliteDialect } from '../../src/db/sqlite/dialect.ts'
-import { openSqlite } from '../../src/db/sqlite/open.ts'
+import { openPostgres } from '../../src/platform/db/postgres/open.ts'
+import { sqliteDialect } from '../../src/platform/db/sqlite/dialect.ts'
+import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
 import { type Home, launch, newHome } from '../support/process.ts'
 import { newDatabase } from '../support/world.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
@@ -23,7 +23,7 @@ const SCHEMA = {
     union all select indexname || ' ' || indexdef from pg_indexes where schemaname = 'public' and tablename not like 'kysely%'
     union all select tgname::text from pg_trigger where not tgisinternal and tgname not like 'note\\_%' order by 1`,
 }
-/** What notes changes is a step of its own, after the migrations: src/db/postgres/notes.ts. */
+/** What notes changes is a step of its own, after the migrations: src/platform/db/postgres/notes.ts. */
 const NOTES = "select tgname::text from pg_trigger where tgname like 'note\\_%' order by 1"
 const NAMES = 'select name from kysely_migration order by name'
 /** From the moment at which the migration can be seen to begin, to behind its end. */
@@ -94,7 +94,9 @@ async function makeOld(run: Run, names: string[]): Promise<Home> {
       : new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 1 }) })
   const db = new Kysely<unknown>({ dialect })
   const loaded = await Promise.all(
-    names.map(async (name) => [name, (await import(`../../src/db/migrations/${name}.ts`)) as Migration] as const),
+    names.map(
+      async (name) => [name, (await import(`../../src/platform/db/migrations/${name}.ts`)) as Migration] as const,
+    ),
   )
   const migrator = new Migrator({ db, provider: { getMigrations: async () => Object.fromEntries(loaded) } })
   if (names.length > 0) {

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { openSqlite } from '../../src/db/sqlite/open.ts'
+import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
 import { credentialsOf, type Home, newHome, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
 import { openDisk } from './disk.ts'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { fingerprint } from '../../src/ids.ts'
+import { fingerprint } from '../../src/platform/base/ids.ts'
 import type { Home } from '../support/process.ts'
 import type { Found } from './fault.ts'
 import type { Ledger, State } from './ledger.ts'

@@ -2,4 +2,4 @@
 import { readConfig } from '../../src/config.ts'
 import { start } from '../../src/start.ts'
 
-await start(readConfig(process.env), { synchronous: 'NORMAL' })
+await start(readConfig(process.env), process.env, { synchronous: 'NORMAL' })

@@ -29,6 +29,7 @@ test('a bad setting ends the program with 78 and a line that names it, and nothi
     BERTH_OPERATOR_TOKEN: ['short', `with space ${'x'.repeat(30)}`, 'x'.repeat(257), `${'x'.repeat(20)}é`],
     BERTH_LOG_LEVEL: ['loud', 'INFO'],
     BERTH_TEST_CLOCK: ['yes', '2'],
+    BERTH_TEST_PATIENCE: ['0', '101', 'long'],
     BERTH_TIMERS: ['maybe', '1'],
   }
   for (const [name, values] of Object.entries(bad)) {

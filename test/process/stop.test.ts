@@ -3,11 +3,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { within } from '../support/bound.ts'
+import { BOUNDS_HOLD, within } from '../support/bound.ts'
 import { ask, credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
 
 /** Each hashes a password. Many more would not end within the 10 s on a busy machine. */
 const IN_FLIGHT = 16
+/** What a stop takes at least if something was cut off. */
+const CUTS_OFF_MS = 8900
 
 processOnBothEngines(
   'SIGTERM answers what is in flight, lets idle connections go, and ends with 0 in 10 s (a bound on time)',
@@ -45,9 +47,14 @@ processOnBothEngines(
     const inFlight = IN_FLIGHT - answered
     const code = await running.kill('SIGTERM')
     assert.equal(code, 0)
-    within(Date.now() - before, 10_000)
+    const tookMs = Date.now() - before
+    within(tookMs, 10_000)
     assert.ok(inFlight > 5, `only ${inFlight} were in flight`)
-    assert.deepEqual(await Promise.all(flight), Array(IN_FLIGHT).fill('HTTP/1.1 200'))
+    const answers = await Promise.all(flight)
+    // On a machine that does much else the hashing takes longer than a stop may: what was not answered by then is cut off.
+    const whole = BOUNDS_HOLD || tookMs < CUTS_OFF_MS ? answers : answers.filter((answer) => answer !== '')
+    assert.ok(whole.length > 5, `${whole.length} were answered`)
+    assert.deepEqual(whole, Array(whole.length).fill('HTTP/1.1 200'))
     silent.destroy()
   },
 )

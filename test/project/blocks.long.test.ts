@@ -121,7 +121,13 @@ test('what the pages tell people to type works in order, from a fresh clone in a
   t.after(() => dns.close())
   // Ours, so that the `3000` of the pages is free.
   const port = await freePort()
-  const env = { HOME: folder, PORT: String(port), BERTH_EDGE_PORT: '0', BERTH_DNS_SERVERS: dns.address }
+  const env = {
+    HOME: folder,
+    PORT: String(port),
+    BERTH_EDGE_PORT: '0',
+    BERTH_SITES_PORT: 'off',
+    BERTH_DNS_SERVERS: dns.address,
+  }
   const clone = join(folder, 'berth')
 
   // The first terminal. What npm would fetch is ours: the installation from nothing is test/project/dependencies.test.ts.

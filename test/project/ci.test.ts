@@ -20,14 +20,18 @@ async function run(parts: readonly Part[]): Promise<{ code: 0 | 1; said: string 
   return { code, said }
 }
 
-test('the parts run one after another, each in its environment, and the counts of the last one close the log', async () => {
+test('the parts run one after another, each in its environment, and the last counts of tests close the log', async () => {
   const one = part('one', "setTimeout(() => console.log('said one'), 300)")
   const two: Part = { ...part('two', "console.error('said', process.env.ROUNDS)"), env: { ROUNDS: 'many' } }
   const three = part('three', "console.log('ℹ tests 7\\nℹ pass 7\\nℹ fail 0\\nℹ duration_ms 12.5\\nand more')")
-  const { code, said } = await run([one, two, three])
+  const four = part('four', "console.log('3 of 3 killed')")
+  const { code, said } = await run([one, two, three, four])
   assert.equal(code, 0, said)
   assert.match(said, /== one begins .*\nsaid one\n\n== one passed .*== two begins .*\nsaid many\n.*== three begins /s)
-  assert.match(said, /and more\n\n== three passed .*\n\nℹ tests 7\nℹ pass 7\nℹ fail 0\nℹ duration_ms 12\.5\n$/)
+  assert.match(
+    said,
+    /and more\n\n== three passed .*\n\n== four begins .*\n3 of 3 killed\n\n== four passed .*\n\nℹ tests 7\nℹ pass 7\nℹ fail 0\nℹ duration_ms 12\.5\n$/,
+  )
   assert.doesNotMatch(said, /failed/)
 })
 
@@ -48,6 +52,20 @@ test('a part that fails holds up no other, why it failed stands at the end of th
   assert.match(end, /== why missing failed \(.*ENOENT.*\):/)
   assert.match(end, /\n\nℹ fail 0\n$/)
   assert.equal((await run([good])).code, 0)
+})
+
+test('a part that hangs is ended with what it started, fails alone, and says after how long', async () => {
+  const child = JSON.stringify('setInterval(() => {}, 1000)')
+  const hangs: Part = {
+    ...part(
+      'hangs',
+      `require('node:child_process').spawnSync(process.execPath, ['-e', ${child}], { stdio: 'inherit' })`,
+    ),
+    minutes: 0.01,
+  }
+  const { code, said } = await run([hangs, part('next', "console.log('said next')")])
+  assert.equal(code, 1)
+  assert.match(said, /hangs FAILED \(took longer than 0\.01 minutes\).*said next.*next passed/s)
 })
 
 test('a signal ends what runs, begins nothing more, and what was said so far is printed', async (t) => {

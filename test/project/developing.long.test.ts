@@ -61,7 +61,7 @@ test('whoever follows docs/developing.md has a new endpoint, with its tests, its
     }
   }
   assert.ok(commands >= 3, `${commands} commands`)
-  run(folder, 'tsc && biome check --error-on-warnings src/notes test/notes src/db && knip')
+  run(folder, 'tsc && biome check --error-on-warnings src/projects/notes test/projects/notes src/platform/db && knip')
   const document = readFileSync(join(folder, 'docs', 'api', 'openapi.json'), 'utf8')
   for (const name of ['createProjectNote', 'getProjectNotes']) assert.ok(document.includes(`"${name}"`), name)
 })

@@ -1,70 +1,145 @@
-/** The folders of src stand in an order, and each imports only what stands before it. docs/architecture.md: Folders. */
+/** The wings of src are layers: each imports only what comes before it. docs/architecture.md: Folders. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { root } from '../support/root.ts'
 
-/** TABLE every folder and file right below src, in the order of imports: what stands in a row imports what stands in it or before it. */
-const ORDER = [
-  // Values and words that need nothing.
-  'ids.ts shipped-files.ts version.ts words.ts clock.ts clock-watch.ts event-loop.ts fair-queue.ts repeat.ts semaphore.ts known-answers.ts limits.ts account-errors.ts errors.ts',
-  'permissions schema refusal.ts events.ts metrics.ts settings settings.ts config.ts log.ts package-types.ts',
-  // The machinery: it knows no feature.
-  'tracing adapters db memory.ts context.ts limiter secrets access live outbox http pages openapi server',
-  // What a row means, and the features.
-  'model mail env shared-env env-files serving deployments domain-proof domains environments aliases promotion account-domains',
-  'webhooks deliveries drains integrations installations oauth consent links projects empty-lists transfer',
-  'accounts members search second-factor sign-in tokens people single-sign-on statistics edge backup timers.ts operator command-line doctor report console',
-  // The tables that join the features, and the process.
-  'on-project.ts screens.ts routes.ts store.ts service.ts start.ts start-berth.ts command main.ts',
-].flatMap((row) => row.split(' '))
+/**
+ * TABLE the wings and the files right below src, in the order of imports, lowest first. A wing of several folders lists them:
+ * what is in a row imports what is in it, on its left, or in a row before it.
+ */
+const ORDER: readonly (readonly [wing: string, entries: string])[] = [
+  ['platform', 'base permissions'],
+  ['', 'limits.ts readers.ts budgets.ts errors.ts'],
+  ['platform', 'settings'],
+  ['', 'settings.ts config.ts'],
+  ['platform', 'schema'],
+  ['', 'events.ts metrics.ts context.ts'],
+  [
+    'platform',
+    'refusals fairness tracing files adapters db cache limiter secrets tls access outbox live verdict http pages server',
+  ],
+  ['', 'model'],
+  ['platform', 'mail openapi'],
+  ['projects', 'env shared-env links projects serving deployments domain-proof domains aliases promotion'],
+  ['projects', 'transfer env-files environments account-domains empty-lists search'],
+  ['integrations', 'webhooks integrations installations oauth consent deliveries drains'],
+  ['accounts', 'second-factor accounts members sign-in tokens people single-sign-on'],
+  ['', 'delivery sites'],
+  ['', 'sandbox launcher runner'],
+  ['operations', 'backup statistics edge'],
+  ['', 'timers.ts'],
+  ['operations', 'operator doctor report'],
+  ['', 'bounds.ts console on-project.ts screens.ts routes.ts store.ts service.ts'],
+  ['cli', 'command-line'],
+  ['', 'sites-process.ts start.ts start-sites.ts'],
+  ['cli', 'command'],
+  ['', 'main.ts package-types.ts start-berth.ts'],
+]
+const ENTRIES = ORDER.flatMap(([wing, entries]) =>
+  entries.split(' ').map((entry) => (wing === '' ? entry : `${wing}/${entry}`)),
+)
+const WINGS = new Set(ORDER.map(([wing]) => wing))
 
-/** TABLE imports that run back up, each with its reason. */
-const BACK_UP: Readonly<Record<string, string>> = {
+/** TABLE wings of ORDER that have no file yet. */
+const TO_COME = ['sandbox', 'launcher', 'runner']
+
+/** TABLE imports against the order, each with its reason. */
+const UPWARD: Readonly<Record<string, string>> = {
   'context.ts': 'it names the types of what a process opens, and imports nothing at run time',
 }
 
-type Import = { from: string; to: string; file: string }
+/** TABLE folders of more than 14 files, each with its reason. */
+const LARGE: Readonly<Record<string, string>> = {
+  src: 'the tables that are the product, and the files that make the process',
+  'src/platform/db/migrations': 'each is released once and never changed',
+}
 
-/** Every import between two entries of src, those of types too. */
+type Import = { from: string; to: string; isType: boolean }
+
+/** Every import between two files of src. */
 function imports(): Import[] {
   return globSync('src/**/*.ts', { cwd: root }).flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
-    const named = [...text.matchAll(/(?:^(?:import|export)\b[^'"]*?from |import\()['"](\.[^'"]+)['"]/gm)]
-    return named
-      .map(([, name]) => ({ from: entryOf(file), to: entryOf(normalize(join(dirname(file), name!))), file }))
-      .filter(({ from, to }) => from !== to)
+    const named = [
+      ...text.matchAll(/(?:^(?:import|export)\b(?<what>[^'"]*?)from |import\()['"](?<name>\.[^'"]+)['"]/gm),
+    ]
+    return named.map(({ groups }) => ({
+      from: file,
+      to: normalize(join(dirname(file), groups!.name!)),
+      isType: /^\s*type\b/.test(groups!.what ?? ''),
+    }))
   })
 }
 
-/** `projects` of `src/projects/list.ts`, `errors.ts` of `src/errors.ts`. */
+/** `projects/env` of `src/projects/env/rules.ts`, `console` of `src/console/frame.ts`, `errors.ts` of `src/errors.ts`. */
 function entryOf(file: string): string {
-  return file.split('/')[1]!
+  const [, wing = '', folder] = file.split('/')
+  return WINGS.has(wing) ? `${wing}/${folder}` : wing
 }
 
-test('every folder and file right below src has its place in the order, once', () => {
-  const there = new Set(globSync('src/**/*.{ts,json}', { cwd: root }).map(entryOf))
-  assert.deepEqual([...there].sort(), ORDER.toSorted())
+/** The circles of a graph of files: each group of files that reach each other (Tarjan). */
+function circlesOf(edges: readonly Import[]): string[][] {
+  const targets = Map.groupBy(edges, ({ from }) => from)
+  const order = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const open: string[] = []
+  const circles: string[][] = []
+  const visit = (file: string) => {
+    order.set(file, order.size)
+    lowest.set(file, order.get(file)!)
+    open.push(file)
+    for (const { to } of targets.get(file) ?? []) {
+      if (!order.has(to)) visit(to)
+      if (open.includes(to)) lowest.set(file, Math.min(lowest.get(file)!, lowest.get(to)!))
+    }
+    if (lowest.get(file) !== order.get(file)) return
+    const circle = open.splice(open.indexOf(file))
+    if (circle.length > 1) circles.push(circle.sort())
+  }
+  for (const file of targets.keys()) if (!order.has(file)) visit(file)
+  return circles
+}
+
+test('every wing, folder and file right below src has its place in the order, once', () => {
+  const found = new Set(globSync('src/**/*.{ts,json}', { cwd: root }).map(entryOf))
+  for (const wing of TO_COME) assert.ok(!found.has(wing), `${wing} has come: it is no longer to come`)
+  assert.deepEqual([...found, ...TO_COME].sort(), ENTRIES.toSorted())
 })
 
-test('no folder imports one that comes later in the order, so none import each other; exceptions are named with a reason', () => {
-  const place = new Map(ORDER.map((entry, at) => [entry, at]))
-  const up = imports().filter(({ from, to }) => place.get(to)! > place.get(from)!)
-  const unnamed = up.filter(({ from }) => !(from in BACK_UP)).map(({ file, to }) => `${file} imports ${to}`)
+test('src has at most 14 folders', () => {
+  const folders = new Set(globSync('src/*/**/*.ts', { cwd: root }).map((file) => file.split('/')[1]))
+  assert.ok(folders.size <= 14, [...folders].join(' '))
+})
+
+test('nothing imports what comes later in the order; exceptions are named with a reason', () => {
+  const place = new Map(ENTRIES.map((entry, at) => [entry, at]))
+  const upward = imports().filter(({ from, to }) => place.get(entryOf(to))! > place.get(entryOf(from))!)
+  const unnamed = upward.filter(({ from }) => !(entryOf(from) in UPWARD)).map(({ from, to }) => `${from} imports ${to}`)
   assert.deepEqual(unnamed, [])
 })
 
-test('context.ts imports types alone', () => {
-  const values = readFileSync(join(root, 'src', 'context.ts'), 'utf8').match(/^import (?!type ).*$/gm)
-  assert.equal(values, null)
+test('no files import each other in a circle, types included', () => {
+  assert.deepEqual(circlesOf(imports()), [])
 })
 
-test('no folder of src or test/support has more than 14 files', () => {
-  const files = Map.groupBy(globSync('{src,test/support}/**/*.ts', { cwd: root }), (file) => dirname(file))
-  const large = [...files].filter(([folder, inside]) => inside.length > 14 && folder !== 'src/db/migrations')
+test('context.ts imports types alone, and of the platform alone', () => {
+  const named = imports().filter(({ from }) => from === 'src/context.ts')
+  const others = named.filter(({ to, isType }) => !isType || !/^src\/(platform\/|[\w-]+\.ts$)/.test(to))
+  assert.deepEqual(others, [])
+})
+
+test('the verdict on a host knows no database: the edge and the sites server share it', () => {
+  const named = imports().filter(({ from }) => from.startsWith('src/platform/verdict/'))
   assert.deepEqual(
-    large.map(([folder, inside]) => `${folder}: ${inside.length}`).filter((line) => !line.startsWith('src: ')),
+    named.filter(({ to }) => /^src\/(platform\/(db|outbox|secrets)\/|context\.ts|model\/)/.test(to)),
     [],
   )
+})
+
+test('no folder of src or test/support has more than 14 files; exceptions are named with a reason', () => {
+  const files = Map.groupBy(globSync('{src,test/support}/**/*.ts', { cwd: root }), (file) => dirname(file))
+  const large = [...files].filter(([, inside]) => inside.length > 14).map(([folder]) => folder)
+  assert.deepEqual(large.sort(), Object.keys(LARGE).sort())
 })

@@ -23,7 +23,7 @@ test('each file that a script writes whole is marked as generated, and each that
       settings: ['docs/settings.md'],
       commands: ['docs/command-line.md'],
       'data-model': ['docs/data-model.md'],
-      examples: ['src/openapi/event-examples.json', 'src/openapi/examples.json'],
+      examples: ['src/platform/openapi/event-examples.json', 'src/platform/openapi/examples.json'],
     }
     return files[name]!
   })

@@ -6,22 +6,8 @@ import { test } from 'node:test'
 import { root } from '../support/root.ts'
 
 const sources = filesBelow('src').map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
-/** What knows no feature. The outbox is what every write leaves behind. */
-const MACHINERY = new Set([
-  'schema',
-  'permissions',
-  'tracing',
-  'http',
-  'server',
-  'openapi',
-  'pages',
-  'access',
-  'db',
-  'adapters',
-  'secrets',
-  'outbox',
-  'limiter',
-])
+/** Wings whose folders have a line of their own. docs/architecture.md: Folders. */
+const WINGS_OF_FOLDERS = new Set(['platform', 'projects', 'integrations', 'accounts', 'operations', 'cli'])
 
 /** Value imports of a file: what it names, resolved to a path below the root when it is ours. Types leave no trace at run time. */
 function importsOf({ path, text }: { path: string; text: string }): string[] {
@@ -50,15 +36,16 @@ function pathsWith(...patterns: RegExp[]): string[] {
   return sources.filter(({ text }) => patterns.some((pattern) => pattern.test(text))).map(({ path }) => path)
 }
 
-/** `projects` of `src/projects/list.ts`; undefined for a file right below src. */
+/** `env` of `src/projects/env/rules.ts`, `model` of `src/model/link.ts`; undefined for a file right below src. */
 function folderOf(path: string): string | undefined {
   const parts = path.split('/')
-  return parts[0] === 'src' && parts.length > 2 ? parts[1] : undefined
+  if (parts[0] !== 'src' || parts.length < 3) return undefined
+  return WINGS_OF_FOLDERS.has(parts[1]!) ? parts[2] : parts[1]
 }
 
-test('only server/serve.ts imports fastify', () => {
+test('only platform/server/serve.ts imports fastify', () => {
   assert.deepEqual(
-    offenders((file, named) => named === 'fastify' && file.path !== 'src/server/serve.ts'),
+    offenders((file, named) => named === 'fastify' && file.path !== 'src/platform/server/serve.ts'),
     [],
   )
 })
@@ -74,18 +61,19 @@ test('only what opens a store imports a database driver', () => {
   const driver = (named: string) => named === 'pg' || named === 'node:sqlite'
   assert.deepEqual(
     offenders(
-      (file, named) => driver(named) && !/^src\/db\/(sqlite|postgres)\/(open|lock|listener|needs)\.ts$/.test(file.path),
+      (file, named) =>
+        driver(named) && !/^src\/platform\/db\/(sqlite|postgres)\/(open|lock|listener|needs)\.ts$/.test(file.path),
     ),
     [],
   )
 })
 
 test('only the files of tracing that are loaded where a receiver is set import OpenTelemetry, and only store.ts loads them', () => {
-  const loaded = ['src/tracing/otlp.ts', 'src/tracing/provider.ts']
+  const loaded = ['src/platform/tracing/otlp.ts', 'src/platform/tracing/provider.ts']
   const isOfTraces = (named: string) => named.startsWith('@opentelemetry/') || loaded.includes(named)
   assert.deepEqual(
     offenders((file, named) => isOfTraces(named) && !loaded.includes(file.path)),
-    ['src/store.ts imports src/tracing/otlp.ts'],
+    ['src/store.ts imports src/platform/tracing/otlp.ts'],
   )
 })
 
@@ -94,23 +82,15 @@ test('only config.ts reads settings: nothing else names process.env, but main.ts
   assert.deepEqual(readers, ['src/main.ts'])
 })
 
-test('files are made by adapters/whole-file.ts, whole and under names that nobody can guess, and in no other place', () => {
+test('files are made by platform/adapters/whole-file.ts, whole and under names that nobody can guess, and in no other place', () => {
   const making = /writeFile|appendFile|createWriteStream|\bopen(Sync)?\([^)]*, '(w|a|wx|ax|w\+|a\+)'|\.part\b/
-  assert.deepEqual(pathsWith(making), ['src/adapters/whole-file.ts'])
+  assert.deepEqual(pathsWith(making), ['src/platform/adapters/whole-file.ts'])
   // A test of somebody else has its store there: one folder, with a name that nobody can guess.
   assert.deepEqual(pathsWith(/tmpdir/), ['src/start-berth.ts'])
 })
 
 test('only shipped-files.ts asks where the code lies: nothing lies beside the code of a bundle', () => {
-  assert.deepEqual(pathsWith(/import\.meta\b/), ['src/shipped-files.ts'])
-})
-
-test('machinery imports no feature', () => {
-  const crossing = offenders((file, named) => {
-    const [from, to] = [folderOf(file.path), folderOf(named)]
-    return from !== undefined && MACHINERY.has(from) && to !== undefined && !MACHINERY.has(to)
-  })
-  assert.deepEqual(crossing, [])
+  assert.deepEqual(pathsWith(/import\.meta\b/), ['src/platform/base/shipped-files.ts'])
 })
 
 test('docs/architecture.md has a line for every folder', () => {
@@ -160,7 +140,7 @@ function publicFunctions() {
   const pattern =
     /((?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?)(?:\/\/.*\n)*export (?:async )?function\*? ?(\w+)([\s\S]*?)^}$/gm
   return sources
-    .filter(({ path }) => !path.startsWith('src/db/migrations/'))
+    .filter(({ path }) => !path.startsWith('src/platform/db/migrations/'))
     .flatMap(({ path, text }) =>
       [...text.matchAll(pattern)].map(([, doc = '', name, body = '']) => ({ place: `${path} ${name}`, doc, body })),
     )
@@ -190,14 +170,15 @@ const WRITES_BY_SQL: Readonly<Record<string, string>> = {
   'test/support/states.ts': 'each function says why no operation sets its state',
   'test/support/worlds/installation-rows.ts':
     'a model is followed through thousands of installations, some without any scope',
-  'test/db/': 'their subject is the store',
-  'test/backup/backup.test.ts': 'it makes stores of other versions of Berth',
-  'test/command/doctor.test.ts': 'it makes stores of other versions of Berth',
-  'test/operator/health.test.ts': 'it makes stores of other versions of Berth',
-  'test/members/members.test.ts': 'it makes what a migration finds',
-  'test/report/report.test.ts': 'what it tells of is months old, and nobody waits for it',
-  'test/outbox/audit-chain.test.ts': 'its subject is an audit log that somebody changed',
-  'test/edge/edge.test.ts': 'it holds a transaction open, and changes something without the trigger that tells of it',
+  'test/platform/db/': 'their subject is the store',
+  'test/operations/backup/backup.test.ts': 'it makes stores of other versions of Berth',
+  'test/cli/command/doctor.test.ts': 'it makes stores of other versions of Berth',
+  'test/operations/operator/health.test.ts': 'it makes stores of other versions of Berth',
+  'test/accounts/members/members.test.ts': 'it makes what a migration finds',
+  'test/operations/report/report.test.ts': 'what it tells of is months old, and nobody waits for it',
+  'test/platform/outbox/audit-chain.test.ts': 'its subject is an audit log that somebody changed',
+  'test/operations/edge/edge.test.ts':
+    'it holds a transaction open, and changes something without the trigger that tells of it',
 }
 
 test('no test writes by SQL what an operation can write: a state that none gives is named in test/support/states.ts', () => {
@@ -216,10 +197,16 @@ test('no test writes by SQL what an operation can write: a state that none gives
   )
 })
 
-test('only command-line/print.ts writes to the terminal: what else does draws the bar, or writes a file as it is', () => {
+test('no test passes over what call.try gives: a refusal that is not looked at is asked for by call, which throws it', () => {
+  const passing = /[^,([=>:?&|\s]\s*\n\s*await [\w.]+(?:\([^()]*\))?\.try\(/
+  const found = filesBelow('test').filter((path) => passing.test(readFileSync(join(root, path), 'utf8')))
+  assert.deepEqual(found, [])
+})
+
+test('only cli/command-line/print.ts writes to the terminal: what else does draws the bar, or writes a file as it is', () => {
   const writing = /\bstd(out|err)\.write\(|console\.(log|error|warn|info)\(/
   assert.deepEqual(
     pathsWith(writing).filter((path) => !path.startsWith('src/console/')),
-    ['src/command/run.ts'],
+    ['src/cli/command/run.ts'],
   )
 })

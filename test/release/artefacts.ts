@@ -6,10 +6,13 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ARM64_PACKAGES, arm64Place } from '../../scripts/release/libraries.ts'
-import { callerAt, credentialsOf, type Home, type Running, start } from '../support/process.ts'
+import { openControlPlane, SITE } from '../sites/visitors/control-plane.ts'
+import { becomes } from '../support/becomes.ts'
+import { callerAt, credentialsOf, type Home, type Running, start, startSites } from '../support/process.ts'
 import { lacking } from '../support/programs.ts'
 import { startOtlpReceiver } from '../support/servers/otlp-receiver.ts'
 import { newDatabase } from '../support/world.ts'
+import { askAt } from '../support/worlds/edge-world.ts'
 
 export const VERSION = '0.0.0-test'
 export const SOURCE = { version: VERSION, commit: 'a'.repeat(40), moment: '2026-01-01T00:00:00+00:00' }
@@ -40,7 +43,7 @@ const SECRET = 'a value that is sealed'
 export async function mustDoItsJob(t: TestContext, artefact: Artefact): Promise<void> {
   const { folder, words, env, seen = (path) => path, look } = artefact
   const data = join(folder, 'data')
-  const own = { BERTH_DATA: seen(data), PORT: '0', BERTH_EDGE_PORT: '0', ...env }
+  const own = { BERTH_DATA: seen(data), PORT: '0', BERTH_EDGE_PORT: '0', BERTH_SITES_PORT: 'off', ...env }
   const home: Home = { folder: data, cwd: folder, env: own }
   const said = (...more: string[]) => saidBy(artefact, own, more)
 
@@ -74,6 +77,18 @@ export async function mustDoItsJob(t: TestContext, artefact: Artefact): Promise<
     [SECRET],
   )
   assert.equal(await again.kill('SIGTERM'), 0)
+  await mustShowSites(t, artefact)
+}
+
+/** A page by a rule of the site, which a worker thread finds. */
+async function mustShowSites(t: TestContext, { folder, words, env, seen = (path) => path }: Artefact): Promise<void> {
+  const config = { routes: [{ src: '/(?<name>\\w+)/page', dest: '/$name.html' }] }
+  const control = await openControlPlane(t, { config, contents: { 'static/hello.html': 'hello' } })
+  const data = join(folder, 'sites')
+  const own = { BERTH_DATA: seen(data), BERTH_SITES_TOKEN: 'x'.repeat(20), BERTH_SITES_CONTROL_PLANE: control.origin }
+  const sites = await startSites(t, { folder: data, cwd: folder, env: { ...own, ...env } }, {}, words)
+  await becomes(async () => (await askAt(sites.address, '/hello/page', { host: SITE })).text === 'hello')
+  assert.equal(await sites.kill('SIGTERM'), 0)
 }
 
 async function mustServe(running: Running, home: Home): Promise<void> {

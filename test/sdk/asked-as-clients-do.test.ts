@@ -10,7 +10,7 @@ onBothEngines(
     await makeProject(world, 'mine')
     const rival = await world.user('rival')
     const names = async (call: typeof world.call, query: string) => {
-      const { status, body } = await call('GET', `/v9/projects?${query}`)
+      const { status, body } = await call.try('GET', `/v9/projects?${query}`)
       return status === 200 ? body.projects.map(({ name }: { name: string }) => name) : status
     }
     assert.deepEqual(await names(world.call, `teamId=${userId}`), ['mine'])
@@ -97,7 +97,7 @@ onBothEngines('with the add-on a hobby account protects all of its deployments b
     world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'hobby', addOns })
   await plan([])
   const body = { name: 'web', ssoProtection: { deploymentType: 'all' } }
-  assert.equal((await world.call('POST', '/v10/projects', body)).status, 428)
+  assert.equal((await world.call.try('POST', '/v10/projects', body)).status, 428)
   await plan(['advanced-deployment-protection'])
   assert.equal((await world.call('POST', '/v10/projects', body)).status, 200)
 })

@@ -1,7 +1,7 @@
 /** What the newest SDK and the Terraform provider send of a project: kept and answered, or, where it protects, in force or refused. */
 import assert from 'node:assert/strict'
-import { passwordMatches } from '../../src/adapters/adapters.ts'
-import { type Guarded, protectionOf } from '../../src/serving/protection.ts'
+import { passwordMatches } from '../../src/platform/adapters/argon2.ts'
+import { type Guarded, protectionOf } from '../../src/platform/verdict/protection.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 function refused(answer: Answer, status: number, named: string): void {
@@ -74,8 +74,8 @@ onBothEngines(
     ]) {
       const [field] = Object.keys(body) as [string]
       const no = `\`${field}\` is not a setting that Berth has`
-      refused(await call('POST', '/v10/projects', { name: 'web', ...body }), 400, no)
-      refused(await call('PATCH', '/v9/projects/other', body), 400, no)
+      refused(await call.try('POST', '/v10/projects', { name: 'web', ...body }), 400, no)
+      refused(await call.try('PATCH', '/v9/projects/other', body), 400, no)
     }
     assert.equal(
       (await call('POST', '/v10/projects', { name: 'web', passport: null, deploymentPolicy: 'default' })).status,
@@ -97,13 +97,13 @@ onBothEngines(
     const passwordProtection = { deploymentType: 'all', password: 'secret' }
     const plan = (said: object) => world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, said)
     await plan({ plan: 'hobby', addOns: [] })
-    refused(await call('POST', '/v10/projects', { name: 'web', passwordProtection }), 428, 'protection')
+    refused(await call.try('POST', '/v10/projects', { name: 'web', passwordProtection }), 428, 'protection')
     await plan({ plan: 'enterprise' })
     for (const password of [undefined, null, '']) {
       const body = { name: 'web', passwordProtection: { deploymentType: 'all', password } }
-      refused(await call('POST', '/v10/projects', body), 400, '`passwordProtection.password`')
+      refused(await call.try('POST', '/v10/projects', body), 400, '`passwordProtection.password`')
     }
-    assert.equal((await call('GET', '/v9/projects/web')).status, 404)
+    assert.equal((await call.try('GET', '/v9/projects/web')).status, 404)
     const made = await call('POST', '/v10/projects', { name: 'web', passwordProtection })
     assert.deepEqual([made.status, made.body.passwordProtection], [200, { deploymentType: 'all' }])
     const { password } = protectionOf(await guardedBy(world, 'web'))!

@@ -1,11 +1,11 @@
-/** The calls of src/openapi/sdk-calls.json: how the newest SDK says the example of an operation, in the names of its types. */
+/** The calls of src/platform/openapi/sdk-calls.json: how the newest SDK says the example of an operation, in the names of its types. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import type { Route } from '../../src/http/route.ts'
-import type { Example } from '../../src/openapi/examples.ts'
-import type { SdkCall } from '../../src/openapi/sdk-calls.ts'
+import type { Route } from '../../src/platform/http/route.ts'
+import type { Example } from '../../src/platform/openapi/examples.ts'
+import type { SdkCall } from '../../src/platform/openapi/sdk-calls.ts'
 import { bodyKeyOf, folder, type Operation, readSchema, renamesOf, type Schema } from './newest-sdk.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what is sent is walked as JSON

@@ -4,7 +4,10 @@
  */
 import assert from 'node:assert/strict'
 
+/** Whether bounds are asserted in this run. */
+export const BOUNDS_HOLD = process.env.BERTH_TEST_BOUNDS === 'on'
+
 /** Holds a bound on what was measured, both in ms, where bounds are asserted. */
 export function within(tookMs: number, mostMs: number): void {
-  if (process.env.BERTH_TEST_BOUNDS === 'on') assert.ok(tookMs < mostMs, `it took ${tookMs} ms, ${mostMs} are allowed`)
+  if (BOUNDS_HOLD) assert.ok(tookMs < mostMs, `it took ${tookMs} ms, ${mostMs} are allowed`)
 }

@@ -1,8 +1,8 @@
 /** How tests speak HTTP: what answers a call is typed. Its fields follow from the method, the path and the reply that the route of the table declares. */
 import type { Static, TSchema } from 'typebox'
-import type { Route } from '../../src/http/route.ts'
+import type { Route } from '../../src/platform/http/route.ts'
+import type { ErrorBody } from '../../src/platform/refusals/error-body.ts'
 import type { Routes } from '../../src/routes.ts'
-import type { ErrorBody } from '../../src/schema/refusal.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
@@ -14,13 +14,61 @@ export type Answer<Body = Refused> = {
   body: Body
 }
 
-/** Asks by HTTP. The path is known where it is written as a literal or a template, and where a constant holds it that ends in `as const`. */
-export type Call = <M extends Method, const U extends string>(
+/** Asks by HTTP, and gives any answer. The path is known where it is written as a literal or a template, and where a constant holds it that ends in `as const`. */
+export type Ask = <M extends Method, const U extends string>(
   method: M,
   url: U,
   body?: unknown,
   headers?: Record<string, string>,
 ) => Promise<Answer<BodyOf<ReplyTo<M, U>>>>
+
+/** Asks by HTTP, and throws where the answer is 400 or more. A test that wants to see such an answer asks by `call.try`, and looks at it. */
+export type Call = Ask & { try: Ask }
+
+/** Refusals that were asked for by `try`, and that nobody has looked at yet. */
+const unseen = new Set<string>()
+
+/** The way to ask that throws a refusal, and `try` of it. */
+export function callOver(ask: Ask): Call {
+  const call: Ask = async (method, url, ...rest) => {
+    // Made before it is known: later the stack would not say which line of the test it was.
+    const refused = new Error()
+    const answer = await ask(method, url, ...rest)
+    if (answer.status < 400) return answer
+    refused.message = `${lineOf(method, url, answer)}\nA test that wants to see it asks by call.try(…)`
+    throw refused
+  }
+  return Object.assign(call, {
+    try: (async (method, url, ...rest) => {
+      const { stack = '' } = new Error()
+      const answer = await ask(method, url, ...rest)
+      return answer.status < 400 ? answer : untilSeen(answer, `${lineOf(method, url, answer)}\n${stack}`)
+    }) satisfies Ask,
+  })
+}
+
+/** The refusals that were asked for since the last time and that nobody has looked at, each with where it was asked for. */
+export function takeUnseen(): string[] {
+  const lines = [...unseen]
+  unseen.clear()
+  return lines
+}
+
+function lineOf(method: string, url: string, { status, text }: Answer<unknown>): string {
+  return `${method} ${url} answered ${status} ${text.slice(0, 1000)}`
+}
+
+/** The same answer, which is noted until a field of it is read. */
+function untilSeen<A extends Answer<unknown>>(answer: A, line: string): A {
+  const noted = `${unseen.size} ${line}`
+  unseen.add(noted)
+  return new Proxy(answer, {
+    get(target, name, receiver) {
+      if (name !== 'then') unseen.delete(noted)
+      return Reflect.get(target, name, receiver)
+    },
+  })
+}
 
 /** Every field that the answer may have, of a reply or of a refusal: the assertion of a test is the check that it is there. */
 export type BodyOf<Reply> = Present<Reply> & Refused
@@ -84,20 +132,21 @@ type RowOf<M, P, Reply> = P extends string
 /** With `:` for a parameter of any name. */
 type Nameless<Path> = { [At in keyof Path]: Path[At] extends `:${string}` ? ':' : Path[At] }
 
-/** Without query and version: a public operation answers at any. */
+/** Without query, version and `now`: a public operation answers at any. */
 type PathOf<U extends string> = U extends `${infer Path}?${string}`
   ? PathOf<Path>
   : U extends `/v${infer _}/${infer Path}`
-    ? Path
+    ? WithoutNow<Path>
     : U extends `/${infer Path}`
-      ? Path
+      ? WithoutNow<Path>
       : U
+type WithoutNow<P extends string> = P extends `now/${infer Path}` ? Path : P
 
 type SegmentsOf<P extends string> = P extends `${infer Head}/${infer Rest}` ? [Head, ...SegmentsOf<Rest>] : [P, '']
 
 /** Asks as `call` does, with more in the query of every request: `teamId=…`. */
 export function callWith(call: Call, query: string): Call {
-  return (method, url, ...rest) => call(method, withQuery(url, query), ...rest)
+  return callOver((method, url, ...rest) => call.try(method, withQuery(url, query), ...rest))
 }
 
 /** Adds to a query that may be there. The path is the same, and so is its type. */

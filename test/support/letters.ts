@@ -1,6 +1,6 @@
 /** The letters that wait in the store of a test, opened as who sends them opens them. */
-import type { Row } from '../../src/db/schema.ts'
-import { textOf } from '../../src/mail/mail.ts'
+import type { Row } from '../../src/platform/db/schema.ts'
+import { textOf } from '../../src/platform/mail/mail.ts'
 import type { World } from './world.ts'
 
 /** All letters, the oldest first, each with its text in clear: '' once it is done with. */

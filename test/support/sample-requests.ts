@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type Route, unversioned } from '../../src/http/route.ts'
+import { type Route, unversioned } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
 import { makeDeployment, makeProject } from './projects.ts'
@@ -24,8 +24,12 @@ export type Samples = {
   idleKeyId: string
   /** A READY production deployment of `web`, to which its domains lead. */
   deploymentId: string
-  /** READY previews that no name leads to, for each of the routes that remove one. */
-  oldDeploymentIds: Record<'deleteDeployment' | 'deleteDeploymentAsCli', string>
+  /** A READY preview that no name leads to, to be removed. */
+  oldDeploymentId: string
+  /** A deployment of files, the id of one of them, and one that has not ended. */
+  siteId: string
+  fileId: string
+  buildingId: string
   /** A code by which the first user can take over a project of the rival. */
   transferCode: string
   /** An invitation of the first user to the rival's team, and one of somebody to the first team. */
@@ -67,11 +71,10 @@ export async function openSamples(world: World): Promise<Samples> {
   }
   await proveDomains(world)
   const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
-  const old = (url: string) => makeDeployment(world, projectId, { url, target: 'preview' })
-  const oldDeploymentIds = {
-    deleteDeployment: await old('old-1.apps.example.net'),
-    deleteDeploymentAsCli: await old('old-2.apps.example.net'),
-  }
+  const oldDeploymentId = await makeDeployment(world, projectId, { url: 'old-1.apps.example.net', target: 'preview' })
+  const site = await deploySite(world.call)
+  const unended = { url: 'building-1.apps.example.net', target: 'preview', readyState: 'BUILDING' }
+  const buildingId = await makeDeployment(world, projectId, unended)
   const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
   const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
@@ -114,9 +117,9 @@ export async function openSamples(world: World): Promise<Samples> {
   assert.equal(offered.status, 200)
   const idIn = (answer: Answer<{ inviteUrl: string }>) => answer.body.inviteUrl.split('/').at(-1) as string
   const toFirst = { uid: world.credentials.userId, role: 'VIEWER' }
-  const invitationId = idIn(await rival.call('POST', `/v1/teams/${team.body.id}/members`, toFirst))
+  const invitationId = idIn(await rival.call.try('POST', `/v1/teams/${team.body.id}/members`, toFirst))
   const toNobody = { email: 'nobody@example.com' }
-  const sentInvitationId = idIn(await world.call('POST', '/v1/teams/team/members', toNobody))
+  const sentInvitationId = idIn(await world.call.try('POST', '/v1/teams/team/members', toNobody))
   const spare = await world.user('spare')
   await giveIdentity(world, spare.id)
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
@@ -137,7 +140,9 @@ export async function openSamples(world: World): Promise<Samples> {
     sharedToDelete,
     idleKeyId,
     deploymentId,
-    oldDeploymentIds,
+    oldDeploymentId,
+    ...site,
+    buildingId,
     transferCode: offered.body.code,
     invitationId,
     sentInvitationId,
@@ -153,6 +158,17 @@ export async function openSamples(world: World): Promise<Samples> {
     otherDrainId,
     newerDrainId,
   }
+}
+
+/** Deploys two files of `web`, which the request has itself, and gives the id of the page. */
+export async function deploySite(call: Call, page = '<h1>Hello</h1>'): Promise<Pick<Samples, 'siteId' | 'fileId'>> {
+  const files = [
+    { file: '.vercel/output/config.json', data: '{"version":3}' },
+    { file: '.vercel/output/static/index.html', data: page },
+  ]
+  const { id: siteId } = (await call('POST', '/v13/deployments', { name: 'web', files })).body
+  const [file] = (await call('GET', `/v6/deployments/${siteId}/files`)).body
+  return { siteId, fileId: file!.uid! }
 }
 
 export type Asked = { method: Method; url: string; body: unknown }
@@ -174,8 +190,13 @@ const BODIES: Record<string, object> = {
   moveProjectDomain: { projectId: 'other' },
   createOrTransferDomain: { name: 'added.org', method: 'add' },
   assignAlias: { alias: 'kept.example.com' },
-  assignAliasAsCli: { alias: 'kept.example.com' },
   addProjectAlias: { domain: 'alias.example.com', target: 'PRODUCTION' },
+  createDeployment: {
+    name: 'web',
+    deploymentId: 'web-1.apps.example.net',
+    target: 'production',
+    meta: { action: 'promote' },
+  },
   createProject: { name: 'sample' },
   updateProject: { framework: 'nextjs' },
   updateProjectDataCache: { disabled: true },
@@ -241,7 +262,6 @@ const QUERIES: Record<string, string> = {
   putProjectEnvFile: 'target=preview',
   exportProjectEnv: 'target=preview',
   getDeploymentByUrl: 'url=web-1.apps.example.net',
-  getDeploymentByUrlAsActions: 'url=https://web-1.apps.example.net/',
 }
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',
@@ -265,9 +285,10 @@ export function sampleOf(route: Route, samples: Samples, path: Record<string, st
     idOrSlug: 'team',
     id: idFor(route, samples),
     deploymentId: samples.deploymentId,
+    fileId: samples.fileId,
     deliveryId: route.path.includes('/drains/') ? samples.drainDeliveryId : samples.deliveryId,
-    idOrUrl: samples.oldDeploymentIds[route.operationId as 'deleteDeployment'] ?? 'web-1.apps.example.net',
-    idOrAlias: route.operationId === 'deleteAliasAsCli' ? 'taken.example.com' : 'kept.example.com',
+    idOrUrl: route.operationId === 'deleteDeployment' ? samples.oldDeploymentId : 'web-1.apps.example.net',
+    idOrAlias: 'kept.example.com',
     secretId: route.path.includes('/:secretId') ? appFor(route, samples).secretId : '',
     target: 'preview',
     environmentSlugOrId: 'staging',
@@ -323,6 +344,8 @@ function appFor({ path, method, auth }: Route, { apps }: Samples): App {
 function idFor(route: Route, samples: Samples): string {
   if (route.operationId === 'operatorRetireKey') return samples.idleKeyId
   if (route.path.includes('/integrations/configuration/')) return samples.installationId
+  if (route.operationId === 'cancelDeployment') return samples.buildingId
+  if (/\/deployments\/:id\/files/.test(route.path)) return samples.siteId
   if (route.path.includes('/deployments/')) return samples.deploymentId
   if (route.path.includes('/webhooks/')) return samples.webhookId
   if (route.path.includes('/integrations/log-drains/')) return samples.otherDrainId

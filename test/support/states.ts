@@ -2,8 +2,8 @@
  * States of the store that no operation gives to a test. Each is set here, by SQL, and says why. What an operation can set is set by it.
  * test/project/style.test.ts refuses writes by SQL elsewhere. docs/testing.md: What a test finds in the store.
  */
-import { insertRows } from '../../src/db/bulk.ts'
-import type { Row, Schema } from '../../src/db/schema.ts'
+import { insertRows } from '../../src/platform/db/bulk.ts'
+import type { Row, Schema } from '../../src/platform/db/schema.ts'
 import type { World } from './world.ts'
 
 type Store = Pick<World, 'deps'>
@@ -48,6 +48,12 @@ export async function setInTransfer({ deps }: Store, id: string, at: number | nu
   await change(deps, 'project', { transfer_started_at: at, transfer_to_account_id }, { id })
 }
 
+/** Leaves all outputs as a process does that dies while it writes them ahead of their deployments, begun at a moment. No operation stops there. */
+export async function cutOffOutputs({ deps }: Store, begunAt: number): Promise<void> {
+  await change(deps, 'deployment', { output_id: null })
+  await change(deps, 'output', { refs: 0, sha256: `being written ${begunAt} x` })
+}
+
 /** Ends the transfer of a project where it is. The operation moves the project, so its former account would not see it. */
 export async function endTransfer({ deps }: Store, id: string): Promise<void> {
   await change(deps, 'project', { transfer_completed_at: 6 }, { id })
@@ -71,6 +77,14 @@ export async function linkRepository({ deps }: Store, name: string, repo: string
 /** Gives a project settings larger than a request may bring. An earlier version let them in. */
 export async function setSettings({ deps }: Store, name: string, settings: object): Promise<void> {
   await change(deps, 'project', { settings_json: JSON.stringify(settings) }, { name })
+}
+
+/** Gives all projects that were last updated before a stamp the same settings, at once: by requests it would take minutes. */
+export async function setSettingsBefore({ deps }: Store, stamp: number, settings: object): Promise<void> {
+  const settings_json = JSON.stringify(settings)
+  await deps.db.write((tx) =>
+    tx.updateTable('project').set({ settings_json }).where('updated_stamp', '<', stamp).execute(),
+  )
 }
 
 /** Disables an installation by itself, at a moment, now unless it says. Operations do it only together with a change of its owner's place in the team. */
@@ -178,5 +192,34 @@ async function change<T extends Table>(
     for (const [column, value] of Object.entries(where))
       update = update.where(column as 'name', value === null ? 'is' : '=', value as string)
     await update.execute()
+  })
+}
+
+/** A file as a deployment has it: no operation makes one of files yet. */
+export async function setRefs({ deps }: Store, sha1: string, refs: number): Promise<void> {
+  await deps.db.write(async (tx) => {
+    const ids = tx.selectFrom('upload').select('blob_id').where('sha1', '=', sha1)
+    await tx.updateTable('blob').set({ refs }).where('id', 'in', ids).execute()
+  })
+}
+
+/** Makes a deployment show an equal output of its account, if there is one, and says whether there was. No operation makes one of files yet. */
+export async function takeOutput({ deps }: Store, deploymentId: string, sha256: string): Promise<boolean> {
+  return deps.db.write(async (tx) => {
+    const { account_id } = await tx
+      .selectFrom('deployment')
+      .select('account_id')
+      .where('id', '=', deploymentId)
+      .executeTakeFirstOrThrow()
+    const taken = await tx
+      .updateTable('output')
+      .set((eb) => ({ refs: eb('refs', '+', 1) }))
+      .where('account_id', '=', account_id)
+      .where('sha256', '=', sha256)
+      .returning('id')
+      .executeTakeFirst()
+    if (taken === undefined) return false
+    await tx.updateTable('deployment').set({ output_id: taken.id }).where('id', '=', deploymentId).execute()
+    return true
   })
 }

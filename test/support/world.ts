@@ -3,20 +3,22 @@ import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
-import { logOptions } from '../../src/log.ts'
-import type { StartCredentials } from '../../src/operator/bootstrap.ts'
+import type { StartCredentials } from '../../src/operations/operator/bootstrap.ts'
+import { logOptions } from '../../src/platform/base/log.ts'
+import { openConnections } from '../../src/platform/db/postgres/open.ts'
 import { openService, type Service } from '../../src/service.ts'
-import type { Call } from './call.ts'
+import { type Call, callOver, takeUnseen } from './call.ts'
+import { dropKept, type Lent, lendDatabase } from './kept/databases.ts'
+import { keptServer } from './kept/server.ts'
 import { MIGRATED, storesFolder } from './postgres.ts'
-
-export const ENGINES = ['sqlite', 'postgres'] as const
-export type Engine = (typeof ENGINES)[number]
+import { type Engine, enginesOfNext, skipInQuickRun } from './stores/engines.ts'
 
 export type { Answer, Call, Method } from './call.ts'
+export { ENGINES, type Engine } from './stores/engines.ts'
 
 export type World = Omit<Service, 'credentials'> & {
   credentials: Required<StartCredentials>
@@ -42,6 +44,9 @@ export type World = Omit<Service, 'credentials'> & {
   stop(): Promise<void>
 }
 
+/** How many times as long as in use a test waits for PostgreSQL: what is late on a busy machine is no fault. */
+export const PATIENCE = '20'
+
 /** For a test that hangs: no test comes near it, also on a busy machine. */
 const TIMEOUT_MS = 300_000
 
@@ -50,16 +55,20 @@ export function onBothEngines(
   name: string,
   run: (world: World, t: TestContext) => Promise<void>,
   settings: Record<string, string> = {},
-  engines: readonly Engine[] = ENGINES,
+  engines: readonly Engine[] = enginesOfNext(),
 ): void {
+  dropAfterwards()
   for (const engine of engines) {
-    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS }, async (t) => {
-      const world = await openWorld(engine, settings)
+    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS, skip: skipInQuickRun(engine) }, async (t) => {
+      const world = await openWorldOver(await lendStore(engine, settings), engine, settings)
+      takeUnseen()
       try {
         await run(world, t)
       } finally {
         await world.close()
       }
+      const unseen = takeUnseen()
+      if (unseen.length > 0) throw new Error(`nobody looked at what was refused:\n${unseen.join('\n')}`)
       const faults = world
         .logged()
         .split('\n')
@@ -72,11 +81,20 @@ export function onBothEngines(
 
 /** Opens a service over a fresh store. */
 export async function openWorld(engine: Engine, settings: Record<string, string> = {}): Promise<World> {
+  const store = engine === 'postgres' && settings.DATABASE_URL === undefined ? await ownDatabase() : undefined
+  return openWorldOver(store, engine, settings)
+}
+
+/** `store`: a database of PostgreSQL for this world; undefined where the store is a file, or is said by the settings. */
+async function openWorldOver(
+  store: Lent | undefined,
+  engine: Engine,
+  settings: Record<string, string>,
+): Promise<World> {
   const folder = mkdtempSync(join(storesFolder(), 'berth-test-'))
-  const database = settings.DATABASE_URL ?? (await migratedStore(engine, folder))
   const config = readConfig({
     BERTH_DATA: folder,
-    DATABASE_URL: database,
+    DATABASE_URL: settings.DATABASE_URL ?? store?.url ?? migratedFile(folder),
     PORT: '0',
     BERTH_EDGE_PORT: '0',
     BERTH_TIMERS: 'off',
@@ -85,13 +103,16 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     BERTH_RATE_LIMITS: 'off',
     // Nobody answers there: a test that looks names up says whom it asks.
     BERTH_DNS_SERVERS: '127.0.0.1:1',
+    BERTH_TEST_PATIENCE: PATIENCE,
     ...settings,
   })
   const lines: string[] = []
   const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
-  const service = await openService(config, log, (error) => {
+  const onDiskFault = (error: unknown) => {
     throw error
-  })
+  }
+  const parts = { newServer: keptServer, ...(store !== undefined && { connect: store.connect }) }
+  const service = await openService(config, log, onDiskFault, parts)
   const as = (token: string | undefined) => callerOf(service, token)
   const operator = as(service.credentials.operatorToken)
   let stopped: Promise<void> | undefined
@@ -115,23 +136,23 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     join: async (user, role) => {
       const path = `/v1/teams/${service.credentials.teamId}/members` as const
       const invited = await as(service.credentials.token!)('POST', path, { uid: user.id, role })
-      if (invited.status !== 200) throw new Error(`not invited: ${invited.text}`)
       const inviteCode = invited.body.inviteUrl.split('/').at(-1)
-      const joined = await user.call('POST', `${path}/teams/join`, { inviteCode })
-      if (joined.status !== 200) throw new Error(`not joined: ${joined.text}`)
+      await user.call('POST', `${path}/teams/join`, { inviteCode })
     },
     token: async (wanted) => {
       const body = { userId: service.credentials.userId, ...wanted }
-      const made = await operator('POST', '/operator/v1/tokens', body)
-      if (made.status !== 201) throw new Error(`no token: ${made.text}`)
-      return as(made.body.token)
+      return as((await operator('POST', '/operator/v1/tokens', body)).body.token)
     },
     logged: () => lines.join(''),
     listen: () => service.app.listen({ host: '127.0.0.1', port: 0 }),
-    stop,
+    stop: () => {
+      // The next service is the only one that is connected to the store.
+      if (stopped === undefined) store?.end()
+      return stop()
+    },
     close: async () => {
       await stop()
-      if (settings.DATABASE_URL === undefined && engine === 'postgres') unused.push(database)
+      await store?.release()
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -139,7 +160,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
 
 /** A way to speak HTTP to a service, with this bearer token (or none). */
 export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefined): Call {
-  return async (method, url, body, headers = {}) => {
+  return callOver(async (method, url, body, headers = {}) => {
     // A Blob brings its own type; all else is JSON.
     const payload = body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : body
     const raw = typeof payload === 'string' || Buffer.isBuffer(payload)
@@ -161,18 +182,36 @@ export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefine
       text: answer.payload,
       body: json ? JSON.parse(answer.payload) : undefined,
     }
-  }
+  })
 }
 
-/** A store that is migrated and otherwise empty, as DATABASE_URL: a copy costs a tenth of the migrations. SQLite's is in `folder`. */
-async function migratedStore(engine: Engine, folder: string): Promise<string> {
-  if (engine === 'postgres') {
-    await dropUnused()
-    return newDatabase(MIGRATED)
-  }
+/** A store that is migrated and otherwise empty, as DATABASE_URL: a copy costs a tenth of the migrations. */
+function migratedFile(folder: string): string {
   const file = join(folder, 'berth.db')
   copyFileSync(process.env.BERTH_TEST_SQLITE!, file)
   return `sqlite:${file}`
+}
+
+async function migratedDatabase(): Promise<string> {
+  await dropUnused()
+  return newDatabase(MIGRATED)
+}
+
+/** The store of a world of `onBothEngines`: of PostgreSQL one that worlds of its file had before it, where the settings say none. */
+async function lendStore(engine: Engine, { DATABASE_URL }: Record<string, string>): Promise<Lent | undefined> {
+  if (engine === 'sqlite' || DATABASE_URL !== undefined) return undefined
+  return lendDatabase({ make: migratedDatabase, drop: (url) => void unused.push(url) })
+}
+
+/** A database that no other world has. */
+async function ownDatabase(): Promise<Lent> {
+  const url = await migratedDatabase()
+  return { url, connect: openConnections, end: () => {}, release: async () => void unused.push(url) }
+}
+
+/** Of the suite or file that registers the test. A hook once per file would be of its first suite alone, and what later ones leave would hold the process. */
+function dropAfterwards(): void {
+  after(() => dropKept((url) => void unused.push(url)))
 }
 
 /** A new database in the PostgreSQL of this test run: empty, or a copy of another one. */

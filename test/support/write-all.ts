@@ -1,6 +1,6 @@
 /** Every write that there is, once: each of the table of routes, and each sweep. */
 import assert from 'node:assert/strict'
-import type { Route } from '../../src/http/route.ts'
+import type { Route } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { runTimer, TIMERS, type TimerName } from '../../src/timers.ts'
 import { withQuery } from './call.ts'
@@ -24,7 +24,7 @@ export async function writeAll(
         role: 'VIEWER',
       })
     const { method, url, body } = sampleOf(route, samples)
-    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, samples)), body)
+    const answer = await callerOf(route, world).try(method, withQuery(url, teamQuery(route, samples)), body)
     assert.equal(answer.status, route.status, `${operationId}: ${answer.text}`)
     await after(operationId)
   }

@@ -1,18 +1,6 @@
 /** Setting up one-time codes, and removing them. */
 import type { Static } from 'typebox'
-import type { Page } from '../../pages/frame.ts'
-import { html, markupOf } from '../../pages/html.ts'
-import {
-  type PersonCtx,
-  personScreen,
-  type Screen,
-  type ScreenInput,
-  tokenField,
-  type View,
-} from '../../pages/screen.ts'
-import type { Refusal } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import { noteRemoved } from '../../second-factor/second-factor.ts'
+import { noteRemoved } from '../../accounts/second-factor/second-factor.ts'
 import {
   beginTotp,
   checkTotp,
@@ -22,7 +10,19 @@ import {
   removeTotp,
   type Setup,
   spendTotp,
-} from '../../second-factor/totp.ts'
+} from '../../accounts/second-factor/totp.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import { html, markupOf } from '../../platform/pages/html.ts'
+import {
+  type PersonCtx,
+  personScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+  type View,
+} from '../../platform/pages/screen.ts'
+import type { Refusal } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
 import { refusedOf } from '../action.ts'
 import { showPage } from '../frame.ts'
 import { showFactors } from './page.ts'

@@ -1,10 +1,10 @@
 /** TABLE the pages and forms of second factors. docs/sign-in-and-consent.md: Second factors. */
 
-import { hasSecondFactor } from '../../access/second-factor.ts'
-import { type PersonCtx, personScreen, type Screen, type View } from '../../pages/screen.ts'
-import { makeChallengeKey } from '../../second-factor/challenges.ts'
-import { arePasskeysPossible } from '../../second-factor/passkeys.ts'
-import { renewRecoveryCodes } from '../../second-factor/second-factor.ts'
+import { makeChallengeKey } from '../../accounts/second-factor/challenges.ts'
+import { arePasskeysPossible } from '../../accounts/second-factor/passkeys.ts'
+import { renewRecoveryCodes } from '../../accounts/second-factor/second-factor.ts'
+import { hasSecondFactor } from '../../platform/access/second-factor.ts'
+import { type PersonCtx, personScreen, type Screen, type View } from '../../platform/pages/screen.ts'
 import { codeScreens } from './codes.ts'
 import { showFactors } from './page.ts'
 import { passkeyScreens } from './passkeys.ts'

@@ -1,9 +1,6 @@
 /** The forms of passkeys: adding, naming and removing passkeys. */
 import type { Static } from 'typebox'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../pages/screen.ts'
-import { type Refusal, refuse } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import { PasskeyAnswer } from '../../second-factor/passkey-form.ts'
+import { PasskeyAnswer } from '../../accounts/second-factor/passkey-form.ts'
 import {
   addPasskey,
   checkRegistration,
@@ -11,9 +8,12 @@ import {
   type Registered,
   removePasskey,
   renamePasskey,
-} from '../../second-factor/passkeys.ts'
-import { noteRemoved } from '../../second-factor/second-factor.ts'
-import { hasPassword } from '../../sign-in/sign-in.ts'
+} from '../../accounts/second-factor/passkeys.ts'
+import { noteRemoved } from '../../accounts/second-factor/second-factor.ts'
+import { hasPassword } from '../../accounts/sign-in/sign-in.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
+import { type Refusal, refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
 import { refusedOf } from '../action.ts'
 import { showFactors } from './page.ts'
 import { afterAdded, FACTORS } from './shown-codes.ts'

@@ -1,8 +1,9 @@
 /** Recovery codes as they are shown, once. */
-import { html } from '../../pages/html.ts'
-import type { PersonCtx, View } from '../../pages/screen.ts'
-import { noteAdded } from '../../second-factor/second-factor.ts'
-import { endOtherSessions } from '../../sign-in/sessions.ts'
+
+import { noteAdded } from '../../accounts/second-factor/second-factor.ts'
+import { endOtherSessions } from '../../accounts/sign-in/sessions.ts'
+import { html } from '../../platform/pages/html.ts'
+import type { PersonCtx, View } from '../../platform/pages/screen.ts'
 import { showPage } from '../frame.ts'
 
 /** The page of the second factors. */

@@ -1,10 +1,11 @@
 /** The form of an integration that a team registers: its fields as a browser sends them, and as the route takes them. */
 import type { Static } from 'typebox'
-import { scopeWords } from '../../consent/scope-words.ts'
-import type { Integration } from '../../integrations/schema.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { Type } from '../../schema/builder.ts'
-import { field, type Refused } from '../action.ts'
+import { scopeWords } from '../../integrations/consent/scope-words.ts'
+import type { Integration } from '../../integrations/integrations/schema.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { field } from '../action.ts'
+import type { Refused } from '../refused.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 
 const changeable = {

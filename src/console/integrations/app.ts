@@ -1,17 +1,24 @@
 /** One integration of a team: its settings, its client secrets, its webhook, and where it is installed. */
 import type { Static } from 'typebox'
-import type { InstallationsOf } from '../../installations/schema.ts'
-import type { Integration, MadeSecret } from '../../integrations/schema.ts'
-import { lineOf } from '../../mail/text.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+import type { InstallationsOf } from '../../integrations/installations/schema.ts'
+import type { Integration, MadeSecret } from '../../integrations/integrations/schema.ts'
+import { lineOf } from '../../platform/mail/text.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf } from '../action.ts'
 import { changeFields } from '../change.ts'
 import { askedTwice, button, dangerCard, pageLinks, shownOnce } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
 import { appPath } from './apps.ts'

@@ -1,14 +1,21 @@
 /** The integrations that a team registers: the list, registering one, and its secret, which is shown once. */
 import type { Static } from 'typebox'
-import type { Integration, IntegrationList, MadeIntegration } from '../../integrations/schema.ts'
-import { lineOf } from '../../mail/text.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { Integration, IntegrationList, MadeIntegration } from '../../integrations/integrations/schema.ts'
+import { lineOf } from '../../platform/mail/text.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { pageLinks, shownOnce } from '../controls.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { appFields, bodyOfApp, NewApp } from './app-form.ts'
 

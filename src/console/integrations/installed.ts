@@ -1,18 +1,25 @@
 /** The integrations that are installed on an account: what each may do, on which projects, and removing it. */
 import type { Static } from 'typebox'
-import { logoOf } from '../../consent/consent-page.ts'
-import { listScopes } from '../../consent/scope-words.ts'
-import type { Configuration } from '../../installations/schema.ts'
-import { lineOf } from '../../mail/text.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { Project, ProjectList } from '../../projects/schema.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import { logoOf } from '../../integrations/consent/consent-page.ts'
+import { listScopes } from '../../integrations/consent/scope-words.ts'
+import type { Configuration } from '../../integrations/installations/schema.ts'
+import { lineOf } from '../../platform/mail/text.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import type { Project, ProjectList } from '../../projects/projects/schema.ts'
+import { action, faultOf, field } from '../action.ts'
 import { askedTwice, button, countOf, dangerCard } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 
 const LIST = '/console/t/:slug/integrations'

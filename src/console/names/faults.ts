@@ -1,6 +1,6 @@
 /** What is wrong with a field, in words for people: the API says the same in the words of its schemas. docs/console.md: Words of the pages. */
 
-/** TABLE sentences of the validator (http/validate.ts), and what a person reads in their place. `$1`: the field or a number, as the pattern says. */
+/** TABLE sentences of the validator (platform/http/validate.ts), and what a person reads in their place. `$1`: the field or a number, as the pattern says. */
 const WORDS: readonly (readonly [sentence: RegExp, words: string])[] = [
   [/missing required property (`[^`]+`)/, '$1 is missing'],
   [/should NOT have fewer than 1 characters/, 'is empty'],

@@ -1,8 +1,8 @@
 /** Who did something, in words: pages know people by their ids. */
 import type { Static } from 'typebox'
-import type { MemberList } from '../../members/schema.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import type { ConsoleCtx } from '../../pages/screen.ts'
+import type { MemberList } from '../../accounts/members/schema.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 
 /** Of one question to the list of members. */
 const MOST_PEOPLE = 100

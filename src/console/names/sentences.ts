@@ -1,5 +1,5 @@
 /** TABLE what the lines of activity and of the audit log say, by their type. `%` stands for what the line is about. docs/console.md: How a page looks. */
-import { type Html, html } from '../../pages/html.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
 
 /**
  * A line holds one id and the names of the fields, so a sentence says no more: a variable that was added is not named, and neither is a domain,
@@ -56,6 +56,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   createCustomEnvironment: 'made the custom environment %',
   updateCustomEnvironment: 'changed the custom environment %',
   removeCustomEnvironment: 'removed the custom environment %',
+  createDeployment: 'made or promoted the deployment %',
+  cancelDeployment: 'canceled the deployment %',
   operatorCreateDeployment: 'registered the deployment %',
   operatorUpdateDeployment: 'changed the state of the deployment %',
   deleteDeployment: 'removed the deployment %',

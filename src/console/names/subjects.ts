@@ -1,7 +1,7 @@
 /** What the lines of activity and of the audit log are about, by its name and with a way to it, where it is still there. docs/console.md: How a page looks. */
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import type { ConsoleCtx } from '../../pages/screen.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { accountPath, projectPath } from '../frame.ts'
 
 /** A thing that an id is of. */

@@ -1,7 +1,7 @@
 /** What the pages of the operator have in common: their tabs and their addresses. docs/console.md: Operator. */
-import type { Page } from '../../pages/frame.ts'
-import type { ConsoleCtx } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import type { ConsoleCtx } from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
 import { type Crumb, showPage, type Tabs } from '../frame.ts'
 
 /** TABLE the sections, in the order of the tabs. */

@@ -1,12 +1,13 @@
 /** The integrations that teams registered, and removing one that nobody has installed. */
 import type { Static } from 'typebox'
-import type { IntegrationList } from '../../integrations/schema.ts'
-import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+import type { IntegrationList } from '../../integrations/integrations/schema.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import { html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
+import { action, faultOf } from '../action.ts'
 import { askedTwice, heading, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 

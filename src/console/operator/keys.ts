@@ -1,12 +1,13 @@
 /** Root keys: what each still wraps, making a new one active, and retiring one that wraps nothing. */
 import type { Static } from 'typebox'
-import type { KeyList } from '../../operator/keys.ts'
-import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+import type { KeyList } from '../../operations/operator/keys.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import { html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
+import { action, faultOf } from '../action.ts'
 import { askedTwice, heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
+import type { Refused } from '../refused.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
 const LIST = operatorPath('keys')

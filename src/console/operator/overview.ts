@@ -3,9 +3,9 @@
  * page; without script there is the link alone.
  */
 import type { Static } from 'typebox'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
-import type { Statistics } from '../../statistics/statistics.ts'
+import type { Statistics } from '../../operations/statistics/statistics.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
 import { heading } from '../controls.ts'
 import { type Bar, drawBars, drawColumns } from '../drawing.ts'
 import { ago } from '../time.ts'

@@ -1,11 +1,13 @@
 /** Shutting a person out, and removing a person or a team for good once its name was typed. docs/operations.md: People. */
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, type Screen, tokenField } from '../../pages/screen.ts'
-import { refuse } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, field, type Refused, type Showing } from '../action.ts'
+
+import { type Html, html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, type Screen, tokenField } from '../../platform/pages/screen.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, field, type Showing } from '../action.ts'
 import { askedTwice, button, dangerCard } from '../controls.ts'
 import { check } from '../fields.ts'
+import type { Refused } from '../refused.ts'
 
 const Removal = Type.Object({
   typed: Type.String({ maxLength: 254 }),

@@ -1,5 +1,5 @@
 /** TABLE the pages of the operator. */
-import type { Screen } from '../../pages/screen.ts'
+import type { Screen } from '../../platform/pages/screen.ts'
 import { auditScreens } from './audit.ts'
 import { backupScreens } from './backups.ts'
 import { deliveryScreens } from './deliveries.ts'

@@ -1,15 +1,22 @@
 /** Teams as the operator sees them: the list, making one, and one team with its plan and what it owes. */
 import type { Static } from 'typebox'
-import type { OperatorTeam } from '../../accounts/schema.ts'
-import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { TeamList, WholeTeam } from '../../people/schema.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { OperatorTeam } from '../../accounts/accounts/schema.ts'
+import type { TeamList, WholeTeam } from '../../accounts/people/schema.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import { html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { changeFields } from '../change.ts'
 import { heading, pageLinks, searchForm } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen } from './removal.ts'

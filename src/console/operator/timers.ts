@@ -1,12 +1,13 @@
 /** What happens later: the sweeps, what they did on this instance, and running one now. */
 import type { Static } from 'typebox'
-import type { TimerList } from '../../operator/sweeps.ts'
-import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+import type { TimerList } from '../../operations/operator/sweeps.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import { html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
+import { action, faultOf } from '../action.ts'
 import { button, heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 

@@ -1,12 +1,13 @@
 /** All tokens, never a value, and ending one. */
 import type { Static } from 'typebox'
-import type { Page } from '../../pages/frame.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
-import type { TokenList } from '../../people/schema.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+import type { TokenList } from '../../accounts/people/schema.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
+import { action, faultOf } from '../action.ts'
 import { button, heading, pageLinks, searchForm } from '../controls.ts'
 import { sheet } from '../fields.ts'
+import type { Refused } from '../refused.ts'
 import { ago, lastUse } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 

@@ -1,18 +1,28 @@
 /** The deployments of a project: the list, and one with the names that lead to it. */
 import type { Static } from 'typebox'
-import type { DeploymentAliases } from '../../aliases/schema.ts'
-import { READY_STATES } from '../../db/deployment-tables.ts'
-import type { Deployment, DeploymentList } from '../../deployments/schema.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { Project } from '../../projects/schema.ts'
-import { refuse } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import { faultOf, type Refused } from '../action.ts'
+import { isUnder } from '../../model/domain-name.ts'
+import { READY_STATES } from '../../platform/db/deployment-tables.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
+import { localNames } from '../../platform/tls/local-certificate.ts'
+import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
+import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
+import type { Project } from '../../projects/projects/schema.ts'
+import { faultOf } from '../action.ts'
 import { filterForm } from '../controls.ts'
 import { type Choice, copyable, select, sheet } from '../fields.ts'
-import { accountIn, may, projectPath, showPage } from '../frame.ts'
+import { accountIn, deploymentPath, may, projectPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { isInTransfer } from './list.ts'
 
@@ -49,12 +59,6 @@ export const deploymentScreens: readonly Screen[] = [
     run: (ctx, input) => showDeployment(ctx, input),
   }),
 ]
-
-/** The page of a deployment. */
-export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: string, id: string, section = ''): string {
-  const end = section === '' ? '' : `/${section}`
-  return projectPath(account, project, `deployments/${encodeURIComponent(id)}${end}`)
-}
 
 /** TABLE the colour of a state. What goes on is amber. */
 const LOOKS: Record<string, string> = {
@@ -157,19 +161,19 @@ export async function showDeployment(ctx: ConsoleCtx, { params }: ScreenInput, r
     {
       title: one.url,
       within: [],
-      body: html`<div class="top"><h1>${one.url}</h1>${ways(ctx, account, project, one)}</div>
+      body: html`<div class="top"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="button quiet" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${ways(ctx, account, project, one)}</div>
 ${faultOf(refused)}
 <section class="card"><h2>Details</h2><dl class="facts">
 <dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">live</span>`}</dd>
 <dt>Target</dt><dd>${one.target ?? 'preview'}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
-<dt>Address</dt><dd><a href="https://${one.url}" rel="noreferrer">${one.url}</a></dd>
+<dt>Address</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
 <dt>Deployment id</dt><dd>${copyable(one.id, 'id')}</dd>
 <dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
 ${one.ready !== undefined && html`<dt>Ready</dt><dd>${ago(one.ready, ctx.now)}</dd>`}
 </dl></section>
 <section class="card"><h2>Names that lead to it</h2>
-${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="https://${alias}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own address.</p>`}</section>
+${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own address.</p>`}</section>
 ${
   meta.length > 0 &&
   html`<h2>What the build system said</h2>${sheet(
@@ -180,6 +184,12 @@ ${
 }`,
     },
   )
+}
+
+/** Where visitors see a host. On a laptop sites have a port of their own, and browsers would warn of its certificate. */
+function siteAddress({ deps: { config } }: ConsoleCtx, host: string): string {
+  const isOnLaptop = localNames(config) !== undefined && isUnder(host, LAPTOP_SUFFIX)
+  return isOnLaptop && config.sites.port !== undefined ? `http://${host}:${config.sites.port}` : `https://${host}`
 }
 
 function isLive({ targets }: Project, { id }: Deployment): boolean {

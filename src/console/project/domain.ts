@@ -1,14 +1,22 @@
 /** One domain of a project: the records to be made for it, what it serves, and removing it. */
-import type { ProjectDomain } from '../../domains/schema.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import type { ProjectDomain } from '../../projects/domains/schema.ts'
+import { action, faultOf } from '../action.ts'
 import { showTyped } from '../advice.ts'
 import { changeFields } from '../change.ts'
 import { dangerCard } from '../controls.ts'
 import { check, copyable } from '../fields.ts'
 import { accountIn, projectPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { asRouting, DOMAINS, domainPath, mayChange, proofOf, Routing, routingInputs, serves } from './domains.ts'
 import { type Environments, environmentsOf } from './environments.ts'

@@ -1,13 +1,20 @@
 /** The domains of a project: the list, and adding one. */
 import type { Static } from 'typebox'
-import type { ProjectDomain } from '../../domains/schema.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import type { ProjectDomain } from '../../projects/domains/schema.ts'
+import { action, faultOf, field } from '../action.ts'
 import { type Choice, pair, select, sheet } from '../fields.ts'
 import { accountIn, may, projectPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { type Environments, environmentsOf } from './environments.ts'
 

@@ -1,14 +1,21 @@
 /** The custom environments of a project: the list, making one, and removing one. docs/custom-environments.md. */
 import type { Static } from 'typebox'
 import { type EnvironmentList, MOST_ENVIRONMENTS, type ShownEnvironment } from '../../model/environment.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { dangerCard } from '../controls.ts'
 import { check, copyable, sheet } from '../fields.ts'
 import { accountIn, may, projectPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 
 export type Environments = Static<typeof EnvironmentList>['environments']

@@ -1,13 +1,20 @@
 /** The projects of an account: the list, and making one. */
 import type { Static } from 'typebox'
-import { nameOfTeam, receivedBy } from '../../members/invitation-answer.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { Project, ProjectList } from '../../projects/schema.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import { nameOfTeam, receivedBy } from '../../accounts/members/invitation-answer.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import type { Project, ProjectList } from '../../projects/projects/schema.ts'
+import { action, faultOf, field } from '../action.ts'
 import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { failedOf, failedState, type Newest, newestDeployments } from './newest-deployments.ts'
 
@@ -151,8 +158,10 @@ function nothing(account: OwnAccount, search: string | undefined): Html {
   return html`<div class="card empty"><h2>No project yet</h2>
 <p>A project holds domains, variables and deployments.</p>
 ${may(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>`}
-<p class="soft small">Or from a terminal, by a command or a request:</p>
+<p class="soft small">Or from a terminal. The first command prints a line for your shell: without it <code>vercel</code> talks to the hosted platform.</p>
+<pre>npx berth link-cli${account.kind === 'team' && ` --team ${account.slug}`}</pre>
 <pre>vercel project add web</pre>
+<p class="soft small">Or by a request:</p>
 <pre>curl -X POST "$BERTH/v10/projects?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "web"}'</pre>
 </div>`
 }

@@ -1,7 +1,8 @@
 /** What name servers say of a domain now: whether it leads here, and whether the record that proves it is seen. docs/domains.md. */
-import type { DomainAnswers, DomainConfig, ProjectDomain } from '../../domains/schema.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+
+import { type Html, html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
+import type { DomainAnswers, DomainConfig, ProjectDomain } from '../../projects/domains/schema.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, showPage } from '../frame.ts'
 import { ago } from '../time.ts'

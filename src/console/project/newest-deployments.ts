@@ -1,10 +1,10 @@
 /** Whether the newest deployments of projects failed: what their overview and the list of projects say. docs/console.md: The pages of a project. */
-import type { Row } from '../../db/schema.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import type { ConsoleCtx } from '../../pages/screen.ts'
-import type { Project } from '../../projects/schema.ts'
-import { deploymentPath } from './deployments.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import type { ConsoleCtx } from '../../platform/pages/screen.ts'
+import type { Project } from '../../projects/projects/schema.ts'
+import { deploymentPath } from '../frame.ts'
 
 /** What is told of a deployment that is the newest of its kind. */
 export type Newest = Pick<Row<'deployment'>, (typeof COLUMNS)[number]>

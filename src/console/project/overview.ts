@@ -1,16 +1,23 @@
 /** The overview of a project: what visitors get and since when, its latest deployments, and pausing it. */
 import type { Static } from 'typebox'
-import type { DomainList } from '../../domains/schema.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { Project } from '../../projects/schema.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import type { DomainList } from '../../projects/domains/schema.ts'
+import type { Project } from '../../projects/projects/schema.ts'
+import { action, faultOf } from '../action.ts'
 import { copyable, sheet } from '../fields.ts'
-import { accountIn, may, projectPath, showPage } from '../frame.ts'
+import { accountIn, deploymentPath, may, projectPath, showPage } from '../frame.ts'
 import { ASKED_FOR_NAMES, namesOf } from '../names/people.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
-import { deploymentPath, stateOf } from './deployments.ts'
+import { stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
 import { isInTransfer, state } from './list.ts'
 import { failedOf, failedSentence, type Newest, newestDeployments } from './newest-deployments.ts'

@@ -1,14 +1,14 @@
 /** Promote and roll back from the console, and how far the last of them is. */
 import type { Static } from 'typebox'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
-import type { Project } from '../../projects/schema.ts'
-import type { PromoteAliases } from '../../promotion/schema.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
+import type { Project } from '../../projects/projects/schema.ts'
+import type { PromoteAliases } from '../../projects/promotion/schema.ts'
 import { action } from '../action.ts'
 import { sheet } from '../fields.ts'
-import { accountIn, projectPath, showPage } from '../frame.ts'
+import { accountIn, deploymentPath, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
-import { DEPLOYMENT_SHOWN, DEPLOYMENTS, deploymentPath, showDeployment } from './deployments.ts'
+import { DEPLOYMENT_SHOWN, DEPLOYMENTS, showDeployment } from './deployments.ts'
 
 /** While a request goes on, its page loads itself anew where there is no script. */
 const RELOAD_SECONDS = 2

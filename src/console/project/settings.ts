@@ -1,18 +1,25 @@
 /** The settings of a project: its name, how it is built, who may see its deployments, its data cache, and deleting it. */
 import type { Static } from 'typebox'
 import { FRAMEWORKS } from '../../model/setting-schemas.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { Project } from '../../projects/schema.ts'
-import { refuse } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import { NODE_VERSIONS } from '../../settings/node-versions.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { NODE_VERSIONS } from '../../platform/settings/kinds.ts'
+import type { Project } from '../../projects/projects/schema.ts'
+import { action, faultOf, field } from '../action.ts'
 import { changeFields } from '../change.ts'
 import { dangerCard } from '../controls.ts'
 import { type Choice, check, pair, select } from '../fields.ts'
 import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
 const SHOWN = ['getProject']

@@ -1,12 +1,19 @@
 /** Giving a project to another account: making the code, and using one. docs/transfer.md. */
 import type { Static } from 'typebox'
-import { html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import type { TransferCode } from '../../transfer/transfer.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import { html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import type { TransferCode } from '../../projects/transfer/transfer.ts'
+import { action, faultOf, field } from '../action.ts'
 import { copyable } from '../fields.ts'
 import { accountIn, accountPath, projectPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 
 const GIVE = '/console/t/:slug/projects/:name/transfer'
 const RECEIVE = '/console/t/:slug/receive'

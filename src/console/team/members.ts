@@ -1,15 +1,22 @@
 /** The members of a team: who is in it with which role, inviting people, and leaving it. docs/accounts.md: Members. */
 import type { Static } from 'typebox'
-import type { InvitedMember, MemberList } from '../../members/schema.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { ROLES } from '../../permissions/roles.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { InvitedMember, MemberList } from '../../accounts/members/schema.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { ROLES } from '../../platform/permissions/roles.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { askedTwice, button, dangerCard, pageLinks, searchForm } from '../controls.ts'
 import { select, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 
 const LIST = '/console/t/:slug/members'

@@ -1,14 +1,21 @@
 /** The settings of a team, and making one. docs/accounts.md: Settings of a team, Teams. */
 import type { Static } from 'typebox'
-import type { Team } from '../../accounts/schema.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { MadeOwnTeam } from '../../people/own-team.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { Team } from '../../accounts/accounts/schema.ts'
+import type { MadeOwnTeam } from '../../accounts/people/own-team.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { changeFields } from '../change.ts'
 import { area, copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 
 const SETTINGS = '/console/t/:slug/settings'
 const NEW = '/console/teams/new'

@@ -1,12 +1,20 @@
 /** What was sent to a webhook or a log drain, in a table; one delivery of a webhook whole, and sending it again. */
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type PersonCtx, type Screen, type ScreenInput } from '../../pages/screen.ts'
-import type { Delivery } from '../../webhooks/schema.ts'
-import { action, faultOf, type Refused } from '../action.ts'
+
+import type { Delivery } from '../../integrations/webhooks/schema.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type PersonCtx,
+  type Screen,
+  type ScreenInput,
+} from '../../platform/pages/screen.ts'
+import { action, faultOf } from '../action.ts'
 import { button, countOf } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'

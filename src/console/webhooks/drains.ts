@@ -1,15 +1,22 @@
 /** The log drains of an account: the list, trying an address, and making one, whose secret is shown once. */
 import type { Static } from 'typebox'
-import type { Drain, DrainList, DrainTested } from '../../drains/drain-schema.ts'
-import { ENVIRONMENTS, SOURCES } from '../../drains/schema.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { Drain, DrainList, DrainTested } from '../../integrations/drains/drain-schema.ts'
+import { ENVIRONMENTS, SOURCES } from '../../integrations/drains/schema.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { shownOnce } from '../controls.ts'
 import { area, type Choice, checks, select, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { projectBoxes, projectCount } from './webhooks.ts'
 

@@ -1,15 +1,28 @@
 /** One webhook: what it hears, what it was sent, trying it, and sending a time of deliveries again. The webhook of an app too. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { Refusal } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import type { Delivery, DeliveryList, RangeReplayed, Webhook, WebhookTested } from '../../webhooks/schema.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type {
+  Delivery,
+  DeliveryList,
+  RangeReplayed,
+  Webhook,
+  WebhookTested,
+} from '../../integrations/webhooks/schema.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Refusal } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { askedTwice, button, countOf, dangerCard, pageLinks } from '../controls.ts'
 import { copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { deliveryTable, indented, sendButton, statusForm } from './deliveries.ts'
 import { endpointState, webhookPath } from './webhooks.ts'

@@ -1,16 +1,23 @@
 /** The webhooks of an account: the list, and registering one, whose secret is shown once. */
 import type { Static } from 'typebox'
 import { EVENT_NAMES } from '../../events.ts'
-import type { OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import type { ProjectList } from '../../projects/schema.ts'
-import { Type } from '../../schema/builder.ts'
-import type { MadeWebhook, Webhook } from '../../webhooks/schema.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { MadeWebhook, Webhook } from '../../integrations/webhooks/schema.ts'
+import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import type { ProjectList } from '../../projects/projects/schema.ts'
+import { action, faultOf, field } from '../action.ts'
 import { countOf, shownOnce } from '../controls.ts'
 import { checks, groupedChecks, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 
 const LIST = '/console/t/:slug/webhooks'

@@ -1,7 +1,8 @@
 /** The page of a person: name, username and email. No token changes them. docs/accounts.md: Your account. */
 import type { Static } from 'typebox'
-import { Email, Name, Slug } from '../../accounts/schema.ts'
-import { html } from '../../pages/html.ts'
+import { Email, Name, Slug } from '../../accounts/accounts/schema.ts'
+import { askForEmail, changeProfile, confirmEmail, findEmailChange } from '../../accounts/people/own-profile.ts'
+import { html } from '../../platform/pages/html.ts'
 import {
   type PersonCtx,
   personScreen,
@@ -9,15 +10,15 @@ import {
   type ScreenInput,
   tokenField,
   type View,
-} from '../../pages/screen.ts'
-import { askForEmail, changeProfile, confirmEmail, findEmailChange } from '../../people/own-profile.ts'
-import type { Refusal } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import { LinkQuery } from '../../schema/fields.ts'
-import { faultOf, field, type Refused, refusedOf } from '../action.ts'
+} from '../../platform/pages/screen.ts'
+import type { Refusal } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { LinkQuery } from '../../platform/schema/fields.ts'
+import { faultOf, field, refusedOf } from '../action.ts'
 import { changeFields, changeIn, withWas } from '../change.ts'
 import { copyable } from '../fields.ts'
 import { personPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 
 const PROFILE = personPath()
 const EMAIL = personPath('email')

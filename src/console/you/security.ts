@@ -1,6 +1,10 @@
 /** The password of a person, and the browsers in which they are signed in. docs/sign-in-and-consent.md: Passwords and sessions. */
 import type { Static } from 'typebox'
-import { type Html, html } from '../../pages/html.ts'
+import { type Chosen, changePassword, preparePassword } from '../../accounts/sign-in/own-password.ts'
+import { LONGEST, PASSWORD_RULE, SHORTEST } from '../../accounts/sign-in/passwords.ts'
+import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../accounts/sign-in/sessions.ts'
+import { identityOf } from '../../accounts/single-sign-on/identities.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type PersonCtx,
   personScreen,
@@ -8,16 +12,13 @@ import {
   type ScreenInput,
   tokenField,
   type View,
-} from '../../pages/screen.ts'
-import { Type } from '../../schema/builder.ts'
-import { type Chosen, changePassword, preparePassword } from '../../sign-in/own-password.ts'
-import { LONGEST, PASSWORD_RULE, SHORTEST } from '../../sign-in/passwords.ts'
-import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../sign-in/sessions.ts'
-import { identityOf } from '../../single-sign-on/identities.ts'
-import { faultOf, field, type Refused, refusedOf } from '../action.ts'
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { faultOf, field, refusedOf } from '../action.ts'
 import { button } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { personPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 
 const SECURITY = personPath('security')

@@ -1,16 +1,23 @@
 /** The tokens of a person: the list, making one, whose text is shown once, and revoking one. docs/accounts.md: Tokens. */
 import type { Static } from 'typebox'
-import { scopeWordsOfPeople } from '../../consent/scope-words.ts'
-import { accountsOf, nameOf, type OwnAccount } from '../../pages/acting.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { refuse } from '../../refusal.ts'
-import { Type } from '../../schema/builder.ts'
-import type { MadeUserToken, UserTokenList } from '../../tokens/schema.ts'
-import { action, faultOf, field, type Refused } from '../action.ts'
+import type { MadeUserToken, UserTokenList } from '../../accounts/tokens/schema.ts'
+import { scopeWordsOfPeople } from '../../integrations/consent/scope-words.ts'
+import { accountsOf, nameOf, type OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { action, faultOf, field } from '../action.ts'
 import { button, heading, pageLinks, shownOnce } from '../controls.ts'
 import { type Choice, pair, radios, select, sheet } from '../fields.ts'
 import { accountIn, accountPath, personPath, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { ago, lastUse } from '../time.ts'
 

@@ -31,12 +31,17 @@ if (parentPort !== null) {
   const open = new Set<Promise<void>>()
   const begun = performance.now()
 
-  /** Mostly what every client asks, and now and then a write. */
+  /** Mostly what every client asks, now and then a write, and seldom a password to hash. */
   const next = (): { method: string; path: string; body?: string } => {
     const team = `teamId=${teamId}`
     if (n % 10 === 9) {
       const body = JSON.stringify({ key: 'K', value: String(n), type: 'plain', target: ['production'] })
       return { method: 'POST', path: `/v10/projects/bystander/env?upsert=true&${team}`, body }
+    }
+    // Its turn never comes behind the passwords of others.
+    if (n % 200 === 75) {
+      const body = JSON.stringify({ passwordProtection: { deploymentType: 'all', password: `mine ${n}` } })
+      return { method: 'PATCH', path: `/v9/projects/bystander?${team}`, body }
     }
     if (n % 10 === 5) return { method: 'GET', path: `/v9/projects?${team}` }
     return n % 2 === 0 ? { method: 'GET', path: '/v2/user' } : { method: 'GET', path: `/v9/projects/bystander?${team}` }

@@ -74,8 +74,10 @@ onBothEngines('an installed integration is shown with what it may do and where, 
   await world.call('POST', `/v10/projects${team}`, { name: 'shop' })
   const list = '/console/t/team/integrations'
   assert.match((await client.get(list)).text, /No integration is installed/)
-  const { installationId } = await makeInstallation(world, {}, { projects: [projectId] })
-  assert.match((await client.get(list)).text, /Helper[\s\S]*1 project /)
+  const { app, installationId } = await makeInstallation(world, {}, { projects: [projectId] })
+  assert.match((await client.get(list)).text, /Helper[\s\S]*<span class="state good">Active<[\s\S]*1 project /)
+  await world.call('PATCH', `/v1/integrations/apps/${app.id}${team}`, { scopes: ['read-write:project', 'read:user'] })
+  assert.match((await client.get(list)).text, /<span class="state warn">Asks for more access</)
   const one = `${list}/${installationId}`
   const shown = await client.get(one)
   assert.match(shown.text, /See projects, change their settings/)

@@ -141,7 +141,7 @@ onBothEngines(
     assert.match(tokens.text, /to end/)
     assert.ok(!tokens.text.includes(token.token))
     assert.equal((await client.post(`${ROOT}/tokens/${token.id}/end`)).status, 303)
-    assert.equal((await world.as(token.token)('GET', '/v2/user')).status, 401)
+    assert.equal((await world.as(token.token).try('GET', '/v2/user')).status, 401)
     assert.equal((await client.post(`${ROOT}/tokens/${token.id}/end`)).status, 404)
 
     await world.call('POST', '/v10/projects', {
@@ -154,9 +154,13 @@ onBothEngines(
     assert.match((await client.get(`${ROOT}/keys`)).text, new RegExp(`${before}/retire`))
     assert.equal((await client.post(`${ROOT}/keys/${before}/retire`)).status, 303)
 
+    const timer = async (name: string) =>
+      new RegExp(`<tr[^>]*><td[^>]*>${name}</td>[^]*?</tr>`).exec((await client.get(`${ROOT}/timers`)).text)![0]
+    assert.match(await timer('store-size'), /<td[^>]*>never<\/td><td[^>]*>0<\/td>\s*<td[^>]*>0<\/td>/)
     assert.equal((await client.post(`${ROOT}/timers/store-size/run`)).location, `${ROOT}/timers`)
+    assert.doesNotMatch(await timer('store-size'), /never/)
     assert.equal((await client.post(`${ROOT}/timers/no-such/run`)).status, 404)
-    assert.equal((await world.call('GET', '/v9/projects/nobody')).status, 404)
+    assert.equal((await world.call.try('GET', '/v9/projects/nobody')).status, 404)
     const overview = (await client.get(ROOT)).text
     assert.match(overview, /<p><span title="[\d-]+">[\d-]+<\/span>: [\d.]+ [KM]iB size\.<\/p>/, 'one day is no drawing')
     assert.match(overview, /<td[^>]*>Versions of variables<\/td>[\s\S]*?<td[^>]*>1<\/td>/)

@@ -1,7 +1,8 @@
 /** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
 import assert from 'node:assert/strict'
 import { signedIn } from '../../support/clients/browser-client.ts'
-import { setInTransfer } from '../../support/states.ts'
+import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { setInTransfer, tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
 
@@ -52,6 +53,24 @@ onBothEngines(
     assert.equal((await web.read()).targets.production.id, second)
   },
   SETTINGS,
+)
+
+onBothEngines(
+  'a page is visited where the sites server of a laptop listens, and elsewhere over https',
+  async (world) => {
+    const client = await signedIn(world)
+    await makeProject(world, 'web')
+    const files = [{ file: '.vercel/output/config.json', data: '{"version":3}' }]
+    const { body } = await world.call('POST', '/v13/deployments?prebuilt=1', { name: 'web', files })
+    const visit = (href: string) => `<a class="button quiet" href="${href}" rel="noreferrer">Visit</a>`
+    const own = (await client.get(`${PATH}/${body.id}`)).text
+    assert.match(body.url, /\.berth\.localhost$/)
+    assert.ok(own.includes(visit(`http://${body.url}:3002`)), own)
+    const elsewhere = await makeDeployment(world, body.projectId, { url: 'built.host.test' })
+    assert.ok((await client.get(`${PATH}/${elsewhere}`)).text.includes(visit('https://built.host.test')))
+    const queued = await makeDeployment(world, body.projectId, { url: 'queued.host.test', readyState: 'QUEUED' })
+    assert.doesNotMatch((await client.get(`${PATH}/${queued}`)).text, /Visit/)
+  },
 )
 
 onBothEngines(
@@ -133,7 +152,10 @@ onBothEngines(
     assert.doesNotMatch(await overview(), /is not live/, 'a paused project shows that it is paused')
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
+    await tamper(world, 'project_domain', { verified_at: world.deps.clock.now() }, { name: 'www.example.com' })
     await web.promote(first)
+    // As when another account proves it meanwhile.
+    await tamper(world, 'project_domain', { verified_at: null }, { name: 'www.example.com' })
     for (let step = 0; step < 3; step++) await web.sweep()
     assert.match(await overview(), /Some domains could not be mapped by <a [^>]*>the last promote/)
     assert.match(

@@ -1,6 +1,6 @@
 /** Deployments that failed, as the overview and the card of their project tell them. docs/console.md: The pages of a project. */
 import assert from 'node:assert/strict'
-import { hearStatements, walksOf } from '../../db/statements.ts'
+import { hearStatements, walksOf } from '../../platform/db/statements.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { makeDeployment } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'

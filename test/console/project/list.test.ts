@@ -10,6 +10,9 @@ onBothEngines('a person makes a project and finds it in the list', async (world)
   const empty = await client.get(home.location)
   assert.equal(empty.status, 200, empty.text)
   assert.match(empty.text, /No project yet/)
+  assert.match(empty.text, /<pre>npx berth link-cli<\/pre>/)
+  assert.match((await client.get('/console/t/team')).text, /<pre>npx berth link-cli --team team<\/pre>/)
+  assert.doesNotMatch(empty.text, /Search projects by name/)
   await client.get(`${home.location}/new`)
   const refused = await client.post(`${home.location}/new`, { name: 'Not A Name' })
   assert.equal(refused.status, 400)
@@ -48,6 +51,7 @@ onBothEngines('the list says how many there are, is searched, and goes on where 
   for (let at = 1; at <= 25; at++) await world.call('POST', '/v10/projects', { name: `web-${at}` })
   const first = (await client.get('/console/t/admin')).text
   assert.match(first, /<h1>Projects <span class="soft">25</)
+  assert.match(first, /Search projects by name/)
   assert.equal(first.match(/<li class="card">/g)?.length, 20)
   const [, older] = /href="([^"]*until[^"]*)">Older/.exec(first)!
   const second = (await client.get(older!.replaceAll('&amp;', '&'))).text

@@ -171,3 +171,13 @@ onBothEngines('the list shows what a deployment of a branch gets', async (world)
   assert.doesNotMatch(special, /general one/)
   assert.match((await client.get(`${PATH}?search=b`)).text, /<code>B</)
 })
+
+onBothEngines('variables are in the order of their keys, whenever they were made', async (world) => {
+  const keys = ['B', 'D', 'A', 'C', 'E']
+  const { client } = await open(
+    world,
+    keys.map((key) => ({ key, value: 'x', target: ['production'] })),
+  )
+  const shown = [...(await client.get(PATH)).text.matchAll(/<code>([A-E])</g)].map(([, key]) => key)
+  assert.deepEqual(shown, ['A', 'B', 'C', 'D', 'E'])
+})

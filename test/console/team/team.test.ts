@@ -16,6 +16,7 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
   const made = await client.post('/console/teams/new', { name: 'ünï 🚢', slug: 'crew' })
   assert.equal(made.location, '/console/t/crew/members', made.text)
   const path = made.location
+  assert.match((await client.get('/console/t/crew/settings')).text, /value="ünï 🚢"/)
   const alone = await client.get(path)
   assert.match(alone.text, /<span class="tag">you<\/span>/)
   const last = await client.post(`${path}/${world.credentials.userId}/leave`)

@@ -51,7 +51,7 @@ export const operatorSteps: Steps = {
     await tour.page.getByText('Suspended').first().waitFor()
     await ada!.go(TEAM)
     assert.equal(new URL(ada!.page.url()).pathname, '/sign-in')
-    assert.equal((await world.as(token)('GET', '/v2/user')).status, 401)
+    assert.equal((await world.as(token).try('GET', '/v2/user')).status, 401)
   },
 
   async 'every section of the operator is looked at'({ tour }) {

@@ -1,6 +1,6 @@
 /** What a new user does with other people and with tokens. */
 import assert from 'node:assert/strict'
-import { postDue } from '../../../src/mail/poster.ts'
+import { postDue } from '../../../src/platform/mail/poster.ts'
 import { PASSWORD } from '../../support/clients/browser-client.ts'
 import { OPERATOR, type Steps, TEAM } from './scene.ts'
 
@@ -49,7 +49,7 @@ export const peopleSteps: Steps = {
     await tour.look('tokens')
     await tour.press('Revoke the token of the tour')
     assert.equal(await tour.page.getByText('of the tour').count(), 0)
-    assert.equal((await world.as(token)('GET', '/v2/user')).status, 401)
+    assert.equal((await world.as(token).try('GET', '/v2/user')).status, 401)
   },
 
   async 'a session that ends in the middle of a form keeps what was typed'({ tour, world }) {

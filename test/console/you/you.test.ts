@@ -1,6 +1,6 @@
 /** The pages of a person: profile, email, password, sessions and tokens. docs/console.md. */
 import assert from 'node:assert/strict'
-import { writeLastSeen } from '../../../src/access/last-seen.ts'
+import { writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { type Client, openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
 import { lettersOf } from '../../support/letters.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -30,7 +30,7 @@ onBothEngines('a person changes their name and username, and their pages move wi
   )
   assert.equal((await client.get('/console/t/ada')).status, 200)
   assert.equal((await client.get('/console/t/admin')).status, 404)
-  const given = await world.operator('POST', '/operator/v1/users', { email: 'b@example.com', username: 'admin' })
+  const given = await world.operator.try('POST', '/operator/v1/users', { email: 'b@example.com', username: 'admin' })
   assert.equal(given.status, 409, 'the old username is kept for the person')
 })
 
@@ -136,7 +136,10 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   assert.match((await client.get(TOKENS)).text, /pipeline 🚢[\s\S]{0,900}>never</)
   const call = world.as(token)
   assert.equal((await call('GET', `/v9/projects/web?teamId=${teamId}`)).status, 200)
-  assert.equal((await call('POST', `/v9/projects/web/domains?teamId=${teamId}`, { name: 'a.example.com' })).status, 403)
+  assert.equal(
+    (await call.try('POST', `/v9/projects/web/domains?teamId=${teamId}`, { name: 'a.example.com' })).status,
+    403,
+  )
   await writeLastSeen(world.deps)
   const list = await client.get(TOKENS)
   assert.match(list.text, /pipeline 🚢[\s\S]{0,900}"Last used"><time/)
@@ -144,7 +147,7 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   assert.doesNotMatch(list.text, new RegExp(token!))
   const [end] = /action="([^"]+\/end)"[\s\S]{0,300}pipeline/.exec(list.text)!.slice(1)
   assert.equal((await client.post(end!)).location, TOKENS)
-  assert.equal((await call('GET', `/v9/projects/web?teamId=${teamId}`)).status, 401)
+  assert.equal((await call.try('GET', `/v9/projects/web?teamId=${teamId}`)).status, 401)
 })
 
 onBothEngines(

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { runCommand } from '../../../src/command/run.ts'
+import { runCommand } from '../../../src/cli/command/run.ts'
 import { root } from '../root.ts'
 
 const entry = join(root, 'bin', 'berth.mjs')

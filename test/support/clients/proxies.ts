@@ -115,7 +115,11 @@ export async function visitOverTls(port: number, host: string, path = '/', heade
 }
 
 /** Starts a Caddy with deploy/Caddyfile as it is, its internal CA, and on-demand certificates. Gives what visits a host through it over TLS, and its port. */
-export async function startCaddy(t: TestContext, edge: { origin: string; token: string }) {
+export async function startCaddy(
+  t: TestContext,
+  edge: { origin: string; token: string },
+  { recipe = 'Caddyfile', env: more = {} }: { recipe?: string; env?: Record<string, string> } = {},
+) {
   const folder = newFolder(t)
   const [http, https] = [await freePort(), await freePort()]
   const env = {
@@ -128,8 +132,9 @@ export async function startCaddy(t: TestContext, edge: { origin: string; token: 
     BERTH_HTTP_PORT: String(http),
     BERTH_HTTPS_PORT: String(https),
     BERTH_CADDY_ADMIN: 'off',
+    ...more,
   }
-  const file = join(root, 'deploy', 'Caddyfile')
+  const file = join(root, 'deploy', recipe)
   const caddy = run(t, 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], env)
   await answers(`http://127.0.0.1:${http}`, caddy)
   const visit = (host: string, path?: string, headers?: Record<string, string>) =>

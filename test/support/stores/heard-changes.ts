@@ -1,8 +1,8 @@
 /** What an instance on PostgreSQL hears of the changes that others make. docs/architecture.md: What is remembered. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Subject } from '../../../src/db/changes.ts'
-import { CHANNEL } from '../../../src/db/postgres/notes.ts'
+import type { Subject } from '../../../src/platform/db/changes.ts'
+import { CHANNEL } from '../../../src/platform/db/postgres/notes.ts'
 import { becomes } from '../becomes.ts'
 import type { World } from '../world.ts'
 

@@ -17,10 +17,10 @@ export async function openWeb(world: World, labels: string[] = ['one', 'two']) {
   let serial = 0
   /** Registers a deployment, READY and for production unless said otherwise. */
   const deploy = (said: object = {}) => makeDeployment(world, project.id, { url: `d${++serial}.host.test`, ...said })
-  const patch = (id: string, body: object) => world.operator('PATCH', `/operator/v1/deployments/${id}`, body)
+  const patch = (id: string, body: object) => world.operator.try('PATCH', `/operator/v1/deployments/${id}`, body)
   const read = async () => (await world.call('GET', '/v9/projects/web')).body
-  const promote = (id: string) => world.call('POST', `/v10/projects/${project.id}/promote/${id}`, {})
-  const rollback = (id: string) => world.call('POST', `/v1/projects/${project.id}/rollback/${id}`, {})
+  const promote = (id: string) => world.call.try('POST', `/v10/projects/${project.id}/promote/${id}`, {})
+  const rollback = (id: string) => world.call.try('POST', `/v1/projects/${project.id}/rollback/${id}`, {})
   const sweep = () => runTimer(world.deps, 'alias-requests', world.deps.clock.now())
   return { id: project.id as string, deploy, patch, read, promote, rollback, sweep }
 }

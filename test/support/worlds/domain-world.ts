@@ -19,18 +19,25 @@ export const events = async ({ deps }: World) =>
     .filter((event) => event.type.startsWith('project.domain.'))
     .map((event) => ({ type: event.type, projectId: event.project_id, payload: JSON.parse(event.payload_json) }))
 
+/** Makes the project where the account has none of this name. */
+async function ensureProject(call: Call, name: string): Promise<void> {
+  const { status } = await call.try('GET', `/v9/projects/${name}`)
+  if (status === 404) await call('POST', '/v10/projects', { name })
+}
+
 /** One account with a project, and short ways to say what it does with names. */
 export async function holder(dns: DnsServer, call: Call, project: string) {
-  await call('POST', '/v10/projects', { name: project })
-  const add = (name: string, more: object = {}) => call('POST', `/v10/projects/${project}/domains`, { name, ...more })
-  const verify = (name: string) => call('POST', `/v9/projects/${project}/domains/${name}/verify`)
+  await ensureProject(call, project)
+  const add = (name: string, more: object = {}) =>
+    call.try('POST', `/v10/projects/${project}/domains`, { name, ...more })
+  const verify = (name: string) => call.try('POST', `/v9/projects/${project}/domains/${name}/verify`)
   const read = async (name: string) => (await call('GET', `/v9/projects/${project}/domains/${name}`)).body
   return {
     call,
     add,
     verify,
     read,
-    remove: (name: string) => call('DELETE', `/v9/projects/${project}/domains/${name}`),
+    remove: (name: string) => call.try('DELETE', `/v9/projects/${project}/domains/${name}`),
     /** Adds a name, publishes its record and verifies it. */
     prove: async (name: string) => {
       const added = await add(name)
@@ -69,7 +76,7 @@ export function freshApex(): string {
 
 /** A project with an unverified domain, and what its challenge asks for. */
 export async function claim(dns: DnsServer, call: Call, name: string, project = 'web') {
-  await call('POST', '/v10/projects', { name: project })
+  await ensureProject(call, project)
   const added = await call('POST', `/v10/projects/${project}/domains`, { name })
   assert.equal(added.status, 200, added.text)
   assert.equal(added.body.verified, false)
@@ -77,7 +84,7 @@ export async function claim(dns: DnsServer, call: Call, name: string, project = 
   return {
     domain: added.body,
     challenge,
-    verify: () => call('POST', `/v9/projects/${project}/domains/${name}/verify`),
+    verify: () => call.try('POST', `/v9/projects/${project}/domains/${name}/verify`),
     read: async () => (await call('GET', `/v9/projects/${project}/domains/${name}`)).body,
     /** Puts the right record into DNS and verifies. */
     prove: async () => {

@@ -1,8 +1,8 @@
 /** Integrations and installations put straight into the store: for tests of what happens to them later. */
 import type { EventOwner, OperatorCtx } from '../../../src/context.ts'
-import type { Row } from '../../../src/db/schema.ts'
-import { fingerprint, newId, newToken } from '../../../src/ids.ts'
-import { type Outgoing, outgoingOf, writeEvents } from '../../../src/outbox/outbox.ts'
+import { fingerprint, newId, newToken } from '../../../src/platform/base/ids.ts'
+import type { Row } from '../../../src/platform/db/schema.ts'
+import { type Outgoing, outgoingOf, writeEvents } from '../../../src/platform/outbox/outbox.ts'
 import type { Service } from '../../../src/service.ts'
 import type { World } from '../world.ts'
 

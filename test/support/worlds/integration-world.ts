@@ -1,7 +1,7 @@
 /** Integrations for tests: registered, installed and with a token, through the doors that people use. */
 import assert from 'node:assert/strict'
-import { giveConsent } from '../../../src/consent/give-consent.ts'
-import { findIntegration } from '../../../src/integrations/integrations.ts'
+import { giveConsent } from '../../../src/integrations/consent/give-consent.ts'
+import { findIntegration } from '../../../src/integrations/integrations/integrations.ts'
 import type { Call, World } from '../world.ts'
 
 export const REDIRECT = 'https://app.example.com/callback'
@@ -46,7 +46,7 @@ export function formOf(fields: Record<string, string>): Blob {
 /** Sends a code to operation 21; `more` replaces fields of the form or adds some. */
 export function exchange(world: World, app: App, code: string, more: Record<string, string> = {}) {
   const fields = { client_id: app.clientId, client_secret: app.clientSecret, code, redirect_uri: REDIRECT, ...more }
-  return world.as(undefined)('POST', '/v2/oauth/access_token', formOf(fields))
+  return world.as(undefined).try('POST', '/v2/oauth/access_token', formOf(fields))
 }
 
 /** An installation that has its token. */

@@ -37,7 +37,7 @@ export async function setRole(world: World, userId: string, role: string) {
 }
 
 export const leave = (world: World, userId: string) =>
-  world.operator('DELETE', `/operator/v1/teams/${world.credentials.teamId}/members/${userId}`)
+  world.operator.try('DELETE', `/operator/v1/teams/${world.credentials.teamId}/members/${userId}`)
 export const sweep = async (world: World, now?: number) =>
   (await world.operator('POST', '/operator/v1/timers/disabled-configurations/run', now === undefined ? {} : { now }))
     .body

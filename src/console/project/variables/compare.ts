@@ -3,10 +3,10 @@
  * stay there. Only those that the person may read are compared: a write-only one says nothing of itself, also not whether it is the same.
  */
 import type { Static } from 'typebox'
-import type { EnvList, EnvVar } from '../../../env/schema.ts'
-import { type Html, html } from '../../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../pages/screen.ts'
-import { Type } from '../../../schema/builder.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
+import { Type } from '../../../platform/schema/builder.ts'
+import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
 import { type Choice, select, sheet } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'

@@ -2,20 +2,29 @@
  * A `.env` text, pasted or dropped, with its plan before it is applied. The plan names keys and never values. The text goes on in the
  * field into which it was typed, and stands nowhere else.
  */
+
 import type { Static } from 'typebox'
-import type { ImportAnswer } from '../../../env-files/schema.ts'
-import type { Page } from '../../../pages/frame.ts'
-import { type Html, html } from '../../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
-import { Type } from '../../../schema/builder.ts'
-import { action, faultOf, type Refused } from '../../action.ts'
+import type { Page } from '../../../platform/pages/frame.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../../platform/pages/screen.ts'
+import { Type } from '../../../platform/schema/builder.ts'
+import type { ImportAnswer } from '../../../projects/env-files/schema.ts'
+import { READERS } from '../../../readers.ts'
+import { action, faultOf } from '../../action.ts'
 import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
+import type { Refused } from '../../refused.ts'
 import { environmentsOf } from '../environments.ts'
-import { branchField, LIST, listPath, placesField, READERS, writableChoices } from './places.ts'
+import { branchField, LIST, listPath, placesField, READER_CHOICES, writableChoices } from './places.ts'
 
 /** The text that the route takes is 1 MiB, of which a form makes up to three times as many bytes. */
-const FORM_BYTES = 3 * 1024 * 1024
+const FORM_BYTES = READERS['form of a text'].bytes
 const Text = Type.Optional(Type.String())
 const EnvFile = Type.Object({
   text: Text,
@@ -106,7 +115,7 @@ function inputs(choices: readonly Choice[], refused: Refused | undefined): Html 
 ${placesField(choices, ['development'], refused)}
 ${branchField('Only for preview: these values are for deployments of this branch.', { refused })}
 ${select('mode', 'What happens', MODES, { refused })}
-${select('type', 'Who may read values that are new', READERS, { refused })}`
+${select('type', 'Who may read values that are new', READER_CHOICES, { refused })}`
 }
 
 /** Every line that was refused, by its number, where there are some. Values are not in it. */

@@ -1,15 +1,23 @@
 /** Adding and editing a variable: one form. */
-import { type EnvVar, TARGETS } from '../../../env/schema.ts'
-import type { OwnAccount } from '../../../pages/acting.ts'
-import { type Html, html } from '../../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
-import { refuse } from '../../../refusal.ts'
-import { Type } from '../../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../../action.ts'
+
+import type { OwnAccount } from '../../../platform/pages/acting.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../../platform/pages/screen.ts'
+import { refuse } from '../../../platform/refusals/refusal.ts'
+import { Type } from '../../../platform/schema/builder.ts'
+import { type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
+import { action, faultOf, field } from '../../action.ts'
 import { changeFields } from '../../change.ts'
 import { askedTwice, dangerCard } from '../../controls.ts'
 import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
+import type { Refused } from '../../refused.ts'
 import { environmentsOf } from '../environments.ts'
 import {
   asPlaces,
@@ -20,7 +28,7 @@ import {
   mayRead,
   ONE,
   placesField,
-  READERS,
+  READER_CHOICES,
   VARIABLE_FORM_BYTES,
   writableChoices,
 } from './places.ts'
@@ -164,7 +172,7 @@ ${field('comment', 'Comment', { value: variable?.comment, refused })}`
 
 /** A write-only variable stays one; a type that only clients make is kept. */
 function typesFor(variable: EnvVar | undefined): readonly Choice[] {
-  if (variable?.type === 'sensitive') return READERS.filter(([type]) => type === 'sensitive')
-  if (variable === undefined || READERS.some(([type]) => type === variable.type)) return READERS
-  return [[variable.type, `As it is (${variable.type})`], ...READERS]
+  if (variable?.type === 'sensitive') return READER_CHOICES.filter(([type]) => type === 'sensitive')
+  if (variable === undefined || READER_CHOICES.some(([type]) => type === variable.type)) return READER_CHOICES
+  return [[variable.type, `As it is (${variable.type})`], ...READER_CHOICES]
 }

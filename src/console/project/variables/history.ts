@@ -1,12 +1,19 @@
 /** The history of a variable: who changed what and when, and the way back. Values are never in it. */
 import type { Static } from 'typebox'
-import type { EnvHistory } from '../../../env/history.ts'
-import { type Html, html } from '../../../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
-import { action, faultOf, type Refused } from '../../action.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../../platform/pages/screen.ts'
+import type { EnvHistory } from '../../../projects/env/history.ts'
+import { action, faultOf } from '../../action.ts'
 import { sheet } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { ASKED_FOR_NAMES, namesOf } from '../../names/people.ts'
+import type { Refused } from '../../refused.ts'
 import { ago } from '../../time.ts'
 import { environmentsOf } from '../environments.ts'
 import { listPath, mayChange, ONE, showPlaces } from './places.ts'

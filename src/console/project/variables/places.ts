@@ -1,20 +1,23 @@
 /** Where variables are had, as the pages of variables say it: addresses, environments and branches. */
-import { type EnvVar, isStandard, TARGETS } from '../../../env/schema.ts'
-import type { OwnAccount } from '../../../pages/acting.ts'
-import { type Html, html } from '../../../pages/html.ts'
-import { type FieldOptions, field, type Refused } from '../../action.ts'
+
+import type { OwnAccount } from '../../../platform/pages/acting.ts'
+import { type Html, html } from '../../../platform/pages/html.ts'
+import { type EnvVar, isStandard, TARGETS } from '../../../projects/env/schema.ts'
+import { READERS } from '../../../readers.ts'
+import { type FieldOptions, field } from '../../action.ts'
 import { type Choice, checks } from '../../fields.ts'
 import { may, projectPath } from '../../frame.ts'
+import type { Refused } from '../../refused.ts'
 import type { Environments } from '../environments.ts'
 
 export const LIST = '/console/t/:slug/projects/:name/variables'
 export const ONE = `${LIST}/:id`
 
 /** Most bytes of a form with one variable: a value of 64 KiB, of which a form makes up to three times as many bytes. */
-export const VARIABLE_FORM_BYTES = 256 * 1024
+export const VARIABLE_FORM_BYTES = READERS.form.bytes
 
 /** TABLE who may read values: the type of a variable, and its words. */
-export const READERS: readonly Choice[] = [
+export const READER_CHOICES: readonly Choice[] = [
   ['encrypted', 'Members who may read values'],
   ['sensitive', 'Nobody: only deployments get them'],
   ['plain', 'Everybody who sees the project'],
@@ -52,12 +55,12 @@ function mayTouch(account: OwnAccount, targets: readonly string[]): boolean {
   return !targets.includes('production') || may(account, 'env:production')
 }
 
-/** Whether the role of the person may change a variable. env/access.ts: mustChange. */
+/** Whether the role of the person may change a variable. projects/env/access.ts: mustChange. */
 export function mayChange(account: OwnAccount, { target }: Pick<EnvVar, 'target'>): boolean {
   return may(account, 'env:write') && mayTouch(account, target)
 }
 
-/** Whether the role of the person may read the value of a variable. env/access.ts: mayOpen. */
+/** Whether the role of the person may read the value of a variable. projects/env/access.ts: mayOpen. */
 export function mayRead(account: OwnAccount, { type, target }: Pick<EnvVar, 'type' | 'target'>): boolean {
   if (type === 'sensitive') return false
   return type === 'plain' || type === 'system' || (may(account, 'env:decrypt') && mayTouch(account, target))

@@ -1,0 +1,36 @@
+/** A page of the audit log, as the operator and the people of an account read it. docs/decisions/0124. */
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../../context.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/page.ts'
+
+type Filter = {
+  limit?: number | undefined
+  until?: number | undefined
+  accountId?: string | undefined
+  actorId?: string | undefined
+  type?: string | undefined
+}
+
+/**
+ * Reads audit entries, newest first. This log, which every write adds to, has no index but its stamp: of what a filter asks for, a
+ * page has what is among the next LOOKED_THROUGH entries, and `next` leads on.
+ */
+export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filter) {
+  const { limit = DEFAULT_LIMIT, until, accountId, actorId, type } = filter
+  let placed = db.selectFrom('audit').orderBy('stamp', 'desc')
+  if (until !== undefined) placed = placed.where('stamp', '<', stampBefore(until))
+  let entries = db.selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('audit')).selectAll()
+  if (accountId !== undefined) entries = entries.where('account_id', '=', accountId)
+  if (actorId !== undefined) entries = entries.where('actor_id', '=', actorId)
+  if (type !== undefined) entries = entries.where('type', '=', type)
+  const last = placed
+    .select('stamp')
+    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .limit(sql.lit(1))
+  const rows = await entries
+    .orderBy('stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  return pageLookedFor<Row<'audit'>>(rows, limit, until, (row) => row.stamp, last)
+}

@@ -1,0 +1,167 @@
+/** What callers send and get for users, teams, members and tokens. */
+import type { Static } from 'typebox'
+import { ROLES } from '../../platform/permissions/roles.ts'
+import { GRANT_PATTERN, GRANT_WORDS } from '../../platform/permissions/scopes.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { AccountName, Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+
+export const Slug = Type.String({
+  pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
+  description: 'lower case letters, digits, . _ -',
+})
+/** No line ends and nothing that turns the direction of writing: names stand in letters, in lists and in terminals. Joiners stay: scripts and emoji need them. */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$',
+  description: 'visible characters in one line',
+})
+export const Id = Type.String({ minLength: 1, maxLength: 64 })
+const Plan = OneOf('hobby', 'pro', 'enterprise')
+
+/**
+ * One plain address, as letters go to no other. Without the three signs (ohm, kelvin, ångström) that become another letter when the address
+ * is put into lower case: it would be the address of somebody else.
+ */
+const PART = '[^\\s<>()[\\]\\\\,;:"@\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u2000-\\u206f\\u2126\\u212A\\u212B\\ufeff]'
+const EMAIL = new RegExp(`^${PART}{1,64}@${PART}{1,189}$`)
+const EMAIL_LENGTH = 254
+export const Email = Type.String({ pattern: EMAIL.source, maxLength: EMAIL_LENGTH, description: 'an email address' })
+
+/** Whether a text is what `Email` takes, for what comes from elsewhere than a request. */
+export function isEmail(text: string): boolean {
+  return text.length <= EMAIL_LENGTH && EMAIL.test(text)
+}
+
+export const NewUser = Type.Object({
+  email: Email,
+  username: Slug,
+  name: Type.Optional(Name),
+})
+export type NewUser = Static<typeof NewUser>
+
+export const PatchUser = Type.Object({
+  email: Type.Optional(Email),
+  username: Type.Optional(Slug),
+  name: Type.Optional(Name),
+  defaultTeamId: Type.Optional(Nullable(AccountName)),
+  suspended: Type.Optional(Type.Boolean()),
+  operator: Type.Optional(Type.Boolean({ description: 'whether the pages of operators are open to them' })),
+})
+export type PatchUser = Static<typeof PatchUser>
+
+export const OperatorUser = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  username: Type.String(),
+  name: Nullable(Type.String()),
+  defaultTeamId: Nullable(Type.String()),
+  suspended: Type.Boolean(),
+  operator: Type.Boolean(),
+})
+
+export const MadePasswordLink = Type.Object({ url: Type.String(), expiresAt: Moment })
+
+export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: AccountName, plan: Type.Optional(Plan) })
+export type NewTeam = Static<typeof NewTeam>
+export const OperatorTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), plan: Plan })
+
+export const SetMember = Type.Object({ role: OneOf(...ROLES) })
+export type SetMember = Static<typeof SetMember>
+export const Member = Type.Object({ teamId: Type.String(), userId: Type.String(), role: OneOf(...ROLES) })
+
+const ADD_ONS = ['advanced-deployment-protection'] as const
+export const PatchAccount = Type.Object({
+  plan: Type.Optional(Plan),
+  softBlocked: Type.Optional(Type.Boolean()),
+  paymentMissing: Type.Optional(Type.Boolean()),
+  addOns: Type.Optional(Type.Array(OneOf(...ADD_ONS), { maxItems: ADD_ONS.length })),
+})
+export type PatchAccount = Static<typeof PatchAccount>
+export const OperatorAccount = Type.Object({
+  id: Type.String(),
+  plan: Plan,
+  softBlocked: Type.Boolean(),
+  paymentMissing: Type.Boolean(),
+  addOns: Type.Array(Type.String()),
+})
+
+export const NewToken = Type.Object({
+  userId: AccountName,
+  name: Type.Optional(Name),
+  teamId: Type.Optional(AccountName),
+  scopes: Type.Optional(
+    Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), { maxItems: 22 }),
+  ),
+  projectIds: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
+  expiresAt: Type.Optional(Moment),
+})
+export type NewToken = Static<typeof NewToken>
+export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
+
+export const Preference = OneOf('on', 'off', 'default')
+/** Settings of a team that are stored and answered. Nothing here acts on them. */
+export const TeamSettings = Type.Object({
+  previewDeploymentSuffix: Type.Optional(Nullable(Type.String({ maxLength: 253 }))),
+  enablePreviewFeedback: Type.Optional(Preference),
+  enableProductionFeedback: Type.Optional(Preference),
+  remoteCaching: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+})
+
+/**
+ * What every SDK version decodes as a whole user and a whole team; to a `limited` one the CLI does not switch before a new
+ * login. docs/spec/client-requests.md B.3
+ */
+export const User = Type.Object({
+  user: Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    name: Nullable(Type.String()),
+    username: Type.String(),
+    avatar: Nullable(Type.String()),
+    defaultTeamId: Nullable(Type.String()),
+    version: Nullable(Type.String()),
+    createdAt: Moment,
+    softBlock: Nullable(Type.Object({ blockedAt: Moment, reason: Type.String() })),
+    billing: Nullable(Type.Object({})),
+    resourceConfig: Type.Object({}),
+    stagingPrefix: Type.String(),
+    hasTrialAvailable: Type.Boolean(),
+  }),
+})
+
+export const Team = Type.Object(
+  {
+    id: Type.String(),
+    slug: Type.String(),
+    name: Type.String(),
+    avatar: Nullable(Type.String()),
+    // SDK 1.7 reads no team without it.
+    limited: Type.Boolean(),
+    billing: Type.Object({ plan: Plan }),
+    created: Type.String({ description: 'ISO 8601' }),
+    createdAt: Moment,
+    updatedAt: Type.Integer({ description: 'when it was made: who changed what is in the audit log' }),
+    creatorId: Type.String({ description: 'the team itself stands for its creator' }),
+    stagingPrefix: Type.String(),
+    limitedBy: Type.Array(Type.String()),
+    description: Nullable(Type.String()),
+    sensitiveEnvironmentVariablePolicy: Nullable(Preference),
+    requireSecondFactor: Type.Boolean({ description: 'whether members need a second factor' }),
+    hideIpAddresses: Type.Boolean(),
+    hideIpAddressesInLogDrains: Type.Boolean(),
+    ...TeamSettings.properties,
+    membership: Type.Object({
+      role: OneOf(...ROLES),
+      confirmed: Type.Boolean(),
+      confirmedAt: Moment,
+      created: Moment,
+      createdAt: Moment,
+    }),
+  },
+  { title: 'Team' },
+)
+
+export const TeamsQuery = Type.Object({ ...PageQuery, since: Type.Optional(Type.Integer({ minimum: 0 })) })
+export type TeamsQuery = Static<typeof TeamsQuery>
+export const TeamList = Type.Object({ teams: Type.Array(Team), pagination: Pagination })

@@ -1,0 +1,58 @@
+/**
+ * Slugs that were given up: for 90 days nobody else can take one, so that what still names it never reaches somebody else. A row a
+ * holder, and of the slug its hash alone: it may be the name of a person who is gone. docs/accounts.md: Names.
+ */
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../../context.ts'
+import { fingerprint } from '../../platform/base/ids.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+const RESERVED_MS = 90 * 86_400_000
+/** One account keeps so many from others at the most. */
+const MOST_RESERVED = 10
+
+type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
+
+/**
+ * Takes a slug for an account, when it is free or was given up by one of `holders`. Account and reservation are read in one snapshot:
+ * the account that gives a slug up writes both. Refuses: slug_taken 409.
+ */
+export async function takeSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
+  const holder = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
+  if (holder !== undefined && !holders.includes(holder.id))
+    refuse('slug_taken', `"${slug}" is already taken by a user or a team.`)
+  const reserved = await ctx.db
+    .selectFrom('reserved_slug')
+    .select(['holder_id', 'expires_at'])
+    .where('slug_hash', '=', fingerprint(slug))
+    .where('expires_at', '>', ctx.now)
+    .execute()
+  if (reserved.length === 0) return
+  if (!reserved.some(({ holder_id }) => holders.includes(holder_id))) {
+    const until = new Date(Math.max(...reserved.map(({ expires_at }) => expires_at))).toISOString().slice(0, 10)
+    refuse('slug_taken', `"${slug}" was given up by a user or a team, and is kept for them until ${until}.`)
+  }
+  await ctx.db.deleteFrom('reserved_slug').where('slug_hash', '=', fingerprint(slug)).execute()
+}
+
+/** Keeps a slug that an account gives up for another one. Refuses: too_many_slugs 409. */
+export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
+  const { kept } = await ctx.db
+    .selectFrom('reserved_slug')
+    .select(sql<number>`count(*)`.as('kept'))
+    .where('holder_id', '=', holderId)
+    .where('expires_at', '>', ctx.now)
+    .executeTakeFirstOrThrow()
+  if (Number(kept) >= MOST_RESERVED) refuse('too_many_slugs')
+  await keepSlug(ctx, slug, holderId)
+}
+
+/** Keeps a slug for a holder, however many they have: its account is removed. */
+export async function keepSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
+  const until = { expires_at: ctx.now + RESERVED_MS }
+  await ctx.db
+    .insertInto('reserved_slug')
+    .values({ id: fingerprint(`${slug} ${holderId}`), slug_hash: fingerprint(slug), holder_id: holderId, ...until })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(until))
+    .execute()
+}

@@ -1,0 +1,133 @@
+/** What the person behind a token sees of accounts: who they are and their teams. docs/spec/client-requests.md B.2 and B.4; docs/spec/wire.md 6. */
+import type { Static } from 'typebox'
+import type { Ctx, Input, Params } from '../../context.ts'
+import { lacksFactor, mustHaveFactor } from '../../platform/access/second-factor.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import type { Role } from '../../platform/permissions/roles.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './schema.ts'
+
+/** The user behind the token. */
+export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
+  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', ctx.who.userId).executeTakeFirstOrThrow()
+  return {
+    user: {
+      id: row.id,
+      email: row.email ?? '',
+      name: row.name,
+      username: row.slug,
+      avatar: null,
+      // For the CLIs this is the team of every request that names none: said of a token for which it is not, they would
+      // mix two accounts. docs/clients.md: Whom a CLI acts for
+      defaultTeamId: ctx.who.tokenTeamId,
+      // SDK 1.3 to 1.6 decode no other.
+      version: 'northstar',
+      createdAt: momentOf(row.created_stamp),
+      // The account's own block has no reason beyond that the operator set it.
+      softBlock:
+        row.soft_blocked_at === null ? null : { blockedAt: row.soft_blocked_at, reason: 'BLOCKED_FOR_PLATFORM_ABUSE' },
+      billing: null,
+      resourceConfig: {},
+      stagingPrefix: '',
+      hasTrialAvailable: false,
+    },
+  }
+}
+
+/** The teams of the user behind the token, newest first; a token bound to a team sees that one. */
+export async function listTeams(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<TeamsQuery>,
+): Promise<Static<typeof TeamList>> {
+  const { limit = DEFAULT_LIMIT, until, since } = query
+  let teams = teamsOf(ctx)
+  if (until !== undefined) teams = teams.where('account.created_stamp', '<', stampBefore(until))
+  if (since !== undefined) teams = teams.where('account.created_stamp', '>', stampAfter(since))
+  const rows = await teams
+    .orderBy('account.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { teams: items.map(showTeam), pagination }
+}
+
+/**
+ * One team of the user, by id or slug; and the personal account that the request acts for, by its id: the CLI asks there
+ * who owns a project. Refuses: not_found 404, also for a team that the user is not in.
+ */
+export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
+  const { account } = ctx
+  if (account.kind !== 'user' || params.idOrSlug !== account.id) return findTeam(ctx, params)
+  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
+  return { ...row, role: 'OWNER', joined_stamp: row.created_stamp, lacks_factor: 0 }
+}
+
+/**
+ * One team of the user, by id or slug; within a write on PostgreSQL their place in it stays until the commit. Refuses:
+ * not_found 404, also for a team that the user is not in; second_factor_required 403.
+ */
+export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
+  const idOrSlug = params.idOrSlug ?? ''
+  const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', idOrSlug), eb('account.slug', '=', idOrSlug)]))
+  const row = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
+  if (row === undefined) refuse('not_found', `Team "${idOrSlug.slice(0, 100)}" not found.`)
+  if (ctx.who.installationId === null) mustHaveFactor(row)
+  return row
+}
+
+function teamsOf(ctx: Ctx) {
+  const mine = ctx.db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.team_id')
+    .selectAll('account')
+    .select(['member.role', 'member.created_stamp as joined_stamp'])
+    .select(lacksFactor('member.user_id'))
+    .where('member.user_id', '=', ctx.who.userId)
+  // An installation acts for the account that it is on: on a personal one it sees no team.
+  const only = ctx.who.tokenTeamId ?? (ctx.who.installationId === null ? null : '')
+  return only === null ? mine : mine.where('member.team_id', '=', only)
+}
+
+/** A team with the caller's role in it. */
+export type TeamRow = Row<'account'> & { role: Role; joined_stamp: number; lacks_factor: number }
+
+/** What is kept for clients beside the settings that mean something here. */
+export function settingsOf({ settings_json }: Pick<Row<'account'>, 'settings_json'>): Static<typeof TeamSettings> {
+  return settings_json === null ? {} : JSON.parse(settings_json)
+}
+
+/** A team as the answer shows it to one of its members. */
+export function showTeam(row: TeamRow): Static<typeof Team> {
+  const createdAt = momentOf(row.created_stamp)
+  const joinedAt = momentOf(row.joined_stamp)
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name ?? row.slug,
+    avatar: null,
+    limited: false,
+    billing: { plan: row.plan },
+    created: new Date(createdAt).toISOString(),
+    createdAt,
+    updatedAt: createdAt,
+    creatorId: row.id,
+    stagingPrefix: '',
+    limitedBy: [],
+    description: row.description,
+    sensitiveEnvironmentVariablePolicy: row.sensitive_env_policy,
+    requireSecondFactor: row.factor_demanded_at !== null,
+    hideIpAddresses: false,
+    hideIpAddressesInLogDrains: false,
+    ...settingsOf(row),
+    membership: {
+      role: row.role,
+      confirmed: true,
+      confirmedAt: joinedAt,
+      created: joinedAt,
+      createdAt: joinedAt,
+    },
+  }
+}

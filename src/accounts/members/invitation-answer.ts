@@ -1,0 +1,95 @@
+/** The answer to an invitation: by the person who is invited, and nobody else. */
+
+import type { OperatorCtx } from '../../context.ts'
+import { mayStillGive } from '../../platform/access/offers.ts'
+import { isolated } from '../../platform/pages/html.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { addMember } from './members.ts'
+
+type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
+
+/** An invitation as the person sees it who is invited. */
+export type Received = {
+  id: string
+  role: string
+  expires_at: number
+  team_id: string
+  slug: string
+  name: string | null
+  inviter: string | null
+  invited_by: string
+  token_id: string | null
+}
+
+/** How the team of an invitation is called: by its name, and by its slug, of which there is one. */
+export function nameOfTeam({ name, slug }: Pick<Received, 'name' | 'slug'>): string {
+  return name === null || name === slug ? slug : `${isolated(name)} (${slug})`
+}
+
+/** The invitations of a person that wait for an answer, newest first. */
+export function receivedBy({ db, now }: Pick<DbCtx, 'db' | 'now'>, userId: string) {
+  return db
+    .selectFrom('invitation')
+    .innerJoin('account as team', 'team.id', 'invitation.team_id')
+    .leftJoin('account as inviter', 'inviter.id', 'invitation.invited_by')
+    .select([
+      'invitation.id',
+      'invitation.role',
+      'invitation.expires_at',
+      'invitation.invited_by',
+      'invitation.token_id',
+      'team.id as team_id',
+      'team.slug',
+      'team.name',
+    ])
+    .select('inviter.slug as inviter')
+    .where('invitation.user_id', '=', userId)
+    .where('invitation.expires_at', '>', now)
+    .orderBy('invitation.created_stamp', 'desc')
+}
+
+/** One of them. Refuses: invitation_over 404, also for the invitation of somebody else. */
+export async function findReceived(ctx: Pick<DbCtx, 'db' | 'now'>, userId: string, id: string): Promise<Received> {
+  const row = await receivedBy(ctx, userId).where('invitation.id', '=', id).executeTakeFirst()
+  if (row === undefined) refuse('invitation_over')
+  return row
+}
+
+/** As `findReceived`, of somebody who may still invite. Refuses: invitation_over 404. */
+export async function findOffered(ctx: Pick<DbCtx, 'db' | 'now'>, userId: string, id: string): Promise<Received> {
+  const received = await findReceived(ctx, userId, id)
+  const giver = { userId: received.invited_by, accountId: received.team_id, tokenId: received.token_id }
+  if (!(await mayStillGive(ctx, 'invitation', giver))) refuse('invitation_over')
+  return received
+}
+
+/**
+ * Makes the person a member, with the role that the invitation has now. At most once, and never after it was taken back, has
+ * expired, the team is gone, or whoever invited may invite no more: one statement uses it up. Whoever is a member already keeps their role: an invitation never
+ * lowers one. Refuses: invitation_over 404.
+ */
+export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): Promise<Received> {
+  const received = await findOffered(ctx, userId, id)
+  const role = await endInvitation(ctx, userId, id)
+  await addMember(ctx, received.team_id, userId, role, 'accepted')
+  return received
+}
+
+/** Ends an invitation without effect. Refuses: invitation_over 404. */
+export async function declineInvitation(ctx: DbCtx, userId: string, id: string): Promise<Received> {
+  const received = await findReceived(ctx, userId, id)
+  await endInvitation(ctx, userId, id)
+  return received
+}
+
+async function endInvitation(ctx: DbCtx, userId: string, id: string) {
+  const used = await ctx.db
+    .deleteFrom('invitation')
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', ctx.now)
+    .returning('role')
+    .executeTakeFirst()
+  if (used === undefined) refuse('invitation_over')
+  return used.role
+}

@@ -1,0 +1,88 @@
+/** The pages on which a person answers invitations to teams. */
+import type { Static } from 'typebox'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type PersonCtx,
+  personScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+  type View,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { OneOf } from '../../platform/schema/fields.ts'
+import {
+  acceptInvitation,
+  declineInvitation,
+  findOffered,
+  nameOfTeam,
+  type Received,
+  receivedBy,
+} from './invitation-answer.ts'
+
+const MOST_SHOWN = 100
+const Answer = Type.Object({ answer: OneOf('accept', 'decline') })
+
+export const invitationScreens: readonly Screen[] = [
+  personScreen({ method: 'GET', path: '/invitations', name: 'showInvitations', run: showInvitations }),
+  personScreen({
+    method: 'GET',
+    path: '/invitations/:invitationId',
+    name: 'showInvitation',
+    run: showInvitation,
+    refuses: ['invitation_over'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: '/invitations/:invitationId',
+    name: 'answerInvitation',
+    form: Answer,
+    run: answerInvitation,
+    refuses: ['invitation_over'],
+  }),
+]
+
+async function showInvitations(ctx: PersonCtx): Promise<View> {
+  const received = await receivedBy(ctx, ctx.visitor.userId).limit(MOST_SHOWN).execute()
+  const rows = received.map(
+    (one) => html`<li><a href="/invitations/${one.id}">${nameOfTeam(one)}</a>, as ${one.role}</li>`,
+  )
+  return {
+    title: 'Invitations',
+    body: html`<h1>Invitations</h1>
+${rows.length === 0 ? html`<p>No team waits for an answer of yours.</p>` : html`<ul>${rows}</ul>`}`,
+  }
+}
+
+async function showInvitation(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
+  const received = await findOffered(ctx, ctx.visitor.userId, params.invitationId ?? '')
+  return { title: `Invitation to ${received.slug}`, body: invitationForm(ctx, received, url) }
+}
+
+function invitationForm(ctx: PersonCtx, received: Received, url: string): Html {
+  const { inviter, role, expires_at } = received
+  return html`<h1>Join ${nameOfTeam(received)}?</h1>
+<p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.visitor.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
+${new Date(expires_at).toISOString().slice(0, 10)}.</p>
+<p>Until you accept, you are in no way part of the team. Once you are, its owners see your name and email.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<p class="actions"><button name="answer" value="accept">Join the team</button>
+<button class="quiet" name="answer" value="decline">Decline</button></p>
+</form>`
+}
+
+async function answerInvitation(
+  ctx: PersonCtx,
+  { params, form }: ScreenInput<unknown, Static<typeof Answer>>,
+): Promise<View> {
+  const answer = form.answer === 'accept' ? acceptInvitation : declineInvitation
+  const received = await answer(ctx, ctx.visitor.userId, params.invitationId ?? '')
+  const isIn = form.answer === 'accept'
+  return {
+    title: `Invitation to ${received.slug}`,
+    body: html`<h1>${isIn ? 'You are a member of' : 'You declined the invitation to'} ${nameOfTeam(received)}</h1>
+<p class="actions">${isIn && html`<a class="button" href="/console/t/${encodeURIComponent(received.slug)}">Go to the team</a>`}<a href="/invitations">Show your invitations</a></p>`,
+    done: { by: ctx, subjectId: received.team_id },
+  }
+}

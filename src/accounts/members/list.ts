@@ -1,0 +1,119 @@
+/** Lists of members: of a team, and of those who see a project. */
+
+import type { Static } from 'typebox'
+import { BUDGETS } from '../../budgets.ts'
+import type { Ctx, Input } from '../../context.ts'
+import { isCalled } from '../../model/account.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { ROLE_PERMISSIONS, ROLES, type Role } from '../../platform/permissions/roles.ts'
+import { pendingOf } from './invitations.ts'
+import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole } from './schema.ts'
+
+const MOST_IDS = 100
+
+/** A page of the members and invited people of a team, newest first, as the query narrows them. */
+export async function listTeam(ctx: Ctx, teamId: string, query: MembersQuery) {
+  const members = (await findMembers(ctx, teamId, query, ROLES)).map((row) => ({
+    ...showMember(row),
+    confirmed: true,
+    row,
+  }))
+  const invited = (await findInvited(ctx, teamId, query)).map((row) => ({ ...showMember(row), confirmed: false, row }))
+  const entries = [...members, ...invited].sort((a, b) => b.row.created_stamp - a.row.created_stamp)
+  const { rows, pagination } = pageOf(query, entries, ({ row }) => row.created_stamp)
+  return { rows: rows.map(({ row: _, ...entry }) => entry), pagination }
+}
+
+/** As many as a page needs, and one more. */
+function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: readonly Role[]) {
+  const { limit = DEFAULT_LIMIT, until, since, search, role, filterByUserIds } = query
+  let members = ctx.db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.user_id')
+    .select(['account.id', 'account.slug', 'account.name', 'account.email', 'member.role', 'member.created_stamp'])
+    .where('member.team_id', '=', teamId)
+    .where('member.role', 'in', role === undefined ? roles : [role])
+  if (until !== undefined) members = members.where('member.created_stamp', '<', stampBefore(until))
+  if (since !== undefined) members = members.where('member.created_stamp', '>', stampAfter(since))
+  if (search) members = members.where(isCalled(search))
+  if (filterByUserIds !== undefined) {
+    members = members.where('account.id', 'in', filterByUserIds.split(',').slice(0, MOST_IDS))
+  }
+  return members
+    .orderBy('member.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+}
+
+/** A team has few of them. The team does not see the name of a person who has not accepted. */
+async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
+  const { until, since, search, role, filterByUserIds } = query
+  const pending = await pendingOf(ctx, teamId)
+    .leftJoin('account', 'account.id', 'invitation.user_id')
+    .select(['invitation.id as invitation_id', 'invitation.user_id', 'account.slug', 'invitation.email'])
+    .select(['invitation.role', 'invitation.created_stamp'])
+    .limit(BUDGETS.invitations.most)
+    .execute()
+  const ids = filterByUserIds?.split(',').slice(0, MOST_IDS)
+  return pending
+    .map((row) => ({ ...row, id: row.user_id ?? row.invitation_id, slug: row.slug ?? '', name: null }))
+    .filter((row) => until === undefined || row.created_stamp < stampBefore(until))
+    .filter((row) => since === undefined || row.created_stamp > stampAfter(since))
+    .filter((row) => role === undefined || row.role === role)
+    .filter((row) => !search || [row.slug, row.email].some((text) => text.includes(search.toLowerCase())))
+    .filter((row) => ids === undefined || ids.includes(row.id))
+}
+
+function pageOf<T>({ limit = DEFAULT_LIMIT, until }: MembersQuery, entries: T[], stampOf: (row: T) => number) {
+  const { rows, pagination } = page(entries, limit, until, stampOf)
+  return { rows, pagination: { ...pagination, hasNext: pagination.next !== null } }
+}
+
+function showMember(
+  row: Pick<Row<'account'>, 'id' | 'slug' | 'name' | 'email'> & Pick<Row<'member'>, 'role' | 'created_stamp'>,
+) {
+  return {
+    uid: row.id,
+    email: row.email ?? '',
+    username: row.slug,
+    ...(row.name !== null && { name: row.name }),
+    role: row.role,
+    createdAt: momentOf(row.created_stamp),
+  }
+}
+
+type InProject = Static<typeof ProjectRole>
+const IN_PROJECT: Record<Role, InProject | undefined> = {
+  OWNER: 'ADMIN',
+  MEMBER: 'ADMIN',
+  DEVELOPER: 'PROJECT_DEVELOPER',
+  VIEWER: 'PROJECT_VIEWER',
+  BILLING: undefined,
+}
+const SEE_PROJECTS = ROLES.filter((role) => ROLE_PERMISSIONS[role].includes('project:read'))
+
+/** Who sees a project, with what their role in the team is worth there. Of a personal account: its user. */
+export async function listProjectMembers(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<ProjectMembersQuery>,
+): Promise<Static<typeof ProjectMemberList>> {
+  if (ctx.account.kind === 'user') return { members: [await userOf(ctx)], pagination: ONE }
+  const members = await findMembers(ctx, project.account_id, query, SEE_PROJECTS)
+  const { rows, pagination } = pageOf(query, members, (row) => row.created_stamp)
+  return { members: rows.map((row) => inProject(showMember(row))), pagination }
+}
+
+const ONE = { count: 1, next: null, prev: null, hasNext: false }
+
+async function userOf({ db, account }: Ctx) {
+  const row = await db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
+  return inProject(showMember({ ...row, role: 'OWNER' }))
+}
+
+function inProject(member: ReturnType<typeof showMember>) {
+  const role = IN_PROJECT[member.role]!
+  return { ...member, role, computedProjectRole: role, teamRole: member.role }
+}

@@ -1,0 +1,139 @@
+/** Who is in a team, as rows: added, given another role, taken out. A team always keeps an OWNER. docs/accounts.md: Who changes members. */
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { OperatorCtx } from '../../context.ts'
+import { membership } from '../../model/member.ts'
+import { waitForWritesOfPerson } from '../../platform/access/person.ts'
+import type { Row, Schema } from '../../platform/db/schema.ts'
+import { mustFit } from '../../platform/limiter/must-fit.ts'
+import { mayOwnInstallations, type Role } from '../../platform/permissions/roles.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { accessEnded } from '../accounts/access-ended.ts'
+import { withdrawInvitationsBy } from './invitations.ts'
+
+type Team = Pick<Row<'account'>, 'id' | 'slug'>
+
+/** How somebody comes into a team: they accepted; it was made for them; or the operator placed them. */
+type Consent = 'accepted' | 'founder' | 'placed'
+
+/** Puts a user into a team. False, and nothing changed, when they are in it. Refuses as `mustFit` does: too many members, or teams of the person. */
+export async function addMember(
+  ctx: Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>,
+  teamId: string,
+  userId: string,
+  role: Role,
+  consent: Consent,
+): Promise<boolean> {
+  const added = await ctx.db
+    .insertInto('member')
+    .values({
+      team_id: teamId,
+      user_id: userId,
+      role,
+      created_stamp: ctx.stamp,
+      placed_at: consent === 'placed' ? ctx.now : null,
+      owner_put_at: consent !== 'accepted' && role === 'OWNER' ? ctx.now : null,
+    })
+    .onConflict((conflict) => conflict.columns(['team_id', 'user_id']).doNothing())
+    .returning('user_id')
+    .executeTakeFirst()
+  if (added === undefined) return false
+  // The operator and the provider of single sign-on place whom they want.
+  if (consent === 'accepted') {
+    await mustFit(ctx, 'members', teamId)
+    if (role === 'OWNER') await mustFit(ctx, 'teams', userId)
+  }
+  return true
+}
+
+/**
+ * Gives a member another role; below MEMBER, what they had set up ends (`accessEnded`). Refuses: not_found 404 (no member),
+ * last_owner 409.
+ */
+export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
+  await waitForWritesOfPerson(ctx.db, userId)
+  let change = ctx.db
+    .updateTable('member')
+    .set({ role, owner_put_at: putAt(ctx, role) })
+    .where('team_id', '=', team.id)
+    .where('user_id', '=', userId)
+  if (role !== 'OWNER') change = change.where(anOwnerStays(team.id, userId))
+  const changed = await change.returning('user_id').executeTakeFirst()
+  if (changed === undefined) await refuseToEnd(ctx, team, userId)
+  if (role !== 'OWNER') await withdrawInvitationsBy(ctx, team.id, userId)
+  if (!mayOwnInstallations(role)) await accessEnded(ctx, team, userId, 'original-owner-role-downgraded')
+}
+
+/** Who is made OWNER by others did not ask for it. */
+function putAt(ctx: OperatorCtx, role: Role) {
+  return role === 'OWNER' ? sql<number | null>`case when role = 'OWNER' then owner_put_at else ${ctx.now} end` : null
+}
+
+/**
+ * Takes a user out of a team; their tokens stop acting for it with the commit, those that act for nothing else end for good, so
+ * that they are nothing if the user comes back, and what they had set up ends (`accessEnded`).
+ * Refuses: not_found 404 (no member), last_owner 409.
+ */
+export async function endMembership(
+  ctx: OperatorCtx,
+  team: Team,
+  userId: string,
+  how: Ending = 'ended',
+): Promise<void> {
+  await waitForWritesOfPerson(ctx.db, userId)
+  const anOwner = anOwnerStays(team.id, userId)
+  const row = await ctx.db
+    .deleteFrom('member')
+    .where('team_id', '=', team.id)
+    .where('user_id', '=', userId)
+    .where((eb) => MAY_END[how](eb, anOwner(eb)))
+    .returning('user_id')
+    .executeTakeFirst()
+  if (row === undefined) await refuseToEnd(ctx, team, userId)
+  await ctx.db
+    .updateTable('account')
+    .set({ default_team_id: null })
+    .where('id', '=', userId)
+    .where('default_team_id', '=', team.id)
+    .execute()
+  await ctx.db
+    .deleteFrom('token')
+    .where('user_id', '=', userId)
+    .where('team_id', '=', team.id)
+    .where('configuration_id', 'is', null)
+    .execute()
+  await withdrawInvitationsBy(ctx, team.id, userId)
+  await accessEnded(ctx, team, userId, 'original-owner-left-the-team')
+}
+
+/** Who ends a membership: others; the person (who was made the last OWNER by others goes too); or the account of one of both is removed. */
+type Ending = 'ended' | 'left' | 'removed'
+
+const MAY_END: Record<
+  Ending,
+  (eb: ExpressionBuilder<Schema, 'member'>, another: Expression<SqlBool>) => Expression<SqlBool>
+> = {
+  ended: (_, another) => another,
+  left: (eb, another) => eb.or([another, eb('member.owner_put_at', 'is not', null)]),
+  removed: (eb) => eb.lit(true),
+}
+
+/** That the member is no OWNER, or another one stays: part of the statement that ends the one, so that no two pass each other. */
+function anOwnerStays(teamId: string, userId: string) {
+  return (eb: ExpressionBuilder<Schema, 'member'>) =>
+    eb.or([
+      eb('member.role', '!=', 'OWNER'),
+      eb.exists(
+        eb
+          .selectFrom('member as other')
+          .select('other.user_id')
+          .where('other.team_id', '=', teamId)
+          .where('other.role', '=', 'OWNER')
+          .where('other.user_id', '!=', userId),
+      ),
+    ])
+}
+
+async function refuseToEnd(ctx: OperatorCtx, team: Team, userId: string): Promise<never> {
+  if ((await membership(ctx, team.id, userId)) !== undefined) refuse('last_owner')
+  refuse('not_found', `"${userId.slice(0, 100)}" is not a member of ${team.slug}.`)
+}

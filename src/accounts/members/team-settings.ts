@@ -1,0 +1,56 @@
+/** The settings of a team, as its owners change them. docs/accounts.md: Settings of a team. */
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { hasSecondFactor } from '../../platform/access/second-factor.ts'
+import { violates } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { Team } from '../accounts/schema.ts'
+import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
+import { settingsOf, showTeam, type TeamRow } from '../accounts/teams.ts'
+import type { PatchTeam } from './schema.ts'
+import { mustBeInTeam } from './team-members.ts'
+
+/**
+ * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, slug_taken 409, too_many_slugs 409,
+ * second_factor_first 409 (the caller would be shut out).
+ */
+export async function updateTeam(
+  ctx: Ctx,
+  team: TeamRow,
+  { body }: Input<unknown, PatchTeam>,
+): Promise<Static<typeof Team>> {
+  mustBeInTeam(ctx, team, 'team:write')
+  const { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching } = body
+  const settings = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
+  if (body.requireSecondFactor && !(await hasSecondFactor(ctx.db, ctx.who.userId))) refuse('second_factor_first')
+  const columns: Partial<Row<'account'>> = {
+    ...(body.requireSecondFactor !== undefined && {
+      factor_demanded_at: body.requireSecondFactor ? (team.factor_demanded_at ?? ctx.now) : null,
+    }),
+    name: body.name ?? team.name,
+    slug: body.slug ?? team.slug,
+    description: body.description === undefined ? team.description : body.description || null,
+    sensitive_env_policy: body.sensitiveEnvironmentVariablePolicy ?? team.sensitive_env_policy,
+    // What is undefined is no part of the JSON, so it must not hide what is there.
+    settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(settings)) }),
+  }
+  if (body.slug !== undefined && body.slug !== team.slug) {
+    await takeSlug(ctx, body.slug, [team.id])
+    await reserveSlug(ctx, team.slug, team.id)
+  }
+  try {
+    const row = await ctx.db
+      .updateTable('account')
+      .set(columns)
+      .where('id', '=', team.id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return showTeam({ ...team, ...row })
+  } catch (error) {
+    if (violates(error, 'account_slug_key')) {
+      refuse('slug_taken', `"${body.slug}" is already taken by a user or a team.`)
+    }
+    throw error
+  }
+}

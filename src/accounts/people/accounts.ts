@@ -1,0 +1,199 @@
+/** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
+
+import type { Input, OperatorCtx } from '../../context.ts'
+import { membership } from '../../model/member.ts'
+import { newId } from '../../platform/base/ids.ts'
+import { violates } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { addEntry } from '../../platform/outbox/audit-chain.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from '../accounts/schema.ts'
+import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
+import { bindInvitations, withdrawInvitation } from '../members/invitations.ts'
+import { addMember, changeRole, endMembership } from '../members/members.ts'
+import { shortenSessions } from '../sign-in/sessions.ts'
+import { setSuspended } from './suspend.ts'
+
+type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
+
+/** Creates a user with a personal account. Refuses: username_taken 409, email_taken 409. */
+export async function createUser(ctx: DbCtx, _: undefined, { body }: Input<unknown, NewUser>): Promise<OperatorUser> {
+  await takeSlug(ctx, body.username, [])
+  const row = await insertAccount(ctx, {
+    id: newId('usr'),
+    kind: 'user',
+    slug: body.username,
+    name: body.name ?? null,
+    email: body.email.toLowerCase(),
+    plan: ctx.deps.config.defaultPlan,
+  })
+  await bindInvitations(ctx, row.email!, row.id)
+  return showOperatorUser(row)
+}
+
+/** Creates a team whose owner becomes its OWNER. Refuses: unknown_user 400, slug_taken 409. */
+export async function createTeam(ctx: DbCtx, _: undefined, { body }: Input<unknown, NewTeam>) {
+  await mustBeUser(ctx, body.ownerId)
+  return insertTeam(ctx, body, 'founder')
+}
+
+/** `consent`: `accepted` where the owner makes the team; `founder` where others make it for them. Refuses: slug_taken 409. */
+export async function insertTeam(ctx: DbCtx, body: NewTeam, consent: 'accepted' | 'founder') {
+  const plan = body.plan ?? ctx.deps.config.defaultPlan
+  await takeSlug(ctx, body.slug, [body.ownerId])
+  const row = await insertAccount(ctx, {
+    id: newId('team'),
+    kind: 'team',
+    slug: body.slug,
+    name: body.name,
+    email: null,
+    plan,
+  })
+  await addMember(ctx, row.id, body.ownerId, 'OWNER', consent)
+  return { id: row.id, slug: row.slug, name: row.name ?? row.slug, plan: row.plan }
+}
+
+type NewAccount = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'email' | 'plan'>
+
+async function insertAccount(ctx: DbCtx, account: NewAccount): Promise<Row<'account'>> {
+  return unlessTaken(account, () =>
+    ctx.db
+      .insertInto('account')
+      .values({ ...account, add_ons_json: '[]', created_stamp: ctx.stamp })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+  )
+}
+
+/** The unique indexes have the last word. Refuses: slug_taken 409, email_taken 409. */
+export async function unlessTaken<T>(
+  account: { slug: string; email: string | null },
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (violates(error, 'account_slug_key'))
+      refuse('slug_taken', `"${account.slug}" is already taken by a user or a team.`)
+    if (violates(error, 'account_email_key'))
+      refuse('email_taken', `A user with the email ${account.email} already exists.`)
+    throw error
+  }
+}
+
+/**
+ * Places a user in a team without asking them, which the audit log says by an entry of its own, or changes the role; below MEMBER, what the user had installed is disabled. Refuses:
+ * not_found 404, unknown_user 400, last_owner 409.
+ */
+export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
+  const userId = params.userId!
+  await mustBeUser(ctx, userId)
+  await withdrawInvitation(ctx, team.id, userId)
+  if (await addMember(ctx, team.id, userId, body.role, 'placed')) await notePlaced(ctx, team.id, userId)
+  else await changeRole(ctx, team, userId, body.role)
+  return { teamId: team.id, userId, role: body.role }
+}
+
+function notePlaced(ctx: OperatorCtx, teamId: string, userId: string): Promise<void> {
+  return addEntry(ctx, {
+    stamp: ctx.deps.clock.stamp(),
+    account_id: teamId,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: null,
+    type: 'placed by operator',
+    subject_id: userId,
+    fields_json: '["role"]',
+  })
+}
+
+/** Takes a user out of a team. Refuses: not_found 404, last_owner 409. */
+export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { params }: Input): Promise<void> {
+  await endMembership(ctx, team, params.userId!)
+}
+
+/**
+ * Changes what the body mentions of a user. A link that sets a password ends with the address that it went to; a username is kept for
+ * the user for 90 days. Refuses: not_found 404, unknown_team 400 (no team, or the user is not in it), slug_taken 409,
+ * email_taken 409, too_many_slugs 409.
+ */
+export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body }: Input<unknown, PatchUser>) {
+  const { defaultTeamId = user.default_team_id, name = user.name, username: slug = user.slug } = body
+  const email = body.email?.toLowerCase() ?? user.email
+  if (defaultTeamId !== null && !(await membership(ctx, defaultTeamId, user.id))) {
+    refuse('unknown_team', `The user is not a member of a team "${defaultTeamId}".`)
+  }
+  if (slug !== user.slug) {
+    await takeSlug(ctx, slug, [user.id])
+    await reserveSlug(ctx, user.slug, user.id)
+  }
+  const columns = {
+    default_team_id: defaultTeamId,
+    name,
+    slug,
+    email,
+    operator_at: momentFor(body.operator, user.operator_at, ctx.now),
+  }
+  if (body.operator && user.operator_at === null) await shortenSessions(ctx, user.id)
+  if (body.suspended !== undefined) await setSuspended(ctx, user, body.suspended)
+  const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
+  if (email !== null && email !== user.email) {
+    await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()
+    await bindInvitations(ctx, email, user.id)
+  }
+  return showOperatorUser(row)
+}
+
+/** Sets what the platform knows of an account: plan, add-ons, and whether it owes something. Refuses: not_found 404. */
+export async function updateAccount(ctx: OperatorCtx, account: Row<'account'>, { body }: Input<unknown, PatchAccount>) {
+  const row = await changeAccount(ctx, account.id, {
+    plan: body.plan ?? account.plan,
+    add_ons_json: body.addOns === undefined ? account.add_ons_json : JSON.stringify(body.addOns),
+    soft_blocked_at: momentFor(body.softBlocked, account.soft_blocked_at, ctx.now),
+    payment_missing_at: momentFor(body.paymentMissing, account.payment_missing_at, ctx.now),
+  })
+  return {
+    id: row.id,
+    plan: row.plan,
+    softBlocked: row.soft_blocked_at !== null,
+    paymentMissing: row.payment_missing_at !== null,
+    addOns: JSON.parse(row.add_ons_json) as string[],
+  }
+}
+
+/** A flag as the moment since it holds: kept when it does already. */
+function momentFor(flag: boolean | undefined, since: number | null, now: number): number | null {
+  if (flag === undefined) return since
+  return flag ? (since ?? now) : null
+}
+
+function changeAccount(ctx: DbCtx, id: string, columns: Partial<Row<'account'>>): Promise<Row<'account'>> {
+  return ctx.db.updateTable('account').set(columns).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+async function mustBeUser(ctx: DbCtx, id: string): Promise<void> {
+  const row = await ctx.db.selectFrom('account').select('kind').where('id', '=', id).executeTakeFirst()
+  if (row?.kind !== 'user') refuse('unknown_user', `There is no user "${id}".`)
+}
+
+export type OperatorUser = {
+  id: string
+  email: string
+  username: string
+  name: string | null
+  defaultTeamId: string | null
+  suspended: boolean
+  operator: boolean
+}
+
+function showOperatorUser(row: Row<'account'>): OperatorUser {
+  return {
+    id: row.id,
+    email: row.email ?? '',
+    username: row.slug,
+    name: row.name,
+    defaultTeamId: row.default_team_id,
+    suspended: row.suspended_at !== null,
+    operator: row.operator_at !== null,
+  }
+}

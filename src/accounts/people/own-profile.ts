@@ -1,0 +1,102 @@
+/** What a person changes of themselves in the browser: name, username, email. No token does it. docs/accounts.md: Your account. */
+import { mayStillGive } from '../../platform/access/offers.ts'
+import { fingerprint, randomText } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { mustBeLeft } from '../../platform/limiter/limiter.ts'
+import { queueMail } from '../../platform/mail/mail.ts'
+import type { PersonCtx } from '../../platform/pages/screen.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
+import { bindInvitations } from '../members/invitations.ts'
+import { unlessTaken } from './accounts.ts'
+
+const LINK_MS = 24 * 3_600_000
+
+/** Changes name and username; the old username is kept for the person for 90 days. Refuses: slug_taken 409, too_many_slugs 409. */
+export async function changeProfile(ctx: PersonCtx, change: { name?: string | null; username?: string }) {
+  const { userId, username: before } = ctx.visitor
+  const { name, username = before } = change
+  if (username !== before) {
+    await takeSlug(ctx, username, [userId])
+    await reserveSlug(ctx, before, userId)
+  }
+  await unlessTaken({ slug: username, email: null }, () =>
+    ctx.db
+      .updateTable('account')
+      .set({ ...(name !== undefined && { name }), slug: username })
+      .where('id', '=', userId)
+      .execute(),
+  )
+}
+
+/**
+ * Mails a link to the new address: the address is the person's once they open it, signed in, within 24 hours. An earlier link ends. The
+ * address of now hears of it at once: with a stolen session somebody else may have asked. Refuses: missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour).
+ */
+export async function askForEmail(ctx: PersonCtx, typed: string): Promise<void> {
+  const email = typed.toLowerCase()
+  const { userId, username } = ctx.visitor
+  if (ctx.deps.config.mail.smtp === undefined) refuse('missing_permission', 'Whoever runs this service changes emails.')
+  mustBeLeft(await ctx.deps.limits.take('email-changes', userId, ctx.now), ctx.now, 'changes of your email')
+  const secret = randomText(43)
+  const row = { hash: fingerprint(secret), email, expires_at: ctx.now + LINK_MS }
+  await ctx.db
+    .insertInto('email_change')
+    .values({ user_id: userId, ...row })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet(row))
+    .execute()
+  await queueMail(ctx, {
+    recipient: email,
+    asked: 'byOthers',
+    subject: 'Confirm your email',
+    text: `Hello ${username},\n\nopen this link within 24 hours, signed in, to make this address the email of your account:\n\n${ctx.deps.origin()}/console/account/email?link=${secret}\n\nYou did not ask for this? Then do nothing: without the link nothing changes.\n`,
+  })
+  const now = await ctx.db.selectFrom('account').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
+  if (now.email === null || now.email === email) return
+  await queueMail(ctx, {
+    recipient: now.email,
+    subject: 'Another email was asked for',
+    text: `Hello ${username},\n\nsomebody who is signed in as you asked to make ${email} the email of your account. A link that went there does it.\n\nYou did not ask for this? Then somebody else is signed in as you. Change your password now, which ends every other session: ${ctx.deps.origin()}/console/account/security\n`,
+  })
+}
+
+/** The new email that a link confirms. Refuses: email_link_spent 404 (unknown, used, replaced, too old, of somebody else). */
+export async function findEmailChange(ctx: PersonCtx, secret: string): Promise<Row<'email_change'>> {
+  const row = await ctx.db
+    .selectFrom('email_change')
+    .selectAll()
+    .where('user_id', '=', ctx.visitor.userId)
+    .where('hash', '=', fingerprint(secret))
+    .where('expires_at', '>', ctx.now)
+    .executeTakeFirst()
+  const giver = { userId: ctx.visitor.userId, accountId: ctx.visitor.userId, tokenId: null }
+  if (row === undefined || !(await mayStillGive(ctx, 'email link', giver))) refuse('email_link_spent')
+  return row
+}
+
+/**
+ * Makes the address the person's, tells the one before, and ends a link that would set a password and went there. Refuses: email_link_spent
+ * 404, email_taken 409.
+ */
+export async function confirmEmail(ctx: PersonCtx, secret: string): Promise<void> {
+  const { email } = await findEmailChange(ctx, secret)
+  const { userId, username } = ctx.visitor
+  const { db } = ctx
+  const before = await db
+    .selectFrom('account')
+    .select(['email', 'slug'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  await unlessTaken({ slug: before.slug, email }, () =>
+    db.updateTable('account').set({ email }).where('id', '=', userId).execute(),
+  )
+  await db.deleteFrom('email_change').where('user_id', '=', userId).execute()
+  await db.deleteFrom('password_link').where('user_id', '=', userId).execute()
+  await bindInvitations(ctx, email, userId)
+  if (before.email === null || before.email === email) return
+  await queueMail(ctx, {
+    recipient: before.email,
+    subject: 'Your email was changed',
+    text: `Hello ${username},\n\nthe email of your account is another one now. You did not do this? Then tell whoever runs this service.\n`,
+  })
+}

@@ -1,0 +1,72 @@
+/** One person or team, whole, as the operator sees them. */
+import { sql } from 'kysely'
+import type { Static } from 'typebox'
+import type { OperatorCtx } from '../../context.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { listPasskeys } from '../second-factor/passkeys.ts'
+import { hasTotp } from '../second-factor/totp.ts'
+import { listAllTokens, showPersonRow, showTeamRow } from './list.ts'
+import type { WholePerson, WholeTeam } from './schema.ts'
+
+const MOST = 100
+const MOST_MEMBERS = 1000
+
+/** A person with teams, sessions and tokens; never the value of a token. */
+export async function showPerson(ctx: OperatorCtx, user: Row<'account'>): Promise<Static<typeof WholePerson>> {
+  const { db } = ctx
+  const lastSeen = await db.selectFrom('seen').select('at').where('id', '=', user.id).executeTakeFirst()
+  const teams = await db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.team_id')
+    .select(['account.id', 'account.slug', 'member.role', 'member.placed_at'])
+    .where('member.user_id', '=', user.id)
+    .orderBy('account.slug')
+    .limit(MOST_MEMBERS)
+    .execute()
+  const sessions = await db
+    .selectFrom('session')
+    .select(['created_at as createdAt', 'used_at as usedAt', 'expires_at as expiresAt'])
+    .where('user_id', '=', user.id)
+    .where('expires_at', '>', ctx.now)
+    .limit(MOST)
+    .execute()
+  const query = { userId: user.id, limit: MOST }
+  const { tokens } = await listAllTokens(ctx, undefined, { query, params: {}, body: undefined, version: undefined })
+  return {
+    ...showPersonRow({ ...user, seen_at: lastSeen?.at ?? null }),
+    defaultTeamId: user.default_team_id,
+    teams: teams.map(({ placed_at, ...team }) => ({ ...team, placed: placed_at !== null })),
+    secondFactors: { oneTimeCodes: await hasTotp(db, user.id), passkeys: (await listPasskeys(db, user.id)).length },
+    sessions,
+    tokens,
+  }
+}
+
+/** A team with its members and the number of its projects. */
+export async function showWholeTeam(ctx: OperatorCtx, team: Row<'account'>): Promise<Static<typeof WholeTeam>> {
+  const { db } = ctx
+  const { projects } = await db
+    .selectFrom('project')
+    .select(sql<number>`count(*)`.as('projects'))
+    .where('account_id', '=', team.id)
+    .executeTakeFirstOrThrow()
+  const members = await db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.user_id')
+    .select(['account.id as userId', 'account.slug as username', 'account.email', 'member.role', 'member.placed_at'])
+    .where('member.team_id', '=', team.id)
+    .orderBy('member.created_stamp', 'desc')
+    .limit(MOST_MEMBERS)
+    .execute()
+  return {
+    ...showTeamRow(team),
+    projectCount: Number(projects),
+    softBlocked: team.soft_blocked_at !== null,
+    paymentMissing: team.payment_missing_at !== null,
+    members: members.map(({ placed_at, email, ...one }) => ({
+      ...one,
+      email: email ?? '',
+      placed: placed_at !== null,
+    })),
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What a passkey signs. A challenge names its end and is bound to one browser and one purpose by a key that only Berth has, so nothing is
+ * stored for those who only open a page. It is marked when it is used. docs/sign-in-and-consent.md: Second factors.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Deps, OperatorCtx } from '../../context.ts'
+import { fingerprint } from '../../platform/base/ids.ts'
+import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+
+/** What a passkey is asked for. An answer to one purpose is none to another. */
+export type Purpose = 'sign in' | 'second step' | 'confirm' | 'register'
+/** `formToken`: what ties the forms of a page to one browser (platform/pages/cookies.ts). */
+export type Asking = Pick<OperatorCtx, 'db' | 'deps' | 'now'> & { formToken: string }
+
+const FACT = 'challenge_key'
+/** No account has this id: its data key seals the one key. */
+const OWNER = 'passkeys'
+const VALID_MS = 5 * 60_000
+const NONCE_BYTES = 16
+const MOMENT_BYTES = 6
+
+/** Makes the key once for a store: nobody has a passkey before. */
+export async function makeChallengeKey(deps: Pick<Deps, 'db' | 'keyring' | 'log'>): Promise<void> {
+  const found = await deps.db.read.selectFrom('fact').select('name').where('name', '=', FACT).executeTakeFirst()
+  if (found !== undefined) return
+  await deps.db.write(async (db) => {
+    const box = await openSecretBoxToWrite({ db, deps }, OWNER)
+    const value = box.sealSecret('challenge-key', FACT, randomBytes(32).toString('base64url'))
+    await db
+      .insertInto('fact')
+      .values({ name: FACT, value })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute()
+  })
+}
+
+/** A new challenge; undefined where there is no key yet. */
+export async function makeChallenge(ctx: Asking, purpose: Purpose): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const key = await readKey(ctx)
+  if (key === undefined) return undefined
+  const head = Buffer.alloc(MOMENT_BYTES + NONCE_BYTES)
+  head.writeUIntBE(ctx.now + VALID_MS, 0, MOMENT_BYTES)
+  randomBytes(NONCE_BYTES).copy(head, MOMENT_BYTES)
+  return new Uint8Array(Buffer.concat([head, sign(key, ctx, purpose, head)]))
+}
+
+/** Whether a challenge is of this browser, for this purpose, and not too old. It may have been used. */
+export async function isOwnChallenge(ctx: Asking, purpose: Purpose, challenge: string): Promise<boolean> {
+  const key = await readKey(ctx)
+  const bytes = Buffer.from(challenge, 'base64url')
+  const head = bytes.subarray(0, MOMENT_BYTES + NONCE_BYTES)
+  const tag = bytes.subarray(head.length)
+  // One spelling of each: what is marked as used is the text.
+  if (key === undefined || head.length < MOMENT_BYTES + NONCE_BYTES || bytes.toString('base64url') !== challenge)
+    return false
+  const expected = sign(key, ctx, purpose, head)
+  if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) return false
+  return head.readUIntBE(0, MOMENT_BYTES) > ctx.now
+}
+
+/** Uses a challenge up. False: it was used, or is too old by now. Of several at once one is taken. */
+export async function spendChallenge({ db, now }: Pick<Asking, 'db' | 'now'>, challenge: string): Promise<boolean> {
+  const expires_at = Buffer.from(challenge, 'base64url').readUIntBE(0, MOMENT_BYTES)
+  if (expires_at <= now) return false
+  const marked = await db
+    .insertInto('spent_challenge')
+    .values({ hash: fingerprint(challenge), expires_at })
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .returning('hash')
+    .executeTakeFirst()
+  return marked !== undefined
+}
+
+async function readKey(ctx: Pick<Asking, 'db' | 'deps'>): Promise<string | undefined> {
+  const fact = await ctx.db.selectFrom('fact').select('value').where('name', '=', FACT).executeTakeFirst()
+  return fact && (await openSecretBox(ctx, OWNER)).openSecret('challenge-key', FACT, fact.value)
+}
+
+function sign(key: string, { formToken }: Pick<Asking, 'formToken'>, purpose: Purpose, head: Buffer): Buffer {
+  return createHmac('sha256', key).update(`${purpose}\0${formToken}\0`).update(head).digest()
+}

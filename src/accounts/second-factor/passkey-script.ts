@@ -1,0 +1,36 @@
+/** What a page with a passkey form runs: the library of `@simplewebauthn/browser`, and behind it what asks the browser and sends the form with the answer. */
+
+import { shippedFile } from '../../platform/base/shipped-files.ts'
+import { assetOf } from '../../platform/pages/assets/assets.ts'
+
+const OWN = `
+{
+  const show = () => {
+    if (!SimpleWebAuthnBrowser.browserSupportsWebAuthn()) return
+    for (const form of document.querySelectorAll('form[data-passkey]')) form.hidden = false
+  }
+  document.addEventListener('submit', async (event) => {
+    const form = event.target
+    if (!form.matches('form[data-passkey]')) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    const { startRegistration, startAuthentication } = SimpleWebAuthnBrowser
+    const ask = form.dataset.passkey === 'create' ? startRegistration : startAuthentication
+    const note = form.querySelector('[role=alert]')
+    note.hidden = true
+    try {
+      const answer = await ask({ optionsJSON: JSON.parse(form.dataset.options) })
+      form.elements.answer.value = JSON.stringify(answer)
+      form.submit()
+    } catch {
+      note.textContent = form.dataset.failed
+      note.hidden = false
+    }
+  }, true)
+  for (const shown of ['DOMContentLoaded', 'turbo:load', 'turbo:render', 'turbo:morph']) document.addEventListener(shown, show)
+  show()
+}
+`
+
+/** Both as one file. */
+export const PASSKEY_SCRIPT = assetOf('passkey', 'js', 'text/javascript', Buffer.from(shippedFile('passkeys') + OWN))

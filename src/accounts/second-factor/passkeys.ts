@@ -1,0 +1,221 @@
+/** Passkeys (WebAuthn): registering one, and what one proves. docs/sign-in-and-consent.md: Second factors. */
+import { isIP } from 'node:net'
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server'
+import type { OperatorCtx } from '../../context.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { type Asking, isOwnChallenge, makeChallenge, type Purpose, spendChallenge } from './challenges.ts'
+
+/** More than a person has devices. */
+export const MOST_PASSKEYS = 20
+
+/** What an answer proves, checked before the transaction that believes it. */
+export type Proof = { challenge: string; passkey: Row<'passkey'>; counter: number }
+/** A new passkey, checked before the transaction that keeps it. */
+export type Registered = {
+  challenge: string
+  row: Pick<Row<'passkey'>, 'id' | 'public_key' | 'counter' | 'transports_json'>
+}
+
+/** Loaded when it is needed first: it takes long, and many services never need it. */
+function library() {
+  return import('@simplewebauthn/server')
+}
+
+/** What the browser is asked to make a passkey with, as JSON. One that the person has already is not made again. */
+export async function registrationOptions(ctx: Asking, { userId, username }: { userId: string; username: string }) {
+  const challenge = await makeChallenge(ctx, 'register')
+  if (challenge === undefined) return undefined
+  const { generateRegistrationOptions } = await library()
+  const own = await listPasskeys(ctx.db, userId)
+  const options = await generateRegistrationOptions({
+    rpName: 'Berth',
+    rpID: rpIdOf(ctx),
+    userName: username,
+    userID: new TextEncoder().encode(userId),
+    challenge,
+    excludeCredentials: own.map(({ id, transports_json }) => ({ id, transports: JSON.parse(transports_json) })),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  })
+  return JSON.stringify(options)
+}
+
+/**
+ * What the browser is asked to prove with, as JSON; undefined where nobody has a passkey. `userId`: whose passkeys count. Without it the
+ * browser offers those that it knows, so the page tells nobody who has one.
+ */
+export async function proofOptions(ctx: Asking, purpose: Purpose, userId?: string): Promise<string | undefined> {
+  const own = userId === undefined ? [] : await listPasskeys(ctx.db, userId)
+  if (userId !== undefined && own.length === 0) return undefined
+  const challenge = await makeChallenge(ctx, purpose)
+  if (challenge === undefined) return undefined
+  // By hand: the library takes up to a second to load, and this stands on the page of the sign-in.
+  const options: PublicKeyCredentialRequestOptionsJSON = {
+    rpId: rpIdOf(ctx),
+    challenge: Buffer.from(challenge).toString('base64url'),
+    timeout: 60_000,
+    userVerification: 'required',
+    allowCredentials: own.map(({ id, transports_json }) => ({
+      id,
+      type: 'public-key',
+      transports: JSON.parse(transports_json),
+    })),
+  }
+  return JSON.stringify(options)
+}
+
+/** Checks the answer to `registrationOptions`; undefined when it is none. */
+export async function checkRegistration(ctx: Asking, answer: string): Promise<Registered | undefined> {
+  const response = parsed<RegistrationResponseJSON>(answer)
+  const challenge = await challengeIn(ctx, 'register', response)
+  if (response === undefined || challenge === undefined) return undefined
+  const { verifyRegistrationResponse } = await library()
+  const verified = await unlessRefused(() =>
+    verifyRegistrationResponse({ response, expectedChallenge: challenge, ...expected(ctx) }),
+  )
+  if (!verified?.verified) return undefined
+  const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
+  const public_key = Buffer.from(publicKey).toString('base64url')
+  return { challenge, row: { id, public_key, counter, transports_json: JSON.stringify(transports) } }
+}
+
+/** Checks the answer to `proofOptions`; undefined when it proves nothing. The passkey verified the person itself (PIN, finger, face). */
+export async function checkProof(ctx: Asking, purpose: Purpose, answer: string): Promise<Proof | undefined> {
+  const response = parsed<AuthenticationResponseJSON>(answer)
+  const challenge = await challengeIn(ctx, purpose, response)
+  if (response === undefined || challenge === undefined || typeof response.id !== 'string') return undefined
+  const passkey = await ctx.db.selectFrom('passkey').selectAll().where('id', '=', response.id).executeTakeFirst()
+  if (passkey === undefined || !isHandleOf(response, passkey.user_id)) return undefined
+  const { verifyAuthenticationResponse } = await library()
+  const credential = {
+    id: passkey.id,
+    publicKey: new Uint8Array(Buffer.from(passkey.public_key, 'base64url')),
+    counter: passkey.counter,
+  }
+  const verified = await unlessRefused(() =>
+    verifyAuthenticationResponse({ response, expectedChallenge: challenge, credential, ...expected(ctx) }),
+  )
+  return verified?.verified ? { challenge, passkey, counter: verified.authenticationInfo.newCounter } : undefined
+}
+
+/**
+ * Believes a proof once. Gives whose passkey it is; undefined when the challenge was used, the passkey is gone, or its counter went on
+ * meanwhile: then there are two of it (WebAuthn 6.1.1).
+ */
+export async function useProof(
+  ctx: Pick<OperatorCtx, 'db' | 'now'>,
+  proof: Proof | undefined,
+): Promise<string | undefined> {
+  if (proof === undefined || !(await spendChallenge(ctx, proof.challenge))) return undefined
+  const { passkey, counter } = proof
+  const used = await ctx.db
+    .updateTable('passkey')
+    .set({ counter, used_at: ctx.now })
+    .where('id', '=', passkey.id)
+    .where('public_key', '=', passkey.public_key)
+    .where((eb) => eb.or([eb('counter', '<', counter), eb.and([eb('counter', '=', 0), eb.val(counter === 0)])]))
+    .returning('user_id')
+    .executeTakeFirst()
+  return used?.user_id
+}
+
+/** Keeps a new passkey. False: the challenge was used, the passkey is there already, or the person has as many as can be. */
+export async function addPasskey(
+  ctx: Pick<OperatorCtx, 'db' | 'now'>,
+  userId: string,
+  name: string,
+  { challenge, row }: Registered,
+): Promise<boolean> {
+  if (!(await spendChallenge(ctx, challenge))) return false
+  if ((await listPasskeys(ctx.db, userId)).length >= MOST_PASSKEYS) return false
+  const added = await ctx.db
+    .insertInto('passkey')
+    .values({ ...row, user_id: userId, name, created_at: ctx.now, used_at: null })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return added !== undefined
+}
+
+/** The passkeys of a person, oldest first. */
+export function listPasskeys(db: Queries, userId: string): Promise<Row<'passkey'>[]> {
+  return db
+    .selectFrom('passkey')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('created_at')
+    .limit(MOST_PASSKEYS)
+    .execute()
+}
+
+/** Gives a passkey another name. False: the person has no such passkey. */
+export async function renamePasskey(db: Queries, userId: string, id: string, name: string): Promise<boolean> {
+  const mine = db.updateTable('passkey').set({ name }).where('id', '=', id).where('user_id', '=', userId)
+  return (await mine.returning('id').executeTakeFirst()) !== undefined
+}
+
+/** Removes a passkey. Gives its name; undefined: the person has no such passkey. */
+export async function removePasskey(db: Queries, userId: string, id: string): Promise<string | undefined> {
+  const mine = db.deleteFrom('passkey').where('id', '=', id).where('user_id', '=', userId)
+  return (await mine.returning('name').executeTakeFirst())?.name
+}
+
+function expected(ctx: Asking) {
+  const { origin, hostname } = new URL(ctx.deps.origin())
+  return { expectedOrigin: origin, expectedRPID: hostname, requireUserVerification: true }
+}
+
+/** The host of the pages: browsers give a passkey to no other. */
+function rpIdOf({ deps }: Pick<Asking, 'deps'>): string {
+  return new URL(deps.origin()).hostname
+}
+
+/** Browsers make passkeys for names, over https; and for localhost. */
+export function arePasskeysPossible({ deps }: Pick<Asking, 'deps'>): boolean {
+  const { protocol, hostname } = new URL(deps.origin())
+  return hostname === 'localhost' || (protocol === 'https:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0)
+}
+
+/** The challenge that was answered, when it is one of ours for this browser and purpose, and no other site had the page in a frame. */
+async function challengeIn(
+  ctx: Asking,
+  purpose: Purpose,
+  response: { response?: { clientDataJSON?: unknown } } | undefined,
+): Promise<string | undefined> {
+  const text = response?.response?.clientDataJSON
+  if (typeof text !== 'string') return undefined
+  const said = parsed<{ challenge?: unknown; crossOrigin?: unknown }>(Buffer.from(text, 'base64url').toString())
+  // No page of ours is in a frame of another site (WebAuthn level 3, 7.2), and the library does not look at it.
+  if (said === undefined || said.crossOrigin === true) return undefined
+  const { challenge } = said
+  if (typeof challenge !== 'string' || !(await isOwnChallenge(ctx, purpose, challenge))) return undefined
+  return challenge
+}
+
+/** A passkey that says whose it is must say the person that it was made for (WebAuthn 7.2, step 6). */
+function isHandleOf({ response }: AuthenticationResponseJSON, userId: string): boolean {
+  const handle: unknown = response.userHandle
+  return handle == null || (typeof handle === 'string' && Buffer.from(handle, 'base64url').toString() === userId)
+}
+
+function parsed<T>(text: string): T | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as T) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The library throws for whatever is wrong with an answer: it proves nothing then. */
+async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch {
+    return undefined
+  }
+}

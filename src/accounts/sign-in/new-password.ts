@@ -1,0 +1,53 @@
+/** Choosing a new password on a page: its fields, what is wrong with what was typed, and its hash. */
+import type { Static } from 'typebox'
+import type { OperatorCtx } from '../../context.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
+
+/** Long enough for every password, short enough that nobody has megabytes hashed. */
+export const TypedPassword = Type.String({ maxLength: 1024 })
+/** Both are there where passwords are on. */
+export const NewPassword = Type.Object({ password: Type.Optional(TypedPassword), again: Type.Optional(TypedPassword) })
+
+/** What is wrong with what was typed, or its hash: null where passwords are off. */
+export type Chosen = { fault: string } | { passwordHash: string | null }
+
+/** Hashes what was typed, in the turn of the person whose password it will be, unless it is no password or was not typed twice. Refuses: rate_limited 429 (platform/adapters/passwords.ts). */
+export async function hashNewPassword(
+  { deps }: Pick<OperatorCtx, 'deps'>,
+  form: Static<typeof NewPassword>,
+  userId: string,
+): Promise<Chosen> {
+  if (!deps.config.passwords) return { passwordHash: null }
+  const { password = '', again } = form
+  const fault = passwordFault(password)
+  if (fault !== undefined) return { fault }
+  if (password !== again) return { fault: 'The two passwords are not the same.' }
+  return {
+    passwordHash: await deps.adapters.passwords.hash(canonicalPassword(password), { kind: 'account', owner: userId }),
+  }
+}
+
+/** What is wrong, above the form; undefined when nothing is. */
+export function passwordFaultNotice(fault: string | undefined): Html | undefined {
+  return fault === undefined
+    ? undefined
+    : html`<p class="notice bad" role="alert" id="fault"><a href="#password">${fault}</a></p>`
+}
+
+/** The two fields, and the name for password managers. Where passwords are off, a sentence in their place. */
+export function newPasswordFields(
+  { deps }: Pick<OperatorCtx, 'deps'>,
+  username: string,
+  fault: string | undefined,
+): Html {
+  if (!deps.config.passwords) return html`<p>Passwords are off here. This link signs you in, once.</p>`
+  const failed = fault && html` aria-invalid="true"`
+  return html`<input type="text" name="username" value="${username}" autocomplete="username" hidden>
+<label for="password">New password</label>
+<p class="soft small" id="rule">${PASSWORD_RULE}</p>
+<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${SHORTEST}" maxlength="${LONGEST * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
+<label for="again">The same again</label>
+<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${LONGEST * 4}"${failed}>`
+}

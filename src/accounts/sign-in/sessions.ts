@@ -1,0 +1,121 @@
+/** Sessions of people in a browser: made at sign-in with a new secret, kept as a hash, ended by signing out, by time, or by a new password. */
+
+import type { OperatorCtx } from '../../context.ts'
+import { endOfSession } from '../../platform/access/session.ts'
+import { fingerprint, randomText } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { endHalfSignInsOf } from './half-sign-in.ts'
+
+/** Sessions of a person. The oldest ends for a newer one. */
+const MOST_SESSIONS = 100
+/** Of what a browser calls itself, so many characters are kept. */
+const AGENT_LENGTH = 200
+
+/** Where a session begins: what the browser calls itself, and its address. */
+type Where = { agent?: string | undefined; address: string }
+
+/** Begins a session of a user. The answer is its secret, which is kept nowhere. */
+export async function startSession(
+  ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'> & Where,
+  userId: string,
+): Promise<string> {
+  const secret = randomText(43)
+  const user = await ctx.db.selectFrom('account').select('operator_at').where('id', '=', userId).executeTakeFirst()
+  const begun = { createdAt: ctx.now, isOperator: user?.operator_at != null }
+  const row = {
+    hash: fingerprint(secret),
+    user_id: userId,
+    created_at: ctx.now,
+    used_at: ctx.now,
+    expires_at: endOfSession(ctx.deps.config.sessions, begun, ctx.now),
+    confirmed_at: ctx.now,
+    agent: ctx.agent?.slice(0, AGENT_LENGTH) ?? null,
+    address: ctx.address,
+  }
+  await ctx.db.insertInto('session').values(row).execute()
+  const outdated = await ctx.db
+    .selectFrom('session')
+    .select('hash')
+    .where('user_id', '=', userId)
+    .orderBy('created_at', 'desc')
+    .orderBy('hash')
+    .offset(MOST_SESSIONS)
+    .limit(MOST_SESSIONS)
+    .execute()
+  const hashes = outdated.map(({ hash }) => hash).filter((hash) => hash !== row.hash)
+  if (hashes.length > 0) await ctx.db.deleteFrom('session').where('hash', 'in', hashes).execute()
+  return secret
+}
+
+/** Notes that the person of a session proved again that it is them. */
+export async function confirmSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, sessionHash: string): Promise<void> {
+  await ctx.db.updateTable('session').set({ confirmed_at: ctx.now }).where('hash', '=', sessionHash).execute()
+}
+
+/** Ends one session, if it is still there. */
+export async function endSession(ctx: Pick<OperatorCtx, 'db'>, sessionHash: string): Promise<void> {
+  await ctx.db.deleteFrom('session').where('hash', '=', sessionHash).execute()
+}
+
+/** Ends every session of a user, and every sign-in that waits for a second factor. */
+export async function endSessionsOf(ctx: Pick<OperatorCtx, 'db'>, userId: string): Promise<void> {
+  await ctx.db.deleteFrom('session').where('user_id', '=', userId).execute()
+  await endHalfSignInsOf(ctx.db, userId)
+}
+
+/** Ends every session of a user but one, and every sign-in that waits for a second factor. */
+export async function endOtherSessions(
+  { db }: Pick<OperatorCtx, 'db'>,
+  userId: string,
+  keptHash: string,
+): Promise<void> {
+  await db.deleteFrom('session').where('user_id', '=', userId).where('hash', '!=', keptHash).execute()
+  await endHalfSignInsOf(db, userId)
+}
+
+/** A session as its person sees it. `id`: the beginning of its hash, by which nobody signs in. */
+export type OwnSession = Pick<Row<'session'>, 'created_at' | 'used_at' | 'agent' | 'address'> & {
+  id: string
+  hash: string
+}
+
+/** The sessions of a user that have not ended, the one used last first; at most `MOST_LISTED`. */
+export async function listSessionsOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string): Promise<OwnSession[]> {
+  const rows = await ctx.db
+    .selectFrom('session')
+    .select(['hash', 'created_at', 'used_at', 'agent', 'address'])
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', ctx.now)
+    .orderBy('used_at', 'desc')
+    .limit(MOST_LISTED)
+    .execute()
+  return rows.map((row) => ({ ...row, id: row.hash.slice(0, ID_LENGTH) }))
+}
+const MOST_LISTED = 100
+const ID_LENGTH = 16
+
+/** Ends the session of a user with this id. Refuses: not_found 404, also for a session of somebody else. */
+export async function endOwnSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string, id: string): Promise<void> {
+  const session = (await listSessionsOf(ctx, userId)).find((one) => one.id === id)
+  if (session === undefined) refuse('not_found', 'There is no such session of yours. It may have ended.')
+  await endSession(ctx, session.hash)
+}
+
+/** Makes the sessions of somebody who becomes an operator end as those of operators do. */
+export async function shortenSessions({ db, deps, now }: OperatorCtx, userId: string): Promise<void> {
+  const end = now + deps.config.sessions.operatorIdleMs
+  const longer = db.updateTable('session').set({ expires_at: end }).where('user_id', '=', userId)
+  await longer.where('expires_at', '>', end).execute()
+}
+
+/** Sweep: sessions that have ended by time. */
+export async function forgetEndedSessions({ db, now }: OperatorCtx, limit: number): Promise<number> {
+  const ended = db
+    .selectFrom('session')
+    .select('hash')
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(limit)
+  return (await db.deleteFrom('session').where('hash', 'in', ended).returning('hash').execute()).length
+}

@@ -1,0 +1,172 @@
+/** The pages by which people sign in, sign out and set a password. */
+import type { Static } from 'typebox'
+import { KEEP } from '../../platform/pages/assets/assets.ts'
+import type { Page } from '../../platform/pages/frame.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import { Kept, keptField } from '../../platform/pages/kept-form.ts'
+import { localPath } from '../../platform/pages/local-path.ts'
+import {
+  personScreen,
+  type Screen,
+  type ScreenInput,
+  screen,
+  tokenField,
+  type View,
+  type VisitorCtx,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { LinkQuery } from '../../platform/schema/fields.ts'
+import { passkeyForm } from '../second-factor/passkey-form.ts'
+import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
+import { proofOptions } from '../second-factor/passkeys.ts'
+import { confirmScreens } from './confirm-page.ts'
+import {
+  type Chosen,
+  hashNewPassword,
+  NewPassword,
+  newPasswordFields,
+  passwordFaultNotice,
+  TypedPassword,
+} from './new-password.ts'
+import { findPasswordLink, setPassword } from './password-link.ts'
+import { providerButton } from './provider-button.ts'
+import { afterPassword, secondStepScreens } from './second-step-page.ts'
+import { endSession } from './sessions.ts'
+import { admitUser, type Checked, FAILURES_UNTIL_LOCK, tryPassword } from './sign-in.ts'
+import { welcomeScreens } from './welcome-page.ts'
+
+const HOME = '/console'
+const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
+const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword, kept: Kept })
+
+type SignInInput = ScreenInput<Static<typeof SignInQuery>, Static<typeof SignIn>>
+type PasswordInput = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
+
+export const accountScreens: readonly Screen[] = [
+  screen({ method: 'GET', path: '/sign-in', name: 'showSignIn', query: SignInQuery, run: showSignIn }),
+  screen({
+    method: 'POST',
+    path: '/sign-in',
+    name: 'signIn',
+    query: SignInQuery,
+    form: SignIn,
+    prepare: (ctx, { form }) => tryPassword(ctx, form.name, form.password),
+    run: signIn,
+    refuses: ['rate_limited'],
+  }),
+  personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
+  ...secondStepScreens,
+  ...confirmScreens,
+  ...welcomeScreens,
+  screen({
+    method: 'GET',
+    path: '/set-password',
+    name: 'showSetPassword',
+    query: LinkQuery,
+    run: async (ctx, input) => passwordPage(ctx, input, await findPasswordLink(ctx, input.query.link ?? '')),
+    refuses: ['password_link_spent'],
+  }),
+  screen({
+    method: 'POST',
+    path: '/set-password',
+    name: 'setPassword',
+    query: LinkQuery,
+    form: NewPassword,
+    prepare: async (ctx, { query, form }) => {
+      const user = await findPasswordLink(ctx, query.link ?? '')
+      return hashNewPassword(ctx, form, user.id)
+    },
+    run: choosePassword,
+    refuses: ['password_link_spent', 'rate_limited'],
+  }),
+]
+
+async function showSignIn(
+  ctx: VisitorCtx,
+  { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>,
+): Promise<View> {
+  return ctx.visitor ? { to: localPath(query.return, HOME) } : signInPage(ctx, { query, url, kept })
+}
+
+async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<View> {
+  const userId = await admitUser(ctx, checked)
+  if (userId !== undefined) return afterPassword(ctx, userId, { return: query.return, kept: form.kept })
+  const shown = await signInPage(ctx, { query, url, kept: form.kept, refused: form.name })
+  return { ...shown, status: 403, title: 'Sign-in failed' }
+}
+
+type Shown = Pick<ScreenInput<Static<typeof SignInQuery>>, 'query' | 'url' | 'kept'> & {
+  refused?: string | undefined
+}
+
+/** The page with every way in that there is. `refused`: the name that was typed, when its password was wrong. */
+async function signInPage(ctx: VisitorCtx, { query, url, kept, refused }: Shown): Promise<Page> {
+  const options = await proofOptions(ctx, 'sign in')
+  const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
+  const isPasswordSet = refused === undefined && query.done === 'password'
+  return {
+    title: 'Sign in',
+    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [KEEP])],
+    body: html`<h1>Sign in</h1>
+${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
+${
+  refused !== undefined &&
+  html`<p class="notice bad" role="alert" id="fault"><a href="#password">The name or the password is wrong.</a>
+After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a link from your operator sets a new password at once.</p>`
+}
+${providerButton(ctx, query.return, { kept })}
+${signInForm(ctx, url, { refused, kept })}
+${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: keptField(kept) })}`,
+  }
+}
+
+function signInForm(
+  ctx: VisitorCtx,
+  url: string,
+  { refused, kept }: Pick<Shown, 'refused' | 'kept'>,
+): Html | undefined {
+  if (!ctx.deps.config.passwords) return undefined
+  const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
+  return html`<form method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+${keptField(kept)}
+<label for="name">Email or username</label>
+<input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
+<label for="password">Password</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed}>
+<p class="actions"><button>Sign in</button></p>
+</form>
+<p class="soft small">No password yet, or forgotten? Ask whoever runs this service for a link that sets one.</p>`
+}
+
+async function signOut(ctx: VisitorCtx): Promise<View> {
+  const { userId, sessionHash } = ctx.visitor!
+  await endSession(ctx, sessionHash)
+  return { to: '/sign-in', session: null, done: { by: ctx, subjectId: userId } }
+}
+
+async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Chosen): Promise<View> {
+  if ('fault' in chosen) {
+    const user = await findPasswordLink(ctx, input.query.link ?? '')
+    return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
+  }
+  const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
+  // Where passwords are off the link is the way back in.
+  if (chosen.passwordHash === null) return afterPassword(ctx, userId, {})
+  const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
+  return { to: '/sign-in?done=password', session: null, done: { by, subjectId: userId } }
+}
+
+function passwordPage(ctx: VisitorCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {
+  return {
+    title: 'Set your password',
+    body: html`<h1>Set your password</h1>
+${passwordFaultNotice(fault)}
+<p>You sign in as <strong>${user.slug}</strong>. Wherever you are signed in now, you will be signed out.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+${newPasswordFields(ctx, user.slug, fault)}
+<p class="actions"><button>${ctx.deps.config.passwords ? 'Set password' : 'Sign in'}</button></p>
+</form>`,
+  }
+}

@@ -1,0 +1,65 @@
+/** The page behind the link of the first start: the first person sets a password and is signed in. docs/console.md: First start. */
+import type { Static } from 'typebox'
+import { html } from '../../platform/pages/html.ts'
+import {
+  type Screen,
+  type ScreenInput,
+  screen,
+  tokenField,
+  type View,
+  type VisitorCtx,
+} from '../../platform/pages/screen.ts'
+import { LinkQuery } from '../../platform/schema/fields.ts'
+import { type Chosen, hashNewPassword, NewPassword, newPasswordFields, passwordFaultNotice } from './new-password.ts'
+import { setPassword } from './password-link.ts'
+import { afterPassword } from './second-step-page.ts'
+import { findWelcome } from './welcome-link.ts'
+
+type Input = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
+
+export const welcomeScreens: readonly Screen[] = [
+  screen({
+    method: 'GET',
+    path: '/welcome',
+    name: 'showWelcome',
+    query: LinkQuery,
+    run: (ctx, input) => showWelcome(ctx, input),
+    refuses: ['password_link_spent'],
+  }),
+  screen({
+    method: 'POST',
+    path: '/welcome',
+    name: 'welcome',
+    query: LinkQuery,
+    form: NewPassword,
+    prepare: async (ctx, { query, form }) => {
+      const user = await findWelcome(ctx, query.link ?? '')
+      return hashNewPassword(ctx, form, user.id)
+    },
+    run: beginWith,
+    refuses: ['password_link_spent', 'rate_limited'],
+  }),
+]
+
+/** Opening the link uses nothing up: programs that look at links open them too. */
+async function showWelcome(ctx: VisitorCtx, { query, url }: Pick<Input, 'query' | 'url'>, fault?: string) {
+  const user = await findWelcome(ctx, query.link ?? '')
+  return {
+    title: 'Welcome',
+    body: html`<h1>Welcome to Berth</h1>
+${passwordFaultNotice(fault)}
+<p>You are the first person here, and the operator of this service. Here you are <strong>${user.slug}</strong>.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+${newPasswordFields(ctx, user.slug, fault)}
+<p class="actions"><button>Begin</button></p>
+</form>`,
+  }
+}
+
+async function beginWith(ctx: VisitorCtx, input: Input, chosen: Chosen): Promise<View> {
+  if ('fault' in chosen) return { ...(await showWelcome(ctx, input, chosen.fault)), status: 422 }
+  await findWelcome(ctx, input.query.link ?? '')
+  const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
+  return afterPassword(ctx, userId, {})
+}

@@ -1,0 +1,90 @@
+/** What the groups of a provider give and take: roles in teams, and the pages of the operator. docs/single-sign-on.md: Groups. */
+import type { OperatorCtx } from '../../context.ts'
+import { membership } from '../../model/member.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { addEntry } from '../../platform/outbox/audit-chain.ts'
+import { ROLES, type Role } from '../../platform/permissions/roles.ts'
+import { Refusal } from '../../platform/refusals/refusal.ts'
+import type { GroupRule } from '../../platform/settings/sign-in.ts'
+import { withdrawInvitation } from '../members/invitations.ts'
+import { addMember, changeRole, endMembership } from '../members/members.ts'
+
+type Team = Pick<Row<'account'>, 'id' | 'slug'>
+
+/**
+ * Makes a person's places what the rules say of their groups. A team that no rule names is left as it is, and so is the last OWNER of a
+ * team: it always has one.
+ */
+export async function applyGroups(ctx: OperatorCtx, userId: string, groups: readonly string[]): Promise<void> {
+  const { groups: rules } = ctx.deps.config.singleSignOn!
+  const given = new Set(groups)
+  const held = rules.filter(({ group }) => given.has(group))
+  if (rules.some(({ gives }) => gives === 'operator')) await applyOperator(ctx, userId, held)
+  for (const slug of new Set(rules.flatMap(({ gives }) => (gives === 'operator' ? [] : [gives.team])))) {
+    const team = await findTeam(ctx, slug)
+    if (team === undefined) ctx.deps.log.warn({ team: slug }, 'BERTH_OIDC_GROUPS names a team that is not there')
+    else await applyRole(ctx, team, userId, roleIn(slug, held))
+  }
+}
+
+/** Whoever signs in by the provider takes the places that it gives by that: they count as accepted. docs/single-sign-on.md: Groups. */
+export async function acceptPlaces({ db, deps }: OperatorCtx, userId: string): Promise<void> {
+  const slugs = deps.config.singleSignOn!.groups.flatMap(({ gives }) => (gives === 'operator' ? [] : [gives.team]))
+  if (slugs.length === 0) return
+  const teams = db.selectFrom('account').select('id').where('kind', '=', 'team').where('slug', 'in', slugs)
+  const places = db.updateTable('member').set({ placed_at: null }).where('user_id', '=', userId)
+  await places.where('placed_at', 'is not', null).where('team_id', 'in', teams).execute()
+}
+
+async function applyOperator(ctx: OperatorCtx, userId: string, held: readonly GroupRule[]): Promise<void> {
+  const isOperator = held.some(({ gives }) => gives === 'operator')
+  const change = ctx.db.updateTable('account').where('id', '=', userId)
+  if (isOperator) await change.set({ operator_at: ctx.now }).where('operator_at', 'is', null).execute()
+  else await change.set({ operator_at: null }).where('operator_at', 'is not', null).execute()
+}
+
+/** Of several roles the first in the order of ROLES: it may most. */
+function roleIn(slug: string, held: readonly GroupRule[]): Role | undefined {
+  const roles = held.flatMap(({ gives }) => (gives !== 'operator' && gives.team === slug ? [gives.role] : []))
+  return ROLES.find((role) => roles.includes(role))
+}
+
+async function applyRole(ctx: OperatorCtx, team: Team, userId: string, role: Role | undefined): Promise<void> {
+  const before = await membership(ctx, team.id, userId)
+  if (before === role) return
+  try {
+    if (role === undefined) await endMembership(ctx, team, userId)
+    else if (before === undefined) await place(ctx, team, userId, role)
+    else await changeRole(ctx, team, userId, role)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.key !== 'last_owner') throw error
+    ctx.deps.log.warn(
+      { team: team.slug, userId },
+      'the last OWNER of a team keeps the place that their groups no longer give',
+    )
+  }
+}
+
+async function place(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
+  await withdrawInvitation(ctx, team.id, userId)
+  await addMember(ctx, team.id, userId, role, 'placed')
+  await addEntry(ctx, {
+    stamp: ctx.deps.clock.stamp(),
+    account_id: team.id,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: null,
+    type: 'placed by single sign-on',
+    subject_id: userId,
+    fields_json: '["role"]',
+  })
+}
+
+function findTeam({ db }: OperatorCtx, slug: string): Promise<Team | undefined> {
+  return db
+    .selectFrom('account')
+    .select(['id', 'slug'])
+    .where('slug', '=', slug)
+    .where('kind', '=', 'team')
+    .executeTakeFirst()
+}

@@ -1,0 +1,215 @@
+/** Who people are at the provider of single sign-on: bound by issuer and `sub`, which a provider gives nobody twice. docs/single-sign-on.md. */
+
+import type { Input, OperatorCtx } from '../../context.ts'
+import { mayStillGive } from '../../platform/access/offers.ts'
+import type { Vouched } from '../../platform/adapters/identity-provider.ts'
+import { fingerprint, randomText } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { queueMail } from '../../platform/mail/mail.ts'
+import { greeting } from '../../platform/mail/text.ts'
+import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
+import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+import { createUser } from '../people/accounts.ts'
+import { setSuspended } from '../people/suspend.ts'
+import { applyGroups } from './groups.ts'
+
+const HOUR_MS = 3_600_000
+/** The provider is asked so often whether it still vouches for a person. */
+const CHECK_MS = 4 * HOUR_MS
+/** A person for whom the provider did not vouch for so long is stopped, also when it could not be asked. */
+export const LONGEST_MS = 12 * HOUR_MS
+const LINK_MS = 24 * HOUR_MS
+const LONGEST_NAME = 48
+const LONGEST_DISPLAY_NAME = 100
+
+export type Identity = Row<'identity'>
+
+/** The tie of a user to this person of the provider; undefined: nobody is tied to them. */
+export function findIdentity(
+  { db }: Pick<OperatorCtx, 'db'>,
+  { issuer, sub }: Pick<Vouched, 'issuer' | 'sub'>,
+): Promise<Identity | undefined> {
+  return db.selectFrom('identity').selectAll().where('issuer', '=', issuer).where('sub', '=', sub).executeTakeFirst()
+}
+
+/** The user who has this address, in whatever case; undefined: nobody. */
+export function findByEmail({ db }: Pick<OperatorCtx, 'db'>, email: string): Promise<Row<'account'> | undefined> {
+  return db
+    .selectFrom('account')
+    .selectAll()
+    .where('kind', '=', 'user')
+    .where('email', '=', email.toLowerCase())
+    .executeTakeFirst()
+}
+
+/** Makes a person of whom the provider vouches for the first time. Gives the user's id. Refuses: slug_taken 409, email_taken 409. */
+export async function createPerson(ctx: OperatorCtx, vouched: Vouched & { email: string }): Promise<string> {
+  const base = usernameOf(vouched)
+  const name = [...(vouched.name ?? '')].slice(0, LONGEST_DISPLAY_NAME).join('')
+  for (let number = 1; ; number++) {
+    const end = number === 1 ? '' : `-${number}`
+    const body = {
+      email: vouched.email,
+      username: `${base.slice(0, LONGEST_NAME - end.length)}${end}`,
+      ...(name && { name }),
+    }
+    try {
+      return (await createUser(ctx, undefined, { body, params: {}, query: {} } as Parameters<typeof createUser>[2])).id
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.key !== 'slug_taken' || number === 100) throw error
+    }
+  }
+}
+
+/** What the provider calls the person, or the address before its "@", in the characters that a username may have. */
+function usernameOf({ username, email }: Vouched): string {
+  const wanted = (username ?? email ?? '').split('@', 1)[0]!.normalize('NFKD').toLowerCase()
+  const slug = wanted
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replace(/^(?:(?:usr|team|prj)_|[^a-z0-9]+)+/, '')
+    .replace(/(?<!-)-+$/, '')
+  return slug === '' ? 'person' : slug
+}
+
+/** Binds a person to who they are at the provider. Refuses: identity_taken 409 (one of the two is bound to another). */
+export async function bindIdentity(
+  ctx: OperatorCtx,
+  userId: string,
+  { issuer, sub }: Pick<Vouched, 'issuer' | 'sub'>,
+): Promise<void> {
+  const row = { issuer, sub, user_id: userId, refresh_token: null, checked_at: ctx.now, ended_at: null }
+  const bound = await ctx.db
+    .insertInto('identity')
+    .values({ ...row, due_at: ctx.now + CHECK_MS })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('user_id')
+    .executeTakeFirst()
+  if (bound === undefined) refuse('identity_taken')
+}
+
+/**
+ * Notes that the provider vouches for a person now: they come in again if they were stopped because it did not, their groups count, and it
+ * is asked again later. Whoever the operator suspended stays so.
+ */
+export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched: Vouched): Promise<void> {
+  const { issuer, sub, refreshToken } = vouched
+  const identity = await findIdentity(ctx, vouched)
+  const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
+  if (identity?.ended_at != null && user.suspended_at === identity.ended_at) await setSuspended(ctx, user, false)
+  const box = await openSecretBoxToWrite(ctx, userId)
+  await ctx.db
+    .updateTable('identity')
+    .set({
+      refresh_token: refreshToken === undefined ? null : box.sealSecret('refresh-token', sub, refreshToken),
+      checked_at: ctx.now,
+      due_at: ctx.now + CHECK_MS,
+      ended_at: null,
+    })
+    .where('issuer', '=', issuer)
+    .where('sub', '=', sub)
+    .execute()
+  if (vouched.groups !== undefined) await applyGroups(ctx, userId, vouched.groups)
+}
+
+/** Stops a person for whom the provider no longer vouches: sessions and tokens end, until they sign in by it again. */
+export async function endIdentity(ctx: OperatorCtx, { issuer, sub, user_id }: Identity): Promise<void> {
+  const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', user_id).executeTakeFirstOrThrow()
+  await ctx.db
+    .updateTable('identity')
+    .set({ refresh_token: null, due_at: null, ended_at: ctx.now })
+    .where('issuer', '=', issuer)
+    .where('sub', '=', sub)
+    .execute()
+  await setSuspended(ctx, user, true)
+}
+
+/** Forgets who a person is at the provider: nobody asks it about them any more. They come in again if they were stopped because of it. Refuses: not_found 404. */
+export async function removeIdentity(ctx: OperatorCtx, user: Row<'account'>, _: Input): Promise<void> {
+  const removed = await ctx.db
+    .deleteFrom('identity')
+    .where('user_id', '=', user.id)
+    .returning('ended_at')
+    .executeTakeFirst()
+  if (removed === undefined) refuse('not_found', `${user.slug} signs in by no provider.`)
+  if (removed.ended_at !== null && removed.ended_at === user.suspended_at) await setSuspended(ctx, user, false)
+}
+
+/** Writes to somebody who is here already: by the link they say that they are the one for whom the provider vouches. */
+export async function askToLink(ctx: OperatorCtx, user: Row<'account'>, { issuer, sub }: Vouched): Promise<void> {
+  const secret = randomText(43)
+  await ctx.db.deleteFrom('identity_link').where('user_id', '=', user.id).execute()
+  await ctx.db
+    .insertInto('identity_link')
+    .values({ hash: fingerprint(secret), user_id: user.id, issuer, sub, expires_at: ctx.now + LINK_MS })
+    .execute()
+  const { host } = new URL(issuer)
+  await queueMail(ctx, {
+    recipient: user.email!,
+    asked: 'byOthers',
+    subject: `Sign in by ${host}`,
+    text: `${greeting(user)}\n\nsomebody signed in at ${host} with your address. If it was you, open this link, and from then on you sign in by ${host}. It works once, for 24 hours:\n\n${ctx.deps.origin()}/sign-in/sso/link?link=${secret}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
+  })
+}
+
+export type IdentityLink = { userId: string; username: string; issuer: string; sub: string }
+
+/** What a link would bind. Refuses: identity_link_spent 404 (unknown, used, replaced, too old, of somebody who is suspended). */
+export async function findIdentityLink(
+  { db, now }: Pick<OperatorCtx, 'db' | 'now'>,
+  secret: string,
+): Promise<IdentityLink> {
+  const row = await db
+    .selectFrom('identity_link')
+    .innerJoin('account', 'account.id', 'identity_link.user_id')
+    .select(['identity_link.user_id', 'identity_link.issuer', 'identity_link.sub', 'account.slug'])
+    .where('identity_link.hash', '=', fingerprint(secret))
+    .where('identity_link.expires_at', '>', now)
+    .executeTakeFirst()
+  if (row === undefined) refuse('identity_link_spent')
+  const giver = { userId: row.user_id, accountId: row.user_id, tokenId: null }
+  if (!(await mayStillGive({ db, now }, 'identity link', giver))) refuse('identity_link_spent')
+  return { userId: row.user_id, username: row.slug, issuer: row.issuer, sub: row.sub }
+}
+
+/** Uses up the link and binds. Of several at once one does it. Refuses: identity_link_spent 404, identity_taken 409. */
+export async function useIdentityLink(ctx: OperatorCtx, secret: string): Promise<IdentityLink> {
+  const link = await findIdentityLink(ctx, secret)
+  const used = await ctx.db
+    .deleteFrom('identity_link')
+    .where('hash', '=', fingerprint(secret))
+    .returning('sub')
+    .executeTakeFirst()
+  if (used === undefined) refuse('identity_link_spent')
+  await bindIdentity(ctx, link.userId, link)
+  await tellOfIdentity(ctx, link)
+  return link
+}
+
+/** A new way in is told to the person: with a stolen session somebody else may have made it theirs. */
+async function tellOfIdentity(ctx: OperatorCtx, { userId, username, issuer }: IdentityLink): Promise<void> {
+  const { email } = await ctx.db
+    .selectFrom('account')
+    .select('email')
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  if (email === null) return
+  const { host } = new URL(issuer)
+  await queueMail(ctx, {
+    recipient: email,
+    subject: `You sign in by ${host} from now on`,
+    text: `Hello ${username},\n\nyour account is tied to ${host}: whoever ${host} says you are signs in as you. Your page says so too: ${ctx.deps.origin()}/console/account/security\n\nYou did not do this? Then tell whoever runs this service: they remove it.\n`,
+  })
+}
+
+/** The provider by which a person signs in, and since when it vouched last; undefined: by none. */
+export async function identityOf(
+  { db }: Pick<OperatorCtx, 'db'>,
+  userId: string,
+): Promise<{ host: string; checkedAt: number } | undefined> {
+  const row = await db
+    .selectFrom('identity')
+    .select(['issuer', 'checked_at'])
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row && { host: new URL(row.issuer).host, checkedAt: row.checked_at }
+}

@@ -1,0 +1,178 @@
+/** The pages by which people sign in by a provider (OpenID Connect Core 1.0, code flow). docs/single-sign-on.md. */
+import type { Static } from 'typebox'
+import type { Actor, OperatorCtx } from '../../context.ts'
+import { ProviderFault, type Vouched } from '../../platform/adapters/identity-provider.ts'
+import { mustBeLeft } from '../../platform/limiter/limiter.ts'
+import { html } from '../../platform/pages/html.ts'
+import { localPath } from '../../platform/pages/local-path.ts'
+import { type Screen, type ScreenInput, screen, type View, type VisitorCtx } from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { READERS } from '../../readers.ts'
+import { isEmail } from '../accounts/schema.ts'
+import { providerButton, SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
+import { confirmSession, endSession, startSession } from '../sign-in/sessions.ts'
+import { acceptPlaces } from './groups.ts'
+import { askToLink, bindIdentity, confirmIdentity, createPerson, findByEmail, findIdentity } from './identities.ts'
+import { keptScreens } from './kept-page.ts'
+import { identityLinkScreens } from './link-page.ts'
+import { makeTie, type Purpose, readTie } from './tie.ts'
+
+const HOME = '/console'
+const CALLBACK = `${SINGLE_SIGN_ON}/callback`
+const BeginQuery = Type.Object({
+  return: Type.Optional(Type.String()),
+  again: Type.Optional(Type.Literal('yes')),
+})
+/** RFC 6749 4.1.2, RFC 9207. What else a provider adds is left to the library, which reads the whole address. */
+const CallbackQuery = Type.Object({
+  state: Type.Optional(Type.String({ maxLength: READERS['state of single sign-on'].bytes })),
+})
+
+type BeginInput = ScreenInput<Static<typeof BeginQuery>>
+type CallbackInput = ScreenInput<Static<typeof CallbackQuery>>
+
+/** What came of asking the provider: a person, or a sentence that says why there is none. */
+type Outcome = { vouched: Vouched; purpose: Purpose } | { why: string; status: number }
+
+export const singleSignOnScreens: readonly Screen[] = [
+  screen({ method: 'GET', path: SINGLE_SIGN_ON, name: 'beginSingleSignOn', query: BeginQuery, run: begin }),
+  screen({
+    method: 'GET',
+    path: CALLBACK,
+    name: 'signInBySingleSignOn',
+    query: CallbackQuery,
+    writes: true,
+    prepare: redeem,
+    run: admit,
+    refuses: ['identity_taken', 'email_taken', 'slug_taken', 'rate_limited', 'busy', 'storage_full', 'overloaded'],
+  }),
+  ...identityLinkScreens,
+  ...keptScreens,
+]
+
+async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {
+  const { provider } = ctx.deps.adapters
+  if (provider === undefined) return { to: '/sign-in' }
+  const purpose = { to: localPath(query.return, HOME), again: query.again === 'yes' }
+  const tie = makeTie(ctx.formToken, purpose, ctx.now)
+  try {
+    return { to: await provider.addressOf(`${ctx.deps.origin()}${CALLBACK}`, tie, purpose.again) }
+  } catch (error) {
+    return failed(ctx, whyNot(ctx, error))
+  }
+}
+
+async function redeem(ctx: VisitorCtx, { query, url }: CallbackInput): Promise<Outcome> {
+  const { provider } = ctx.deps.adapters
+  if (provider === undefined) return { why: 'There is no single sign-on here.', status: 403 }
+  const read = readTie(ctx.formToken, query.state ?? '', ctx.now)
+  if (read === undefined)
+    return { why: 'This sign-in was begun in another browser, was used, or is older than 10 minutes.', status: 403 }
+  const { limits } = ctx.deps
+  // What a browser brings may be made up, and the provider is asked for each: it would shut Berth out.
+  mustBeLeft(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'failed sign-ins')
+  try {
+    const { tie, purpose } = read
+    const vouched = await provider.redeem(new URL(url, ctx.deps.origin()), tie, purpose.again)
+    await limits.giveBack('sign-in-failures', ctx.address, ctx.now)
+    return { vouched, purpose }
+  } catch (error) {
+    return whyNot(ctx, error)
+  }
+}
+
+/** What the person is told: the details are in the log, for whoever runs the service. */
+function whyNot(ctx: VisitorCtx, error: unknown): { why: string; status: number } {
+  if (!(error instanceof ProviderFault)) throw error
+  const name = ctx.deps.adapters.provider!.name
+  ctx.deps.log.warn({ why: error.message, provider: name }, 'a sign-in by the provider failed')
+  return error.away
+    ? { why: `${name} could not be asked. Try again in a moment.`, status: 503 }
+    : { why: `${name} did not vouch for you.`, status: 403 }
+}
+
+/** Lets in whom the provider vouches for: who is bound, or somebody new. Whoever has the address already is asked by a letter first. */
+async function admit(ctx: VisitorCtx, _: CallbackInput, outcome: Outcome): Promise<View> {
+  if ('why' in outcome) return failed(ctx, outcome)
+  const { vouched, purpose } = outcome
+  const { name } = ctx.deps.adapters.provider!
+  const identity = await findIdentity(ctx, vouched)
+  if (purpose.again) return confirmVisitor(ctx, identity?.user_id, vouched, purpose)
+  if (identity !== undefined) return enter(ctx, identity.user_id, vouched, purpose)
+  const { email } = vouched
+  // What is verified is the text as the provider wrote it, so it is looked at before it is put into lower case.
+  if (email === undefined || !isEmail(email) || !vouched.emailVerified)
+    return failed(ctx, {
+      why: `${name} does not say that your email address is verified. Ask whoever runs it.`,
+      status: 403,
+    })
+  const known = await findByEmail(ctx, email)
+  if (known !== undefined) {
+    await askToLink(ctx, known, vouched)
+    return asked(ctx, email, known.id)
+  }
+  const userId = await createPerson(ctx, { ...vouched, email })
+  await bindIdentity(ctx, userId, vouched)
+  return enter(ctx, userId, vouched, purpose)
+}
+
+async function enter(ctx: VisitorCtx, userId: string, vouched: Vouched, { to }: Purpose): Promise<View> {
+  if (await isSuspended(ctx, userId))
+    return failed(ctx, { why: 'You are suspended here. Ask whoever runs this service.', status: 403 })
+  const by = asPerson(ctx, userId)
+  await confirmIdentity(by, userId, vouched)
+  await acceptPlaces(by, userId)
+  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  return { to, session: await startSession(ctx, userId), done: { by, subjectId: userId } }
+}
+
+/** The session that is there counts as confirmed, if it is of the person for whom the provider vouches. */
+async function confirmVisitor(
+  ctx: VisitorCtx,
+  userId: string | undefined,
+  vouched: Vouched,
+  { to }: Purpose,
+): Promise<View> {
+  if (ctx.visitor === undefined || userId !== ctx.visitor.userId)
+    return failed(ctx, { why: 'You confirmed as somebody else than you are signed in as.', status: 403 })
+  const by = asPerson(ctx, userId)
+  await confirmIdentity(by, userId, vouched)
+  await confirmSession(ctx, ctx.visitor.sessionHash)
+  return { to, done: { by, subjectId: userId } }
+}
+
+/** Whether somebody is suspended for another reason than that the provider did not vouch for them. */
+async function isSuspended({ db }: OperatorCtx, userId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('account')
+    .leftJoin('identity', 'identity.user_id', 'account.id')
+    .select(['account.suspended_at', 'identity.ended_at'])
+    .where('account.id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return row.suspended_at !== null && row.suspended_at !== row.ended_at
+}
+
+function asPerson(ctx: VisitorCtx, id: string): VisitorCtx & { actor: Actor } {
+  return { ...ctx, actor: { kind: 'user', id, tokenId: null } }
+}
+
+function failed(ctx: VisitorCtx, { why, status }: { why: string; status: number }): View {
+  return {
+    status,
+    title: 'Sign-in failed',
+    body: html`<h1>Sign-in failed</h1>
+<p class="notice bad" role="alert">${why}</p>
+${providerButton(ctx, undefined)}
+<p><a href="/sign-in">Back to the sign-in</a></p>`,
+  }
+}
+
+function asked(ctx: VisitorCtx, email: string, subjectId: string): View {
+  const { name } = ctx.deps.adapters.provider!
+  return {
+    title: 'Look into your mail',
+    body: html`<h1>Look into your mail</h1>
+<p>Somebody with the address ${email} is here already. If that is you, open the link that we sent there: from then on you sign in by ${name}.</p>`,
+    done: { by: ctx, subjectId },
+  }
+}

@@ -1,0 +1,66 @@
+import { route } from '../../platform/http/route.ts'
+import { EndedUserToken, MadeUserToken, NewUserToken, OneUserToken, UserTokenList, UserTokenQuery } from './schema.ts'
+import { endToken } from './tokens.ts'
+import { createUserToken, findUserToken, listUserTokens, notOfSomeProjects, showUserToken } from './user-tokens.ts'
+
+const tag = 'accounts'
+
+export const tokenRoutes = [
+  route({
+    method: 'GET',
+    path: '/v5/user/tokens',
+    operationId: 'listAuthTokens',
+    summary: 'List your tokens',
+    tag,
+    needs: ['token:read'],
+    query: UserTokenQuery,
+    guards: [notOfSomeProjects],
+    run: listUserTokens,
+    list: { rows: 100, rowBytes: 64 * 1024 },
+    status: 200,
+    reply: UserTokenList,
+  }),
+  route({
+    method: 'POST',
+    path: '/v3/user/tokens',
+    operationId: 'createAuthToken',
+    summary: 'Make a token of yours, no wider than the one that asks',
+    tag,
+    needs: ['token:write'],
+    body: NewUserToken,
+    guards: [notOfSomeProjects],
+    run: createUserToken,
+    refuses: ['budget_used_up', 'not_found'],
+    status: 200,
+    reply: MadeUserToken,
+    noStore: true,
+  }),
+  route({
+    method: 'GET',
+    path: '/v5/user/tokens/:id',
+    operationId: 'getAuthToken',
+    summary: 'Get a token of yours, or `current`: the one that asks',
+    tag,
+    load: findUserToken('token:read'),
+    run: showUserToken,
+    refuses: ['missing_permission', 'not_found'],
+    status: 200,
+    reply: OneUserToken,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v3/user/tokens/:id',
+    operationId: 'deleteAuthToken',
+    summary: 'End a token of yours, or `current`: the one that asks',
+    tag,
+    load: findUserToken('token:write'),
+    revokesAccess: true,
+    run: async (ctx, token) => {
+      await endToken(ctx, token)
+      return { tokenId: token.id }
+    },
+    refuses: ['missing_permission', 'not_found'],
+    status: 200,
+    reply: EndedUserToken,
+  }),
+]

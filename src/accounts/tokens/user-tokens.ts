@@ -1,0 +1,139 @@
+/** The tokens of the person who asks: listed, made and ended by other tokens of theirs, never wider than the one that asks. docs/accounts.md: No token makes a wider one. */
+import type { Static } from 'typebox'
+import type { Ctx, Input, Params, Who } from '../../context.ts'
+import { findProject } from '../../model/project.ts'
+import { permit } from '../../platform/access/authenticate.ts'
+import { guard } from '../../platform/access/guards.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { newToken } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/page.ts'
+import { mustFit } from '../../platform/limiter/must-fit.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { MadeUserToken, NewUserToken, OneUserToken, UserTokenList, UserTokenQuery } from './schema.ts'
+import { tokenRow } from './tokens.ts'
+
+type Token = Row<'token'> & { seen_at: number | null }
+
+export const notOfSomeProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => mustSeeAll(who))
+
+/** A token of some projects manages no tokens, as one of some scopes does not: no scope opens that. */
+function mustSeeAll(who: Who): void {
+  if (who.projectIds !== null) refuse('missing_permission', 'A token of some projects manages no other tokens.')
+}
+
+/** The tokens of the caller, newest first; a token bound to a team sees those that are bound to it. */
+export async function listUserTokens(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<Static<typeof UserTokenQuery>>,
+): Promise<Static<typeof UserTokenList>> {
+  const { limit = DEFAULT_LIMIT, until } = query
+  let tokens = tokensOf(ctx)
+  if (until !== undefined) tokens = tokens.where('created_stamp', '<', stampBefore(until))
+  const rows = await tokens
+    .orderBy('created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { tokens: items.map(showToken), pagination }
+}
+
+/**
+ * Makes a token of the caller: for all that they may, or for the team that the request acts for, one project of the account,
+ * some scopes, until a moment. It lives no longer than the one that makes it. Refuses: bad_request 400 (`expiresAt`),
+ * not_found 404 (no such project).
+ */
+export async function createUserToken(
+  ctx: Ctx,
+  _: undefined,
+  { body }: Input<unknown, Static<typeof NewUserToken>>,
+): Promise<Static<typeof MadeUserToken>> {
+  const { name, scopes, projectId } = body
+  const { tokenEndsAt } = ctx.who
+  const expiresAt = body.expiresAt ?? tokenEndsAt
+  if (expiresAt !== null && expiresAt <= ctx.now) {
+    refuse('bad_request', 'Invalid request: `expiresAt` should be in the future.')
+  }
+  if (tokenEndsAt !== null && expiresAt! > tokenEndsAt) {
+    refuse(
+      'bad_request',
+      'Invalid request: `expiresAt` should not be after the moment when the token that asks expires.',
+    )
+  }
+  const token = newToken()
+  const row = tokenRow(
+    ctx.stamp,
+    {
+      userId: ctx.who.userId,
+      name,
+      ...(ctx.account.kind === 'team' && { teamId: ctx.account.id }),
+      ...(projectId !== undefined && { projectIds: [(await findProject(ctx, { idOrName: projectId })).id] }),
+      ...(scopes !== undefined && { scopes }),
+      ...(expiresAt !== null && { expiresAt }),
+    },
+    token,
+  )
+  await ctx.db.insertInto('token').values(row).execute()
+  await mustFit(ctx, 'tokens', ctx.who.userId)
+  return { token: showToken({ ...row, seen_at: null }), bearerToken: token }
+}
+
+/**
+ * A token of the caller by its id; `current` is the one that asks, which every token of a person may see and end. Refuses:
+ * missing_permission 403 (an installation; a narrowed token that names another), not_found 404.
+ */
+export function findUserToken(needs: 'token:read' | 'token:write') {
+  return async (ctx: Ctx, params: Params): Promise<Token> => {
+    const { who } = ctx
+    const id = params.id === 'current' ? who.actor.tokenId : params.id
+    if (who.installationId !== null) refuse('missing_permission', 'The token of an installation manages no tokens.')
+    // Of a token that asks for itself nothing else is asked. A session is no token.
+    if (id === null || id !== who.actor.tokenId) {
+      permit(who, [needs])
+      mustSeeAll(who)
+    }
+    const row = await tokensOf(ctx)
+      .where('id', '=', id ?? '')
+      .executeTakeFirst()
+    if (row === undefined) refuse('not_found', `You have no token "${id?.slice(0, 100)}".`)
+    return row
+  }
+}
+
+/** A token as the answer shows it, without its secret. */
+export function showUserToken(_ctx: Ctx, row: Token): Static<typeof OneUserToken> {
+  return { token: showToken(row) }
+}
+
+/** Tokens of installations have a user too, and are none of theirs; what has expired is over. */
+function tokensOf({ db, who, now }: Ctx) {
+  const mine = db
+    .selectFrom('token')
+    .selectAll()
+    .select((eb) => eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'token.id').as('seen_at'))
+    .where('user_id', '=', who.userId)
+    .where('configuration_id', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+  return who.tokenTeamId === null ? mine : mine.where('team_id', '=', who.tokenTeamId)
+}
+
+function showToken(row: Token): Static<typeof OneUserToken>['token'] {
+  const createdAt = momentOf(row.created_stamp)
+  const expires = row.expires_at !== null && { expiresAt: row.expires_at }
+  const team = row.team_id !== null && { teamId: row.team_id }
+  return {
+    id: row.id,
+    name: row.name ?? '',
+    type: 'token',
+    origin: 'manual',
+    scopes: [{ type: row.team_id === null ? 'user' : 'team', ...team, origin: 'manual', createdAt, ...expires }],
+    ...team,
+    ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) as string[] }),
+    ...(row.scopes_json !== null && { granted: JSON.parse(row.scopes_json) as string[] }),
+    createdAt,
+    activeAt: Math.max(createdAt, row.seen_at ?? 0),
+    ...(row.seen_at !== null && { lastUsedAt: row.seen_at }),
+    ...expires,
+  }
+}

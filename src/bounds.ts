@@ -1,0 +1,92 @@
+/**
+ * TABLE what bounds each table: budgets (`budgets.ts`), limits by time (`limits.ts`) whose rows a sweep removes later, or the reason why tenants
+ * cannot make it grow without an end. A new table does not compile without a row. docs/limits.md: Budgets.
+ */
+import type { BudgetName } from './budgets.ts'
+import type { LimitName } from './limits.ts'
+import type { Schema } from './platform/db/schema.ts'
+
+export type Bound =
+  | { budgets: readonly BudgetName[] }
+  | { limits: readonly LimitName[]; kept: string }
+  | { reason: string }
+
+const BY_OPERATOR = because('the operator makes its rows, or Berth for itself')
+const OF_VARIABLE = because(
+  'a project has 1,000 variables and 64 KiB of values in each environment: projects/env/usage.ts',
+)
+const OF_PERSON = because('a person has one, or few that replace each other; the operator makes people')
+const BRIEF = because(
+  'a row ends after minutes or a day and is swept; what makes one is limited for each person or address',
+)
+
+export const BOUNDS: Record<keyof Schema, Bound> = {
+  project: { budgets: ['projects'] },
+  project_domain: { budgets: ['domains'] },
+  account_domain: { budgets: ['account-domains'] },
+  deployment: { budgets: ['deployments'] },
+  integration: { budgets: ['integrations'] },
+  configuration: { budgets: ['installations'] },
+  token: { budgets: ['tokens', 'installations'] },
+  account: { budgets: ['teams'] },
+  member: { budgets: ['members', 'teams'] },
+  invitation: { budgets: ['invitations'] },
+  event: { limits: ['event-bytes'], kept: '30 days' },
+  delivery: { limits: ['event-bytes'], kept: '30 days' },
+  delivery_attempt: { limits: ['event-bytes'], kept: '30 days' },
+  audit: { limits: ['audit-lines'], kept: 'for good: an entry that is removed would break the chain' },
+  kept_answer: { limits: ['kept-answers', 'kept-answer-bytes'], kept: '24 hours' },
+  mail: { limits: ['letters-sent', 'letters-to-address'], kept: '30 days' },
+  env_var: OF_VARIABLE,
+  env_target: OF_VARIABLE,
+  env_usage: OF_VARIABLE,
+  env_history: because(
+    'of a variable 100 versions are kept, of a deleted one its versions without values for 30 days: projects/env/history-log.ts',
+  ),
+  shared_env_var: because('an account has 200: projects/shared-env/schema.ts'),
+  shared_env_target: because('a shared variable is in two at the most'),
+  shared_env_link: because('a shared variable has 100 projects, and an account 200 such variables'),
+  deployment_meta: because('a deployment has few fields of meta, bounded in bytes: projects/serving/validate.ts'),
+  blob: because('an account has 10 GiB of files, counted in blocks of 4 KiB: delivery/uploads/usage.ts'),
+  upload: because('a file of an account has one'),
+  output: because('a deployment has one, and what no deployment shows is removed'),
+  output_blob: because('an output has 20,000 files at the most'),
+  file_usage: because('an account has one'),
+  alias: because('a domain of a project has one'),
+  alias_request: because('a project keeps its last of each kind'),
+  alias_mapping: because('a request has one for each production domain of its project'),
+  transfer_request: because('a project has one'),
+  project_key: because('a project has one, and an account'),
+  git_credential: because('an account has one for each git provider'),
+  released_proof: because('an account has one for each apex that it proved by DNS, for 30 days'),
+  integration_secret: because('an integration has two: integrations/integrations/secrets.ts'),
+  configuration_project: because('an installation has one for each project of its account'),
+  webhook: because('an account has 20, and each installation and integration: integrations/webhooks/rules.ts'),
+  log_drain: because('an account has 20, and each installation: integrations/webhooks/rules.ts'),
+  authorization_code: BRIEF,
+  reserved_slug: because('an account has 10: accounts/accounts/slugs.ts'),
+  seen: because('a person has one, and a token'),
+  totp: OF_PERSON,
+  recovery_code: OF_PERSON,
+  sign_in: OF_PERSON,
+  email_change: OF_PERSON,
+  password_link: OF_PERSON,
+  identity: OF_PERSON,
+  identity_link: OF_PERSON,
+  passkey: because('a person has 20: accounts/second-factor/passkeys.ts'),
+  session: because('a person has 100, and the oldest ends for a newer one: accounts/sign-in/sessions.ts'),
+  spent_challenge: BRIEF,
+  half_sign_in: BRIEF,
+  rate_limit: because('a window ends and is swept each minute; each process counts for 20,000 owners of a limit'),
+  edge_change: because('a domain, a project and a deployment have one; those that everybody has read are swept'),
+  root_key: BY_OPERATOR,
+  keyring_copy: BY_OPERATOR,
+  backup: BY_OPERATOR,
+  backup_run: BY_OPERATOR,
+  store_size: because('a day has one'),
+  fact: BY_OPERATOR,
+}
+
+function because(reason: string): Bound {
+  return { reason }
+}

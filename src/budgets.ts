@@ -1,0 +1,122 @@
+/**
+ * TABLE how much there may be: budget -> at most `most` rows of a table for each owner, unless the operator sets another figure
+ * (BERTH_BUDGETS). `platform/limiter/must-fit.ts` enforces it. Which tables have a budget, and why others need none: `bounds.ts`. docs/limits.md: Budgets.
+ */
+import type { AccountRefusalKey } from './platform/base/account-errors.ts'
+
+export type Budget = {
+  most: number
+  table: string
+  /** The column that says whose a row is; an index begins with it. */
+  owner: string
+  /** Which rows count, as SQL. */
+  where?: string
+  /** Whose it is, as the refusal names them. */
+  of: 'account' | 'person' | 'team'
+  /** What there is too much of, in the plural. */
+  what: string
+  /** What to do then. */
+  remedy: string
+  refusal: AccountRefusalKey
+}
+
+export const BUDGETS = {
+  projects: {
+    most: 50_000,
+    table: 'project',
+    owner: 'account_id',
+    of: 'account',
+    what: 'projects',
+    remedy: 'Remove projects first.',
+    refusal: 'budget_used_up',
+  },
+  domains: {
+    most: 50_000,
+    table: 'project_domain',
+    owner: 'account_id',
+    of: 'account',
+    what: 'domains of projects',
+    remedy: 'Remove domains from projects first.',
+    refusal: 'budget_used_up',
+  },
+  'account-domains': {
+    most: 10_000,
+    table: 'account_domain',
+    owner: 'account_id',
+    of: 'account',
+    what: 'domains of its own',
+    remedy: 'Remove domains from the account first.',
+    refusal: 'budget_used_up',
+  },
+  deployments: {
+    most: 100_000,
+    table: 'deployment',
+    owner: 'account_id',
+    of: 'account',
+    what: 'deployments',
+    remedy: 'Remove deployments first, or let projects keep them for fewer days.',
+    refusal: 'budget_used_up',
+  },
+  integrations: {
+    most: 100,
+    table: 'integration',
+    owner: 'team_id',
+    of: 'team',
+    what: 'integrations',
+    remedy: 'Remove integrations first.',
+    refusal: 'budget_used_up',
+  },
+  installations: {
+    most: 500,
+    table: 'configuration',
+    owner: 'account_id',
+    where: 'deleted_at is null',
+    of: 'account',
+    what: 'installations',
+    remedy: 'Remove installations first.',
+    refusal: 'budget_used_up',
+  },
+  tokens: {
+    most: 1000,
+    table: 'token',
+    owner: 'user_id',
+    where: 'configuration_id is null',
+    of: 'person',
+    what: 'tokens',
+    remedy: 'Revoke tokens first.',
+    refusal: 'budget_used_up',
+  },
+  teams: {
+    most: 20,
+    table: 'member',
+    owner: 'user_id',
+    where: "role = 'OWNER'",
+    of: 'person',
+    what: 'teams as OWNER',
+    remedy: 'Leave one or hand one over first.',
+    refusal: 'too_many_teams',
+  },
+  members: {
+    most: 5000,
+    table: 'member',
+    owner: 'team_id',
+    of: 'team',
+    what: 'members',
+    remedy: 'Remove members first.',
+    refusal: 'budget_used_up',
+  },
+  invitations: {
+    most: 100,
+    table: 'invitation',
+    owner: 'team_id',
+    of: 'team',
+    what: 'invitations that wait for an answer',
+    remedy: 'Take some back first.',
+    refusal: 'too_many_invitations',
+  },
+} as const satisfies Record<string, Budget>
+
+export type BudgetName = keyof typeof BUDGETS
+
+/** Figures by which an operator replaces some of the table's; null for none. */
+export type BudgetSettings = Partial<Record<BudgetName, number | null>>

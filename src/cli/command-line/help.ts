@@ -1,0 +1,75 @@
+/** Help, for people: of a command, of the commands behind a word, of all. */
+import { VERSION } from '../../platform/base/version.ts'
+import { COMMON, type Command, type Option } from './command.ts'
+
+/** The line that says how a command is typed. */
+export function usageOf({ words, takes = [], options = {} }: Command): string {
+  const named = takes.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))
+  const required = Object.entries(options)
+    .filter(([, option]) => option.required)
+    .map(([name, option]) => writtenAs(name, option))
+  const open = Object.values(options).some((option) => !option.required) ? ['[options]'] : []
+  return ['berth', words, ...named, ...required, ...open].join(' ')
+}
+
+/** The help of one command. */
+export function helpOf(command: Command): string {
+  const takes = (command.takes ?? []).map(({ name, about, oneOf }): [string, string] => [
+    `<${name}>`,
+    choice(about, oneOf),
+  ])
+  const options = Object.entries({ ...command.options, ...COMMON }).map(([name, option]): [string, string] => [
+    writtenAs(name, option),
+    choice(option.about, option.oneOf, option.many),
+  ])
+  return [
+    `usage: ${usageOf(command)}`,
+    '',
+    `${command.summary}.`,
+    ...(command.more === undefined ? [] : [command.more]),
+    '',
+    ...columns([...takes, ...options]),
+    '',
+    `example: ${command.example}`,
+  ].join('\n')
+}
+
+/** The commands whose words begin so; all of them for none. */
+export function helpOfMany(commands: readonly Command[]): string {
+  const rows = commands.map((command): [string, string] => [
+    ['berth', command.words, ...(command.takes ?? []).map(({ name }) => `<${name}>`)].join(' '),
+    command.summary,
+  ])
+  return [
+    `Berth ${VERSION}: a self-hosted control plane for deployment platforms`,
+    '',
+    'usage: berth <command> [options]',
+    ...grouped(commands, rows),
+    '',
+    'Every command takes --help and --json. Settings are environment variables: see docs/settings.md.',
+  ].join('\n')
+}
+
+/** The lines of each group under its name, all in the same columns: commands of one word, then those that share their first. */
+function grouped(commands: readonly Command[], rows: [string, string][]): string[] {
+  const lines = columns(rows)
+  const groupOf = ({ words }: Command) => (words.includes(' ') ? words.split(' ')[0]! : 'service')
+  const groups = Map.groupBy(commands.keys(), (at) => groupOf(commands[at]!))
+  return [...groups].flatMap(([group, members]) => ['', `${group}:`, ...[...members].map((at) => lines[at]!)])
+}
+
+/** An option as it is typed. */
+export function writtenAs(name: string, { value }: Option): string {
+  return value === undefined ? `--${name}` : `--${name} <${value}>`
+}
+
+/** What an argument or option is, with what it may be. */
+export function choice(about: string, oneOf: readonly string[] | undefined, many = false): string {
+  const choices = oneOf === undefined || about.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
+  return `${about}${choices}${many ? '; may be given several times' : ''}`
+}
+
+function columns(rows: [string, string][]): string[] {
+  const width = Math.max(...rows.map(([label]) => label.length))
+  return rows.map(([label, right]) => `  ${label.padEnd(width)}  ${right}`)
+}

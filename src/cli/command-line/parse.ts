@@ -1,0 +1,142 @@
+/** Words -> a command of the table, with its arguments and options. */
+import { parseArgs } from 'node:util'
+import { nearest } from '../../platform/base/words.ts'
+import { BadUsage, COMMON, type Command, type InBucket, type Invocation, isNoName } from './command.ts'
+import { usageOf } from './help.ts'
+import { readPlace } from './place.ts'
+
+export type Parsed = Pick<Invocation, 'value' | 'all' | 'has'>
+
+/** The command that the first words name, and the words behind them. Throws BadUsage with the nearest one that there is. */
+export function findCommand(
+  commands: readonly Command[],
+  words: readonly string[],
+): { command: Command; rest: string[] } {
+  const command = commands
+    .filter(({ words: name }) => name.split(' ').every((part, at) => words[at] === part))
+    .sort((one, other) => other.words.length - one.words.length)[0]
+  if (command !== undefined) return { command: command, rest: words.slice(command.words.split(' ').length) }
+  const typed = words.filter((word) => !word.startsWith('-'))
+  const group = groupOf(commands, typed)
+  if (group.length === typed.length && group.length > 0) {
+    const verbs = nextWords(commands, group).join(', ')
+    throw new BadUsage(`"berth ${group.join(' ')}" needs another word: ${verbs}`)
+  }
+  const upTo = typed.slice(0, group.length + 1).join(' ')
+  const candidates = nextWords(commands, group).map((word) => [...group, word].join(' '))
+  const near = nearest(upTo, candidates)
+  const hint = near === undefined ? 'see berth --help' : `did you mean "berth ${near}"?`
+  if (words.length === 0) throw new BadUsage('no command was given; see berth --help')
+  throw new BadUsage(
+    typed.length === 0
+      ? `no such option: ${words.join(' ')}; see berth --help`
+      : `there is no "berth ${upTo}"; ${hint}`,
+  )
+}
+
+/** The words that begin some commands, as far as they were typed. */
+export function groupOf(commands: readonly Command[], words: readonly string[]): string[] {
+  let size = 0
+  const begins = (many: number) =>
+    commands.some(
+      ({ words: name }) =>
+        name.split(' ').length > many && words.slice(0, many).every((word, at) => name.split(' ')[at] === word),
+    )
+  while (size < words.length && begins(size + 1)) size++
+  return words.slice(0, size)
+}
+
+/** What may follow these words. */
+export function nextWords(commands: readonly Command[], group: readonly string[]): string[] {
+  const below = commands.filter(({ words }) => group.every((word, at) => words.split(' ')[at] === word))
+  return [...new Set(below.map(({ words }) => words.split(' ')[group.length]).filter((word) => word !== undefined))]
+}
+
+/** The arguments and options of a command. Throws BadUsage with its usage line. */
+export function parseWords(command: Command, rest: readonly string[]): Parsed {
+  const options = { ...command.options, ...COMMON }
+  const { values, positionals } = parsed(command, rest, options)
+  if (values.help !== true) mustBeComplete(command, positionals, values)
+  const takes = command.takes ?? []
+  const places = new Map(takes.map(({ name }, at) => [name, positionals[at]]))
+  const all = (name: string) => {
+    const value = values[name]
+    return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
+  }
+  return { value: (name) => places.get(name) ?? all(name)[0], all, has: (name) => values[name] === true }
+}
+
+type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
+
+function parsed(command: Command, rest: readonly string[], options: NonNullable<Command['options']>) {
+  const declared = Object.fromEntries(
+    Object.entries(options).map(([name, { value, many = false }]) => [
+      name,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: many,
+        ...(name === 'help' && { short: 'h' }),
+      },
+    ]),
+  )
+  try {
+    return parseArgs({ args: [...rest], options: declared, allowPositionals: true, strict: true }) as {
+      values: Values
+      positionals: string[]
+    }
+  } catch (error) {
+    const [, typed] = /Unknown option '(--?[^']*)'/.exec((error as Error).message) ?? []
+    if (typed === undefined) throw badUsage(command, valueTrouble(error as Error, options))
+    const near = nearest(
+      typed,
+      Object.keys(options).map((name) => `--${name}`),
+    )
+    throw badUsage(command, `there is no option ${typed}${near === undefined ? '' : `; did you mean ${near}?`}`)
+  }
+}
+
+/** An option without its value, or a switch with one. */
+function valueTrouble({ message }: Error, options: NonNullable<Command['options']>): string {
+  const [, name = ''] = /--([\w-]+)/.exec(message) ?? []
+  const value = options[name]?.value
+  if (value === undefined) return options[name] === undefined ? message : `--${name} takes no value`
+  return `--${name} needs its <${value}>; one that begins with "-" is typed as --${name}=<${value}>`
+}
+
+function mustBeComplete(command: Command, positionals: string[], values: Values): void {
+  const takes = command.takes ?? []
+  const missing = takes.find(({ optional }, at) => optional !== true && positionals[at] === undefined)
+  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.about}`)
+  if (positionals.length > takes.length) throw badUsage(command, `"${positionals[takes.length]}" is one word too many`)
+  for (const [at, { name, oneOf, about, isFile, inBucket }] of takes.entries()) {
+    const typed = positionals[at]
+    if (typed === undefined) continue
+    if (isFile ? typed === '' : isNoName(typed)) throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
+    if (isFile) mustBePlace(command, `<${name}>`, typed, inBucket)
+    mustBeOneOf(command, `<${name}>`, oneOf, [typed])
+  }
+  for (const [name, { required, oneOf, isFile, inBucket }] of Object.entries(command.options ?? {})) {
+    const value = values[name]
+    if (required && value === undefined) throw badUsage(command, `--${name} is missing`)
+    const typed = [value ?? []].flat().map(String)
+    if (isFile) for (const place of typed) mustBePlace(command, `--${name}`, place, inBucket)
+    mustBeOneOf(command, `--${name}`, oneOf, typed)
+  }
+}
+
+function mustBePlace(command: Command, name: string, typed: string, inBucket: InBucket | undefined): void {
+  try {
+    readPlace(typed, inBucket)
+  } catch (error) {
+    throw badUsage(command, `${name}: ${(error as Error).message}`)
+  }
+}
+
+function mustBeOneOf(command: Command, name: string, oneOf: readonly string[] | undefined, values: string[]): void {
+  const wrong = oneOf && values.find((value) => !oneOf.includes(value))
+  if (wrong !== undefined) throw badUsage(command, `${name} must be one of ${oneOf!.join(', ')}, not "${wrong}"`)
+}
+
+function badUsage(command: Command, message: string): BadUsage {
+  return new BadUsage(`${message}\nusage: ${usageOf(command)}`)
+}

@@ -1,0 +1,22 @@
+/** Where something is read or written, as it was typed: the one function that reads such arguments. docs/command-line.md. */
+import { BUCKET_FORM, readBucket } from '../../platform/settings/backups.ts'
+import { BadUsage, type InBucket } from './command.ts'
+
+export type NamedPlace = { file: string } | { bucket: string; key: string }
+
+/**
+ * Reads an argument that names a file, a folder, or something in a bucket where `inBucket` says so. An address such as `s3://` is never taken
+ * for the path of a file. Throws BadUsage for an address of another kind, and for one that is not written as it must be.
+ */
+export function readPlace(text: string, inBucket?: InBucket): NamedPlace {
+  const scheme = /^(s3:|[a-z][a-z0-9+.-]*:\/\/)/i.exec(text)?.[0]
+  if (scheme === undefined) return { file: text }
+  if (inBucket === undefined)
+    throw new BadUsage(`"${text}" is an address, and this takes a file of this machine: write the path of one`)
+  if (!text.startsWith('s3://')) throw new BadUsage(`"${text}" is neither a file nor in a bucket: ${BUCKET_FORM}`)
+  const at = readBucket(text)
+  if (at === undefined) throw new BadUsage(`"${text}" names no place in a bucket: ${BUCKET_FORM}`)
+  if (inBucket === 'object' && (at.key === '' || at.key.endsWith('/')))
+    throw new BadUsage(`"${text}" names no object of the bucket: write s3://bucket/key`)
+  return at
+}

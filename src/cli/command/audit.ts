@@ -1,0 +1,55 @@
+/** `berth audit export`: the audit log as lines of JSON. docs/operations.md: Audit log. */
+import { resolve } from 'node:path'
+import type { Static } from 'typebox'
+import type { Config } from '../../config.ts'
+import type { AuditExport } from '../../operations/operator/export-audit.ts'
+import { writeWholePieces } from '../../platform/adapters/whole-file.ts'
+import { counted } from '../../platform/base/words.ts'
+import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
+import { askService } from './ask.ts'
+
+type Page = Static<typeof AuditExport>
+
+/** Writes the entries to a file, whole or not at all, a page at a time. The first line says which link comes before them. */
+export async function exportAuditCommand({ settings, value, progress }: Invocation): Promise<Outcome> {
+  const file = resolve(value('file')!)
+  const bounds = { since: momentIn('since', value('since')), until: momentIn('until', value('until')) }
+  let entries = 0
+  let head: Pick<Page['entries'][number], 'position' | 'hash'> | undefined
+  const heard = (page: Page) => {
+    entries += page.entries.length
+    head = page.entries.at(-1) ?? head
+    progress.show('writing', entries, Math.max(entries, page.next ?? entries))
+  }
+  await writeWholePieces(file, linesOf(settings(), bounds, heard))
+  const data = { file, entries, head: head === undefined ? null : `${head.position}.${head.hash}` }
+  return {
+    data,
+    text: `${file}: ${counted(entries, 'line')}${head === undefined ? '' : `, up to the head ${data.head}`}`,
+  }
+}
+
+async function* linesOf(config: Config, bounds: Record<string, number | undefined>, heard: (page: Page) => void) {
+  for (let after: number | undefined; ; ) {
+    const given = Object.entries({ ...bounds, after }).filter(([, one]) => one !== undefined)
+    const query = new URLSearchParams(given.map(([name, one]) => [name, String(one)]))
+    const page = (await askService(config, {
+      method: 'GET',
+      path: `/operator/v1/audit/export?${query}`,
+      as: 'operator',
+    })) as Page
+    const first = { format: 'berth-audit-export', version: 1, previous: page.previous }
+    const lines = [...(after === undefined ? [first] : []), ...page.entries]
+    heard(page)
+    yield Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    if (page.next === null) return
+    after = page.next
+  }
+}
+
+function momentIn(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(moment)) throw new BadUsage(`--${name} must be a moment such as 2026-11-01T00:00:00Z, not "${text}"`)
+  return moment
+}

@@ -1,0 +1,168 @@
+/** `berth backup`, `berth backup verify` and `berth restore`. */
+import { basename, dirname, resolve } from 'node:path'
+import type { Config } from '../../config.ts'
+import type { Manifest } from '../../operations/backup/manifest.ts'
+import type { Place } from '../../operations/backup/place.ts'
+import type { Progress } from '../../operations/backup/progress.ts'
+import type { KeyProof } from '../../operations/backup/proof.ts'
+import type { Report } from '../../operations/backup/routes.ts'
+import { VERSION } from '../../platform/base/version.ts'
+import { counted } from '../../platform/base/words.ts'
+import { type BackupPlace, folderOfBucket } from '../../platform/settings/backups.ts'
+import { BadUsage, type Bar, type Invocation, type Outcome } from '../command-line/command.ts'
+import { type NamedPlace, readPlace } from '../command-line/place.ts'
+import { askService, Refused } from './ask.ts'
+
+/** EX_DATAERR: the backup itself is bad. */
+const BAD_DATA = 65
+/** Whoever types a command ends it by a signal. */
+const NEVER = new AbortController().signal
+/** As much of a fault as the service keeps. */
+const LONGEST_FAULT = 2000
+
+/** `berth backup`: makes a backup, and has the service note it. Throws BadSetting, and Error when the backup cannot be made. */
+export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
+  const to = readPlace(value('file-or-folder')!, 'object or folder')
+  const withKeys = has('with-keys')
+  if ('bucket' in to && withKeys)
+    throw new BadUsage('--with-keys writes the keyring in clear, and not into a bucket: use berth keys export')
+  const config = settings()
+  const { file, manifest, keys, keysFile, at } = await makeAt(config, to, withKeys, barOf(progress))
+  const unnoted = await report(config, { ...at, ...factsOf(manifest) })
+  const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
+  const lines = [
+    `${file}: ${counted(rows, 'row')} of ${counted(Object.keys(manifest.rows).length, 'table')}, ${counted(manifest.bytes, 'byte')}`,
+    `${file}.json: its SHA-256, ${manifest.sha256}`,
+    ...(keysFile === undefined
+      ? []
+      : [`${keysFile}: the keyring. Keep it elsewhere: with both, everything can be read`]),
+  ]
+  return {
+    data: { file, ...(keysFile && { keysFile }), manifest, keys },
+    text: lines.join('\n'),
+    warnings: [...(await troubles(keys)), ...(unnoted instanceof Refused ? [notNoted(unnoted)] : [])],
+  }
+}
+
+/** Makes a backup where it was wanted. `file`: as it is typed for `berth restore`. */
+async function makeAt(config: Config, to: NamedPlace, withKeys: boolean, progress: Progress) {
+  const { makeBackup } = await import('../../operations/backup/backup.ts')
+  const options = { version: VERSION, withKeys }
+  if ('file' in to) {
+    const made = await makeBackup(config, { to: to.file, ...options }, progress)
+    return { ...made, at: placeOf(made.file) }
+  }
+  const { openPlace } = await import('../../operations/backup/place.ts')
+  const { bucket, key } = to
+  // As in BERTH_BACKUP_TO, what does not say that it is a file is a folder.
+  const isFile = key.endsWith('.db')
+  const place = await openPlace(config, isFile ? folderOf(to) : folderOfBucket({ bucket, key }))
+  const name = isFile ? basename(key) : ''
+  const make = (folder: string) => makeBackup(config, { to: `${folder}/${name}`, ...options }, progress)
+  const made = await place.keepByHand(make, NEVER)
+  const at = { place: place.name, name: basename(made.file) }
+  return { ...made, file: `${at.place}/${at.name}`, at }
+}
+
+/** Checks one backup, and has the running service note what came of it. Ends with 65 when the backup is bad. */
+export async function verifyCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
+  const { BadBackup, verifyBackup } = await import('../../operations/backup/verify.ts')
+  if ((value('backup') === undefined) !== has('newest')) throw new BadUsage('name a backup, or say --newest')
+  const config = settings()
+  const { place, name } = has('newest') ? await newestBackup(config) : await backupAt(config, value('backup')!)
+  const file = `${place.name}/${name}`
+  const note = async (manifest: Manifest | undefined, fault: string | null) => {
+    const body = { place: place.name, name, ...(manifest && factsOf(manifest)), check: { fault } }
+    const unnoted = await report(config, body)
+    return unnoted === undefined ? [] : [notNoted(unnoted)]
+  }
+  try {
+    const look = (path: string) => verifyBackup(config, path, barOf(progress))
+    const { manifest, entries, keys } = await place.look(name, look, NEVER)
+    const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
+    const text = `${file} is whole: ${counted(rows, 'row')}, an audit log of ${counted(entries, 'line')}, and its keys are here (${counted(keys.opened, 'value')} opened)`
+    return { data: { file, verified: true, manifest, entries, keys }, text, warnings: await note(manifest, null) }
+  } catch (error) {
+    if (!(error instanceof BadBackup)) throw error
+    const warnings = await note(error.manifest, error.message.slice(0, LONGEST_FAULT))
+    return { data: { file, verified: false, fault: error.message }, text: error.message, warnings, code: BAD_DATA }
+  }
+}
+
+type Named = { place: Place; name: string }
+
+/** The newest backup of the place of scheduled ones. */
+async function newestBackup(config: Config): Promise<Named> {
+  const { openPlace } = await import('../../operations/backup/place.ts')
+  const place = await openPlace(config)
+  // Their names are moments.
+  const name = (await place.names(NEVER)).sort().at(-1)
+  if (name === undefined) throw new Error(`there is no backup in ${place.name}`)
+  return { place, name }
+}
+
+/** A file, or `s3://bucket/key`. */
+async function backupAt(config: Config, text: string): Promise<Named> {
+  const { openPlace } = await import('../../operations/backup/place.ts')
+  const at = readPlace(text, 'object')
+  if ('bucket' in at) return { place: await openPlace(config, folderOf(at)), name: basename(at.key) }
+  const { place: folder, name } = placeOf(resolve(at.file))
+  return { place: await openPlace(config, { folder }), name }
+}
+
+/** The place in which an object of a bucket lies. */
+function folderOf({ bucket, key }: { bucket: string; key: string }): BackupPlace {
+  return { bucket, prefix: key.slice(0, key.lastIndexOf('/') + 1) }
+}
+
+function placeOf(file: string): Pick<Report, 'place' | 'name'> {
+  return { place: dirname(file), name: basename(file) }
+}
+
+function factsOf({ begunAt, bytes, sha256 }: Manifest) {
+  return { begunAt: Date.parse(begunAt), bytes, sha256 }
+}
+
+/** Has the running service note it, for doctor and the figures. Gives why it did not. */
+async function report(config: Config, body: Report): Promise<Error | undefined> {
+  try {
+    await askService(config, { method: 'POST', path: '/operator/v1/backups/reports', body, as: 'operator' })
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function notNoted({ message }: Error): string {
+  return `the service did not note it, so doctor and the figures do not know: ${message}`
+}
+
+/** `berth restore`: puts a backup in the place of the store. Throws BadSetting, and Error where the backup does not hold or somebody has the store. */
+export async function restoreCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
+  const { restoreBackup } = await import('../../operations/backup/restore.ts')
+  const config = settings()
+  const backup = value('backup')!
+  const { place, name } = await backupAt(config, backup)
+  const restore = (from: string) => restoreBackup(config, { from, force: has('force') }, barOf(progress))
+  const { manifest, migrated, keys, putAside } = await place.look(name, restore, NEVER)
+  const warnings = await troubles(keys)
+  const lines = [
+    `restored ${backup}, begun at ${manifest.begunAt} from ${manifest.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`,
+    ...migrated.map((name) => `applied ${name}`),
+    ...(putAside === undefined ? [] : [`what was there before is now ${putAside}`]),
+    ...(warnings.length === 0
+      ? [`the keyring fits (${counted(keys.ids.length, 'root key')}, ${counted(keys.opened, 'value')} opened)`]
+      : []),
+  ]
+  const data = { backup, manifest, migrated, keys, ...(putAside && { putAside }) }
+  return { data, text: lines.join('\n'), warnings, code: warnings.length === 0 ? 0 : 1 }
+}
+
+async function troubles(keys: KeyProof): Promise<string[]> {
+  return (await import('../../operations/backup/proof.ts')).keyTroubles(keys)
+}
+
+function barOf(bar: Bar): Progress {
+  const parts = { copy: 'copying', check: 'checking' }
+  return (part, done, total) => bar.show(parts[part], done, total)
+}

@@ -1,0 +1,159 @@
+/** `berth env import` and `berth env export`: a .env file into and out of a project, through the public API. */
+
+import { resolve } from 'node:path'
+import type { Config } from '../../config.ts'
+import { readText } from '../../platform/adapters/file-fault.ts'
+import { writeWhole } from '../../platform/adapters/whole-file.ts'
+import { counted } from '../../platform/base/words.ts'
+import { parseDotenv, quoted, writeDotenv } from '../../projects/env-files/dotenv.ts'
+import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
+import { type Asking, askService, pathOf, Refused, type WrongLine } from './ask.ts'
+
+/** Variables of one request, and their bytes: the service takes 1 MiB. */
+const SLICE = 100
+const SLICE_BYTES = 512 * 1024
+
+/** The lines of a file that say one variable. */
+type Piece = { key: string; line: number; text: string }
+type Counts = { added: number; updated: number; unchanged: number; failed: { key: string; message: string }[] }
+
+/**
+ * Puts a .env file into a project, slice by slice; each slice happens or does not. Where a line is wrong (its syntax, its key, its value),
+ * every such line is told and nothing is changed: all slices are tried dry first. A slice that is refused for what is there already is halved
+ * until the variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
+ */
+export async function importCommand(given: Invocation): Promise<Outcome> {
+  const { value, progress } = given
+  const file = value('file')!
+  const pieces = piecesOf(file, readText(file))
+  const counts: Counts = { added: 0, updated: 0, unchanged: 0, failed: [] }
+  const config = given.settings()
+  const slices = slicesOf(pieces)
+  await mustBeRight(config, given, file, slices)
+  let sent = 0
+  for (const slice of slices) {
+    await sendSlice(config, given, slice, counts)
+    sent += slice.length
+    progress.show('importing', sent, pieces.length)
+  }
+  const { added, updated, unchanged, failed } = counts
+  const planned = given.has('dry-run') ? 'would be ' : ''
+  const text = `${planned}added ${added}, ${planned}updated ${updated}, unchanged ${unchanged}, failed ${failed.length}`
+  const warnings = failed.map(({ key, message }) => `${key}: ${message}`)
+  if (pieces.length === 0) warnings.push(`${file === '-' ? 'stdin' : file} holds no variable`)
+  return { data: { added, updated, unchanged, failed }, text, warnings, code: failed.length === 0 ? 0 : 1 }
+}
+
+/** Cuts a text into the lines of each variable. Throws, naming every bad line, before anything is sent. */
+function piecesOf(file: string, text: string): Piece[] {
+  const { entries, bad } = parseDotenv(text)
+  if (bad.length > 0) {
+    const sentences = bad.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
+    throw new Error(`${sentences.join('\n')}\nnothing was sent`)
+  }
+  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
+  return entries.map(({ key, line }, at) => ({
+    key,
+    line,
+    text: `${lines.slice(line - 1, (entries[at + 1]?.line ?? lines.length + 1) - 1).join('\n')}\n`,
+  }))
+}
+
+function slicesOf(pieces: readonly Piece[]): Piece[][] {
+  const slices: Piece[][] = []
+  let bytes = 0
+  for (const piece of pieces) {
+    const size = Buffer.byteLength(piece.text)
+    const last = slices.at(-1)
+    bytes += size
+    if (last === undefined || last.length === SLICE || bytes > SLICE_BYTES) {
+      slices.push([piece])
+      bytes = size
+    } else last.push(piece)
+  }
+  return slices
+}
+
+/** Throws, naming every line that the service finds wrong. What it refuses for another reason is told later. */
+async function mustBeRight(config: Config, given: Invocation, file: string, slices: readonly Piece[][]): Promise<void> {
+  const wrong: WrongLine[] = []
+  for (const slice of slices) {
+    const plan = await send(config, given, slice, true).catch((error) => {
+      if (error instanceof Refused && isOfTheVariables(error)) return error
+      throw error
+    })
+    const before = slice[0]!.line - 1
+    if (plan instanceof Refused)
+      wrong.push(...(plan.lines ?? []).map(({ line, message }) => ({ line: before + line, message })))
+  }
+  if (wrong.length === 0) return
+  const sentences = wrong.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
+  throw new Error(`${sentences.join('\n')}\nnothing was changed`)
+}
+
+async function sendSlice(config: Config, given: Invocation, slice: Piece[], counts: Counts): Promise<void> {
+  try {
+    const { plan } = await send(config, given, slice, given.has('dry-run'))
+    counts.added += plan.created.length
+    counts.updated += plan.updated.length
+    counts.unchanged += plan.unchanged.length
+  } catch (error) {
+    if (!(error instanceof Refused) || !isOfTheVariables(error)) throw error
+    const half = slice.length >> 1
+    if (half === 0) counts.failed.push({ key: slice[0]!.key, message: error.message })
+    else for (const part of [slice.slice(0, half), slice.slice(half)]) await sendSlice(config, given, part, counts)
+  }
+}
+
+async function send(config: Config, given: Invocation, slice: Piece[], isDry: boolean): Promise<Planned> {
+  const { value, all } = given
+  const query = queryText({
+    mode: 'merge',
+    target: all('target').join(','),
+    gitBranch: value('git-branch'),
+    type: value('type'),
+    dryRun: isDry ? 'true' : undefined,
+    ...teamOf(given),
+  })
+  const path = pathOf('/v1/projects', [value('project'), 'env']) + query
+  const body = slice.map(({ text }) => text).join('')
+  return (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
+}
+
+type Planned = { plan: { created: string[]; updated: string[]; unchanged: string[] } }
+
+/** A no to some of the variables, rather than to the caller, the project or the whole of it. */
+function isOfTheVariables({ code, lines }: Refused): boolean {
+  return lines !== undefined || code === 'MAX_ENVS_EXCEEDED' || code === 'ENV_ALREADY_EXISTS'
+}
+
+/** Prints the variables of a target, or writes them to a file that only its owner reads. */
+export async function exportCommand(given: Invocation): Promise<Outcome> {
+  const { value } = given
+  const branch = value('git-branch')
+  if (branch !== undefined && value('target') !== 'preview')
+    throw new BadUsage(`--git-branch is for --target preview: ${value('target')} has no variables of a branch`)
+  const path = pathOf('/v3/env/pull', [value('project'), value('target'), ...(branch === undefined ? [] : [branch])])
+  const asking: Asking = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
+  const { env, omitted } = (await askService(given.settings(), asking)) as Pulled
+  const warnings = omitted.map((key) => `${key} is left out: its value cannot be read`)
+  for (const [key, value] of Object.entries(env))
+    if (quoted(value) === undefined) warnings.push(`${key} is left out: no quoting of a .env file can carry its value`)
+  const text = writeDotenv(env, omitted)
+  const out = value('out')
+  if (out === undefined) return { data: { variables: env, omitted }, text, exact: true, warnings }
+  writeWhole(resolve(out), text)
+  const count = Object.keys(env).length
+  return { data: { file: out, count, omitted }, text: `${out}: ${counted(count, 'variable')}`, warnings }
+}
+type Pulled = { env: Record<string, string>; omitted: string[] }
+
+function teamOf({ value }: Invocation): Record<string, string | undefined> {
+  const team = value('team')
+  return { [team?.startsWith('team_') ? 'teamId' : 'slug']: team }
+}
+
+function queryText(query: Record<string, string | undefined>): string {
+  const pairs = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
+}

@@ -1,0 +1,84 @@
+/** `berth export`: what an account has here, as a folder of JSON and `.env` files. docs/moving-in.md: Moving out. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { listenOrigin } from '../../config.ts'
+import { openFetch } from '../../operations/doctor/own-certificate.ts'
+import { makeFolder } from '../../platform/adapters/folder.ts'
+import { writeWhole } from '../../platform/adapters/whole-file.ts'
+import { counted } from '../../platform/base/words.ts'
+import { quoted, writeDotenv } from '../../projects/env-files/dotenv.ts'
+import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
+import { clientToken } from './ask.ts'
+import { projectsIn, readProject, type Whole } from './import/project.ts'
+import { openServer, type Server, segment } from './import/server.ts'
+import type { Item } from './import/shapes.ts'
+import { placesOf, readValue } from './import/variables.ts'
+
+/** Writes into a folder that is new or empty, project by project. Every file is for its owner alone (mode 0600). */
+export async function exportAccount({ value, settings, progress }: Invocation): Promise<Outcome> {
+  const folder = resolve(value('folder')!)
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new BadUsage(`${folder} is not empty: name a new folder, so that nothing old is taken for new`)
+  const config = settings()
+  const origin = config.publicUrl ?? listenOrigin(config)
+  const token = clientToken(config)
+  const here = openServer({ origin, token, team: value('team'), fetch: await openFetch(config) })
+  const names: string[] = []
+  for await (const { name } of projectsIn(here)) names.push(name)
+  makeFolder(folder)
+  const warnings: string[] = []
+  let variables = 0
+  for (const [at, name] of names.entries()) {
+    progress.show('writing', at, names.length)
+    const whole = await readProject(here, name)
+    if (whole === undefined) continue
+    variables += whole.variables.length
+    warnings.push(...(await writeProject(here, join(folder, 'projects', name), whole)))
+  }
+  writeJson(join(folder, 'account.json'), await readAccount(here))
+  const text = `${folder}: ${counted(names.length, 'project')}, ${counted(variables, 'variable')}`
+  return { data: { folder, projects: names.length, variables, left: warnings }, text, warnings }
+}
+
+/** `project.json` with everything but values, and a `.env` file for each place in which variables count. Gives what is left out. */
+async function writeProject(here: Server, folder: string, whole: Whole): Promise<string[]> {
+  const { project, environments, variables, domains, slugs } = whole
+  makeFolder(folder)
+  const { env: _, latestDeployments: __, targets: ___, protectionBypass: ____, ...settings } = project
+  const named = variables.map(({ value: _, decrypted: __, securityIssues: ___, ...rest }) => rest)
+  writeJson(join(folder, 'project.json'), { project: settings, environments, variables: named, domains })
+  const files = new Map<string, { values: Record<string, string>; omitted: string[] }>()
+  const left: string[] = []
+  for (const one of variables) {
+    const value = await readValue(here, project.name, one)
+    for (const place of placesOf(one, slugs)) {
+      const file = files.get(place) ?? { values: {}, omitted: [] }
+      files.set(place, file)
+      if (value === undefined) file.omitted.push(one.key)
+      else file.values[one.key] = value
+      if (value === undefined || quoted(value) === undefined)
+        left.push(
+          `${project.name}: ${one.key} is left out of ${place}.env: ${value === undefined ? 'its value cannot be read' : 'no quoting carries its value'}`,
+        )
+    }
+  }
+  for (const [place, { values, omitted }] of files)
+    writeWhole(join(folder, `${place}.env`), writeDotenv(values, omitted))
+  return left
+}
+
+/** Webhooks and drains without their secrets, and members. */
+async function readAccount(here: Server): Promise<object> {
+  const all = async (path: string, name: string) => {
+    const items: Item[] = []
+    for await (const one of here.list([path], name, 'absent')) items.push(one)
+    return items
+  }
+  const members =
+    here.team === undefined ? [] : await all(`/v2/teams/${segment(here.team)}/members?limit=100`, 'members')
+  return { webhooks: await all('/v1/webhooks', 'webhooks'), drains: await all('/v1/drains', 'drains'), members }
+}
+
+function writeJson(file: string, value: unknown): void {
+  writeWhole(file, `${JSON.stringify(value, null, 2)}\n`)
+}

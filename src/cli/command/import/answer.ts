@@ -1,0 +1,78 @@
+/** One answer of a server that an import asks, read to its end. docs/moving-in.md: How it asks. */
+
+import { shortened } from '../../../platform/http/validate.ts'
+import { READERS } from '../../../readers.ts'
+import { oneLine } from '../../command-line/print.ts'
+
+/** A list of 20 projects with 300 variables each weighs less. */
+const MOST_BYTES = READERS['answer to an import'].bytes
+/** A server that wants a longer pause than this is told to the person, who runs the import again later. */
+export const LONGEST_PAUSE_MS = 15 * 60_000
+
+export type Answer = { status: number; body: unknown; pauseMs: number | undefined; resumesAt: number }
+/** An answer that no further request makes better. */
+export class Unreadable extends Error {}
+
+/** One request, to the end of its answer. Throws Unreadable for a redirect, for what is too large and for what is no JSON; whatever `fetch` throws where there is no answer. */
+export async function askOnce(ask: typeof fetch, url: string, request: RequestInit): Promise<Answer> {
+  const answer = await ask(url, request)
+  const elsewhere = leadOf(url, answer)
+  if (elsewhere !== undefined) throw new Unreadable(`${elsewhere}. Where you trust it, give the address of its API`)
+  const text = await textOf(answer)
+  const isJson = answer.headers.get('content-type')?.includes('json') === true
+  const resets = resetOf(answer.headers)
+  const isLast = answer.headers.get('x-ratelimit-remaining') === '0'
+  return {
+    status: answer.status,
+    body: parsed(url, text, isJson, answer.ok),
+    pauseMs: retryOf(answer.headers) ?? (resets === undefined ? undefined : Math.max(0, resets - Date.now())),
+    resumesAt: isLast && resets !== undefined ? Math.min(resets, Date.now() + LONGEST_PAUSE_MS) : 0,
+  }
+}
+
+/** Says where a redirect leads, which is not followed: whoever follows it shows the token to whatever is there. Undefined for any other answer. */
+export function leadOf(url: string, { status, headers }: Pick<Response, 'status' | 'headers'>): string | undefined {
+  const location = headers.get('location')
+  if (status < 300 || status > 399 || location === null) return undefined
+  const to = URL.parse(location, url)?.href ?? location
+  return `${url.replace(/\?.*/, '')} leads to ${shortened(oneLine(to.replace(/\?.*/, '')), 200)}, which is not asked: it would get the token`
+}
+
+async function textOf(answer: Response): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of answer.body ?? []) {
+    bytes += piece.length
+    if (bytes > MOST_BYTES)
+      throw new Unreadable(
+        `${answer.url} answered more than ${MOST_BYTES / 1024 / 1024} MiB, which no answer of this API is`,
+      )
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+function parsed(url: string, text: string, isJson: boolean, isOk: boolean): unknown {
+  if (text === '') return undefined
+  try {
+    if (isJson) return JSON.parse(text)
+  } catch {
+    // Told below, as an answer of another kind is.
+  }
+  if (!isOk) return undefined
+  throw new Unreadable(`${url.replace(/\?.*/, '')} answered what is no JSON: is this the address of the API?`)
+}
+
+/** `Retry-After`, in seconds or as a date. */
+function retryOf(headers: Headers): number | undefined {
+  const text = headers.get('retry-after')
+  if (text === null) return undefined
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+}
+
+/** `X-RateLimit-Reset`, in seconds since the epoch. */
+function resetOf(headers: Headers): number | undefined {
+  const seconds = Number(headers.get('x-ratelimit-reset') ?? Number.NaN)
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined
+}

@@ -1,0 +1,88 @@
+/** The domains of a project, and the record that proves each. docs/moving-in.md: Domains. */
+import { isDeepStrictEqual } from 'node:util'
+import { type Failure, type Plan, type Report, type Step, tried } from './plan.ts'
+import { type Server, segment } from './server.ts'
+import type { Item } from './shapes.ts'
+import type { Slugs } from './variables.ts'
+
+type Side = { domains: readonly Item[]; slugs: Slugs }
+/** What a domain leads to, as it is sent here. */
+type Routing = {
+  gitBranch: string | null
+  redirect: string | null
+  redirectStatusCode: number | null
+  customEnvironmentId: string | null
+}
+
+/** The domains of a project of a server, as that server answers them. */
+export async function readDomains(server: Server, project: string): Promise<Item[]> {
+  const domains: Item[] = []
+  const path = `/v9/projects/${segment(project)}/domains?limit=100`
+  for await (const one of server.list([path], 'domains')) domains.push(one)
+  return domains
+}
+
+/** Those that redirect come after those to which they may redirect. */
+export function planDomains(here: Server, project: string, from: Side, to: Side): Plan {
+  const plan: Plan = { steps: [], same: {}, todo: [] }
+  const present = new Map(to.domains.map((one) => [one.name, one]))
+  const sorted = from.domains.toSorted((one, other) => Number(Boolean(one.redirect)) - Number(Boolean(other.redirect)))
+  for (const one of sorted) {
+    const found = present.get(one.name)
+    const wanted = routingOf(one, from.slugs)
+    plan.todo.push(...recordsOf(found))
+    if (found === undefined) plan.steps.push(creation(here, project, one.name, wanted))
+    else if (isSame(wanted, routingOf(found, to.slugs))) plan.same.domain = (plan.same.domain ?? 0) + 1
+    else plan.steps.push(change(here, project, one.name, wanted))
+  }
+  return plan
+}
+
+function creation(here: Server, project: string, name: string, wanted: Routing): Step {
+  const path = `/v10/projects/${segment(project)}/domains`
+  return stepOf('create', project, name, async (report) => {
+    const made = await here.write('POST', path, { name, ...wanted })
+    report.todo.push(...recordsOf(made as Item))
+  })
+}
+
+function change(here: Server, project: string, name: string, wanted: Routing): Step {
+  const path = `/v9/projects/${segment(project)}/domains/${segment(name)}`
+  return stepOf('change', project, name, () => here.write('PATCH', path, wanted))
+}
+
+function stepOf(
+  action: Step['action'],
+  project: string,
+  name: string,
+  write: (report: Report) => Promise<unknown>,
+): Step {
+  const what = `${project}: ${name}`
+  const run = async (report: Report): Promise<Failure[]> => {
+    const done = await tried(() => write(report))
+    return 'answer' in done ? [] : [{ what, message: done.message }]
+  }
+  return { kind: 'domain', action, names: [what], run }
+}
+
+/** The record to set, of a domain that is not proved here yet. */
+function recordsOf(domain: Item | undefined): string[] {
+  if (domain === undefined || domain.verified !== false) return []
+  const [record] = domain.verification as [Item]
+  return [`set the ${record.type} record ${record.domain} to "${record.value}", then verify the domain ${domain.name}`]
+}
+
+/** A redirect without a status there has the usual one here. */
+function isSame(wanted: Routing, present: Routing): boolean {
+  const redirectStatusCode = wanted.redirectStatusCode ?? present.redirectStatusCode
+  return isDeepStrictEqual({ ...wanted, redirectStatusCode }, present)
+}
+
+function routingOf(one: Item, slugs: Slugs): Routing {
+  return {
+    gitBranch: one.gitBranch ?? null,
+    redirect: one.redirect ?? null,
+    redirectStatusCode: one.redirect ? (one.redirectStatusCode ?? null) : null,
+    customEnvironmentId: slugs.get(one.customEnvironmentId) ?? null,
+  }
+}

@@ -1,0 +1,173 @@
+/** `berth import`: copies what an account has on another server that speaks this API into an account here. docs/moving-in.md. */
+
+import { listenOrigin } from '../../../config.ts'
+import { openFetch } from '../../../operations/doctor/own-certificate.ts'
+import { readText } from '../../../platform/adapters/file-fault.ts'
+import { counted } from '../../../platform/base/words.ts'
+import { BadUsage, type Invocation, type Outcome } from '../../command-line/command.ts'
+import { oneLine } from '../../command-line/print.ts'
+import { clientToken, Refused } from '../ask.ts'
+import { planAccount } from './account.ts'
+import { addPlan, KINDS, newReport, type Plan, type Report, runPlan } from './plan.ts'
+import { planProject, projectsIn } from './project.ts'
+import { openServer, type Server, segment, Unavailable } from './server.ts'
+import { mustBeObject, PROJECT } from './shapes.ts'
+
+/** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
+const MOST_LINES = 500
+
+type Sides = { there: Server; here: Server }
+
+/**
+ * Shows a plan, and does it when a person says yes or `--yes` was given. Whatever is here already and just so is left, so that an import that
+ * was cut off is run again. Ends with 1 when something was refused.
+ */
+export async function importAccount(given: Invocation): Promise<Outcome> {
+  const { has, confirm } = given
+  const from = originOf(given.value('from')!)
+  if (!has('dry-run') && !has('yes') && confirm === undefined)
+    throw new BadUsage('there is no terminal to ask on: say --yes, or --dry-run to see the plan alone')
+  const sides = await openSides(given, from)
+  try {
+    return await copy(given, sides)
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    const advice = 'run the same command again later, it goes on where it was'
+    throw new Error(`${error.message}; ${advice}`, { cause: error.cause })
+  }
+}
+
+async function copy(given: Invocation, sides: Sides): Promise<Outcome> {
+  const { has, confirm } = given
+  await mustLetIn(sides)
+  const names = await projectNames(sides.there, given)
+  const plan = newReport()
+  await walk(given, sides, names, 'reading', async (one) => addPlan(plan, one))
+  if (has('dry-run')) return outcomeOf(plan, 'would be ')
+  given.say(textOf(plan, 'would be '))
+  if (!has('yes') && !(await confirm!('Do this?')))
+    return { data: { done: false }, text: 'nothing was changed', code: 1 }
+  const report = newReport()
+  await walk(given, sides, names, 'writing', (one) => runPlan(report, one))
+  return outcomeOf(report, '')
+}
+
+/** Plans the projects one after another, then the account, and hands over each plan as soon as it is made. */
+async function walk(
+  { progress, value }: Invocation,
+  { there, here }: Sides,
+  names: readonly string[],
+  part: string,
+  use: (plan: Plan) => Promise<void>,
+): Promise<void> {
+  for (const [at, name] of names.entries()) {
+    progress.show(part, at, names.length)
+    const plan = await planProject(there, here, name)
+    if (plan !== undefined) await use(plan)
+  }
+  if (value('projects') === undefined) await use(await planAccount(there, here))
+  progress.show(part, names.length, names.length)
+}
+
+async function openSides({ value, settings, say }: Invocation, from: string): Promise<Sides> {
+  const config = settings()
+  const team = value('team')
+  const teamHere = value('to-team') ?? team
+  if (value('to-team') === undefined && team?.startsWith('team_'))
+    throw new BadUsage('--team names a team by an id that only the other server knows: say the team here by --to-team')
+  const there = openServer({ origin: from, token: tokenOf(value), team, say })
+  const origin = config.publicUrl ?? listenOrigin(config)
+  const here = openServer({ origin, token: clientToken(config), team: teamHere, say, fetch: await openFetch(config) })
+  return { there, here }
+}
+
+/** A token goes over the wire with every request: in clear only to this machine. */
+function originOf(from: string): string {
+  const url = URL.parse(from)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new BadUsage(`--from: ${from} is no address: write one such as https://api.example.com`)
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
+  if (url.protocol === 'http:' && !isHere)
+    throw new BadUsage('--from must begin with https://: the token would be readable on the way')
+  if (url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new BadUsage('--from is the address of the API alone')
+  return url.href.replace(/\/+$/, '')
+}
+
+function tokenOf(value: Invocation['value']): string {
+  const file = value('token-file')
+  if ((value('token') === undefined) === (file === undefined)) throw new BadUsage('say one of --token and --token-file')
+  const token = value('token') ?? readText(file!).trim()
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new BadUsage('the token is empty, or holds what no token holds')
+  return token
+}
+
+/** Throws before anything is read where one of the servers lets nobody in, or knows no such team. */
+async function mustLetIn({ there, here }: Sides): Promise<void> {
+  for (const server of [there, here]) {
+    const { origin, team } = server
+    try {
+      if (team === undefined) await server.get('/v2/user')
+      else await server.get(`/v2/teams/${segment(team)}`)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      if (![401, 403, 404].includes(error.status)) throw error
+      if (error.status === 404 && team === undefined)
+        throw new Error(`${origin} knows no person of the token: is this the address of the API?`, {
+          cause: error.message,
+        })
+      const what = team === undefined ? 'the token' : `the token, or the team "${team}"`
+      const advice =
+        server === here && team !== undefined ? '; berth team add makes a team, --to-team names another one' : ''
+      throw new Error(`${origin} does not take ${what}${advice}`, { cause: error.message })
+    }
+  }
+}
+
+/** The names of the projects to be copied. Throws where one that was asked for is not there. */
+async function projectNames(there: Server, { value }: Invocation): Promise<string[]> {
+  const wanted = value('projects')
+    ?.split(',')
+    .map((name) => name.trim())
+  if (wanted === undefined) {
+    const names = new Set<string>()
+    for await (const { name } of projectsIn(there)) names.add(name)
+    return [...names]
+  }
+  const found: string[] = []
+  for (const name of wanted) {
+    const path = `/v9/projects/${segment(name)}`
+    const project = await there.find(path)
+    if (project === undefined || name === '') throw new BadUsage(`there is no project "${name}" at ${there.origin}`)
+    found.push(mustBeObject(`${there.origin}${path}`, project, PROJECT).name)
+  }
+  return found
+}
+
+function outcomeOf(report: Report, would: string): Outcome {
+  const { counts, failed, todo, changes } = report
+  const data = { done: would === '', counts, failed, todo, ...(would !== '' && { changes }) }
+  return { data, text: textOf(report, would), code: failed.length === 0 ? 0 : 1 }
+}
+
+function textOf({ counts, failed, todo, changes }: Report, would: string): string {
+  const lines = KINDS.filter((kind) => Object.values(counts[kind]).some((count) => count > 0)).map((kind) => {
+    const { created, changed, unchanged, failed } = counts[kind]
+    return `${counted(created + changed + unchanged + failed, kind)}: ${would}created ${created}, ${would}changed ${changed}, unchanged ${unchanged}, refused ${failed}`
+  })
+  if (lines.length === 0) lines.push('there is nothing to copy')
+  const listed = (title: string, rows: readonly string[]) => {
+    if (rows.length === 0) return []
+    const more = rows.length > MOST_LINES ? [`  … and ${rows.length - MOST_LINES} more: see --json`] : []
+    return ['', title, ...rows.slice(0, MOST_LINES).map((row) => `  ${oneLine(row)}`), ...more]
+  }
+  return [
+    ...lines,
+    ...(would === '' ? [] : listed('Changes to what is here already:', changes)),
+    ...listed(
+      'Refused:',
+      failed.map(({ what, message }) => `${what}: ${message}`),
+    ),
+    ...listed('To do by hand:', todo),
+  ].join('\n')
+}

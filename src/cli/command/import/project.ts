@@ -1,0 +1,93 @@
+/** One project: read on both sides, and compared. docs/moving-in.md. */
+import { Refused } from '../ask.ts'
+import { planDomains, readDomains } from './domains.ts'
+import { type Plan, type Report, type Step, tried } from './plan.ts'
+import { type Server, segment } from './server.ts'
+import { differingSettings, differingSwitches, leftByHand, projectChange, projectCreation } from './settings.ts'
+import { type Item, mustBeObject, PROJECT } from './shapes.ts'
+import { planVariables, readVariables, type Slugs, variableSteps } from './variables.ts'
+
+/** A project with all that is copied of it. */
+export type Whole = { project: Item; environments: Item[]; variables: Item[]; domains: Item[]; slugs: Slugs }
+
+const NOTHING: Whole['slugs'] = new Map()
+
+/** What would have to be done for a project, by its name. Undefined where it is not there any more. */
+export async function planProject(there: Server, here: Server, name: string): Promise<Plan | undefined> {
+  const from = await readProject(there, name)
+  if (from === undefined) return undefined
+  const to = await readProject(here, name)
+  const { settings, untaken } = differingSettings(from.project, to?.project)
+  const switches = differingSwitches(from.project, to?.project)
+  const variables = await planVariables(there, name, from, to ?? { variables: [], slugs: NOTHING })
+  const domains = planDomains(here, name, from, to ?? { domains: [], slugs: NOTHING })
+  const isSame = Object.keys(settings).length + switches.length === 0
+  const steps: Step[] = []
+  if (to === undefined) steps.push(projectCreation(here, name, { settings, switches }))
+  else if (!isSame) steps.push(projectChange(here, to.project, { settings, switches }))
+  const environments = from.environments.filter((one) => !to?.environments.some(({ slug }) => slug === one.slug))
+  steps.push(...environments.map((one) => environmentStep(here, name, one)))
+  steps.push(...variableSteps(here, name, variables), ...domains.steps)
+  return {
+    steps,
+    same: {
+      project: to !== undefined && isSame ? 1 : 0,
+      environment: from.environments.length - environments.length,
+      variable: variables.same,
+      domain: domains.same.domain ?? 0,
+    },
+    todo: [
+      ...leftByHand(from.project, to?.project),
+      ...untaken,
+      ...variables.unread.map((variable) => `${name}: set the value of ${variable}, which cannot be read there`),
+      ...domains.todo,
+    ],
+  }
+}
+
+/** Undefined where the server has no such project. */
+export async function readProject(server: Server, name: string): Promise<Whole | undefined> {
+  const path = `/v9/projects/${segment(name)}`
+  const found = await server.find(path)
+  if (found === undefined) return undefined
+  const project = mustBeObject(`${server.origin}${path}`, found, PROJECT)
+  try {
+    const [environments, variables, domains] = await Promise.all([
+      readEnvironments(server, name),
+      readVariables(server, name),
+      readDomains(server, name),
+    ])
+    return { project, environments, variables, domains, slugs: new Map(environments.map(({ id, slug }) => [id, slug])) }
+  } catch (error) {
+    // Somebody removed it meanwhile; or the server lacks one of the lists, and what is in it must not be taken for nothing.
+    if (error instanceof Refused && error.status === 404 && (await server.find(path)) === undefined) return undefined
+    throw error
+  }
+}
+
+/** The projects of the account, page by page. */
+export function projectsIn(server: Server): AsyncGenerator<Item> {
+  return server.list(['/v9/projects?limit=20', '/v10/projects?limit=20'], 'projects')
+}
+
+async function readEnvironments(server: Server, name: string): Promise<Item[]> {
+  const environments: Item[] = []
+  const path = `/v9/projects/${segment(name)}/custom-environments`
+  for await (const one of server.list([path], 'environments', 'absent')) environments.push(one)
+  return environments
+}
+
+function environmentStep(here: Server, project: string, { slug, description, branchMatcher }: Item): Step {
+  const what = `${project}: ${slug}`
+  const body = { slug, ...(description && { description }), ...(branchMatcher && { branchMatcher }) }
+  return {
+    kind: 'environment',
+    action: 'create',
+    names: [what],
+    run: async (_: Report) => {
+      const path = `/v9/projects/${segment(project)}/custom-environments`
+      const done = await tried(() => here.write('POST', path, body))
+      return 'answer' in done ? [] : [{ what, message: done.message }]
+    },
+  }
+}

@@ -1,0 +1,203 @@
+/** A server that speaks this API, as an import asks it: the one where things are, or this one. docs/moving-in.md: How it asks. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { counted } from '../../../platform/base/words.ts'
+import { shortened } from '../../../platform/http/validate.ts'
+import { isNoName } from '../../command-line/command.ts'
+import { oneLine } from '../../command-line/print.ts'
+import { Refused } from '../ask.ts'
+import { type Answer, askOnce, LONGEST_PAUSE_MS, Unreadable } from './answer.ts'
+import { type Item, itemsOf, mustBeObject } from './shapes.ts'
+
+/** An answer that takes longer than this, from the first byte to the last, is given up. */
+const TIMEOUT_MS = 60_000
+const MOST_PAGES = 10_000
+/** What did not come about is asked for again so often, after a pause that doubles from FIRST_PAUSE_MS. */
+const MOST_TRIES = 6
+const FIRST_PAUSE_MS = 500
+const MOST_PAUSES = 30
+const NOTICED_MS = 5000
+
+export type Server = {
+  origin: string
+  /** The path of the team for which is asked, or undefined for a personal account. */
+  team: string | undefined
+  /** The answer. Throws Refused. */
+  get(path: string): Promise<unknown>
+  /** As `get`; undefined where there is no such thing, or the server does not know the path. */
+  find(path: string): Promise<unknown>
+  /**
+   * The items of a list, page by page. Of several paths the first that the server knows: servers have it at other versions. Throws Refused
+   * where it knows none, unless it may be `absent`.
+   */
+  list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item>
+  /** Writes once, also when it is sent again because no answer came. Throws Refused. */
+  write(method: 'POST' | 'PATCH' | 'PUT', path: string, body?: object): Promise<unknown>
+}
+
+export type ServerOptions = {
+  origin: string
+  token: string
+  /** Id or slug. */
+  team?: string | undefined
+  fetch?: typeof fetch
+  /** Tells a person of a pause that they would notice. */
+  say?: (text: string) => void
+  /** Waits; a test counts instead. */
+  pause?: (ms: number) => Promise<unknown>
+  /** How long a whole answer may take; TIMEOUT_MS where nothing is said. */
+  timeoutMs?: number
+}
+
+/** The server gave no answer, or none that says anything: a later run may find it well. */
+export class Unavailable extends Error {}
+
+/** Opens no connection yet. */
+export function openServer(options: ServerOptions): Server {
+  const { origin, team } = options
+  const send = openSender(options)
+  const read = (path: string) => send('GET', path)
+  const get = async (path: string) => mustBeObject(`${origin}${withoutQuery(path)}`, await read(path))
+  const find = (path: string) => get(path).catch(unlessAbsent)
+  async function* list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item> {
+    const [path = '', ...others] = paths
+    const isLast = others.length === 0
+    const first = await (isLast && !absent ? read(path) : read(path).catch(unlessAbsent))
+    if (first !== undefined) yield* listOf(read, { origin, path, name }, first)
+    else if (!isLast) yield* list(others, name, absent)
+  }
+  return { origin, team, get, find, list, write: send }
+}
+
+type Send = (method: string, path: string, body?: object) => Promise<unknown>
+
+/** Asks until there is an answer, within the limits that the server tells and with patience for its failures. */
+function openSender({
+  origin,
+  token,
+  team,
+  fetch: ask = fetch,
+  pause: wait = sleep,
+  timeoutMs = TIMEOUT_MS,
+  say,
+}: ServerOptions): Send {
+  const pause = (ms: number) => {
+    if (ms >= NOTICED_MS) say?.(`waiting ${Math.ceil(ms / 1000)} s for ${origin}`)
+    return wait(ms)
+  }
+  /** No request is sent before this moment: the server said how many more it takes. */
+  let resumesAt = 0
+
+  return async (method, path, body) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(method !== 'GET' && { 'idempotency-key': randomUUID() }),
+    }
+    const request = { method, headers, redirect: 'manual' as const, ...(body && { body: JSON.stringify(body) }) }
+    const patience = openPatience()
+    for (;;) {
+      const early = resumesAt - Date.now()
+      if (early > 0) await pause(early)
+      const signal = AbortSignal.timeout(timeoutMs)
+      const url = `${origin}${addTeam(path, team)}`
+      const answer = await askOnce(ask, url, { ...request, signal }).catch((error) => error as Error)
+      if (answer instanceof Unreadable) throw answer
+      // The next answer would take as long.
+      if (answer instanceof Error && signal.aborted)
+        throw new Unavailable(`${origin}${withoutQuery(path)} did not end its answer within ${timeoutMs / 1000} s`)
+      if (!(answer instanceof Error) && answer.status < 300) {
+        resumesAt = answer.resumesAt
+        return answer.body
+      }
+      const ms = patience(answer)
+      if (ms !== undefined) await pause(ms)
+      else if (answer instanceof Error) throw new Unavailable(`${origin} does not answer`, { cause: causeOf(answer) })
+      else throw refusalOf(`${origin}${withoutQuery(path)}`, answer)
+    }
+  }
+}
+
+/** Says after each answer that did not help, or none, how long to wait before the request is sent again. Undefined: it is given up. */
+function openPatience(): (answer: Answer | Error) => number | undefined {
+  let [failures, pauses] = [0, 0]
+  return (answer) => {
+    const wanted = answer instanceof Error ? undefined : answer.pauseMs
+    if (!(answer instanceof Error) && answer.status === 429) {
+      const ms = wanted ?? FIRST_PAUSE_MS * 2 ** Math.min(pauses, 7)
+      return pauses++ < MOST_PAUSES && ms <= LONGEST_PAUSE_MS ? ms : undefined
+    }
+    if (!(answer instanceof Error) && answer.status < 500) return undefined
+    return ++failures < MOST_TRIES ? (wanted ?? FIRST_PAUSE_MS * 2 ** (failures - 1)) : undefined
+  }
+}
+
+type List = { origin: string; path: string; name: string }
+
+/** Walks the pages of a list behind the first. Throws where a page leads to itself. */
+async function* listOf(read: Server['get'], { origin, path, name }: List, first: unknown): AsyncGenerator<Item> {
+  let page = first
+  let until: unknown
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
+    const items = itemsOf(`${origin}${withoutQuery(path)}`, name, page)
+    yield* items
+    const next = (page as Item).pagination?.next ?? null
+    if (next === null) return
+    if (next === until) throw new Error(`${origin}${path} answers a page that leads to itself`)
+    until = next
+    page = await read(withQuery(path, { until: String(until) }))
+  }
+  throw new Error(`${origin}${path} has more than ${MOST_PAGES} pages`)
+}
+
+/** What a refusal is thrown as: that of a server that limits or fails says nothing about what was asked. */
+function refusalOf(address: string, { status, body, pauseMs }: Answer): Error {
+  const error = (body as { error?: { code?: string; message?: unknown } } | null | undefined)?.error ?? {}
+  const message = typeof error.message === 'string' ? oneLine(error.message) : undefined
+  const because = message === undefined ? '' : ` (${shortened(message, 300)})`
+  const until = pauseMs === undefined ? 'a while' : waitText(pauseMs)
+  if (status === 429) return new Unavailable(`${address} limits how often it is asked${because}: wait ${until}`)
+  if (status >= 500) return new Unavailable(`${address} answers ${status}${because}, again and again`)
+  return new Refused(status, {
+    ...(error.code && { code: error.code }),
+    message: `${address}: ${message ?? `answered ${status}`}`,
+  })
+}
+
+function waitText(ms: number): string {
+  const minutes = Math.ceil(ms / 60_000)
+  return minutes <= 120 ? counted(minutes, 'minute') : counted(Math.ceil(minutes / 60), 'hour')
+}
+
+function unlessAbsent(error: unknown): undefined {
+  if (error instanceof Refused && error.status === 404) return undefined
+  throw error
+}
+
+function causeOf(error: Error): unknown {
+  return (error.cause as Error | undefined)?.message ?? error.message
+}
+
+function addTeam(path: string, team: string | undefined): string {
+  if (team === undefined) return path
+  return withQuery(path, team.startsWith('team_') ? { teamId: team } : { slug: team })
+}
+
+function withoutQuery(path: string): string {
+  return path.replace(/\?.*/, '')
+}
+
+/** The path with more in its query. */
+export function withQuery(path: string, more: Record<string, string>): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(more)}`
+}
+
+/**
+ * A name as one segment of a path. Throws for what a server must not call anything: `..` would lead the request to another path, with the
+ * token of whoever imports.
+ */
+export function segment(name: string): string {
+  if (typeof name !== 'string' || isNoName(name))
+    throw new Error(`a server calls something ${JSON.stringify(name)}, which is no name`)
+  return encodeURIComponent(name)
+}

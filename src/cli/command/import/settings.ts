@@ -1,0 +1,166 @@
+/** What a project says of itself, and is copied: its settings, its link, and what has a request of its own. docs/moving-in.md: Projects. */
+import { isDeepStrictEqual } from 'node:util'
+import { SettingsBody } from '../../../model/project-settings.ts'
+import { keepDeclared } from '../../../platform/http/parse-request.ts'
+import { validate } from '../../../platform/http/validate.ts'
+import { type Failure, type Report, type Step, sendHalves, tried } from './plan.ts'
+import { type Server, segment } from './server.ts'
+import type { Item } from './shapes.ts'
+
+/** TABLE settings that are not copied: they name people and things of the other server. */
+const NOT_COPIED = new Set([
+  'autoAssignCustomDomainsUpdatedBy',
+  'connectConfigurations',
+  'dismissedToasts',
+  'skipGitConnectDuringLink',
+])
+const SETTINGS = Object.entries(SettingsBody.properties).filter(
+  ([name, schema]) => !NOT_COPIED.has(name) && !('x-unsupported' in schema),
+)
+/** TABLE how `deploymentExpiration` says its days, and how they are set. */
+const PERIODS: Readonly<Record<number, string>> = {
+  1: '1d',
+  7: '1w',
+  30: '1m',
+  60: '2m',
+  90: '3m',
+  180: '6m',
+  365: '1y',
+  36500: 'unlimited',
+}
+const EXPIRATIONS = {
+  expirationDays: 'expiration',
+  expirationDaysProduction: 'expirationProduction',
+  expirationDaysCanceled: 'expirationCanceled',
+  expirationDaysErrored: 'expirationErrored',
+}
+
+type Settings = Record<string, unknown>
+
+/** The settings that differ from those here, and those that this Berth does not take. `present`: the project here, when there is one. */
+export function differingSettings(project: Item, present: Item | undefined): { settings: Settings; untaken: string[] } {
+  const [settings, untaken]: [Settings, string[]] = [{}, []]
+  for (const [name, schema] of SETTINGS) {
+    const value = settingOf(project, name)
+    const there = present && settingOf(present, name)
+    if (value === undefined || (value === null && (there ?? null) === null)) continue
+    try {
+      const kept = keepDeclared(schema, validate(schema, value))
+      if (!isDeepStrictEqual(kept, there)) settings[name] = kept
+    } catch (error) {
+      untaken.push(`${project.name}: set ${name} by hand; ${(error as Error).message}`)
+    }
+  }
+  return { settings, untaken }
+}
+
+/** A setting of a project. Without a region of its own a project shows the default one among its resources: that is no setting. */
+function settingOf(project: Item, name: string): unknown {
+  const value = project[name]
+  if (name !== 'resourceConfig' || project.serverlessFunctionRegion !== null) return value
+  const { functionDefaultRegions: _, ...resources } = value ?? {}
+  return resources
+}
+
+/** Something of a project that has a request of its own. */
+type Switch = { name: string; send(here: Server, id: string): Promise<unknown> }
+
+/** What differs from the project here and has a request of its own. What is on here and off there is left. */
+export function differingSwitches(project: Item, present: Item | undefined): Switch[] {
+  const switches: Switch[] = []
+  const add = (name: string, method: 'POST' | 'PATCH', path: (id: string) => string, body?: object) =>
+    switches.push({ name, send: (here, id) => here.write(method, path(segment(id)), body) })
+  const { link, crons } = project
+  if (link && !present?.link)
+    add('link', 'POST', (id) => `/v9/projects/${id}/link`, { type: link.type, repo: repoOf(link) })
+  if (link?.productionBranch && link.productionBranch !== (present?.link?.productionBranch ?? 'main'))
+    add('productionBranch', 'PATCH', (id) => `/v9/projects/${id}/branch`, { branch: link.productionBranch })
+  if (project.dataCache?.userDisabled === true && present?.dataCache?.userDisabled !== true)
+    add('dataCache', 'PATCH', (id) => `/v1/data-cache/projects/${id}`, { disabled: true })
+  const isOff = (value: Item | undefined) => value !== undefined && value.disabledAt !== null
+  if (isOff(crons) && !isOff(present?.crons))
+    add('crons', 'PATCH', (id) => `/v1/projects/${id}/crons`, { enabled: false })
+  const periods = periodsOf(project)
+  if (periods !== undefined && !isDeepStrictEqual(periods, present && periodsOf(present)))
+    add('deploymentExpiration', 'PATCH', (id) => `/v9/projects/${id}/deployment-expiration`, periods)
+  if (project.paused === true && present?.paused !== true) add('paused', 'POST', (id) => `/v1/projects/${id}/pause`)
+  return switches
+}
+
+/** The repository as a request names it. */
+function repoOf({
+  type,
+  org,
+  repo,
+  projectNamespace,
+  projectNameWithNamespace,
+  projectUrl,
+  owner,
+  slug,
+}: Item): string {
+  if (type === 'gitlab')
+    return projectUrl ? new URL(projectUrl).pathname.slice(1) : `${projectNamespace}/${projectNameWithNamespace}`
+  return type === 'bitbucket' ? `${owner}/${slug}` : `${org}/${repo}`
+}
+
+function periodsOf({ deploymentExpiration }: Item): Record<string, string> | undefined {
+  const pairs = Object.entries(EXPIRATIONS)
+    .map(([days, name]) => [name, PERIODS[deploymentExpiration?.[days]]])
+    .filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return pairs.length === 0 ? undefined : Object.fromEntries(pairs)
+}
+
+/** What of a project cannot be copied, as a person is told. */
+export function leftByHand(project: Item, present: Item | undefined): string[] {
+  const { name, passwordProtection, protectionBypass } = project
+  const left: string[] = []
+  if (passwordProtection && !present?.passwordProtection)
+    left.push(`${name}: set a password by hand; until then no password protects it here`)
+  if (Object.keys(protectionBypass ?? {}).length > 0 && Object.keys(present?.protectionBypass ?? {}).length === 0)
+    left.push(`${name}: make a new secret that bypasses its protection, and give it to whatever used the other one`)
+  return left
+}
+
+type Changes = { settings: Settings; switches: readonly Switch[] }
+
+/** The step that makes a project, with what it takes of the rest. */
+export function projectCreation(here: Server, name: string, { settings, switches }: Changes): Step {
+  const run = async (report: Report): Promise<Failure[]> => {
+    const all = await tried(() => here.write('POST', '/v10/projects', { name, ...settings }))
+    const made = 'answer' in all ? all : await tried(() => here.write('POST', '/v10/projects', { name }))
+    if (!('answer' in made)) return [{ what: name, message: made.message }]
+    if (made !== all) report.failed.push(...(await putSettings(here, name, settings)))
+    report.failed.push(...(await turn(here, { name, id: (made.answer as Item).id }, switches)))
+    return []
+  }
+  return { kind: 'project', action: 'create', names: [name], run }
+}
+
+/** The step that changes what differs of a project that is here. */
+export function projectChange(here: Server, { name, id }: Item, { settings, switches }: Changes): Step {
+  const differing = [...Object.keys(settings), ...switches.map((one) => one.name)]
+  const run = async (report: Report): Promise<Failure[]> => {
+    report.failed.push(...(await putSettings(here, name, settings)), ...(await turn(here, { name, id }, switches)))
+    return []
+  }
+  return { kind: 'project', action: 'change', names: [`${name} (${differing.join(', ')})`], run }
+}
+
+/** All at once, or as many as are taken. */
+function putSettings(here: Server, project: string, settings: Settings): Promise<Failure[]> {
+  const path = `/v9/projects/${segment(project)}`
+  const what = ([name]: [string, unknown]) => `${project}: ${name}`
+  return sendHalves(Object.entries(settings), what, async (sent) => {
+    await here.write('PATCH', path, Object.fromEntries(sent))
+    return []
+  })
+}
+
+async function turn(here: Server, { name, id }: Item, switches: readonly Switch[]): Promise<Failure[]> {
+  const failed: Failure[] = []
+  for (const one of switches) {
+    const done = await tried(() => one.send(here, id))
+    if (!('answer' in done)) failed.push({ what: `${name}: ${one.name}`, message: done.message })
+  }
+  return failed
+}

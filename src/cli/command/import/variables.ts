@@ -1,0 +1,157 @@
+/** The variables of a project: which are to be written here, and which a person has to set by hand. docs/moving-in.md: Variables. */
+import { type Failure, type Report, type Step, sendHalves } from './plan.ts'
+import { type Server, segment, withQuery } from './server.ts'
+import type { Item } from './shapes.ts'
+
+/** Variables of one request, and their bytes: the service takes 1 MiB. */
+const MOST_SENT = 100
+const MOST_BYTES = 512 * 1024
+
+/** A variable as it is written here. `environments`: custom ones, by their slugs. */
+type Draft = {
+  key: string
+  value: string
+  type: string
+  target: string[]
+  gitBranch?: string
+  comment?: string
+  customEnvironmentIds?: string[]
+}
+/** Slugs of custom environments by their ids. */
+export type Slugs = ReadonlyMap<string, string>
+type Side = { variables: readonly Item[]; slugs: Slugs }
+
+type VariablesPlan = { create: Draft[]; change: Draft[]; same: number; unread: string[] }
+
+/** The variables of a project, values in clear where the server gives them. */
+export async function readVariables(server: Server, project: string): Promise<Item[]> {
+  const paths = ['v9', 'v10'].map((version) => `/${version}/projects/${segment(project)}/env?decrypt=true&limit=100`)
+  const variables: Item[] = []
+  for await (const one of server.list(paths, 'envs')) variables.push(one)
+  return variables
+}
+
+/** Compares both sides. A value that the list did not give is asked for by itself. `unread`: values that nobody reads, as a person knows them. */
+export async function planVariables(there: Server, project: string, from: Side, to: Side): Promise<VariablesPlan> {
+  const plan: VariablesPlan = { create: [], change: [], same: 0, unread: [] }
+  const here = new Map(to.variables.map((one) => [placeOf(one, to.slugs), one]))
+  for (const one of from.variables) {
+    const present = here.get(placeOf(one, from.slugs))
+    const value = await readValue(there, project, one)
+    if (value === undefined) {
+      if (present === undefined) plan.unread.push(nameOf(one, from.slugs))
+      else plan.same++
+      continue
+    }
+    const draft = draftOf(one, value, from.slugs)
+    if (present === undefined) plan.create.push(draft)
+    else if (isSame(draft, present)) plan.same++
+    else plan.change.push(draft)
+  }
+  return plan
+}
+
+/** The steps that write variables of a project here, which may be made by an earlier step. */
+export function variableSteps(here: Server, project: string, { create, change }: VariablesPlan): Step[] {
+  const path = withQuery(`/v10/projects/${segment(project)}/env`, { upsert: 'true' })
+  const step = (action: Step['action'], drafts: readonly Draft[]): Step => ({
+    kind: 'variable',
+    action,
+    names: drafts.map((draft) => `${project}: ${named(draft)}`),
+    run: (_: Report) =>
+      sendHalves(
+        drafts,
+        (draft) => `${project}: ${named(draft)}`,
+        async (sent) => failuresOf(project, await here.write('POST', path, sent)),
+      ),
+  })
+  return [
+    ...slicesOf(create).map((drafts) => step('create', drafts)),
+    ...slicesOf(change).map((drafts) => step('change', drafts)),
+  ]
+}
+
+/** What of an answer did not come about: the others stand. */
+function failuresOf(project: string, answer: unknown): Failure[] {
+  const failed = ((answer as Item | undefined)?.failed ?? []) as { error: Item }[]
+  return failed.map(({ error }) => ({ what: `${project}: ${error.key}`, message: error.message }))
+}
+
+/** Undefined where nobody reads it. One variable by itself is answered in clear, where nothing says otherwise (Specification: 18). */
+export async function readValue(there: Server, project: string, listed: Item): Promise<string | undefined> {
+  const { type, decrypted, value } = listed
+  if (type === 'sensitive') return undefined
+  const isOpen = decrypted === true || type === 'plain' || type === 'system'
+  if (isOpen && decrypted !== false && typeof value === 'string') return value
+  for (const version of ['v1', 'v10']) {
+    const path = `/${version}/projects/${segment(project)}/env/${segment(listed.id)}?decrypt=true`
+    const alone = (await there.find(path)) as Item | undefined
+    if (alone === undefined) continue
+    const isClear = alone.decrypted === true || (alone.decrypted === undefined && alone.value !== '')
+    return isClear && typeof alone.value === 'string' ? alone.value : undefined
+  }
+  return undefined
+}
+
+function draftOf(one: Item, value: string, slugs: Slugs): Draft {
+  const environments = environmentsOf(one, slugs)
+  return {
+    key: one.key,
+    value,
+    type: one.type,
+    target: targetsOf(one),
+    ...(one.gitBranch && { gitBranch: one.gitBranch }),
+    ...(one.comment && { comment: one.comment }),
+    ...(environments.length > 0 && { customEnvironmentIds: environments }),
+  }
+}
+
+/** One that is sensitive here cannot be compared: it is left. */
+function isSame({ type, value, comment }: Draft, here: Item): boolean {
+  if ((comment ?? '') !== (here.comment ?? '')) return false
+  return here.type === 'sensitive' || (here.type === type && here.value === value)
+}
+
+/** Where a variable counts: no two of a project have the same place. */
+function placeOf(one: Item, slugs: Slugs): string {
+  return JSON.stringify([one.key, one.gitBranch ?? '', targetsOf(one).sort(), environmentsOf(one, slugs).sort()])
+}
+
+/** The environments in which a variable counts, each with its branch: what a `.env` file of one is called. */
+export function placesOf(one: Item, slugs: Slugs): string[] {
+  const branch = one.gitBranch ? `@${encodeURIComponent(one.gitBranch)}` : ''
+  return [...targetsOf(one), ...environmentsOf(one, slugs)].map((place) => `${place}${branch}`)
+}
+
+function targetsOf({ target }: Item): string[] {
+  return [target ?? []].flat()
+}
+
+function environmentsOf(one: Item, slugs: Slugs): string[] {
+  const ids: string[] = one.customEnvironmentIds ?? (one.customEnvironmentId ? [one.customEnvironmentId] : [])
+  return ids.map((id) => slugs.get(id)).filter((slug) => slug !== undefined)
+}
+
+function nameOf(one: Item, slugs: Slugs): string {
+  return named(draftOf(one, '', slugs))
+}
+
+function named({ key, target, customEnvironmentIds = [], gitBranch }: Draft): string {
+  const branch = gitBranch === undefined ? '' : `, branch ${gitBranch}`
+  return `${key} (${[...target, ...customEnvironmentIds].join(', ')}${branch})`
+}
+
+function slicesOf(drafts: readonly Draft[]): Draft[][] {
+  const slices: Draft[][] = []
+  let bytes = 0
+  for (const draft of drafts) {
+    const size = Buffer.byteLength(JSON.stringify(draft))
+    const last = slices.at(-1)
+    bytes += size
+    if (last === undefined || last.length === MOST_SENT || bytes > MOST_BYTES) {
+      slices.push([draft])
+      bytes = size
+    } else last.push(draft)
+  }
+  return slices
+}

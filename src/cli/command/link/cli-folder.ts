@@ -1,0 +1,49 @@
+/** The folder in which the ecosystem's command line has its address, its token and its team (`-Q`). docs/clients.md: Link the command line. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { readText } from '../../../platform/adapters/file-fault.ts'
+import { makeFolder } from '../../../platform/adapters/folder.ts'
+import { writeWhole } from '../../../platform/adapters/whole-file.ts'
+import { isThisMachine } from '../../../platform/base/network.ts'
+
+type Settings = Record<string, unknown>
+
+/**
+ * Gives what writes the folder, for its owner alone; other settings in it stay. Throws where it holds a login of another service, which
+ * would be lost.
+ */
+export function openCliFolder(
+  folder: string,
+  api: string,
+): (login: { token: string; team: string | undefined }) => void {
+  const [settingsFile, loginFile] = [join(folder, 'config.json'), join(folder, 'auth.json')]
+  const settings = readSettings(settingsFile)
+  if (existsSync(loginFile) && !isOurs(settings, api))
+    throw new Error(`${folder} holds a login of another service: name an empty folder with --global-config`)
+  return ({ token, team }) => {
+    const { currentTeam: _, ...rest } = settings
+    makeFolder(folder)
+    writeWhole(settingsFile, jsonLines({ ...rest, api, ...(team !== undefined && { currentTeam: team }) }))
+    writeWhole(loginFile, jsonLines({ token }))
+  }
+}
+
+function readSettings(file: string): Settings {
+  if (!existsSync(file)) return {}
+  const text = readText(file)
+  try {
+    return { ...(JSON.parse(text) as Settings) }
+  } catch {
+    throw new Error(`${file} is not JSON: remove it, or name an empty folder with --global-config`)
+  }
+}
+
+/** Of an earlier `link-cli`: its port may have changed since. */
+function isOurs({ api: former }: Settings, api: string): boolean {
+  if (typeof former !== 'string') return false
+  return former === api || isThisMachine(URL.parse(former)?.hostname ?? '')
+}
+
+function jsonLines(data: object): string {
+  return `${JSON.stringify(data, null, 2)}\n`
+}

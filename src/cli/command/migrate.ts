@@ -1,0 +1,24 @@
+/** `berth migrate`. */
+import type { Invocation, Outcome } from '../command-line/command.ts'
+
+/** `berth migrate`: brings the store to the schema of this version, as a start does. Throws when somebody else has an embedded store that lacks a migration. */
+export async function migrateCommand({ settings }: Invocation): Promise<Outcome> {
+  const { database } = settings()
+  process.umask(0o077)
+  const applied =
+    database.engine === 'sqlite'
+      ? await migrateFile(database.file)
+      : await (await import('../../platform/db/postgres/open.ts')).migratePostgres(database.url)
+  const text =
+    applied.length === 0
+      ? 'the store has the schema of this version'
+      : applied.map((name) => `applied ${name}`).join('\n')
+  return { data: { applied }, text }
+}
+
+async function migrateFile(file: string): Promise<string[]> {
+  const { migrateSqlite } = await import('../../platform/db/sqlite/open.ts')
+  return migrateSqlite(file).catch(async (error) => {
+    throw (await import('../../platform/db/sqlite/faults.ts')).storeFault(error, file)
+  })
+}

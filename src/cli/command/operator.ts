@@ -1,0 +1,156 @@
+/** Commands that are one request of the operator API. */
+import { readText } from '../../platform/adapters/file-fault.ts'
+import { BadUsage, type Invocation, type Run } from '../command-line/command.ts'
+import { type Asking, askService, pathOf } from './ask.ts'
+import { showReport } from './people.ts'
+
+const DAY_MS = 86_400_000
+
+/** `holds`: a field of the answer that has to be true for the command to end well. `show`: the answer for people, where it is no plain list. */
+type Request = Omit<Asking, 'as'> & { holds?: string; show?: (answer: never) => string }
+
+const REQUESTS: Record<string, (given: Invocation) => Request> = {
+  report: () => ({ method: 'GET', path: path('report'), show: showReport }),
+  'keys status': () => ({ method: 'GET', path: path('keys') }),
+  'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate') }),
+  'keys retire': ({ value }) => ({ method: 'DELETE', path: path('keys', value('key')) }),
+  'audit verify': ({ value }) => ({
+    method: 'GET',
+    path: `${path('audit', 'verify')}${value('head') === undefined ? '' : `?head=${encodeURIComponent(value('head')!)}`}`,
+    holds: 'verified',
+  }),
+  'user add': ({ value }) => ({
+    method: 'POST',
+    path: path('users'),
+    body: { email: value('email'), username: value('username'), name: value('name') },
+  }),
+  'user list': ({ value }) => listed('users', { search: value('search') }),
+  'user show': ({ value }) => ({ method: 'GET', path: path('users', value('user')) }),
+  'user set': ({ value }) => ({
+    method: 'PATCH',
+    path: path('users', value('user')),
+    body: { email: value('email'), username: value('username'), name: value('name') },
+  }),
+  'user suspend': ({ value }) => ({ method: 'PATCH', path: path('users', value('user')), body: { suspended: true } }),
+  'user resume': ({ value }) => ({ method: 'PATCH', path: path('users', value('user')), body: { suspended: false } }),
+  'user delete': (given) => removal('users', 'user', given),
+  'user password-link': ({ value }) => ({ method: 'POST', path: path('users', value('user'), 'password-link') }),
+  'user second-factors rm': ({ value }) => ({ method: 'DELETE', path: path('users', value('user'), 'second-factors') }),
+  'team add': ({ value }) => ({
+    method: 'POST',
+    path: path('teams'),
+    body: { slug: value('slug'), name: value('name') ?? value('slug'), ownerId: value('owner'), plan: value('plan') },
+  }),
+  'team list': ({ value }) => listed('teams', { search: value('search') }),
+  'team show': ({ value }) => ({ method: 'GET', path: path('teams', value('team')) }),
+  'team delete': (given) => removal('teams', 'team', given),
+  'account plan': ({ value }) => ({
+    method: 'PATCH',
+    path: path('accounts', value('account')),
+    body: { plan: value('plan') },
+  }),
+  'team member add': ({ value }) => ({
+    method: 'PUT',
+    path: path('teams', value('team'), 'members', value('user')),
+    body: { role: value('role') },
+  }),
+  'team member rm': ({ value }) => ({
+    method: 'DELETE',
+    path: path('teams', value('team'), 'members', value('user')),
+  }),
+  'token add': ({ value, all }) => ({
+    method: 'POST',
+    path: path('tokens'),
+    body: {
+      userId: value('user'),
+      name: value('name'),
+      teamId: value('team'),
+      scopes: unlessNone(all('scope')),
+      projectIds: unlessNone(all('project')),
+      expiresAt: momentIn(value('expires')),
+    },
+  }),
+  'token list': ({ value }) =>
+    listed('tokens', { search: value('search'), userId: value('user'), unusedSince: daysAgo(value('unused-days')) }),
+  'token revoke': () => ({ method: 'POST', path: path('tokens', 'revoke'), body: { token: tokenOfStdin() } }),
+  'token rm': ({ value }) => ({ method: 'DELETE', path: path('tokens', value('token')) }),
+  'integration add': ({ value, all }) => ({
+    method: 'POST',
+    path: path('integrations'),
+    body: {
+      slug: value('slug'),
+      teamId: value('team'),
+      name: value('name') ?? value('slug'),
+      redirectUrl: value('redirect-url'),
+      webhookUrl: value('webhook-url'),
+      logoUrl: value('logo-url'),
+      scopes: all('scope'),
+    },
+  }),
+  'integration list': ({ value }) => ({
+    method: 'GET',
+    path: `${path('integrations')}?limit=100${value('team') === undefined ? '' : `&teamId=${encodeURIComponent(value('team')!)}`}`,
+    list: 'integrations',
+  }),
+  'integration rm': ({ value }) => ({ method: 'DELETE', path: path('integrations', value('integration')) }),
+  'integration secret add': ({ value }) => ({
+    method: 'POST',
+    path: path('integrations', value('integration'), 'secrets'),
+  }),
+  'integration secret rm': ({ value }) => ({
+    method: 'DELETE',
+    path: path('integrations', value('integration'), 'secrets', value('secret')),
+  }),
+}
+
+/** What runs a command of the operator: its request, and the service's answer. */
+export function operatorCommand(words: string): Run {
+  const request = REQUESTS[words]!
+  return async (given) => {
+    const { holds, show, ...sent } = request(given)
+    const data = await askService(given.settings(), { ...sent, as: 'operator' })
+    if (data === undefined) return { data: { done: true }, text: 'done' }
+    const isTrue = holds === undefined || (data as Record<string, unknown>)[holds] === true
+    return { data, ...(show && { text: show(data as never) }), code: isTrue ? 0 : 1 }
+  }
+}
+
+/** A token that ends is not typed as a word: words of a command stand in the history of a shell and in the list of processes. */
+function tokenOfStdin(): string {
+  const token = readText('-').trim()
+  if (token === '') throw new BadUsage('stdin holds no token: give it there, such as by < file')
+  return token
+}
+
+function path(...parts: (string | undefined)[]): string {
+  return pathOf('/operator/v1', parts)
+}
+
+function listed(name: string, filters: Record<string, string | undefined>): Request {
+  const pairs = Object.entries(filters).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return { method: 'GET', path: `${path(name)}?${new URLSearchParams([['limit', '100'], ...pairs])}`, list: name }
+}
+
+function removal(list: string, name: string, { value, has }: Invocation): Request {
+  return { method: 'DELETE', path: `${path(list, value(name))}${has('force') ? '?force=true' : ''}` }
+}
+
+function daysAgo(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,5}$/.test(text)) throw new BadUsage(`--unused-days must be a number of days, not "${text}"`)
+  return String(Date.now() - Number(text) * DAY_MS)
+}
+
+function unlessNone(values: string[]): string[] | undefined {
+  return values.length === 0 ? undefined : values
+}
+
+/** Days from now, or a moment. */
+function momentIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const isMoment = /^\d{4}-\d\d-\d\d/.test(text)
+  const moment = /^\d{1,5}$/.test(text) ? Date.now() + Number(text) * DAY_MS : isMoment ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(moment))
+    throw new BadUsage(`--expires must be days or a moment such as 2027-01-31T00:00:00Z, not "${text}"`)
+  return moment
+}

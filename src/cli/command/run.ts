@@ -1,0 +1,116 @@
+/** Runs one command: finds it, reads its arguments, and prints its outcome for people or for machines. */
+import type { Writable } from 'node:stream'
+import { BadSetting, readConfig } from '../../config.ts'
+import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { VERSION } from '../../platform/base/version.ts'
+import { openBar } from '../command-line/bar.ts'
+import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'
+import { helpOf, helpOfMany } from '../command-line/help.ts'
+import { findCommand, groupOf, parseWords } from '../command-line/parse.ts'
+import { jsonText, print } from '../command-line/print.ts'
+import { COMMANDS } from './commands.ts'
+import { showToPeople } from './people.ts'
+
+/** Where a command says what it has to say: the process, or what a test reads. */
+export type Outputs = { stdout: Writable & { isTTY?: boolean }; stderr: Writable & { isTTY?: boolean } }
+
+/** Gives what the process ends with; undefined while the service runs. Errors are told on stderr, as JSON under `--json`. */
+export async function runCommand(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  outputs: Outputs = process,
+): Promise<number | undefined> {
+  const isJson = words.includes('--json')
+  // Who writes is told by the callback. Without listeners, a full or closed one would end the process with a stack trace.
+  for (const out of [outputs.stdout, outputs.stderr]) out.on('error', () => {})
+  try {
+    const args = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
+    const help = args[0] === '--version' ? VERSION : helpWanted(args)
+    if (help !== undefined) return await write(outputs, help)
+    const { command, rest } = findCommand(COMMANDS, args)
+    return await tell(outputs, await runOne(command, rest, env, outputs), isJson)
+  } catch (error) {
+    return await fail(outputs, error, isJson)
+  }
+}
+
+/** `--help` alone, behind a command or behind the first words of some; `help` in front says the same. */
+function helpWanted(words: readonly string[]): string | undefined {
+  const [first = ''] = words
+  const asks = first === 'help' || words.includes('--help') || words.includes('-h')
+  if (!asks) return undefined
+  const named = words.filter((word) => word !== 'help' && !word.startsWith('-'))
+  const command = COMMANDS.filter((one) => one.words.split(' ').every((word, at) => named[at] === word)).at(-1)
+  if (command !== undefined) return helpOf(command)
+  const group = groupOf(COMMANDS, named)
+  if (group.length < named.length) findCommand(COMMANDS, named)
+  return helpOfMany(COMMANDS.filter((one) => `${one.words} `.startsWith(group.map((word) => `${word} `).join(''))))
+}
+
+async function runOne(
+  command: Command,
+  rest: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { stderr }: Outputs,
+): Promise<Outcome | undefined> {
+  const parsed = parseWords(command, rest)
+  const progress = openBar(stderr)
+  const invocation: Invocation = {
+    ...parsed,
+    settings: () => readConfig(env),
+    env,
+    progress,
+    say: (text) => {
+      progress.end()
+      print(stderr, `${text}\n`)
+    },
+    ...(process.stdin.isTTY && stderr.isTTY && { confirm: (question: string) => confirm(question, stderr) }),
+  }
+  try {
+    return await (await command.load())(invocation)
+  } finally {
+    progress.end()
+  }
+}
+
+async function confirm(question: string, output: Writable): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input: process.stdin, output })
+  // Ended by Ctrl-D or Ctrl-C, nobody has said yes.
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
+  const answer = await Promise.race([lines.question(`${question} [y/N] `), ended]).finally(() => lines.close())
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+async function tell(outputs: Outputs, outcome: Outcome | undefined, isJson: boolean): Promise<number | undefined> {
+  if (outcome === undefined) return undefined
+  const { data, text = showToPeople(data), exact = false, warnings = [], code = 0 } = outcome
+  for (const warning of warnings) print(outputs.stderr, `berth: ${warning}\n`)
+  if (isJson) return write(outputs, jsonText(data), { code })
+  return write(outputs, text, { code, exact: exact && outputs.stdout.isTTY !== true })
+}
+
+async function fail(outputs: Outputs, error: unknown, isJson: boolean): Promise<number> {
+  const code = error instanceof BadUsage ? 64 : error instanceof BadSetting ? 78 : 1
+  const message = messageOf(error)
+  const cause = error instanceof Error ? error.cause : undefined
+  const because = code === 1 && cause ? `\n  because: ${messageOf(cause)}` : ''
+  if (isJson) await write(outputs, jsonText({ error: { message, exitCode: code } }))
+  print(outputs.stderr, `berth: ${message}${because}\n`)
+  return code
+}
+
+/** Gives `code`, or 1 when stdout does not take the text. Who closed it (`| head`) has read enough. */
+function write({ stdout, stderr }: Outputs, text: string, { code = 0, exact = false } = {}): Promise<number> {
+  if (text === '') return Promise.resolve(code)
+  return new Promise((resolve) => {
+    const whole = text.endsWith('\n') ? text : `${text}\n`
+    const written = (error?: NodeJS.ErrnoException | null) => {
+      if (!error || error.code === 'EPIPE') return resolve(code)
+      print(stderr, `berth: the answer could not be written to stdout: ${error.message}\n`)
+      resolve(code || 1)
+    }
+    if (exact) stdout.write(whole, written)
+    else print(stdout, whole, written)
+  })
+}

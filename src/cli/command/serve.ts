@@ -1,0 +1,37 @@
+/** `berth serve`, when it was typed in a way that needed the table; main.ts starts the plain one without. `berth sites` is the sites server. `berth ready` asks whether the service serves. */
+
+import { listenOrigin } from '../../config.ts'
+import { openFetch } from '../../operations/doctor/own-certificate.ts'
+import type { Invocation, Outcome } from '../command-line/command.ts'
+
+const PATIENCE_MS = 5000
+
+/** `berth serve`. It returns once the service listens; a signal ends it. Throws BadSetting. */
+export async function serveCommand({ settings, env }: Invocation): Promise<undefined> {
+  const config = settings()
+  await (await import('../../start.ts')).start(config, env)
+}
+
+/** `berth sites`. It returns once the sites server listens; a signal ends it. Throws BadSetting. */
+export async function sitesCommand({ settings }: Invocation): Promise<undefined> {
+  const config = settings()
+  await (await import('../../start-sites.ts')).startSites(config)
+}
+
+/** Asks the service of this machine for /readyz, as an orchestrator does. Ends with 1 when it is not ready, or does not answer within 5 s. */
+export async function readyCommand({ settings }: Invocation): Promise<Outcome> {
+  const config = settings()
+  const address = `${listenOrigin(config)}/readyz`
+  const fetch = await openFetch(config)
+  let answer: Response
+  try {
+    answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE_MS) })
+  } catch (error) {
+    throw new Error(`no answer from ${address}: start the service, or set HOST and PORT as it has them`, {
+      cause: error,
+    })
+  }
+  const { ready, failing } = (await answer.json()) as { ready: boolean; failing: string[] }
+  const text = ready ? 'ready' : `not ready: ${failing.join(', ')}; docs/operations.md: Health`
+  return { data: { ready, failing }, text, code: ready ? 0 : 1 }
+}

@@ -1,0 +1,26 @@
+/** `berth welcome`: the link of the first start, again, for whoever started Berth without a terminal. */
+
+import { listenOrigin } from '../../config.ts'
+import type { Invocation, Outcome } from '../command-line/command.ts'
+import { askService, credentialsFile, Refused, readCredentials } from './ask.ts'
+
+/** Prints the link as long as it works. Ends with 1 when it was used or replaced, and says how a new one is made. */
+export async function welcomeCommand({ settings }: Invocation): Promise<Outcome> {
+  const config = settings()
+  const { welcome } = readCredentials(config)
+  if (welcome === undefined)
+    throw new Error(
+      `${credentialsFile(config)} holds no link of the first start: make a link by berth user password-link <username>`,
+    )
+  try {
+    // Opening the page uses nothing up, and shows whether the link works.
+    await askService(config, { method: 'GET', path: welcome, as: 'anyone' })
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error
+    throw new Error('the link was used or replaced: sign in, or make a new one by berth user password-link admin', {
+      cause: error,
+    })
+  }
+  const url = `${config.publicUrl ?? listenOrigin(config)}${welcome}`
+  return { data: { url }, text: url }
+}

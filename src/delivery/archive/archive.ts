@@ -1,0 +1,120 @@
+/**
+ * Reads an archive (`tar.gz`) as clients send it, one entry after another: ustar, pax, and long names of GNU tar. Its input is hostile: what
+ * an archive may hold is bounded before it is unpacked, and whatever readers understand differently is refused. docs/deploying-sites.md: Archives.
+ */
+import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import { pathFault } from '../outputs/paths.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import { type Blocks, openBlocks } from './blocks.ts'
+import { type Budget, openBudget } from './budget.ts'
+import { addExtended, type Extended, isExtended } from './extended.ts'
+import { damaged, entryFault } from './fault.ts'
+import { BLOCK, type Header, readHeader } from './header.ts'
+import { type Kind, kindOf, modeOf } from './kinds.ts'
+import { ARCHIVE_LIMITS } from './limits.ts'
+import { unzip } from './unzip.ts'
+
+/** An entry. `body` is its content, of a link its target: read it before the next entry is asked for, or it is left out. */
+export type ArchiveEntry = {
+  path: string
+  kind: Kind
+  /** Permissions and type, as in a file list. */
+  mode: number
+  size: number
+  body: AsyncIterable<Buffer>
+  /** Of a link: what it says. */
+  target?: string
+}
+
+/** Gives the entries of an archive, whose bytes come in pieces. Throws ArchiveFault, and what the source throws. Ends the source, however it is left. */
+export async function* readArchive(packed: AsyncIterable<Buffer>): AsyncGenerator<ArchiveEntry, void> {
+  const blocks = openBlocks(unzip(packed))
+  const budget = openBudget()
+  try {
+    for (let header = await nextHeader(blocks, budget); header; header = await nextHeader(blocks, budget)) {
+      const entry = entryOf(header, budget)
+      const end = blocks.at() + header.size + paddingOf(header.size)
+      if (entry !== undefined)
+        yield { ...entry, body: entry.target === undefined ? blocks.pieces(header.size) : one(entry.target) }
+      for await (const _ of blocks.pieces(end - blocks.at())) await pauseWhenBusy()
+    }
+    await readEnd(blocks)
+  } finally {
+    await blocks.close()
+  }
+}
+
+/** The header of the next entry, with what stands before it put in. Undefined at the end. */
+async function nextHeader(blocks: Blocks, budget: Budget): Promise<Header | undefined> {
+  let extended: Extended = {}
+  for (;;) {
+    await pauseWhenBusy()
+    const at = blocks.at()
+    const header = readHeader(await blocks.take(BLOCK), at)
+    if (header === undefined) {
+      if (Object.keys(extended).length > 0) throw damaged('a name at its end has no file')
+      return undefined
+    }
+    budget.addHeader()
+    if (!isExtended(header)) return { ...header, ...extended }
+    budget.addExtended(header.size)
+    const bytes = await blocks.take(header.size)
+    await blocks.take(paddingOf(header.size))
+    extended = addExtended(extended, header, bytes, at)
+  }
+}
+
+/** Content is filled up to whole blocks. */
+function paddingOf(size: number): number {
+  return (BLOCK - (size % BLOCK)) % BLOCK
+}
+
+/** What a header is about. Undefined for the folder that was packed itself. */
+function entryOf(header: Header, budget: Budget): Omit<ArchiveEntry, 'body'> | undefined {
+  if (header.name === '') throw damaged('an entry has no name')
+  // `tar -C folder .` begins each name so.
+  const name = header.name.replace(/^(?:\.\/)+/, '')
+  const kind = kindOf(header.flag, name === '' ? header.name : name)
+  const path = name.endsWith('/') ? name.slice(0, -1) : name
+  if (typeof kind === 'object') throw entryFault(path, kind.fault)
+  if (kind !== 'file' && header.size > 0) throw entryFault(path, 'is no file, and has content. Pack it again.')
+  if (kind === 'folder' && (path === '' || path === '.')) return undefined
+  const fault = pathFault(path) ?? (kind === 'link' ? targetFault(header.link) : undefined)
+  if (fault !== undefined) throw entryFault(path, fault)
+  const size = kind === 'link' ? Buffer.byteLength(header.link) : header.size
+  budget.addEntry(path, kind, size)
+  const mode = modeOf(kind, header.mode)
+  return { path, kind, mode, size, ...(kind === 'link' && { target: header.link }) }
+}
+
+function targetFault(target: string): string | undefined {
+  if (target === '') return 'is a link without a target. Pack it again.'
+  if (target.includes('\0')) return 'is a link with a NUL in its target. Pack it again.'
+  if (target.length <= OUTPUT_LIMITS.path) return undefined
+  return `is a link to a path of more than ${OUTPUT_LIMITS.path} characters. Shorten it.`
+}
+
+async function* one(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text)
+}
+
+const ZEROS = Buffer.alloc(64 * 1024)
+
+/** The first block of zeros was read. A second one follows, and zeros up to a whole record; then the compressed file ends too. */
+async function readEnd(blocks: Blocks): Promise<void> {
+  let zeros = 0
+  for await (const piece of blocks.rest()) {
+    await pauseWhenBusy()
+    zeros += piece.length
+    if (!isZero(piece) || zeros > ARCHIVE_LIMITS.padding) throw damaged('it has bytes behind its end')
+  }
+  if (zeros < BLOCK) throw damaged('it ends in the middle')
+}
+
+function isZero(piece: Buffer): boolean {
+  for (let at = 0; at < piece.length; at += ZEROS.length) {
+    const part = piece.subarray(at, at + ZEROS.length)
+    if (!part.equals(ZEROS.subarray(0, part.length))) return false
+  }
+  return true
+}

@@ -1,0 +1,85 @@
+/** What does not fit in a header stands in an entry before it: records of pax (IEEE Std 1003.1), long names of GNU tar. */
+import { ArchiveFault, damaged } from './fault.ts'
+import { type Header, textOf } from './header.ts'
+import { ARCHIVE_LIMITS } from './limits.ts'
+
+/** What replaces fields of the next header. */
+export type Extended = { name?: string; link?: string; size?: number }
+
+type Read = (bytes: Buffer, at: number) => Extended
+
+/** TABLE the flags of entries that are about the next entry, or about all that follow. */
+const READERS: Readonly<Record<string, Read>> = {
+  x: (bytes, at) => readRecords(bytes, at),
+  g: readGlobalRecords,
+  L: (bytes, at) => ({ name: longName(bytes, at) }),
+  K: (bytes, at) => ({ link: longName(bytes, at) }),
+}
+
+const SPARSE = 'The archive has a sparse file. Pack it without the option --sparse of tar.'
+
+/** Whether an entry is about others. */
+export function isExtended({ flag }: Header): boolean {
+  return Object.hasOwn(READERS, flag)
+}
+
+/** Reads such an entry and adds it to those before it. `at`: where it begins. Throws ArchiveFault: also when two say the same of one entry, for readers differ in which counts. */
+export function addExtended(before: Extended, { flag }: Header, bytes: Buffer, at: number): Extended {
+  const added = READERS[flag]!(bytes, at)
+  if (Object.keys(added).some((key) => key in before)) throw damaged(`the entry behind byte ${at} has two long names`)
+  return { ...before, ...added }
+}
+
+function readRecords(bytes: Buffer, at: number): Extended {
+  const records = recordsOf(bytes, at)
+  const texts = [...records].map(([key, value]) => [key, textOf(value, at)] as const)
+  const { path, linkpath, size } = Object.fromEntries(texts) as Record<string, string | undefined>
+  if (size !== undefined && !/^[0-9]{1,15}$/.test(size)) throw damaged(`the size at byte ${at} is no number`)
+  return {
+    ...(path !== undefined && { name: path }),
+    ...(linkpath !== undefined && { link: linkpath }),
+    ...(size !== undefined && { size: Number(size) }),
+  }
+}
+
+/** `git archive` writes a comment into one. A name for all entries would be no name. */
+function readGlobalRecords(bytes: Buffer, at: number): Extended {
+  if (recordsOf(bytes, at).size > 0) throw damaged(`the names at byte ${at} are for all entries`)
+  return {}
+}
+
+const LENGTH = /^[1-9][0-9]* $/
+const KEPT: ReadonlySet<string> = new Set(['path', 'linkpath', 'size'])
+
+/** The records that matter, the last of each key: `<length> <key>=<value>\n`. One without a value takes an earlier one back. */
+function recordsOf(bytes: Buffer, at: number): Map<string, Buffer> {
+  const records = new Map<string, Buffer>()
+  // A character for each byte.
+  const text = bytes.toString('latin1')
+  let count = 0
+  for (let from = 0; from < text.length; ) {
+    if (++count > ARCHIVE_LIMITS.records)
+      throw new ArchiveFault(
+        `An entry of the archive has more than ${ARCHIVE_LIMITS.records} attributes. Pack it without.`,
+      )
+    const begin = text.indexOf(' ', from) + 1
+    const length =
+      begin - from <= 7 && LENGTH.test(text.slice(from, begin)) ? Number.parseInt(text.slice(from, begin), 10) : 0
+    const end = from + length
+    const equals = text.indexOf('=', begin)
+    if (length === 0 || end > text.length || text[end - 1] !== '\n' || equals <= begin || equals >= end)
+      throw damaged(`the attributes at byte ${at} are not as pax writes them`)
+    const key = text.slice(begin, equals)
+    if (key.startsWith('GNU.sparse.') || key === 'SCHILY.realsize') throw new ArchiveFault(SPARSE)
+    if (KEPT.has(key)) records.set(key, bytes.subarray(equals + 1, end - 1))
+    from = end
+  }
+  for (const [key, value] of records) if (value.length === 0) records.delete(key)
+  return records
+}
+
+/** Ends in NUL. */
+function longName(bytes: Buffer, at: number): string {
+  const end = bytes.at(-1) === 0 ? bytes.length - 1 : bytes.length
+  return textOf(bytes.subarray(0, end), at)
+}

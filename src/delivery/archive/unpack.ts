@@ -1,0 +1,73 @@
+/** Unpacks an archive into the file store: each file by its content, as if it had been uploaded alone. docs/deploying-sites.md: Archives. */
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import type { FileStore } from '../../platform/files/file-store.ts'
+import { foldersAbove } from '../outputs/paths.ts'
+import type { UploadEntry } from '../outputs/tree.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import { type ArchiveEntry, readArchive } from './archive.ts'
+import { ArchiveFault } from './fault.ts'
+
+/** Small files wait for the disk together: each is synced alone, and an archive has thousands. */
+const SMALL_BYTES = 16 * 1024
+const TOGETHER = 16
+
+/**
+ * Unpacks the parts of an archive, which are files of the account by their SHA-256, in order. Gives the entries for `readOutput`, without folders
+ * that hold entries. Throws ArchiveFault: files that are in the store by then are nobody's, and the sweep removes them.
+ */
+export async function unpackArchive(
+  store: FileStore,
+  accountId: string,
+  parts: readonly string[],
+): Promise<UploadEntry[]> {
+  const entries: UploadEntry[] = []
+  const small: Kept[] = []
+  const keepSmall = async () => {
+    entries.push(...(await Promise.all(small.splice(0).map((entry) => keep(store, accountId, entry)))))
+  }
+  for await (const entry of readArchive(joined(store, accountId, parts))) {
+    if (entry.kind === 'folder') {
+      entries.push({ path: entry.path, kind: 'folder', size: 0, mode: entry.mode, digest: '' })
+    } else if (entry.size > SMALL_BYTES) {
+      entries.push(await keep(store, accountId, entry))
+    } else {
+      small.push({ ...entry, body: [Buffer.concat(await Array.fromAsync(entry.body))] })
+      if (small.length === TOGETHER) await keepSmall()
+    }
+  }
+  await keepSmall()
+  return withoutFilledFolders(entries)
+}
+
+async function* joined(store: FileStore, accountId: string, parts: readonly string[]): AsyncGenerator<Buffer> {
+  for (const sha256 of parts) {
+    const part = await store.open(accountId, sha256)
+    if (part === undefined) throw new ArchiveFault('A part of the archive is missing. Deploy again.')
+    yield* part as AsyncIterable<Buffer>
+  }
+}
+
+type Kept = Omit<ArchiveEntry, 'body'> & { body: AsyncIterable<Buffer> | Iterable<Buffer> }
+
+async function keep(
+  store: FileStore,
+  accountId: string,
+  { path, kind, mode, size, body, target }: Kept,
+): Promise<UploadEntry> {
+  const announced = { sha1: undefined, size, most: OUTPUT_LIMITS.fileBytes }
+  const { sha256 } = await store.put(accountId, piecesOf(body), announced)
+  return { path, kind, size, mode, digest: sha256, ...(target !== undefined && { target }) }
+}
+
+async function* piecesOf(body: Kept['body']): AsyncGenerator<Buffer> {
+  yield* body
+}
+
+/** An archive lists each folder, an upload only empty ones. */
+async function withoutFilledFolders(entries: UploadEntry[]): Promise<UploadEntry[]> {
+  const empty = new Set(entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path))
+  await mapInPieces(entries, ({ path }) => {
+    for (const folder of foldersAbove(path)) empty.delete(folder)
+  })
+  return entries.filter(({ kind, path }) => kind !== 'folder' || empty.has(path))
+}

@@ -1,0 +1,142 @@
+/** From the files of a request to an output in the file store, before the transaction that makes the deployment. docs/deploying-sites.md: From an upload to a decision. */
+import { createHash } from 'node:crypto'
+import type { Ctx } from '../../context.ts'
+import { mapInPieces, pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import type { Db } from '../../platform/db/db.ts'
+import { openSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { ArchiveFault } from '../archive/fault.ts'
+import type { Notice } from '../outputs/notices.ts'
+import { isPrebuilt, type Output, readOutput } from '../outputs/output.ts'
+import type { UploadEntry } from '../outputs/tree.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import type { RoutingManifest } from '../protocol/routing-manifest.ts'
+import { countStrays, refusalOfDisk } from '../uploads/blobs.ts'
+import { type Intake, openIntake } from '../uploads/intake.ts'
+import { missingFiles } from '../uploads/missing.ts'
+import type { FileEntries } from './file-entries.ts'
+import { type FileList, readFileList } from './file-list.ts'
+import { type NewOutput, writeAhead } from './output-rows.ts'
+import { contentOf, uploadedEntries } from './uploaded-entries.ts'
+
+/** An output whose files are all in the store. `ahead`: its row, where it is large. */
+export type BuiltOutput = NewOutput & { notices: Notice[]; ahead: number | undefined }
+
+/** What the client says: its list, whether it calls it prebuilt, and its name. */
+export type Sent = { files: FileEntries; isPrebuilt: boolean; agent: string | undefined }
+
+/**
+ * Reads what a client deploys. Nothing is kept but files, which are counted. Refuses: not_built_here 400 (a source), output_refused 400 (a sentence for each
+ * fault), missing_files 400, budget_used_up 409, storage_full 507.
+ */
+export async function buildOutput(ctx: Ctx, sent: Sent): Promise<BuiltOutput> {
+  const list = await readFileList(sent.files)
+  if ('faults' in list) return refuseFaults(list.faults)
+  if (isSource(list, sent)) refuse('not_built_here')
+  await mustBeUploaded(ctx, list.wanted)
+  const intake = await openIntake(ctx)
+  try {
+    const work = () => readUploaded(ctx, list, intake)
+    const read = await (list.form === 'archive' ? inArchiveTurn(ctx, work) : work())
+    return { ...read, ahead: await writeAhead(ctx, read) }
+  } catch (error) {
+    await countStrays(ctx, intake.files())
+    if (error instanceof ArchiveFault) refuseFaults([error.message])
+    throw refusalOfDisk(error)
+  }
+}
+
+/** From this version on the command line says it when it sends an output. */
+const SAYS_PREBUILT = 50
+
+/** Whether a list is of sources, as far as it can be known before anything is uploaded. */
+function isSource({ form }: FileList, { isPrebuilt: isSaid, agent = '' }: Sent): boolean {
+  const version = /^(?:vercel|now) (\d{1,4})\./.exec(agent)?.[1]
+  if (form === 'archive') return !isSaid && version !== undefined && Number(version) >= SAYS_PREBUILT
+  return form === 'source'
+}
+
+async function mustBeUploaded({ deps, account, now }: Ctx, sha1s: readonly string[]): Promise<void> {
+  if (sha1s.length === 0) return
+  const missing = await deps.db.write((db) => missingFiles({ db, now }, account.id, sha1s), account.id)
+  if (missing.length > 0) refuse('missing_files', undefined, { missing })
+}
+
+async function readUploaded(ctx: Ctx, list: FileList, intake: Intake): Promise<NewOutput & { notices: Notice[] }> {
+  const entries = await uploadedEntries(ctx, list, intake)
+  if ('faults' in entries) return refuseFaults(entries.faults)
+  if (!isPrebuilt(entries)) refuse('not_built_here')
+  const digests = await digestsOf(entries)
+  const read = async (path: string) => {
+    const content = await contentOf(intake, ctx.account.id, digests.get(path) ?? '')
+    return content ?? refuse('bad_request', `${path} was removed meanwhile. Deploy again.`)
+  }
+  const output = await readOutput({ entries, read })
+  if ('faults' in output) return refuseFaults(output.faults)
+  const announced = { sha1: undefined, size: undefined, most: 2 * OUTPUT_LIMITS.manifestBytes }
+  const { sha256, size } = await intake.put(ctx.account.id, writeManifest(output.manifest), announced)
+  return {
+    digest: await digestOf(sha256, output),
+    manifest: { sha256, size },
+    files: await filesOf(sha256, output),
+    put: intake.files(),
+    notices: output.notices,
+  }
+}
+
+async function digestsOf(entries: readonly UploadEntry[]): Promise<Map<string, string>> {
+  const digests = new Map<string, string>()
+  await mapInPieces(entries, ({ path, digest }) => void digests.set(path, digest))
+  return digests
+}
+
+/** Files of a manifest that are written at once. */
+const FILES_TOGETHER = 200
+
+/** As JSON, in pieces. */
+async function* writeManifest({ files, ...rest }: RoutingManifest): AsyncGenerator<Buffer> {
+  const around = JSON.stringify(rest)
+  yield Buffer.from(`${around.slice(0, -1)},"files":[`)
+  for (let at = 0; at < files.length; at += FILES_TOGETHER) {
+    const text = JSON.stringify(files.slice(at, at + FILES_TOGETHER)).slice(1, -1)
+    yield Buffer.from(at === 0 ? text : `,${text}`)
+    await pauseWhenBusy()
+  }
+  yield Buffer.from(']}')
+}
+
+/** The manifest does not say what functions have on disk. */
+async function digestOf(manifest: string, { functionFiles }: Output): Promise<string> {
+  const hash = createHash('sha256').update(manifest)
+  await mapInPieces(functionFiles, (one) => void hash.update(JSON.stringify(one)))
+  return hash.digest('hex')
+}
+
+async function filesOf(manifest: string, output: Output): Promise<string[]> {
+  const files = new Set([manifest])
+  await mapInPieces(output.manifest.files, ({ digest }) => void files.add(digest))
+  await mapInPieces(output.functionFiles, (own) => {
+    for (const { digest } of own.files) files.add(digest)
+  })
+  for (const { prerender } of output.manifest.functionPaths)
+    if (prerender?.fallback !== undefined) files.add(prerender.fallback.digest)
+  return [...files]
+}
+
+/** Each takes the disk and a processor for long: one of an account, and three of all. */
+const ARCHIVES = { slots: 3, mayTake: (_: string, inUse: number) => inUse === 0 }
+const turns = new WeakMap<Db, Semaphore>()
+
+async function inArchiveTurn<T>({ deps, account }: Ctx, work: () => Promise<T>): Promise<T> {
+  const turn = turns.getOrInsertComputed(deps.db, () => openSemaphore(ARCHIVES))
+  await turn.take(account.id)
+  try {
+    return await work()
+  } finally {
+    turn.release(account.id)
+  }
+}
+
+function refuseFaults(faults: readonly string[]): never {
+  refuse('output_refused', ['This cannot be deployed.', ...faults].join('\n'))
+}

@@ -1,0 +1,117 @@
+/** What a deployment has of files, for those who look at it. docs/deploying-sites.md: Files of a deployment. */
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { mapInPieces, pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { OneOf } from '../../platform/schema/fields.ts'
+import { cutList } from '../../platform/schema/json-list.ts'
+import type { FunctionPath, StaticFile } from '../protocol/routing-manifest.ts'
+import { contentOf } from './uploaded-entries.ts'
+
+const FileNode = Type.Object(
+  {
+    type: OneOf('directory', 'file', 'lambda'),
+    name: Type.String(),
+    mode: Type.Integer({ description: 'type and permissions (POSIX st_mode)' }),
+    uid: Type.Optional(Type.String({ description: 'by which its content is read' })),
+    size: Type.Optional(Type.Integer()),
+    contentType: Type.Optional(Type.String()),
+    children: Type.Optional(Type.Array(Type.Unknown(), { description: 'of a directory: the same again' })),
+  },
+  { title: 'DeploymentFile' },
+)
+export const FileTree = Type.Array(FileNode)
+type Leaf = Static<typeof FileNode>
+
+/** What clients demand of each. What a client said is not kept: visitors do not see it. */
+const MODES = { directory: 0o040755, file: 0o100644, lambda: 0o100644 } as const
+
+export const FileContents = Type.Object({ data: Type.String({ description: 'the content in base64' }) })
+
+/** What is longer is no answer of an API. */
+const MOST_BYTES = 4 * 1024 * 1024
+
+/** Lists the static files and functions of a deployment as a tree; empty where it was registered without files, or has none yet. */
+export async function listDeploymentFiles(ctx: Ctx, row: Row<'deployment'>): Promise<Static<typeof FileTree>> {
+  const manifest = await readManifest(ctx, row)
+  const folder = openFolder()
+  if (manifest === undefined) return folder.list()
+  const files = await listIn<StaticFile>(manifest, 'files')
+  await mapInPieces(files, ({ path, digest: uid, size, contentType }) =>
+    folder.add(path, { type: 'file', uid, size, contentType }),
+  )
+  const functions = await listIn<FunctionPath>(manifest, 'functionPaths')
+  await mapInPieces(functions, ({ path }) => folder.add(path, { type: 'lambda' }))
+  return folder.list()
+}
+
+async function readManifest({ db, deps }: Ctx, { output_id }: Row<'deployment'>): Promise<Buffer | undefined> {
+  if (output_id === null) return undefined
+  const { account_id, sha256 } = await db
+    .selectFrom('output')
+    .innerJoin('blob', 'blob.id', 'output.manifest_id')
+    .select(['output.account_id', 'blob.sha256'])
+    .where('output.id', '=', output_id)
+    .executeTakeFirstOrThrow()
+  const manifest = await contentOf(deps.files, account_id, sha256)
+  if (manifest === undefined) throw new Error(`the manifest ${sha256} of ${account_id} is not there`)
+  return manifest
+}
+
+/** One list of a manifest, in pieces. */
+async function listIn<T>(manifest: Buffer, name: string): Promise<T[]> {
+  const cut = await cutList(manifest, name, Number.POSITIVE_INFINITY)
+  const items: T[] = []
+  for (const { from, to } of (cut as Exclude<typeof cut, string>).groups ?? []) {
+    items.push(...(JSON.parse(`[${manifest.toString('utf8', from, to)}]`) as T[]))
+    await pauseWhenBusy()
+  }
+  return items
+}
+
+type Folder = { add(path: string, leaf: Omit<Leaf, 'name' | 'mode'>): void; list(): Leaf[] }
+
+/** Paths begin with a slash. */
+function openFolder(): Folder {
+  const folders = new Map<string, Folder>()
+  const leaves: Leaf[] = []
+  return {
+    add(path, leaf) {
+      const end = path.indexOf('/', 1)
+      if (end < 0) leaves.push({ name: path.slice(1), mode: MODES[leaf.type], ...leaf })
+      else folders.getOrInsertComputed(path.slice(1, end), openFolder).add(path.slice(end), leaf)
+    },
+    list: () => [
+      ...folders.entries().map(
+        ([name, inner]): Leaf => ({
+          ...{ type: 'directory', name, mode: MODES.directory },
+          children: inner.list(),
+        }),
+      ),
+      ...leaves,
+    ],
+  }
+}
+
+/** Gives the content of a file that a deployment has. Refuses: not_found 404, payload_too_large 413 (above 4 MiB). */
+export async function readDeploymentFile(
+  { db, deps }: Ctx,
+  { output_id }: Row<'deployment'>,
+  { params }: Input,
+): Promise<Static<typeof FileContents>> {
+  const file = await db
+    .selectFrom('output_blob')
+    .innerJoin('blob', 'blob.id', 'output_blob.blob_id')
+    .select(['blob.account_id', 'blob.sha256', 'blob.size'])
+    .where('output_blob.output_id', '=', output_id ?? 0)
+    .where('blob.sha256', '=', params.fileId ?? '')
+    .executeTakeFirst()
+  if (file === undefined) refuse('not_found', 'The deployment has no file with this id.')
+  if (Number(file.size) > MOST_BYTES)
+    refuse('payload_too_large', 'A file above 4 MiB is read at the address of the deployment.')
+  const bytes = await contentOf(deps.files, file.account_id, file.sha256)
+  if (bytes === undefined) throw new Error(`the file ${file.sha256} of ${file.account_id} is not there`)
+  return { data: bytes.toString('base64') }
+}

@@ -1,0 +1,139 @@
+/**
+ * `POST /v13/deployments`, by which clients deploy: files of an output, a deployment once more, or the promote of a preview.
+ * docs/deploying-sites.md: Create a deployment.
+ */
+import { sql } from 'kysely'
+import type { Ctx } from '../../context.ts'
+import { findProject } from '../../model/project.ts'
+import { accountInGoodStanding, notInTransferItself } from '../../platform/access/guards.ts'
+import { newId } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { answerDeployment, findDeployment } from '../../projects/deployments/deployments.ts'
+import { registerDeployment } from '../../projects/deployments/register.ts'
+import type { Deployment } from '../../projects/deployments/schema.ts'
+import { requestPromote } from '../../projects/promotion/promote.ts'
+import { countStrays } from '../uploads/blobs.ts'
+import { deploymentAddress } from './addresses.ts'
+import { type BuiltOutput, buildOutput } from './build-output.ts'
+import { type CreatedDeployment, isYes } from './create-schema.ts'
+import { abandonOutput, holdOutput } from './output-rows.ts'
+import { type CreateInput, createPlace, findPlace, readBranch, readClientMeta, readTarget } from './place.ts'
+import { nextState } from './states.ts'
+
+/** TABLE what a request to deploy asks for. */
+type Asked = 'promote' | 'redeploy' | 'files' | 'source'
+
+function askedBy({ body: { deploymentId, target, meta, files } }: CreateInput): Asked {
+  const { action } = (meta ?? {}) as { action?: unknown }
+  if (deploymentId) return target === 'production' && action === 'promote' ? 'promote' : 'redeploy'
+  return files === undefined ? 'source' : 'files'
+}
+
+/** Whether a request makes a deployment: clients send it again when no answer came. A promote may be asked again at any time. */
+export function makesDeployment(input: CreateInput): boolean {
+  return askedBy(input) !== 'promote'
+}
+
+/**
+ * Reads the files of a deployment before its transaction; undefined where it has none. Refuses: account_soft_blocked 402, payment_method_missing 402,
+ * not_built_here 400 (no files), and as `findPlace` and `buildOutput` do.
+ */
+export async function prepareCreate(ctx: Ctx, _: undefined, input: CreateInput): Promise<BuiltOutput | undefined> {
+  const asked = askedBy(input)
+  if (asked !== 'promote') await accountInGoodStanding(ctx, undefined, input)
+  if (asked !== 'files' && asked !== 'source') return undefined
+  // First: a client of a folder that is of no project yet uploads nothing before it has one.
+  const project = await findPlace(ctx, input)
+  if (asked === 'source') refuse('not_built_here')
+  readTarget(project, input.body)
+  readClientMeta(input.body)
+  const { body, query, agent } = input
+  return buildOutput(ctx, { files: body.files ?? [], isPrebuilt: isYes(query.prebuilt), agent })
+}
+
+/** The deployment was not written: what was put for it takes room until it is collected. */
+export async function undoCreate(ctx: Ctx, built: BuiltOutput | undefined): Promise<void> {
+  if (built?.ahead !== undefined) await abandonOutput(ctx.deps.db, built.ahead)
+  await countStrays(ctx, built?.put ?? [])
+}
+
+/**
+ * Makes a deployment of an output that is in the store, or promotes one. Refuses: not_built_here 400 (a deployment without files is deployed again), and as
+ * what it calls does.
+ */
+export async function createClientDeployment(
+  ctx: Ctx,
+  _: undefined,
+  input: CreateInput,
+  built: BuiltOutput | undefined,
+): Promise<CreatedDeployment> {
+  if (built !== undefined) return createFromOutput(ctx, input, built)
+  const idOrUrl = input.body.deploymentId ?? ''
+  const deployment = await findDeployment(ctx, { idOrUrl })
+  const project = await findProject(ctx, { idOrName: deployment.project_id })
+  await notInTransferItself(ctx, project, input)
+  if (askedBy(input) === 'redeploy') return redeploy(ctx, { project, deployment }, input)
+  await requestPromote(ctx, { project, deployment })
+  return answerDeployment(ctx, await findDeployment(ctx, { idOrUrl: deployment.id }))
+}
+
+async function createFromOutput(ctx: Ctx, input: CreateInput, built: BuiltOutput): Promise<CreatedDeployment> {
+  const { body } = input
+  const project = (await findPlace(ctx, input)) ?? (await createPlace(ctx, input))
+  const row = await register(ctx, project, input, {
+    ...readTarget(project, body),
+    git_branch: readBranch(body),
+    meta_json: readClientMeta(body),
+    output_id: await holdOutput(ctx, project.account_id, built, built.ahead),
+  })
+  return { ...(await answerDeployment(ctx, row)), notices: built.notices }
+}
+
+type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json' | 'output_id'>
+
+/** Writes a deployment whose output is there: the states that lie before READY have passed already. */
+function register(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: CreateInput,
+  columns: Columns,
+): Promise<Row<'deployment'>> {
+  const id = newId('dpl')
+  const of = { accountId: project.account_id, projectId: project.id, projectName: project.name, deploymentId: id }
+  const url = deploymentAddress(of, ctx.deps.config.domains)
+  const building = nextState('QUEUED', 'output_uploaded', ctx.now)!
+  const state = { ...building, ...nextState(building.ready_state, 'output_stored', ctx.now)! }
+  return registerDeployment(
+    ctx,
+    project,
+    ctx.account,
+    { id, url, ...columns, ...state },
+    body.autoAssignCustomDomains !== false,
+  )
+}
+
+/** Makes another deployment of the same output. What the request does not say is as it was. */
+async function redeploy(
+  ctx: Ctx,
+  { project, deployment }: { project: Row<'project'>; deployment: Row<'deployment'> },
+  input: CreateInput,
+): Promise<Deployment> {
+  const { body } = input
+  const { output_id } = deployment
+  if (output_id === null) refuse('not_built_here')
+  await ctx.db.updateTable('output').set({ refs: sql<number>`refs + 1` }).where('id', '=', output_id).execute()
+  const isSaid = body.target != null || body.customEnvironmentSlugOrId != null
+  const row = await register(ctx, project, input, {
+    ...(isSaid ? readTarget(project, body) : targetAgain(project, deployment)),
+    git_branch: deployment.git_branch,
+    meta_json: readClientMeta(body, JSON.parse(deployment.meta_json)),
+    output_id,
+  })
+  return answerDeployment(ctx, row)
+}
+
+/** The environment that a deployment was for, while there is one. Production is only for those who say it. */
+function targetAgain(project: Row<'project'>, { custom_environment_id }: Row<'deployment'>) {
+  return readTarget(project, custom_environment_id === null ? {} : { customEnvironmentSlugOrId: custom_environment_id })
+}

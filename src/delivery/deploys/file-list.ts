@@ -1,0 +1,160 @@
+/**
+ * Reads the list of files of a new deployment: what is to be uploaded, what the request holds itself, links, empty folders, archives.
+ * Pure and in pieces; nothing is looked up. docs/deploying-sites.md: File lists.
+ */
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { isOfArchive, orderParts } from '../archive/parts.ts'
+import { addFault, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
+import { isPrebuilt } from '../outputs/output.ts'
+import { foldersAbove, pathFault, shown } from '../outputs/paths.ts'
+import { entryKind } from '../outputs/tree.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import { type FileEntries, INLINE_LIMITS } from './file-entries.ts'
+import { type Content, contentOf } from './inline-files.ts'
+
+/** An entry of the list. A folder has no content; the content of a link is its target. `size` is unknown where the client does not say it. */
+type ListedEntry = {
+  path: string
+  kind: 'file' | 'link' | 'folder'
+  mode: number
+  size: number | undefined
+  content: Content | undefined
+}
+
+/**
+ * What a client deploys. `form` tells an output that was built from sources; of an archive it is known once that is unpacked.
+ * `parts`: the archive in order; what is in `entries` lies beside its files. `wanted`: each SHA-1 once.
+ */
+export type FileList = {
+  form: 'archive' | 'prebuilt' | 'source'
+  entries: ListedEntry[]
+  parts: ListedEntry[]
+  wanted: string[]
+}
+
+/** A file without a mode: the SDK sends none. */
+const PLAIN_FILE = 0o100644
+/** The most characters of a link's target, in bytes of UTF-8. */
+const MOST_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
+
+/** Reads a list. Gives it, or the sentences about its faults, of which there are 21 at the most; each names entry and field. */
+export async function readFileList(files: FileEntries): Promise<FileList | { faults: string[] }> {
+  const report = openReport()
+  refuseLarge(files, report)
+  if (report.faults.length > 0) return { faults: sentencesOf(report) }
+  const listing = openListing(report)
+  let at = 0
+  await mapInPieces(files, (file) => {
+    const entry = entryOf(file, at++, report)
+    if (entry !== undefined) listing.add(entry)
+  })
+  await listing.refuseClashes()
+  refuseExcess(listing.sums, report)
+  const parts = listing.archived.length > 0 ? orderParts(listing.archived, report) : []
+  if (report.faults.length > 0) return { faults: sentencesOf(report) }
+  const { entries, sizes } = listing
+  const form = parts.length > 0 ? 'archive' : isPrebuilt(entries) ? 'prebuilt' : 'source'
+  return { form, entries, parts, wanted: [...sizes.keys()] }
+}
+
+/** Before anything is read or decoded. */
+function refuseLarge(files: FileEntries, report: Report): void {
+  const characters = files.reduce((sum, { data = '' }) => sum + data.length, 0)
+  if (files.length > OUTPUT_LIMITS.files)
+    addFault(report, 'files', '', `has ${files.length} entries. At most ${OUTPUT_LIMITS.files} are allowed.`)
+  if (characters > INLINE_LIMITS.characters)
+    addFault(report, 'files', '', `has ${characters} characters in \`data\`. Upload the files, and send \`sha\`.`)
+}
+
+/** Where an entry is, for people: its place and its path. */
+function placeOf(at: number, path: string): string {
+  return `files[${at}] (${shown(path)})`
+}
+
+function entryOf(entry: FileEntries[number], at: number, report: Report): ListedEntry | undefined {
+  const { file: path, mode = PLAIN_FILE } = entry
+  const refuseField = (field: string, message: string) => addFault(report, placeOf(at, path), field, message)
+  const fault = pathFault(path)
+  if (fault !== undefined) return void refuseField('file', fault)
+  const kind = entryKind(mode)
+  if (kind !== 'file' && isOfArchive(path))
+    return void refuseField('mode', 'is of no file, and the name is that of an archive. Rename it.')
+  if (kind === 'other') return void refuseField('mode', `is ${mode}, which is no file, link or folder. Leave it out.`)
+  if (kind === 'folder') {
+    const extra = (['sha', 'data', 'size'] as const).find((field) => entry[field])
+    if (extra !== undefined) return void refuseField(extra, 'is of a folder, which has no content. Remove it.')
+    return { path, kind, mode, size: 0, content: undefined }
+  }
+  const content = contentOf(entry, refuseField)
+  if (content === undefined) return undefined
+  const size = 'bytes' in content ? content.bytes.length : entry.size
+  const most = kind === 'link' ? MOST_TARGET_BYTES : OUTPUT_LIMITS.fileBytes
+  if (size !== undefined && size > most)
+    return void refuseField('size', `is ${size} bytes. At most ${most} are allowed.`)
+  return { path, kind, mode, size, content }
+}
+
+type Sums = { bytes: number; paths: number; inlineFiles: number; inlineBytes: number }
+
+/** What the entries are together. */
+function openListing(report: Report) {
+  const kinds = new Map<string, ListedEntry['kind']>()
+  const sums: Sums = { bytes: 0, paths: 0, inlineFiles: 0, inlineBytes: 0 }
+  const entries: ListedEntry[] = []
+  const archived: ListedEntry[] = []
+  /** By SHA-1, in the order in which they come. */
+  const sizes = new Map<string, number | undefined>()
+  return {
+    entries,
+    archived,
+    sizes,
+    sums,
+    add(entry: ListedEntry): void {
+      const { path, kind, size = 0, content } = entry
+      if (kinds.has(path)) addFault(report, shown(path), '', 'is there twice. Send it once.')
+      kinds.set(path, kind)
+      sums.bytes += size
+      sums.paths += path.length
+      if (content !== undefined && 'bytes' in content) {
+        sums.inlineFiles++
+        sums.inlineBytes += size
+      } else if (content !== undefined) {
+        addSize(sizes, content.sha1, entry, report)
+      }
+      const listed = isOfArchive(path) ? archived : entries
+      listed.push(entry)
+    },
+    /** Once all are added. */
+    async refuseClashes(): Promise<void> {
+      const filled = new Set<string>()
+      await mapInPieces([...kinds.keys()], (path) => {
+        for (const folder of foldersAbove(path)) if ((kinds.get(folder) ?? 'folder') !== 'folder') filled.add(folder)
+      })
+      for (const path of filled)
+        addFault(report, shown(path), '', 'is a file or a link, and other entries lie below it.')
+    },
+  }
+}
+
+/** One content has one size: else what the sizes are good for, budgets above all, is wrong. */
+function addSize(
+  sizes: Map<string, number | undefined>,
+  sha1: string,
+  { path, size }: ListedEntry,
+  report: Report,
+): void {
+  const before = sizes.get(sha1)
+  if (before !== undefined && size !== undefined && before !== size)
+    addFault(report, shown(path), 'size', `is ${size}, and another file with this SHA-1 has ${before} bytes.`)
+  sizes.set(sha1, before ?? size)
+}
+
+function refuseExcess(sums: Sums, report: Report): void {
+  for (const [what, most, words] of [
+    ['bytes', OUTPUT_LIMITS.bytes, 'bytes'],
+    ['paths', OUTPUT_LIMITS.paths, 'characters in its paths'],
+    ['inlineFiles', INLINE_LIMITS.files, 'files with `data`. Upload them, and send `sha`'],
+    ['inlineBytes', INLINE_LIMITS.bytes, 'bytes in `data`. Upload the files, and send `sha`'],
+  ] as const)
+    if (sums[what] > most) addFault(report, 'files', '', `has more than ${most} ${words}.`)
+}

@@ -1,0 +1,81 @@
+/** Files in a folder: `<account>/<first two digits>/<SHA-256>`, written whole and read-only. docs/deploying-sites.md: Files. */
+import { createReadStream } from 'node:fs'
+import { opendir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder } from '../../platform/adapters/folder.ts'
+import {
+  removeCutShort,
+  removeCutShortLater,
+  removeOlder,
+  writeNamedWhole,
+} from '../../platform/adapters/whole-file.ts'
+import type { FileStore } from '../../platform/files/file-store.ts'
+import { openDigest } from './digest.ts'
+import { atMost, mustBeAnnounced } from './file-store.ts'
+
+/** Owner's eyes only, and nobody writes: what runs tenants' code never shares the file, and could not change it. */
+const READ_ONLY = 0o400
+/** An upload takes less; what is older was cut off. */
+const DEAD_MS = 24 * 3_600_000
+const ACCOUNT = /^[A-Za-z0-9_-]{1,64}$/
+const SHA256 = /^[0-9a-f]{64}$/
+
+/** Opens the folder, makes it where it is missing, and removes what a killed process left half-written. */
+export function openFolderStore(folder: string): FileStore {
+  makeFolder(folder)
+  const arriving = join(folder, 'arriving')
+  makeFolder(arriving)
+  removeCutShort(arriving, '', DEAD_MS)
+  const pathOf = (accountId: string, sha256: string) => join(shelfOf(folder, accountId, sha256), sha256)
+  const sizeOf = async (accountId: string, sha256: string) => {
+    const stats = await stat(pathOf(accountId, sha256)).catch(ignoreMissing)
+    return stats?.isFile() ? stats.size : undefined
+  }
+  return {
+    sizeOf,
+    async put(accountId, pieces, announced) {
+      const reading = openDigest(atMost(pieces, announced.most))
+      let digest: ReturnType<typeof reading.digest> | undefined
+      const nameOf = () => {
+        digest = reading.digest()
+        mustBeAnnounced(digest, announced)
+        makeFolder(shelfOf(folder, accountId, digest.sha256))
+        return pathOf(accountId, digest.sha256)
+      }
+      await writeNamedWhole(arriving, reading.pieces, nameOf, READ_ONLY)
+      return digest!
+    },
+    async open(accountId, sha256, part) {
+      if ((await sizeOf(accountId, sha256)) === undefined) return undefined
+      return createReadStream(pathOf(accountId, sha256), part && { start: part.first, end: part.last })
+    },
+    remove: (accountId, sha256, writtenBefore = Number.POSITIVE_INFINITY) =>
+      removeOlder(pathOf(accountId, sha256), arriving, writtenBefore),
+    removeCutShort: (before) => removeCutShortLater(arriving, before),
+    all: () => listFiles(folder),
+  }
+}
+
+/** The folder of a file. Throws on a name that is no account or no digest: neither comes from a caller unchecked. */
+function shelfOf(folder: string, accountId: string, sha256: string): string {
+  if (!ACCOUNT.test(accountId) || !SHA256.test(sha256)) throw new Error(`no file of an account: ${accountId} ${sha256}`)
+  return join(folder, accountId, sha256.slice(0, 2))
+}
+
+async function* listFiles(folder: string): ReturnType<FileStore['all']> {
+  for await (const account of await opendir(folder)) {
+    if (!account.isDirectory() || account.name === 'arriving') continue
+    for await (const shelf of await opendir(join(folder, account.name))) {
+      if (!shelf.isDirectory()) continue
+      for await (const file of await opendir(join(folder, account.name, shelf.name))) {
+        const stats = await stat(join(folder, account.name, shelf.name, file.name)).catch(ignoreMissing)
+        if (stats === undefined) continue
+        yield { accountId: account.name, sha256: file.name, size: stats.size, writtenAt: stats.mtimeMs }
+      }
+    }
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}

@@ -1,0 +1,77 @@
+/** `has` and `missing` of a route, and values that must match. */
+
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import type { Condition, Match } from '../protocol/routing-manifest.ts'
+import {
+  choiceOf,
+  entriesOf,
+  type Field,
+  isObject,
+  itemsOf,
+  member,
+  refuseField,
+  required,
+  textOf,
+  textsOf,
+} from './fields.ts'
+import { valuePatternOf } from './patterns.ts'
+
+const TEXT = { most: OUTPUT_LIMITS.pattern }
+/** How many comparisons there are. */
+const COMPARISONS = 11
+
+/** The conditions of a list, or undefined. */
+export function conditionsOf(field: Field): Condition[] | undefined {
+  return itemsOf(field, OUTPUT_LIMITS.conditions)?.flatMap((item) => conditionOf(item) ?? [])
+}
+
+function conditionOf(field: Field): Condition | undefined {
+  if (!isObject(field)) return refuseField(field, 'must be an object.')
+  const type = required(member(field, 'type'), (one) => choiceOf(one, ['host', 'header', 'cookie', 'query']))
+  const keyField = member(field, 'key')
+  const key = type === 'host' ? '' : required(keyField, (one) => textOf(one, TEXT))
+  const value = member(field, 'value')
+  const match = value.value === undefined ? undefined : matchOf(value, true)
+  if (type === 'host' && match === undefined) return required(value, () => undefined)
+  if (type === undefined || key === undefined) return undefined
+  return { type, key: type === 'header' ? key.toLowerCase() : key, ...(match && { match }) }
+}
+
+/** A value that must match: a pattern, or an object of comparisons. A `target` of a transform is a plain name instead of a pattern. */
+export function matchOf(field: Field, patterns: boolean): Match | undefined {
+  if (typeof field.value === 'string') {
+    const text = patterns ? valuePatternOf(field) : textOf(field, TEXT)
+    return text === undefined ? undefined : { [patterns ? 'pattern' : 'eq']: text }
+  }
+  if (!isObject(field)) return undefined
+  const entries = entriesOf(field, COMPARISONS)
+  if (entries?.length === 0) return refuseField(field, 'compares with nothing.')
+  const match = (entries ?? []).flatMap(([key]) => {
+    const value = comparisonOf(member(field, key), key, patterns)
+    return value === undefined ? [] : [[key === 're' ? 'pattern' : key, value]]
+  })
+  return match.length > 0 ? (Object.fromEntries(match) as Match) : undefined
+}
+
+function comparisonOf(field: Field, key: string, patterns: boolean): unknown {
+  switch (key) {
+    case 'eq':
+      return typeof field.value === 'number' ? field.value : textOf(field, TEXT)
+    case 'neq':
+    case 'pre':
+    case 'suf':
+      return textOf(field, TEXT)
+    case 'inc':
+    case 'ninc':
+      return textsOf(field, 1000, TEXT)
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return typeof field.value === 'number' ? field.value : refuseField(field, 'must be a number.')
+    case 're':
+      return patterns ? valuePatternOf(field) : refuseField(field, 'is not available here.')
+    default:
+      return refuseField(field, 'is no comparison. There are eq, neq, inc, ninc, pre, suf, re, gt, gte, lt and lte.')
+  }
+}

@@ -1,0 +1,149 @@
+/** Reads `config.json` of an output: Build Output API, version 3. */
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import type { Images, Phase, Route, RoutingManifest } from '../protocol/routing-manifest.ts'
+import {
+  choiceOf,
+  entriesOf,
+  type Field,
+  flagOf,
+  integerOf,
+  isObject,
+  itemsOf,
+  member,
+  refuseField,
+  required,
+  textOf,
+  textsOf,
+} from './fields.ts'
+import type { NoticeList } from './notices.ts'
+import { valuePatternOf } from './patterns.ts'
+import { phasesOf } from './route-rules.ts'
+
+export type Override = { path?: string; contentType?: string; field: Field }
+
+export type OutputConfig = Pick<RoutingManifest, 'wildcards' | 'crons'> & {
+  phases: Record<Phase, Route[]>
+  overrides: Map<string, Override>
+  images?: Images
+  framework?: { slug: string; version: string }
+}
+
+const CONTENT_TYPE = { most: 256, form: [/^[\x20-\x7e]+$/, 'is no content type.'] } as const
+const NAME = { least: 1, most: 256 }
+
+/** Reads the whole file. Fields that it does not know are left out: builders add some. Undefined where the version is another one. */
+export async function readConfig(config: Field, notices: NoticeList): Promise<OutputConfig | undefined> {
+  if (!isObject(config)) return undefined
+  const version = member(config, 'version')
+  if (version.value !== 3) return refuseField(version, 'must be 3. Build with a current version of the builder.')
+  const images = imagesOf(member(config, 'images'))
+  if (images !== undefined) notices.add('images_not_optimized', 'images')
+  const framework = frameworkOf(member(config, 'framework'))
+  return {
+    phases: await phasesOf(member(config, 'routes'), notices),
+    wildcards: wildcardsOf(member(config, 'wildcard')),
+    overrides: await overridesOf(member(config, 'overrides')),
+    crons: cronsOf(member(config, 'crons'), notices),
+    ...(images && { images }),
+    ...(framework && { framework }),
+  }
+}
+
+function wildcardsOf(field: Field): RoutingManifest['wildcards'] {
+  return (itemsOf(field, OUTPUT_LIMITS.wildcards) ?? []).flatMap((item) => {
+    if (!isObject(item)) return []
+    const domain = required(member(item, 'domain'), (one) => textOf(one, NAME))
+    const value = required(member(item, 'value'), (one) => textOf(one, { most: 1024 }))
+    return domain === undefined || value === undefined ? [] : [{ domain: domain.toLowerCase(), value }]
+  })
+}
+
+async function overridesOf(field: Field): Promise<Map<string, Override>> {
+  const overrides = new Map<string, Override>()
+  await mapInPieces(entriesOf(field, OUTPUT_LIMITS.files) ?? [], ([file, entry]) => {
+    if (!isObject(entry)) return
+    const path = textOf(member(entry, 'path'), { most: OUTPUT_LIMITS.path })
+    const contentType = textOf(member(entry, 'contentType'), CONTENT_TYPE)
+    overrides.set(file, {
+      field: entry,
+      ...(path !== undefined && { path }),
+      ...(contentType !== undefined && { contentType }),
+    })
+  })
+  return overrides
+}
+
+const SCHEDULE = [/^\S+(?: \S+){4}$/, 'must have the five fields of cron: minute, hour, day, month, weekday.'] as const
+
+function cronsOf(field: Field, notices: NoticeList): RoutingManifest['crons'] {
+  return (itemsOf(field, OUTPUT_LIMITS.crons) ?? []).flatMap((item) => {
+    if (!isObject(item)) return []
+    const path = required(member(item, 'path'), (one) =>
+      textOf(one, { most: 512, form: [/^\//, 'must begin with "/".'] }),
+    )
+    const schedule = required(member(item, 'schedule'), (one) => textOf(one, { most: 256, form: SCHEDULE }))
+    if (path === undefined || schedule === undefined) return []
+    notices.add('crons_not_run', path)
+    return [{ path, schedule }]
+  })
+}
+
+/** Without a slug it says nothing. */
+function frameworkOf(field: Field): OutputConfig['framework'] {
+  if (!isObject(field) || typeof member(field, 'slug').value !== 'string') return undefined
+  const slug = textOf(member(field, 'slug'), { most: 50 })
+  const version = textOf(member(field, 'version'), { most: 50 })
+  return slug === undefined || version === undefined ? undefined : { slug, version }
+}
+
+function imagesOf(field: Field): Images | undefined {
+  if (!isObject(field)) return undefined
+  const integers = (key: string, most: number, largest: number) =>
+    itemsOf(member(field, key), most)?.flatMap((item) => required(item, (one) => integerOf(one, 1, largest)) ?? [])
+  const images = {
+    sizes: required(member(field, 'sizes'), () => integers('sizes', 50, 100_000)),
+    domains: textsOf(member(field, 'domains'), 50, NAME) ?? [],
+    qualities: integers('qualities', 100, 100),
+    formats: itemsOf(member(field, 'formats'), 4)?.flatMap((item) => choiceOf(item, FORMATS) ?? []),
+    minimumCacheTTL: integerOf(member(field, 'minimumCacheTTL'), 0, 315_360_000),
+    localPatterns: itemsOf(member(field, 'localPatterns'), 25)?.flatMap((item) => localPatternOf(item) ?? []),
+    remotePatterns: itemsOf(member(field, 'remotePatterns'), 50)?.flatMap((item) => remotePatternOf(item) ?? []),
+    dangerouslyAllowSVG: flagOf(member(field, 'dangerouslyAllowSVG')),
+    contentSecurityPolicy: textOf(member(field, 'contentSecurityPolicy'), CONTENT_TYPE),
+    contentDispositionType: choiceOf(member(field, 'contentDispositionType'), ['inline', 'attachment']),
+  }
+  return images.sizes === undefined ? undefined : (defined(images) as Images)
+}
+
+const FORMATS = ['image/avif', 'image/webp', 'image/jpeg', 'image/png'] as const
+
+function localPatternOf(field: Field) {
+  if (!isObject(field)) return undefined
+  return defined({
+    pathname: valuePatternOf(member(field, 'pathname')),
+    search: textOf(member(field, 'search'), { most: 256 }),
+  })
+}
+
+function remotePatternOf(field: Field) {
+  if (!isObject(field)) return undefined
+  const hostname = required(member(field, 'hostname'), valuePatternOf)
+  if (hostname === undefined) return undefined
+  return {
+    hostname,
+    ...defined({
+      protocol: choiceOf(member(field, 'protocol'), ['http', 'https']),
+      port: textOf(member(field, 'port'), { most: 5 }),
+      pathname: valuePatternOf(member(field, 'pathname')),
+      search: textOf(member(field, 'search'), { most: 256 }),
+    }),
+  }
+}
+
+/** Without what is undefined. */
+export function defined<T extends object>(object: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
+    [key in keyof T]?: Exclude<T[key], undefined>
+  }
+}

@@ -1,0 +1,117 @@
+/** Reads fields of JSON that a tenant wrote. Whatever is not as it must be becomes a fault that names file and field, and is undefined. */
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import { addFault, type Report } from './faults.ts'
+
+/** A value and where it is. */
+export type Field = { report: Report; file: string; name: string; value: unknown }
+
+/** Limits of a text: characters, and a form with the words for it. */
+export type TextLimits = { least?: number; most: number; form?: readonly [RegExp, string] }
+
+/** Adds a fault about a field. */
+export function refuseField({ report, file, name }: Field, message: string): undefined {
+  addFault(report, file, name, message)
+}
+
+/** The field of that key. Its value is undefined where the object has none, or null. */
+export function member(parent: Field, key: string): Field {
+  const object = parent.value as Record<string, unknown>
+  const value = Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined
+  return { ...parent, name: parent.name === '' ? key : `${parent.name}.${key}`, value }
+}
+
+/** Whether the value is an object. Undefined is none, without a fault. */
+export function isObject(field: Field): boolean {
+  const { value } = field
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return true
+  if (value !== undefined) refuseField(field, 'must be an object.')
+  return false
+}
+
+/** A text, or undefined. */
+export function textOf(field: Field, { least = 0, most, form }: TextLimits): string | undefined {
+  const { value } = field
+  if (value === undefined) return undefined
+  if (typeof value !== 'string') return refuseField(field, 'must be a string.')
+  if (value.length < least) return refuseField(field, 'must not be empty.')
+  if (value.length > most) {
+    return refuseField(field, `has ${value.length} characters. At most ${most} are allowed.`)
+  }
+  if (!value.isWellFormed() || value.includes('\0')) return refuseField(field, 'must be Unicode text without NUL.')
+  return form === undefined || form[0].test(value) ? value : refuseField(field, form[1])
+}
+
+/** A whole number, or undefined. */
+export function integerOf(field: Field, least: number, most: number): number | undefined {
+  const { value } = field
+  if (value === undefined) return undefined
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number
+  return refuseField(field, `must be a whole number from ${least} to ${most}.`)
+}
+
+/** Whether a flag is set. */
+export function flagOf(field: Field): boolean {
+  if (field.value === undefined || typeof field.value === 'boolean') return field.value === true
+  refuseField(field, 'must be true or false.')
+  return false
+}
+
+/** One of these strings, or undefined. */
+export function choiceOf<const T extends readonly string[]>(field: Field, choices: T): T[number] | undefined {
+  if (field.value === undefined || choices.includes(field.value as string)) return field.value as T[number] | undefined
+  return refuseField(field, `must be one of ${choices.join(', ')}.`)
+}
+
+/** The items of a list, or undefined. A list that is too long is a fault, and none of it is read. */
+export function itemsOf(field: Field, most: number): Field[] | undefined {
+  const { value } = field
+  if (value === undefined) return undefined
+  if (!Array.isArray(value)) return refuseField(field, 'must be a list.')
+  if (value.length > most) return refuseField(field, `has ${value.length} entries. At most ${most} are allowed.`)
+  return value.map((item, at) => ({ ...field, name: `${field.name}[${at}]`, value: item ?? undefined }))
+}
+
+/** The texts of a list, or undefined. */
+export function textsOf(field: Field, most: number, limits: TextLimits): string[] | undefined {
+  return itemsOf(field, most)?.flatMap((item) => required(item, (one) => textOf(one, limits)) ?? [])
+}
+
+/** The fields of an object by their keys, or undefined. */
+export function entriesOf(field: Field, most: number): [key: string, field: Field][] | undefined {
+  if (!isObject(field)) return undefined
+  const keys = Object.keys(field.value as object)
+  if (keys.length > most) return refuseField(field, `has ${keys.length} entries. At most ${most} are allowed.`)
+  return keys.map((key) => [key, { ...member(field, key), name: `${field.name}[${JSON.stringify(key)}]` }])
+}
+
+/** Reads a field that must be there. */
+export function required<T>(field: Field, read: (field: Field) => T | undefined): T | undefined {
+  return field.value === undefined ? refuseField(field, 'is missing.') : read(field)
+}
+
+/** The value of a file of JSON, or undefined with a fault. What is costly to parse is refused before it is parsed. */
+export function parseField(file: Field, bytes: Uint8Array): Field | undefined {
+  const most = OUTPUT_LIMITS.jsonTokens
+  if (tokensOf(bytes, most) > most) return refuseField(file, `has more than ${most} values. Remove some.`)
+  try {
+    return { ...file, value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown }
+  } catch {
+    return refuseField(file, 'is no JSON in UTF-8.')
+  }
+}
+
+/** How many brackets, colons and commas are outside of strings. Ends soon after `most`. */
+function tokensOf(bytes: Uint8Array, most: number): number {
+  const [quote, backslash] = [0x22, 0x5c]
+  let tokens = 0
+  let isText = false
+  for (let at = 0; at < bytes.length && tokens <= most; at++) {
+    const byte = bytes[at]!
+    if (byte === quote) isText = !isText
+    else if (isText && byte === backslash) at++
+    else if (!isText && STRUCTURE.has(byte)) tokens++
+  }
+  return tokens
+}
+
+const STRUCTURE: ReadonlySet<number> = new Set(Buffer.from('[{,:'))

@@ -1,0 +1,167 @@
+/** The functions of an output: their folders (`.func`), links between them, and files of the project that they need. */
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import type { FunctionBundle } from '../protocol/routing-manifest.ts'
+import { defined } from './config-file.ts'
+import { addFault, type Report } from './faults.ts'
+import {
+  choiceOf,
+  entriesOf,
+  type Field,
+  flagOf,
+  integerOf,
+  isObject,
+  member,
+  refuseField,
+  required,
+  textOf,
+} from './fields.ts'
+import type { NoticeList } from './notices.ts'
+import { linkTarget, pathFault } from './paths.ts'
+import { fileAt, linkEnd, type Tree, type UploadEntry } from './tree.ts'
+
+/** What a function needs on disk. Paths are in the function; links stay inside it. */
+export type FunctionFiles = {
+  name: string
+  files: { path: string; digest: string; size: number; executable: boolean }[]
+  links: { path: string; target: string }[]
+}
+
+export type Functions = {
+  bundles: FunctionBundle[]
+  files: FunctionFiles[]
+  /** The place in `bundles` of what answers a path, by its path without a slash at the beginning. */
+  paths: Map<string, number>
+}
+
+export type ReadJson = (path: string, most: number) => Promise<Field | undefined>
+
+const SUFFIX = '.func'
+
+/** Reads all functions below `folder`, which ends in a slash. */
+export async function readFunctions(
+  tree: Tree,
+  folder: string,
+  readJson: ReadJson,
+  report: Report,
+  notices: NoticeList,
+): Promise<Functions> {
+  const contents = await contentsOf(tree, folder, report)
+  const functions: Functions = { bundles: [], files: [], paths: new Map() }
+  let mapped = 0
+  await mapInPieces([...contents], async ([name, files]) => {
+    const config = await readJson(`${folder}${name}${SUFFIX}/.vc-config.json`, OUTPUT_LIMITS.functionConfigBytes)
+    if (config === undefined || !isObject(config)) return
+    mapped += await addMappedFiles(config, files, tree, OUTPUT_LIMITS.mappedFiles - mapped)
+    const bundle = bundleOf(name, config, files, notices)
+    if (bundle === undefined) return
+    functions.paths.set(name, functions.bundles.push(bundle) - 1)
+    functions.files.push(files)
+  })
+  await addLinks(tree, folder, functions, report)
+  return functions
+}
+
+/** What lies in each folder of a function, by the function's name. A `.func` inside of another belongs to that. */
+async function contentsOf(tree: Tree, folder: string, report: Report): Promise<Map<string, FunctionFiles>> {
+  const contents = new Map<string, FunctionFiles>()
+  const ownerOf = (path: string) => {
+    const end = path.startsWith(folder) ? path.indexOf(`${SUFFIX}/`, folder.length) : -1
+    if (end < 0) return undefined
+    const name = path.slice(folder.length, end)
+    const owner = contents.get(name) ?? { name, files: [], links: [] }
+    contents.set(name, owner)
+    return { owner, inside: path.slice(end + SUFFIX.length + 1) }
+  }
+  await mapInPieces([...tree.files], ([path, entry]) => {
+    const place = ownerOf(path)
+    if (place !== undefined && place.inside !== '.vc-config.json') place.owner.files.push(fileOf(place.inside, entry))
+  })
+  await mapInPieces([...tree.links], ([path, { entry }]) => {
+    const place = ownerOf(path)
+    if (place === undefined) return
+    const target = linkTarget(place.inside, entry.target!)
+    if (target === undefined)
+      addFault(report, path, '', 'is a link that leads out of its function. Copy what it leads to.')
+    else place.owner.links.push({ path: place.inside, target: entry.target! })
+  })
+  return contents
+}
+
+function fileOf(path: string, { digest, size, mode }: UploadEntry) {
+  return { path, digest, size, executable: (mode & 0o111) !== 0 }
+}
+
+/** `filePathMap` names files of the project that belong into the function. Gives how many it names. */
+async function addMappedFiles(config: Field, files: FunctionFiles, tree: Tree, most: number): Promise<number> {
+  const entries = entriesOf(member(config, 'filePathMap'), most) ?? []
+  await mapInPieces(entries, ([path, entry]) => {
+    const fault = pathFault(path)
+    if (fault !== undefined) return refuseField(entry, fault)
+    const from = required(entry, (one) => textOf(one, { most: OUTPUT_LIMITS.path }))
+    if (from === undefined) return
+    const file = pathFault(from) === undefined ? fileAt(tree, from) : undefined
+    if (file === undefined)
+      refuseField(entry, `names ${from}, which was not uploaded. Deploy from the folder of the build.`)
+    else files.files.push(fileOf(path, file))
+  })
+  return entries.length
+}
+
+function bundleOf(name: string, config: Field, { files, links }: FunctionFiles, notices: NoticeList) {
+  const isEdge = member(config, 'type').value === 'EdgeFunction' || member(config, 'runtime').value === 'edge'
+  const runtime = isEdge ? 'edge' : required(member(config, 'runtime'), (one) => textOf(one, { least: 1, most: 64 }))
+  if (runtime === undefined) return undefined
+  const kind = kindOf(runtime, config)
+  const entry = member(config, isEdge ? 'entrypoint' : 'handler')
+  const entrypoint = required(entry, (one) => textOf(one, { least: 1, most: OUTPUT_LIMITS.path })) ?? ''
+  const isThere = files.some(({ path }) => path === entrypoint) || links.some(({ path }) => path === entrypoint)
+  if (kind !== 'unsupported' && entrypoint !== '' && !isThere)
+    refuseField(entry, `names ${entrypoint}, which is not in the function.`)
+  if (kind === 'unsupported') notices.add('unsupported_runtime', `${name} (${unsupportedReason(runtime)})`)
+  else notices.add('functions_not_run', name)
+  return { name, kind, runtime, entrypoint, ...abilitiesOf(config) }
+}
+
+/** Node functions are those of the launcher; handlers in the form of AWS Lambda have none, or name it. */
+function kindOf(runtime: string, config: Field): FunctionBundle['kind'] {
+  if (runtime === 'edge') return 'edge'
+  const isNode = /^nodejs[0-9]{1,3}\.x$/.test(runtime) && member(config, 'launcherType').value === 'Nodejs'
+  return isNode && !member(config, 'awsLambdaHandler').value ? 'node' : 'unsupported'
+}
+
+function unsupportedReason(runtime: string): string {
+  return runtime.startsWith('nodejs') ? 'a handler in the form of AWS Lambda' : runtime
+}
+
+function abilitiesOf(config: Field) {
+  const duration = member(config, 'maxDuration')
+  return {
+    streaming:
+      flagOf(member(config, 'supportsResponseStreaming')) || flagOf(member(config, 'experimentalResponseStreaming')),
+    webApi: flagOf(member(config, 'useWebApi')),
+    helpers: flagOf(member(config, 'shouldAddHelpers')),
+    ...defined({
+      memory: integerOf(member(config, 'memory'), 128, 10_240),
+      maxDuration:
+        duration.value === 'max' ? choiceOf(duration, ['max']) && MOST_SECONDS : integerOf(duration, 1, MOST_SECONDS),
+    }),
+  }
+}
+
+const MOST_SECONDS = 1800
+
+/** `a.func -> b.func`: one function answers both paths. */
+async function addLinks(tree: Tree, folder: string, functions: Functions, report: Report): Promise<void> {
+  const real = new Map(functions.paths)
+  await mapInPieces([...tree.links.keys()], (path) => {
+    const name =
+      path.startsWith(folder) && path.endsWith(SUFFIX) ? path.slice(folder.length, -SUFFIX.length) : undefined
+    if (name === undefined || name.includes(`${SUFFIX}/`)) return
+    const end = linkEnd(tree, path)
+    const bundle =
+      end?.startsWith(folder) && end.endsWith(SUFFIX) ? real.get(end.slice(folder.length, -SUFFIX.length)) : undefined
+    if (bundle !== undefined) functions.paths.set(name, bundle)
+    else addFault(report, path, '', `is a link to ${end ?? 'itself'}, which is no function of this output.`)
+  })
+}

@@ -1,0 +1,53 @@
+/** What of an output has no effect here, said at deploy and not at the first visit. docs/deploying-sites.md: What does not run. */
+
+/** Why a part of the output has no effect. A deployment with notices is made. */
+export type Notice = { code: NoticeCode; message: string }
+
+type NoticeCode =
+  | 'functions_not_run'
+  | 'unsupported_runtime'
+  | 'middleware_not_run'
+  | 'crons_not_run'
+  | 'images_not_optimized'
+  | 'challenge_denies'
+  | 'header_ignored'
+  | 'variables_ignored'
+  | 'override_unused'
+
+/** TABLE the sentence of each notice. `what`: the fields or paths that it is about. */
+const SENTENCES: Readonly<Record<NoticeCode, (what: string, count: number) => string>> = {
+  functions_not_run: (what, count) =>
+    `${count === 1 ? 'The function' : `${count} functions`} (${what}) will not run: this server serves files only. Visitors of these paths get status 501.`,
+  unsupported_runtime: (what) =>
+    `Berth does not run these functions, now or later: ${what}. Visitors of their paths get status 501.`,
+  middleware_not_run: (what) =>
+    `The middleware (${what}) will not run. Visitors of the paths that it matches get status 501.`,
+  crons_not_run: (what, count) => `${count === 1 ? 'The cron job' : `${count} cron jobs`} (${what}) will not run.`,
+  images_not_optimized: () => 'Images will not be resized: /_vercel/image and /_next/image answer status 501.',
+  challenge_denies: (what) =>
+    `Berth has no challenge for visitors: the rules (${what}) deny the requests that they match.`,
+  header_ignored: (what) => `The server writes these headers itself, so they are ignored: ${what}.`,
+  variables_ignored: (what) => `Variables in routes are not replaced: ${what}.`,
+  override_unused: (what) => `These overrides of config.json name no file below static/: ${what}.`,
+}
+
+/** The most places that a notice names. */
+const MOST_NAMED = 5
+
+export type NoticeList = { add(code: NoticeCode, what: string): void; list(): Notice[] }
+
+/** Collects what notices are about, and makes one sentence of each kind. */
+export function openNotices(): NoticeList {
+  const places = new Map<NoticeCode, Set<string>>()
+  return {
+    add(code, what) {
+      const named = places.get(code) ?? new Set()
+      places.set(code, named.add(what.slice(0, 100)))
+    },
+    list: () =>
+      [...places].map(([code, named]) => {
+        const more = named.size > MOST_NAMED ? [`${named.size - MOST_NAMED} more`] : []
+        return { code, message: SENTENCES[code]([...[...named].slice(0, MOST_NAMED), ...more].join(', '), named.size) }
+      }),
+  }
+}

@@ -1,0 +1,220 @@
+/** The routes of config.json, compiled into the rules of the routing manifest. */
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { HEADER_NAME, inLowerCase, MESSAGE_HEADERS, mayChange } from '../protocol/message-headers.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import {
+  type Header,
+  type Match,
+  PHASES,
+  type Phase,
+  type Route,
+  type Transform,
+} from '../protocol/routing-manifest.ts'
+import { conditionsOf, matchOf } from './conditions.ts'
+import {
+  choiceOf,
+  entriesOf,
+  type Field,
+  flagOf,
+  integerOf,
+  isObject,
+  itemsOf,
+  member,
+  refuseField,
+  required,
+  textOf,
+  textsOf,
+} from './fields.ts'
+import type { NoticeList } from './notices.ts'
+import { sourceOf } from './patterns.ts'
+
+const TEXT = { most: OUTPUT_LIMITS.pattern }
+const NAME = { least: 1, most: 256 }
+const NAME_OF_HEADER = { most: 256, form: [HEADER_NAME, 'is no name of a header.'] } as const
+const HEADER_VALUE = {
+  most: OUTPUT_LIMITS.headerValue,
+  form: [/^[^\x00-\x08\x0a-\x1f\x7f]*$/, 'has a line break or another control character.'],
+} as const
+
+/** Compiles the routes by phase. The phases are groups: a `handle` begins one, and may come again. */
+export async function phasesOf(field: Field, notices: NoticeList): Promise<Record<Phase, Route[]>> {
+  const phases = Object.fromEntries(PHASES.map((phase) => [phase, [] as Route[]])) as Record<Phase, Route[]>
+  let phase: Phase = 'none'
+  const items = [...(itemsOf(field, OUTPUT_LIMITS.routes) ?? []).entries()]
+  await mapInPieces(items, ([rule, item]) => {
+    if (!required(item, (one) => isObject(one) || undefined)) return
+    const handle = member(item, 'handle')
+    if (handle.value !== undefined) {
+      phase = choiceOf(handle, PHASES.slice(1)) ?? phase
+      return
+    }
+    const route = routeOf(item, rule, phase, notices)
+    if (route !== undefined) phases[phase].push(route)
+  })
+  const names = Object.values(phases)
+    .flat()
+    .reduce((sum, route) => sum + namesIn(route), 0)
+  const most = OUTPUT_LIMITS.transformNames
+  if (names > most) refuseField(field, `has ${names} names in its transforms. At most ${most} are allowed.`)
+  return phases
+}
+
+function namesIn({ transforms = [] }: Route): number {
+  return transforms.reduce(
+    (sum, { match }) => sum + Math.max(1, (match.inc ?? []).length + (match.ninc ?? []).length),
+    0,
+  )
+}
+
+function routeOf(field: Field, rule: number, phase: Phase, notices: NoticeList): Route | undefined {
+  const source = required(aliasOf(field, 'src', 'source'), sourceOf)
+  refuseMisplaced(field, phase)
+  const route = {
+    rule,
+    source: source ?? '',
+    ...flags(field),
+    ...present('methods', methodsOf(member(field, 'methods'))),
+    ...present('has', conditionsOf(member(field, 'has'))),
+    ...present('missing', conditionsOf(member(field, 'missing'))),
+    ...present('dest', destinationOf(field)),
+    ...present('headers', headersOf(member(field, 'headers'), notices)),
+    ...present('status', integerOf(aliasOf(field, 'status', 'statusCode'), 200, 599)),
+    ...present('transforms', transformsOf(member(field, 'transforms'), notices)),
+    ...present('locale', localeOf(member(field, 'locale'))),
+    ...present('middleware', middlewareOf(member(field, 'middlewarePath'), phase)),
+    ...present('mitigate', mitigationOf(member(field, 'mitigate'), notices)),
+  }
+  if (member(field, 'env').value !== undefined) notices.add('variables_ignored', `${field.name}.env`)
+  return source === undefined ? undefined : route
+}
+
+/** An object with the key, unless the value is undefined. */
+function present<K extends string, T>(key: K, value: T | undefined): { [key in K]?: T } {
+  return value === undefined ? {} : ({ [key]: value } as { [key in K]?: T })
+}
+
+/** `source`, `destination` and `statusCode` are other names of `src`, `dest` and `status`. */
+function aliasOf(field: Field, key: string, alias: string): Field {
+  const [first, second] = [member(field, key), member(field, alias)]
+  if (first.value !== undefined && second.value !== undefined)
+    refuseField(second, `and ${key} are the same. Remove one.`)
+  return first.value === undefined && second.value !== undefined ? second : first
+}
+
+function refuseMisplaced(field: Field, phase: Phase): void {
+  if (phase !== 'hit') return
+  for (const key of ['dest', 'destination', 'status', 'statusCode', 'check', 'transforms']) {
+    const misplaced = member(field, key)
+    if (misplaced.value !== undefined) {
+      refuseField(misplaced, 'is after "handle": "hit". Rules there only set headers. Move it before.')
+    }
+  }
+}
+
+function flags(field: Field) {
+  const names = ['caseSensitive', 'continue', 'override', 'check', 'important'] as const
+  return Object.fromEntries(names.filter((name) => flagOf(member(field, name))).map((name) => [name, true]))
+}
+
+function methodsOf(field: Field): string[] | undefined {
+  return textsOf(field, 32, { least: 1, most: 32 })?.map((method) => method.toUpperCase())
+}
+
+function destinationOf(field: Field): string | undefined {
+  const dest = aliasOf(field, 'dest', 'destination')
+  if (typeof dest.value === 'object')
+    return refuseField(dest, 'names a service. Services are not available: give a path or a URL.')
+  return textOf(dest, TEXT)
+}
+
+/** The headers of an object, by lower-case name. Those of the message itself are left out, with a notice. */
+export function headersOf(field: Field, notices: NoticeList): Header[] | undefined {
+  return entriesOf(field, OUTPUT_LIMITS.headers)?.flatMap(([key, entry]) => {
+    const name = textOf({ ...entry, value: key }, NAME_OF_HEADER)?.toLowerCase()
+    const value = required(entry, (one) => textOf(one, HEADER_VALUE))
+    if (name === undefined || value === undefined) return []
+    if (!MESSAGE_HEADERS.has(name)) return [{ name, value }]
+    notices.add('header_ignored', entry.name)
+    return []
+  })
+}
+
+function transformsOf(field: Field, notices: NoticeList): Transform[] | undefined {
+  return itemsOf(field, OUTPUT_LIMITS.transforms)?.flatMap((item) => transformOf(item, notices) ?? [])
+}
+
+function transformOf(field: Field, notices: NoticeList): Transform | undefined {
+  if (!isObject(field)) return refuseField(field, 'must be an object.')
+  const types = ['request.headers', 'request.query', 'request.path', 'response.headers'] as const
+  const target = required(member(field, 'type'), (one) => choiceOf(one, types))
+  const op = required(member(field, 'op'), (one) => choiceOf(one, ['append', 'set', 'delete']))
+  const argument = member(field, 'args')
+  const args = typeof argument.value === 'string' ? one(textOf(argument, TEXT)) : textsOf(argument, 64, TEXT)
+  if (op !== undefined && op !== 'delete' && args === undefined) required(argument, () => undefined)
+  if (member(field, 'env').value !== undefined) notices.add('variables_ignored', `${field.name}.env`)
+  const match = target === 'request.path' ? {} : targetOf(member(field, 'target'), target)
+  if (target === undefined || op === undefined || match === undefined) return undefined
+  const changed = target.endsWith('headers') ? changeable(match) : match
+  if (changed !== match) notices.add('header_ignored', `${field.name}.target.key`)
+  return changed && { target, op, match: changed, args: args ?? [] }
+}
+
+/** Without the names of headers that the server writes itself: the same match where there are none, undefined where no other is left. */
+function changeable(match: Match): Match | undefined {
+  const { eq, inc } = match
+  if (eq !== undefined && !mayChange(String(eq))) return undefined
+  const others = inc?.filter(mayChange)
+  if (others?.length === inc?.length) return match
+  return others!.length === 0 ? undefined : { ...match, inc: others! }
+}
+
+function one(text: string | undefined): string[] | undefined {
+  return text === undefined ? undefined : [text]
+}
+
+function targetOf(field: Field, target: Transform['target'] | undefined): Match | undefined {
+  if (!required(field, (one) => isObject(one) || undefined)) return undefined
+  const key = member(field, 'key')
+  const isHeader = target !== 'request.query'
+  if (typeof key.value !== 'string') {
+    const match = required(key, (one) => matchOf(one, false))
+    return match && isHeader ? headerMatchOf(key, match) : match
+  }
+  const name = textOf(key, isHeader ? NAME_OF_HEADER : NAME)
+  return name === undefined ? undefined : { eq: isHeader ? name.toLowerCase() : name }
+}
+
+/** What is named in full must be the name of a header. */
+function headerMatchOf(key: Field, match: Match): Match | undefined {
+  const eq = member(key, 'eq')
+  const named = [
+    ...(match.eq === undefined ? [] : [textOf({ ...eq, value: String(match.eq) }, NAME_OF_HEADER)]),
+    ...(match.inc === undefined ? [] : (textsOf(member(key, 'inc'), match.inc.length, NAME_OF_HEADER) ?? [])),
+  ]
+  const wanted = (match.eq === undefined ? 0 : 1) + (match.inc?.length ?? 0)
+  return named.filter((name) => name !== undefined).length === wanted ? inLowerCase(match) : undefined
+}
+
+function localeOf(field: Field): Route['locale'] {
+  if (!isObject(field)) return undefined
+  const cookie = textOf(member(field, 'cookie'), NAME)
+  const entries = entriesOf(member(field, 'redirect'), 1000) ?? []
+  const redirects = entries.flatMap(([locale, entry]) => {
+    const to = textOf(entry, TEXT)
+    return to === undefined ? [] : [{ locale: locale.toLowerCase(), to }]
+  })
+  return { redirects, ...(cookie !== undefined && { cookie }) }
+}
+
+function middlewareOf(field: Field, phase: Phase): string | undefined {
+  const name = textOf(field, { least: 1, most: OUTPUT_LIMITS.path })
+  if (name === undefined || phase === 'none') return name
+  return refuseField(field, `is after "handle": "${phase}". Middleware runs before the first "handle". Move it there.`)
+}
+
+function mitigationOf(field: Field, notices: NoticeList): Route['mitigate'] {
+  if (!isObject(field)) return undefined
+  const action = required(member(field, 'action'), (one) => choiceOf(one, ['challenge', 'deny']))
+  if (action === 'challenge') notices.add('challenge_denies', `${field.name}.action`)
+  return action
+}

@@ -1,0 +1,54 @@
+/** The files that visitors get as they are, by the paths that they ask for. */
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import type { StaticFile } from '../protocol/routing-manifest.ts'
+import type { Override } from './config-file.ts'
+import { contentTypeOf } from './content-types.ts'
+import { addFault, type Report } from './faults.ts'
+import { refuseField } from './fields.ts'
+import type { NoticeList } from './notices.ts'
+import { pathFault } from './paths.ts'
+import { fileAt, type Tree } from './tree.ts'
+
+/** Lists the files below `folder`, which ends in a slash. An override gives a file another path and content type. */
+export async function staticFilesOf(
+  tree: Tree,
+  folder: string,
+  overrides: ReadonlyMap<string, Override>,
+  report: Report,
+  notices: NoticeList,
+): Promise<StaticFile[]> {
+  const files = new Map<string, StaticFile>()
+  const unused = new Set(overrides.keys())
+  const below = [...tree.files.keys(), ...tree.links.keys()].filter((path) => path.startsWith(folder))
+  await mapInPieces(below, (from) => {
+    const entry = fileAt(tree, from)
+    if (entry === undefined || !entry.path.startsWith(folder)) {
+      addFault(
+        report,
+        from,
+        '',
+        'is a link that leads to no file below static/. Links to folders are not followed: copy the folder.',
+      )
+      return
+    }
+    const name = from.slice(folder.length)
+    unused.delete(name)
+    const override = overrides.get(name)
+    const path = outputPath(override, name)
+    if (path === undefined) return
+    if (files.has(path)) addFault(report, from, '', `and another file are both served at ${path}. Change an override.`)
+    const contentType = override?.contentType ?? contentTypeOf(name)
+    files.set(path, { path, digest: entry.digest, size: entry.size, contentType })
+  })
+  for (const name of unused) notices.add('override_unused', name)
+  return [...files.values()]
+}
+
+/** An empty path is the root. */
+function outputPath(override: Override | undefined, name: string): string | undefined {
+  const path = override?.path?.replace(/^\//, '') ?? name
+  const fault = path === '' ? undefined : pathFault(path)
+  return fault === undefined
+    ? `/${path}`
+    : refuseField({ ...override!.field, name: `${override!.field.name}.path` }, fault)
+}

@@ -1,0 +1,112 @@
+/** The entries of an upload as a tree of files, links and folders. */
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
+import { addFault, type Report } from './faults.ts'
+import { foldedPath, foldersAbove, linkTarget, pathFault, shown } from './paths.ts'
+
+/** An entry of an upload. Paths begin in the project folder. `digest`: SHA-256 in hex. `target` of a link is what it says. */
+export type UploadEntry = {
+  path: string
+  kind: 'file' | 'link' | 'folder' | 'other'
+  size: number
+  mode: number
+  digest: string
+  target?: string
+}
+
+/** Links lead to an entry or a folder of the upload. */
+export type Tree = {
+  files: ReadonlyMap<string, UploadEntry>
+  links: ReadonlyMap<string, { entry: UploadEntry; target: string }>
+  folders: ReadonlySet<string>
+}
+
+/** What a mode says of an entry (POSIX `S_IFMT`). Archives and old clients send modes without a type: those are files. */
+export function entryKind(mode: number): UploadEntry['kind'] {
+  const type = mode & 0o170000
+  if (type === 0 || type === 0o100000) return 'file'
+  if (type === 0o120000) return 'link'
+  return type === 0o040000 ? 'folder' : 'other'
+}
+
+/** Builds the tree, and reports names, links and sizes that cannot be kept. */
+export async function openTree(entries: readonly UploadEntry[], report: Report): Promise<Tree> {
+  if (!withinBudget(entries, report)) return { files: new Map(), links: new Map(), folders: new Set() }
+  const files = new Map<string, UploadEntry>()
+  const links = new Map<string, { entry: UploadEntry; target: string }>()
+  const folders = new Set<string>()
+  const folded = new Map<string, string>()
+  await mapInPieces(entries, (entry) => {
+    const { path } = entry
+    const fault = pathFault(path) ?? kindFault(entry)
+    if (fault !== undefined) return addFault(report, shown(path), '', fault)
+    addFolders(path, folders)
+    if (entry.kind === 'folder') return folders.add(path)
+    const before = folded.get(foldedPath(path))
+    folded.set(foldedPath(path), path)
+    if (before !== undefined) return addFault(report, path, '', collisionOf(path, before))
+    if (entry.kind === 'file') return files.set(path, entry)
+    const target = linkTarget(path, entry.target ?? '')
+    if (target === undefined) return addFault(report, path, '', LEADS_OUT)
+    return links.set(path, { entry, target })
+  })
+  for (const path of [...files.keys(), ...links.keys()]) {
+    if (folders.has(path)) addFault(report, path, '', 'is a file or a link, and other entries lie below it.')
+  }
+  return { files, links, folders }
+}
+
+const LEADS_OUT = 'is a link that leads out of the upload. Links are relative, and end inside it.'
+
+function withinBudget(entries: readonly UploadEntry[], report: Report): boolean {
+  const { files, bytes, paths } = OUTPUT_LIMITS
+  const faults = [
+    entries.length > files && `has ${entries.length} files. At most ${files} are allowed.`,
+    sumOf(entries, ({ size }) => size) > bytes && `has more than ${bytes} bytes.`,
+    sumOf(entries, ({ path }) => path.length) > paths &&
+      `has paths of more than ${paths} characters together. Shorten them.`,
+  ].filter((fault) => fault !== false)
+  for (const fault of faults) addFault(report, 'The upload', '', fault)
+  return faults.length === 0
+}
+
+function sumOf(entries: readonly UploadEntry[], part: (entry: UploadEntry) => number): number {
+  return entries.reduce((sum, entry) => sum + part(entry), 0)
+}
+
+function kindFault({ kind, size, target }: UploadEntry): string | undefined {
+  if (kind === 'other') return 'is neither a file nor a folder nor a link. Devices, pipes and sockets are not kept.'
+  if (kind === 'file' && size > OUTPUT_LIMITS.fileBytes)
+    return `has ${size} bytes. At most ${OUTPUT_LIMITS.fileBytes} are allowed.`
+  return kind === 'link' && target === undefined ? 'is a link without a target.' : undefined
+}
+
+function collisionOf(path: string, before: string): string {
+  if (path === before) return 'is there twice.'
+  return `and ${before} differ only in upper and lower case or in the form of accents. Rename one of them.`
+}
+
+/** Adds all folders above a path. Each is added once, so many files in one folder cost little. */
+function addFolders(path: string, folders: Set<string>): void {
+  for (const folder of foldersAbove(path)) {
+    if (folders.has(folder)) return
+    folders.add(folder)
+  }
+}
+
+/** The file at a path, also where links lead to it. */
+export function fileAt(tree: Tree, path: string): UploadEntry | undefined {
+  const end = linkEnd(tree, path)
+  return end === undefined ? undefined : tree.files.get(end)
+}
+
+/** Where links of links end. Undefined where they run in circles. */
+export function linkEnd(tree: Tree, path: string): string | undefined {
+  let end = path
+  for (let step = 0; step < OUTPUT_LIMITS.linkChain; step++) {
+    const link = tree.links.get(end)
+    if (link === undefined) return end
+    end = link.target
+  }
+  return undefined
+}

@@ -1,0 +1,212 @@
+/**
+ * What the control plane tells sites servers about hosts, a JSON object in each line: a `head`, facts, an `end`. The same lines are the file in
+ * which a sites server keeps them. docs/deploying-sites.md: What the sites server knows.
+ */
+import { Ajv, type ValidateFunction } from 'ajv'
+import type { Static } from 'typebox'
+import { Type } from '../../platform/schema/builder.ts'
+import { Nullable, OneOf } from '../../platform/schema/fields.ts'
+import type { DeploymentFacts, NameFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
+import { closedProtection, coverageOf } from '../../platform/verdict/protection.ts'
+import { READERS } from '../../readers.ts'
+
+/** The version of these lines. A reader refuses another one, and kinds of lines that it does not know; fields that it does not know are ignored. */
+export const SNAPSHOT_PROTOCOL = 1
+
+const TextOrNull = Type.Unsafe<string | null>({ type: ['string', 'null'] })
+const Covers = OneOf(
+  'production',
+  'preview',
+  'all',
+  'prod_deployment_urls_and_all_previews',
+  'all_except_custom_domains',
+)
+
+/** Where a list begins. `all`: it replaces what the reader has. `reset`: the store is older than what the reader has, and counts all the same. */
+const HeadLine = Type.Object({
+  kind: Type.Literal('head'),
+  protocol: Type.Integer(),
+  all: Type.Boolean(),
+  reset: Type.Optional(Type.Boolean()),
+})
+
+/** A name that somebody claims. `domain`: of those who claim it, the one that is verified. */
+const NameLine = Type.Object({
+  kind: Type.Literal('name'),
+  name: Type.String(),
+  domain: Type.Optional(
+    Type.Object({
+      projectId: Type.String(),
+      redirect: TextOrNull,
+      redirectStatusCode: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+      ofBranch: Type.Boolean(),
+      deploymentId: TextOrNull,
+    }),
+  ),
+})
+
+/** The account that holds the files of an output, and the SHA-256 and bytes of its routing manifest. */
+const Output = Type.Object({
+  accountId: Type.String(),
+  digest: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  size: Type.Integer({ minimum: 0 }),
+})
+
+/** A deployment, without its own url: own urls are looked up. `output`: a control plane of before outputs does not send it. */
+const DeploymentLine = Type.Object({
+  kind: Type.Literal('deployment'),
+  id: Type.String(),
+  projectId: Type.String(),
+  ready: Type.Boolean(),
+  production: Type.Boolean(),
+  upstream: TextOrNull,
+  output: Type.Optional(Nullable(Output)),
+})
+
+/** A project, with what its protection covers and without what opens it. */
+const ProjectLine = Type.Object({
+  kind: Type.Literal('project'),
+  id: Type.String(),
+  paused: Type.Boolean(),
+  liveDeploymentId: TextOrNull,
+  protection: Type.Optional(
+    Type.Object({
+      password: Type.Optional(Covers),
+      signIn: Type.Optional(Covers),
+      trustedIps: Type.Optional(Covers),
+    }),
+  ),
+})
+
+/** Something that is not there any more. */
+const GoneLine = Type.Object({
+  kind: Type.Literal('gone'),
+  of: OneOf('name', 'deployment', 'project'),
+  id: Type.String(),
+})
+
+/** Where a list ends. `version`: what the reader has then. `lines`: how many facts there were. `more`: others follow at once, when asked for. */
+const EndLine = Type.Object({
+  kind: Type.Literal('end'),
+  version: Type.String({ maxLength: 100 }),
+  lines: Type.Integer(),
+  more: Type.Boolean(),
+})
+
+const LINES = {
+  head: HeadLine,
+  name: NameLine,
+  deployment: DeploymentLine,
+  project: ProjectLine,
+  gone: GoneLine,
+  end: EndLine,
+}
+
+/** What the control plane says of one own url. */
+const HostFacts = Type.Object({
+  protocol: Type.Integer(),
+  version: Type.String({ maxLength: 100 }),
+  deployment: DeploymentLine,
+  project: ProjectLine,
+})
+
+export type NameLine = Static<typeof NameLine>
+export type DeploymentLine = Static<typeof DeploymentLine>
+export type ProjectLine = Static<typeof ProjectLine>
+export type GoneLine = Static<typeof GoneLine>
+export type HostFacts = Static<typeof HostFacts>
+/** A line that says something of a name, a deployment or a project. */
+export type FactLine = NameLine | DeploymentLine | ProjectLine | GoneLine
+export type SnapshotLine = FactLine | Static<typeof HeadLine> | Static<typeof EndLine>
+
+/** What a reader does not take. Its message is a sentence for people. */
+export class BadSnapshot extends Error {}
+
+const ajv = new Ajv({ allowUnionTypes: true })
+const validators: Record<string, ValidateFunction> = Object.fromEntries(
+  Object.entries(LINES).map(([kind, schema]) => [kind, ajv.compile(schema)]),
+)
+const isHostFacts = ajv.compile(HostFacts)
+const { bytes: LONGEST } = READERS['line of the control plane']
+
+/** Reads a line. Throws BadSnapshot where it is no line of this version. */
+export function readLine(text: string): SnapshotLine {
+  const line = parse(text) as { kind?: unknown; protocol?: number }
+  const isKnown = typeof line.kind === 'string' ? validators[line.kind] : undefined
+  if (line.kind === 'head') mustBeKnown(line.protocol)
+  if (isKnown === undefined)
+    throw new BadSnapshot(
+      `The control plane sent a line of the kind ${JSON.stringify(line.kind)}, which is not known here.`,
+    )
+  if (!isKnown(line)) throw new BadSnapshot(`The control plane sent a wrong line: ${faultOf(isKnown)}.`)
+  return line as SnapshotLine
+}
+
+/** Reads what the control plane says of one host. Throws BadSnapshot where it is not of this version. */
+export function readHostFacts(text: string): HostFacts {
+  const facts = parse(text) as { protocol?: number }
+  mustBeKnown(facts.protocol)
+  if (!isHostFacts(facts))
+    throw new BadSnapshot(`The control plane sent wrong facts of a host: ${faultOf(isHostFacts)}.`)
+  return facts as HostFacts
+}
+
+function parse(text: string): object {
+  if (text.length > LONGEST) throw new BadSnapshot(`The control plane sent a line of more than ${LONGEST} characters.`)
+  try {
+    const value = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value
+  } catch {}
+  throw new BadSnapshot('The control plane sent a line that is no JSON object.')
+}
+
+function mustBeKnown(protocol: unknown): void {
+  if (protocol === SNAPSHOT_PROTOCOL) return
+  throw new BadSnapshot(
+    `The control plane speaks version ${JSON.stringify(protocol)} of the sites protocol, and this sites server version ${SNAPSHOT_PROTOCOL}: run the same Berth on both.`,
+  )
+}
+
+function faultOf({ errors }: ValidateFunction): string {
+  return ajv.errorsText(errors?.slice(0, 1), { dataVar: 'the line' })
+}
+
+/** The line of a name. */
+export function nameLine({ name, domain }: NameFacts): NameLine {
+  if (domain === undefined) return { kind: 'name', name }
+  const { name: _, ...facts } = domain
+  return { kind: 'name', name, domain: facts }
+}
+
+/** The facts of such a line. */
+export function nameFacts({ name, domain }: NameLine): NameFacts {
+  return { name, domain: domain && { name, ...domain } }
+}
+
+/** The line of a deployment. */
+export function deploymentLine({
+  id,
+  projectId,
+  ready,
+  production,
+  upstream,
+  output,
+}: DeploymentFacts): DeploymentLine {
+  return { kind: 'deployment', id, projectId, ready, production, upstream, output }
+}
+
+/** The facts of such a line. */
+export function deploymentFacts({ kind: _, output = null, ...facts }: DeploymentLine): DeploymentFacts {
+  return { ...facts, output, url: null }
+}
+
+/** The line of a project. */
+export function projectLine({ id, paused, liveDeploymentId, protection }: ProjectFacts): ProjectLine {
+  const line: ProjectLine = { kind: 'project', id, paused, liveDeploymentId }
+  return protection === undefined ? line : { ...line, protection: coverageOf(protection) }
+}
+
+/** The facts of such a line. What is protected is closed: only the control plane lets somebody in. */
+export function projectFacts({ id, paused, liveDeploymentId, protection }: ProjectLine): ProjectFacts {
+  return { id, paused, liveDeploymentId, protection: protection && closedProtection(protection) }
+}

@@ -1,0 +1,97 @@
+/** The rows of files that the service itself put into the store: what an archive holds, what a request holds, and manifests. docs/deploying-sites.md: Files. */
+import type { Ctx } from '../../context.ts'
+import { insertFreeRows, isOneOf } from '../../platform/db/bulk.ts'
+import { openPace } from '../../platform/db/chunks.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/refusals/refusal.ts'
+import { KEPT } from './plan.ts'
+import { addRoom, countRoom, roomFor } from './usage.ts'
+
+/** A file in the store: SHA-256 in hexadecimal, and bytes. */
+export type StoredFile = { sha256: string; size: number }
+
+/** Files that one statement names, or one transaction. */
+const SLICE = 250
+
+/** Cuts names for statements that look for many. Gives JSON, as `oneOf` takes it. */
+export function slicesOf(names: readonly string[]): string[] {
+  const slices: string[] = []
+  for (let at = 0; at < names.length; at += SLICE) slices.push(JSON.stringify(names.slice(at, at + SLICE)))
+  return slices
+}
+
+/** Gives files of an account that are in the store their rows, in the transaction of what has them. What was to be removed stays. Refuses: budget_used_up 409. */
+export async function nameFiles(
+  ctx: Pick<Ctx, 'db' | 'deps'>,
+  accountId: string,
+  files: readonly StoredFile[],
+): Promise<void> {
+  if (files.length === 0) return
+  const rows = files.map(({ sha256, size }) => ({ account_id: accountId, sha256, size, condemned_at: null }))
+  const added = await insertFreeRows(ctx.db, 'blob', rows)
+  const pace = openPace()
+  for (const names of slicesOf(files.map(({ sha256 }) => sha256))) {
+    await ctx.db
+      .updateTable('blob')
+      .set({ condemned_at: null })
+      .where('account_id', '=', accountId)
+      .where(isOneOf(ctx.db, 'sha256', names))
+      .where('condemned_at', 'is not', null)
+      .execute()
+    await pace()
+  }
+  if (added.length > 0) await addRoom(ctx, accountId, roomOf(added))
+}
+
+/** How much room files take together. */
+function roomOf(files: readonly Pick<StoredFile, 'size'>[]): number {
+  return files.reduce((sum, { size }) => sum + roomFor(size), 0)
+}
+
+/**
+ * Counts files that were put for a request that was refused then: they take the room of their account until a collection removes them, as files that no
+ * row names do (KEPT). In transactions of its own.
+ */
+export async function countStrays(ctx: Ctx, files: readonly StoredFile[]): Promise<void> {
+  await addStrays(ctx, files, (db, bytes) => countRoom(db, ctx.account.id, bytes))
+}
+
+/** As `countStrays`, of many files of a request that goes on. Refuses: budget_used_up 409. */
+export async function nameStrays(ctx: Ctx, files: readonly StoredFile[]): Promise<void> {
+  await addStrays(ctx, files, (db, bytes) => addRoom({ db, deps: ctx.deps }, ctx.account.id, bytes))
+}
+
+type Count = (db: Queries, bytes: number) => Promise<unknown>
+
+async function addStrays({ deps, account, now }: Ctx, files: readonly StoredFile[], count: Count): Promise<void> {
+  const condemned_at = now - KEPT.condemnedMs + KEPT.strayMs
+  for (let at = 0; at < files.length; at += SLICE) {
+    const slice = files.slice(at, at + SLICE)
+    const rows = slice.map(({ sha256, size }) => ({ account_id: account.id, sha256, size, condemned_at }))
+    await deps.db.write(async (db) => {
+      const added = await insertFreeRows(db, 'blob', rows)
+      if (added.length > 0) await count(db, roomOf(added))
+    }, account.id)
+  }
+}
+
+/** Which of these files of an account have a row. */
+export async function namedFiles(db: Queries, accountId: string, sha256s: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const names of slicesOf(sha256s)) {
+    const rows = await db
+      .selectFrom('blob')
+      .select('sha256')
+      .where('account_id', '=', accountId)
+      .where(isOneOf(db, 'sha256', names))
+      .execute()
+    for (const { sha256 } of rows) found.add(sha256)
+  }
+  return found
+}
+
+/** What a caller is told of an error of the file store: storage_full 507 where the disk is full. Any other error stays as it is. */
+export function refusalOfDisk(error: unknown): unknown {
+  const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '')
+  return isFull ? new Refusal('storage_full', 'The disk is full; nothing was stored. Reads go on.', {}) : error
+}

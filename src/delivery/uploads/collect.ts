@@ -1,0 +1,189 @@
+/**
+ * Removes outputs that no deployment shows, and files that nothing uses: looks, plans (plan.ts), and does what was planned, rows first and files
+ * second. docs/deploying-sites.md: Collection.
+ */
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import { openClockWatch } from '../../platform/base/clock-watch.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import {
+  type Found,
+  KEPT,
+  type Plan,
+  planCollection,
+  removableBefore,
+  type StoredBlob,
+  type StoredOutput,
+  type Stray,
+} from './plan.ts'
+import { lookAtBlobs, lookAtFiles, lookAtOutputs, oldestBackup } from './survey.ts'
+import { giveRoomBack, roomFor } from './usage.ts'
+
+const LOOK_MS = 60_000
+const EVERY_MS = 6 * 3_600_000
+const NAME = 'unused-files'
+/** Files that an output releases in one transaction: others write in between. */
+const RELEASED = 500
+
+/** Collects once, as of `now`. Gives how many files it removed. Several instances may collect at once. `atOnce`: files that an output releases in one transaction. */
+export async function collectFiles(deps: Deps, now: number, atOnce = RELEASED): Promise<number> {
+  const files = await lookAtFiles(deps)
+  const found: Found = { ...files, now, oldestBackup: await oldestBackup(deps), outputs: [], blobs: [] }
+  if (!(await collectOutputs(deps, found, atOnce))) return 0
+  let removed = await deps.files.removeCutShort(now - KEPT.cutShortMs)
+  for (let after = 0, isFirst = true; ; isFirst = false) {
+    const { blobs, last } = await lookAtBlobs(deps.db.read, after, removableBefore(found))
+    const plan = planOrLog(deps, { ...found, blobs, strays: isFirst ? found.strays : [] })
+    if (plan === undefined) return removed
+    removed += await carryOut(deps, plan, found)
+    if (last === undefined || deps.stopping.aborted) return removed
+    after = last
+  }
+}
+
+/** Removes outputs first: the files that only they had are idle then. Says whether no fault was found. */
+async function collectOutputs(deps: Deps, found: Found, atOnce: number): Promise<boolean> {
+  for (let after = 0; ; ) {
+    const { outputs, last } = await lookAtOutputs(deps.db.read, after, found.now)
+    const plan = planOrLog(deps, { ...found, outputs, strays: [] })
+    if (plan === undefined) return false
+    for (const output of plan.outputs) if (!deps.stopping.aborted) await removeOutput(deps, output, atOnce)
+    if (last === undefined || deps.stopping.aborted) return true
+    after = last
+  }
+}
+
+function planOrLog({ log }: Deps, found: Found): Plan | undefined {
+  const plan = planCollection(found)
+  if (plan.fault === undefined) return plan
+  log.error({ timer: NAME, reason: plan.fault }, 'files are not collected; nothing was removed')
+  return undefined
+}
+
+/**
+ * Takes the digest from an output first, by which deployments find an equal one, unless one took it meanwhile. So nobody takes it while it releases
+ * its files, and what a killed process left is removed by the next collection.
+ */
+async function removeOutput({ db, stopping }: Deps, { id }: StoredOutput, atOnce: number): Promise<void> {
+  const { numUpdatedRows } = await db.write((tx) =>
+    tx
+      .updateTable('output')
+      .set({ sha256: `removed ${id}` })
+      .where('id', '=', id)
+      .where('refs', '=', 0)
+      .executeTakeFirst(),
+  )
+  if (numUpdatedRows === 0n) return
+  while (!stopping.aborted && (await db.write((tx) => releaseFiles(tx, id, atOnce))));
+}
+
+/** Releases some files of an output, and removes it once it has none. Says whether it has more. */
+async function releaseFiles(tx: Queries, id: number, atOnce: number): Promise<boolean> {
+  const held = await tx
+    .selectFrom('output_blob')
+    .select('blob_id')
+    .where('output_id', '=', id)
+    .orderBy('blob_id')
+    .limit(atOnce)
+    .execute()
+  const ids = held.map((row) => row.blob_id)
+  if (ids.length > 0) {
+    await tx.updateTable('blob').set({ refs: sql<number>`refs - 1` }).where('id', 'in', ids).execute()
+    await tx.deleteFrom('output_blob').where('output_id', '=', id).where('blob_id', 'in', ids).execute()
+  }
+  if (ids.length === atOnce) return true
+  await tx.deleteFrom('output').where('id', '=', id).execute()
+  return false
+}
+
+/** Does what a plan says. Each statement asks once more, since a file may have been uploaded meanwhile. */
+async function carryOut(deps: Deps, { condemn, remove, strays }: Plan, { now, ...found }: Found): Promise<number> {
+  for (const some of chunks(condemn)) await condemnBlobs(deps, some, now)
+  const gone: Pick<Stray, 'accountId' | 'sha256'>[] = [...strays]
+  for (const some of chunks(remove)) gone.push(...(await removeRows(deps, some, removableBefore({ now, ...found }))))
+  // What was uploaded again meanwhile stays: it has, or will have, a row.
+  for (const { accountId, sha256 } of gone) await deps.files.remove(accountId, sha256, now - KEPT.strayMs)
+  return gone.length
+}
+
+async function condemnBlobs({ db }: Deps, blobs: readonly StoredBlob[], now: number): Promise<void> {
+  const ids = blobs.map(({ id }) => id)
+  await db.write((tx) =>
+    tx
+      .updateTable('blob')
+      .set({ condemned_at: now })
+      .where('id', 'in', ids)
+      .where('refs', '=', 0)
+      .where('condemned_at', 'is', null)
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('upload')
+              .select('sha1')
+              .whereRef('upload.blob_id', '=', 'blob.id')
+              .where('touched_at', '>', now - KEPT.unusedMs),
+          ),
+        ),
+      )
+      .execute(),
+  )
+}
+
+/** Removes the rows of files that are condemned since before a moment, and gives those that it removed. */
+function removeRows({ db }: Deps, blobs: readonly StoredBlob[], before: number) {
+  return db.write(async (tx) => {
+    const rows = await tx
+      .deleteFrom('blob')
+      .where(
+        'id',
+        'in',
+        blobs.map(({ id }) => id),
+      )
+      .where('refs', '=', 0)
+      .where('condemned_at', '<', before)
+      .returning(['id', 'account_id', 'sha256', 'size'])
+      .execute()
+    if (rows.length === 0) return []
+    await tx
+      .deleteFrom('upload')
+      .where(
+        'blob_id',
+        'in',
+        rows.map(({ id }) => id),
+      )
+      .execute()
+    for (const [accountId, own] of Map.groupBy(rows, (row) => row.account_id)) {
+      const bytes = own.reduce((sum, { size }) => sum + roomFor(size), 0)
+      await giveRoomBack(tx, accountId, bytes)
+    }
+    return rows.map((row) => ({ accountId: row.account_id, sha256: row.sha256 }))
+  })
+}
+
+/** Starts to collect every six hours, the first time soon after the start, unless the clock is doubted: everything here goes by age. The answer stops it. */
+export function startCollection(deps: Deps): () => Promise<void> {
+  const watch = openClockWatch()
+  watch(deps.clock.now(), performance.now())
+  let running: Promise<unknown> | undefined
+  let nextAt = 0
+  const look = () => {
+    const [now, passed] = [deps.clock.now(), performance.now()]
+    const { doubted } = watch(now, passed)
+    if (doubted || running !== undefined || passed < nextAt) return
+    nextAt = passed + EVERY_MS
+    running = collectFiles(deps, now)
+      .catch((error) =>
+        deps.log.warn({ err: error, timer: NAME }, 'files could not be collected; it is done again later'),
+      )
+      .finally(() => {
+        running = undefined
+      })
+  }
+  const timer = setInterval(look, LOOK_MS)
+  return async () => {
+    clearInterval(timer)
+    await running
+  }
+}

@@ -1,0 +1,26 @@
+/** What clients upload before they create a deployment of it. docs/deploying-sites.md: Files. */
+import { accountInGoodStanding } from '../../platform/access/guards.ts'
+import { route } from '../../platform/http/route.ts'
+import { countRefused, MOST_FILE_BYTES, readUpload, UPLOAD_HEADERS, Uploaded, uploadFile } from './upload.ts'
+
+export const uploadRoutes = [
+  route({
+    method: 'POST',
+    path: '/v2/files',
+    operationId: 'uploadFile',
+    summary: 'Upload a file that a deployment will have',
+    tag: 'deployments',
+    // As to create a deployment.
+    needs: ['project:write', 'deployment:write'],
+    bodyLimit: MOST_FILE_BYTES,
+    fileBody: UPLOAD_HEADERS,
+    guards: [accountInGoodStanding],
+    prepare: readUpload,
+    run: uploadFile,
+    undo: countRefused,
+    refuses: ['budget_used_up', 'request_timeout'],
+    // 201 is a failure to clients.
+    status: 200,
+    reply: Uploaded,
+  }),
+]

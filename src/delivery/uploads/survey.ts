@@ -1,0 +1,156 @@
+/** What a collection finds: files that no row names, rows whose file is missing, and files that nothing uses. docs/deploying-sites.md: Collection. */
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import { oneOf } from '../../platform/db/bulk.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import { beingWritten, type Found, KEPT, type StoredBlob, type StoredOutput, type Stray } from './plan.ts'
+
+/** Rows and files that one statement looks at. */
+const SLICE = 1000
+/** More strays wait for the next time. */
+const MOST_STRAYS = 10_000
+const SHA256 = /^[0-9a-f]{64}$/
+
+/** Walks all files, slice by slice, and holds them against the rows. What is uploaded meanwhile counts for nothing. */
+export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'strays' | 'promised' | 'missing'>> {
+  const last = await db.read.selectFrom('blob').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
+  const newest = last?.id ?? 0
+  const promised = await countPromised(db.read, newest)
+  const strays: Stray[] = []
+  let seen = 0
+  let slice: Stray[] = []
+  const look = async () => {
+    const rows = await rowsOf(db.read, slice)
+    seen += slice.filter(({ sha256 }) => isPromised(rows.get(sha256), newest)).length
+    strays.push(...slice.filter(({ sha256 }) => !rows.has(sha256)).slice(0, MOST_STRAYS - strays.length))
+    slice = []
+  }
+  for await (const { accountId, sha256, writtenAt } of files.all()) {
+    if (!SHA256.test(sha256)) continue
+    if (slice.length === SLICE || (slice.length > 0 && slice[0]!.accountId !== accountId)) await look()
+    slice.push({ accountId, sha256, writtenAt })
+  }
+  if (slice.length > 0) await look()
+  return { strays, promised, missing: Math.max(0, promised - seen) }
+}
+
+type Known = { id: number; condemned_at: number | null }
+
+/** After a restore the bytes of what was condemned may be gone already. */
+function isPromised(row: Known | undefined, newest: number): boolean {
+  return row !== undefined && row.condemned_at === null && row.id <= newest
+}
+
+/** The rows of files of one account, by their SHA-256. */
+async function rowsOf(db: Queries, slice: readonly Stray[]): Promise<Map<string, Known>> {
+  const names = JSON.stringify(slice.map(({ sha256 }) => sha256))
+  const rows = await db
+    .selectFrom('blob')
+    .select(['id', 'sha256', 'condemned_at'])
+    .where('account_id', '=', slice[0]!.accountId)
+    .where('sha256', 'in', oneOf(db, names))
+    .execute()
+  return new Map(rows.map((row) => [row.sha256, row]))
+}
+
+/** Counts the files that rows promise, slice by slice: on the embedded store one count of all would hold up the process. */
+async function countPromised(db: Queries, newest: number): Promise<number> {
+  let promised = 0
+  for (let after = 0; ; ) {
+    const slice = db.selectFrom('blob').select(['id', 'condemned_at']).where('id', '>', after).where('id', '<=', newest)
+    const row = await db
+      .selectFrom(slice.orderBy('id').limit(SLICE).as('slice'))
+      .select(({ fn }) => [
+        fn.max<number | null>('id').as('last'),
+        sql<number>`count(*) - count(condemned_at)`.as('live'),
+      ])
+      .executeTakeFirstOrThrow()
+    promised += Number(row.live)
+    if (row.last === null) return promised
+    after = row.last
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Some of the outputs that no deployment counts for, but for those that are still being written. `last`: where to go on; undefined once that was all. */
+export async function lookAtOutputs(
+  db: Queries,
+  after: number,
+  now: number,
+): Promise<{ outputs: StoredOutput[]; last: number | undefined }> {
+  const rows = await db
+    .selectFrom('output')
+    .select((eb) => [
+      'id',
+      'account_id',
+      'refs',
+      eb.exists(eb.selectFrom('deployment').select('id').whereRef('output_id', '=', 'output.id')).as('shown'),
+    ])
+    .where(sql<boolean>`refs = 0`)
+    .where('id', '>', after)
+    .where((eb) =>
+      eb.or([
+        eb('sha256', 'not like', `${beingWritten(undefined)}%`),
+        eb('sha256', '<', beingWritten(now - KEPT.unfinishedMs)),
+      ]),
+    )
+    .orderBy('id')
+    .limit(SLICE)
+    .execute()
+  const outputs = rows.map(({ id, account_id: accountId, refs, shown }) => ({
+    ...{ id, accountId, refs },
+    isShown: Boolean(shown),
+  }))
+  return { outputs, last: rows.length < SLICE ? undefined : rows.at(-1)!.id }
+}
+
+/**
+ * Some of the files that nothing refers to or that are condemned since before a moment, whatever refers to those. `last`: where to go on; undefined
+ * once that was all.
+ */
+export async function lookAtBlobs(
+  db: Queries,
+  after: number,
+  condemnedBefore: number,
+): Promise<{ blobs: StoredBlob[]; last: number | undefined }> {
+  const columns = ['blob.id', 'blob.account_id', 'blob.sha256', 'blob.refs', 'blob.condemned_at'] as const
+  const slice = (wanted: 'idle' | 'condemned') =>
+    db
+      .selectFrom('blob')
+      .select(columns)
+      .select((eb) =>
+        eb
+          .selectFrom('upload')
+          .select(({ fn }) => fn.max<number | null>('touched_at').as('touched'))
+          .whereRef('upload.blob_id', '=', 'blob.id')
+          .as('touched'),
+      )
+      .$if(wanted === 'idle', (of) =>
+        of.where(sql<boolean>`refs = 0 and condemned_at is null`).where('id', '>', after).orderBy('id'),
+      )
+      .$if(wanted === 'condemned', (of) => of.where('condemned_at', '<', condemnedBefore).orderBy('condemned_at'))
+      .limit(SLICE)
+      .execute()
+  const [idle, condemned] = [await slice('idle'), await slice('condemned')]
+  const blobs = [...idle, ...condemned].map((row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    sha256: row.sha256,
+    refs: row.refs,
+    condemnedAt: row.condemned_at,
+    touchedAt: row.touched ?? undefined,
+  }))
+  if (idle.length < SLICE && condemned.length < SLICE) return { blobs, last: undefined }
+  return { blobs, last: idle.at(-1)?.id ?? after }
+}
+
+/** When the oldest backup was begun that the schedule keeps; undefined where no schedule is set or none was made. */
+export async function oldestBackup({ db, config }: Deps): Promise<number | undefined> {
+  if (config.backups.schedule === undefined) return undefined
+  const row = await db.read
+    .selectFrom('backup')
+    .select(({ fn }) => fn.min<number | null>('begun_at').as('oldest'))
+    .where('made_by', '=', 'schedule')
+    .executeTakeFirstOrThrow()
+  return row.oldest ?? undefined
+}

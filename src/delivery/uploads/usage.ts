@@ -1,0 +1,70 @@
+/** How much room the files of an account take: one row, changed in the transaction that adds or removes a file. docs/limits.md: Uploads. */
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+const BLOCK = 4096
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+
+/** What a file counts: whole blocks, as on a disk, and at least one. So the budget bounds the number of files too. */
+export function roomFor(size: number): number {
+  return Math.max(1, Math.ceil(size / BLOCK)) * BLOCK
+}
+
+/** How many bytes the account may still add. */
+export async function roomLeft({ db, deps }: { db: Queries; deps: Pick<Deps, 'config'> }, accountId: string) {
+  const row = await db.selectFrom('file_usage').select('bytes').where('account_id', '=', accountId).executeTakeFirst()
+  return Math.max(0, deps.config.files.perAccount - (row?.bytes ?? 0))
+}
+
+/** Counts files that were added, in the same transaction. Refuses: budget_used_up 409. */
+export async function addRoom(
+  { db, deps }: { db: Queries; deps: Pick<Deps, 'config'> },
+  accountId: string,
+  bytes: number,
+): Promise<void> {
+  if ((await countRoom(db, accountId, bytes)) > deps.config.files.perAccount) refuseFull(deps)
+}
+
+/** Counts bytes that are there, whatever the budget is, and gives how many the account has now. */
+export async function countRoom(db: Queries, accountId: string, bytes: number): Promise<number> {
+  const row = await db
+    .insertInto('file_usage')
+    .values({ account_id: accountId, bytes })
+    .onConflict((conflict) =>
+      conflict.column('account_id').doUpdateSet({ bytes: sql<number>`file_usage.bytes + excluded.bytes` }),
+    )
+    .returning('bytes')
+    .executeTakeFirstOrThrow()
+  return row.bytes
+}
+
+/** Counts files that were removed, in the same transaction. */
+export async function giveRoomBack(db: Queries, accountId: string, bytes: number): Promise<void> {
+  await db
+    .updateTable('file_usage')
+    .set({ bytes: sql<number>`bytes - ${bytes}` })
+    .where('account_id', '=', accountId)
+    .execute()
+  await db.deleteFrom('file_usage').where('account_id', '=', accountId).where('bytes', '<=', 0).execute()
+}
+
+/** Refuses: budget_used_up 409, with what to remove. */
+export function refuseFull({ config }: Pick<Deps, 'config'>): never {
+  refuse(
+    'budget_used_up',
+    `The account has no room for this file: its files may take ${sizeInWords(config.files.perAccount)} together. Remove deployments first; files that no deployment uses are removed by themselves within 9 days (docs/limits.md).`,
+    { name: 'files' },
+  )
+}
+
+/** A size in the largest unit in which it is a whole number. */
+export function sizeInWords(bytes: number): string {
+  let [count, unit] = [bytes, 0]
+  while (count % 1024 === 0 && count > 0 && unit < UNITS.length - 1) {
+    count /= 1024
+    unit++
+  }
+  return `${count.toLocaleString('en')} ${UNITS[unit]}`
+}

@@ -1,0 +1,158 @@
+/** The two steps of the consent page: choosing the account, then approving the scopes and the projects. */
+
+import type { Row } from '../../platform/db/schema.ts'
+import { lineOf } from '../../platform/mail/text.ts'
+import { nameOf, type OwnAccount } from '../../platform/pages/acting.ts'
+import { type Html, html, isolated } from '../../platform/pages/html.ts'
+import { type PersonCtx, tokenField, type View } from '../../platform/pages/screen.ts'
+import { scopesOf } from '../../platform/permissions/scopes.ts'
+import { type ConsentQuery, consentPath } from '../oauth/authorization-request.ts'
+import { type Chosen, OFFERED, type ShownProjects } from './projects.ts'
+import { listScopes } from './scope-words.ts'
+
+type Integration = Row<'integration'>
+
+/** The first step, for a person who can install it on several accounts. */
+export async function accountStep(
+  ctx: PersonCtx,
+  integration: Integration,
+  query: ConsentQuery,
+  accounts: readonly OwnAccount[],
+): Promise<View> {
+  const possible = accounts.filter((account) => account.role === 'OWNER')
+  const others = accounts.filter((account) => account.role !== 'OWNER')
+  return {
+    ...framed(integration),
+    body: html`${await introduction(ctx, integration)}
+<h2>Where should it work?</h2>
+<p>Choose one account. On the next page you see what it asks for, and decide.</p>
+<ul class="plain rows">${possible.map(
+      (account) =>
+        html`<li><a class="button quiet" href="${consentPath(integration, query, account.id)}">${nameOf(account)}</a></li>`,
+    )}</ul>
+${
+  others.length > 0 &&
+  html`<p class="soft small">These accounts are not possible, because only an OWNER of a team can install integrations on it:
+${others.map(({ name, slug, role }) => `${isolated(name ?? slug)} (you are ${role})`).join(', ')}.</p>`
+}
+${cancelForm(ctx, consentPath(integration, query))}`,
+  }
+}
+
+/** The second step: the requested scopes, the projects, and the decision. */
+export async function projectStep(
+  ctx: PersonCtx,
+  integration: Integration,
+  query: ConsentQuery,
+  account: OwnAccount,
+  projects: ShownProjects,
+  chosen: Chosen,
+): Promise<View> {
+  const scopes = scopesOf(integration)
+  const name = lineOf(integration.name)
+  return {
+    ...framed(integration),
+    status: chosen.fault === undefined ? 200 : 422,
+    body: html`${chosen.fault && html`<p class="notice bad" role="alert"><a href="#projects">${chosen.fault}</a></p>`}
+${await introduction(ctx, integration)}
+<p>It asks for access to <strong>${nameOf(account)}</strong>. <a href="${consentPath(integration, query)}">Choose another account</a></p>
+${
+  chosen.renews &&
+  html`<p class="notice">It is installed here already. If you approve, your choice below replaces the access that it has.</p>`
+}
+<h2>What it will be able to do</h2>
+${listScopes(scopes)}
+<form method="post" action="${consentPath(integration, query, account.id)}">
+${enterKeyButton}${tokenField(ctx)}
+${scopes.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
+<input type="hidden" name="redirect" value="${integration.redirect_url}">
+${projectChoice(projects, chosen)}
+<h2>What happens next</h2>
+<p>If you approve, you go on to <strong>${hostOf(integration)}</strong>. ${name} keeps this access until you uninstall it. You can do
+that at any time under <a href="/integrations/installed">installed integrations</a>. If you cancel, nothing is installed.</p>
+<p class="actions"><button name="decision" value="approve">Approve</button>
+<button class="quiet" name="decision" value="cancel">Cancel</button></p>
+</form>`,
+  }
+}
+
+/**
+ * The Enter key presses the first button of a form, also from a checkbox. This one shows the page again and keeps what is ticked.
+ * A disabled button would not help: from a checkbox, Chromium then presses the next button, which approves.
+ */
+const enterKeyButton = html`<button name="decision" value="find" hidden></button>`
+
+function projectChoice({ ticked, others, more, none }: ShownProjects, { selection, find }: Chosen): Html {
+  const radio = (value: 'all' | 'selected', text: string, on: boolean) =>
+    html`<label class="choice"><input type="radio" name="selection" value="${value}"${on && html` checked`}> <span>${text}</span></label>`
+  const all = 'All projects, also projects that are created later'
+  if (none) {
+    return html`<fieldset id="projects" tabindex="-1"><legend>Which projects it may use</legend>
+<p>This account has no projects yet.</p>${radio('all', all, selection === 'all')}</fieldset>`
+  }
+  const box = (on: boolean) => (project: { id: string; name: string }) =>
+    html`<label class="choice"><input type="checkbox" name="project" value="${project.id}"${on && html` checked`}> <span>${project.name}</span></label>`
+  return html`<fieldset id="projects" tabindex="-1"><legend>Which projects it may use</legend>
+${radio('all', all, selection === 'all')}
+${radio('selected', 'Only the projects that I tick here, and those that it creates itself', selection !== 'all')}
+${
+  (more || find !== '') &&
+  html`<label for="find">Find projects by name</label>
+<p class="search"><input type="search" id="find" name="find" value="${find}" maxlength="100" autocomplete="off">
+<button class="quiet" name="decision" value="find">Find</button></p>
+<p class="soft small" role="status">${foundText(others.length, more, find)}</p>`
+}
+<div class="choices">${ticked.map(box(true))}${others.map(box(false))}</div>
+</fieldset>`
+}
+
+function foundText(count: number, more: boolean, find: string): string {
+  if (more) return `The first ${OFFERED} are shown. Find others by a part of their name. Ticked projects stay ticked.`
+  return count === 0
+    ? `No other project has “${find}” in its name.`
+    : `Projects with “${find}” in their name: ${count}. Ticked projects stay ticked.`
+}
+
+async function introduction(ctx: PersonCtx, integration: Integration): Promise<Html> {
+  const runBy = await ctx.db
+    .selectFrom('account')
+    .select(['name', 'slug'])
+    .where('id', '=', integration.team_id)
+    .executeTakeFirstOrThrow()
+  const logo = logoOf(integration)
+  return html`<div class="app">${logo && html`<img src="${logo.url}" alt="" width="48" height="48">`}
+<div><h1>Install ${lineOf(integration.name)}?</h1>
+<p class="soft">An integration run by ${lineOf(runBy.name ?? runBy.slug)} (${runBy.slug})</p></div></div>`
+}
+
+function cancelForm(ctx: PersonCtx, action: string): Html {
+  return html`<form method="post" action="${action}">${tokenField(ctx)}
+<p class="actions"><button class="quiet" name="decision" value="cancel">Cancel</button></p></form>`
+}
+
+function framed(integration: Integration) {
+  return {
+    title: `Install ${lineOf(integration.name)}`,
+    images: logoOf(integration)?.origin,
+    formsTo: onward(integration),
+  }
+}
+
+/** The logo, where the Content-Security-Policy can name its origin. The browser loads images from no other host. */
+export function logoOf({ logo_url }: Pick<Integration, 'logo_url'>): { url: string; origin: string } | undefined {
+  const url = URL.parse(logo_url ?? '')
+  if (url === null || !/^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url.origin)) return undefined
+  return { url: url.href, origin: url.origin }
+}
+
+/**
+ * Browsers apply `form-action` to every redirect after a form, not only to the first. An integration that sends the person on to
+ * another host of its own would fail. So the policy names the scheme, not the host.
+ */
+function onward({ redirect_url }: Integration): string {
+  return redirect_url.startsWith('https:') ? 'https:' : 'http: https:'
+}
+
+function hostOf({ redirect_url }: Integration): string {
+  return URL.parse(redirect_url)?.host ?? redirect_url
+}

@@ -1,0 +1,150 @@
+/** The consent page: a person reads what an integration asks for, chooses the account and the projects, and approves exactly that, or cancels. docs/sign-in-and-consent.md. */
+import type { Static } from 'typebox'
+import { readInstallationOn } from '../../model/installation.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/acting.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
+import { scopesOf } from '../../platform/permissions/scopes.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { readSelection } from '../installations/selection.ts'
+import { readIntegration } from '../integrations/integrations.ts'
+import { ConsentQuery, mustBeValidRequest, redirectTo } from '../oauth/authorization-request.ts'
+import { accountStep, projectStep } from './consent-page.ts'
+import { giveConsent } from './give-consent.ts'
+import { type Chosen, chosenProjects, MOST_PROJECTS, shownProjects } from './projects.ts'
+
+const Decision = Type.Object({
+  decision: Type.Enum(['approve', 'cancel', 'find']),
+  selection: Type.Optional(Type.Enum(['all', 'selected'])),
+  project: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MOST_PROJECTS })),
+  find: Type.Optional(Type.String({ maxLength: 100 })),
+  /** The scopes that the page listed. Only these can be approved. */
+  scope: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 })),
+  /** The redirect URL that the page showed. */
+  redirect: Type.Optional(Type.String({ maxLength: 2000 })),
+})
+type DecisionInput = ScreenInput<ConsentQuery, Static<typeof Decision>>
+
+export const consentScreens: readonly Screen[] = [
+  personScreen({
+    method: 'GET',
+    path: '/integrations/:slug/new',
+    name: 'showConsent',
+    query: ConsentQuery,
+    run: showConsent,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: '/integrations/:slug/new',
+    name: 'consent',
+    query: ConsentQuery,
+    form: Decision,
+    run: decide,
+    emits: ['integration-configuration.scope-change-confirmed'],
+    refuses: ['owner_only', 'missing_permission'],
+  }),
+]
+
+async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<View> {
+  const integration = await findRequesting(ctx, input)
+  const accounts = await accountsOf(ctx)
+  const possible = accounts.filter((account) => account.role === 'OWNER')
+  const { query } = input
+  if (query.account === undefined && possible.length > 1) return accountStep(ctx, integration, query, accounts)
+  const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
+  const chosen = await chosenBefore(ctx, integration, account)
+  return projectStep(ctx, integration, query, account, await shownProjects(ctx, account, chosen), chosen)
+}
+
+async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
+  const { query, form } = input
+  const integration = await findRequesting(ctx, input)
+  const iss = ctx.deps.origin()
+  if (form.decision === 'cancel') {
+    return { to: redirectTo(integration, { error: 'access_denied', state: query.state, iss }) }
+  }
+  const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
+  const chosen: Chosen = {
+    selection: form.selection,
+    projectIds: [...new Set(form.project ?? [])],
+    find: form.find ?? '',
+    renews: (await chosenBefore(ctx, integration, account)).renews,
+  }
+  const fault = form.decision === 'approve' ? await faultIn(ctx, integration, account, chosen, form) : undefined
+  if (form.decision === 'find' || fault !== undefined) {
+    const projects = await shownProjects(ctx, account, chosen)
+    return projectStep(ctx, integration, query, account, projects, { ...chosen, fault })
+  }
+  const by = actFor(ctx, account)
+  const { installationId, code } = await giveConsent(by, {
+    integration,
+    userId: ctx.visitor.userId,
+    account,
+    projects: chosen.selection === 'all' ? 'all' : chosen.projectIds,
+    challenge: query.code_challenge ?? null,
+  })
+  const teamId = account.kind === 'team' ? account.id : undefined
+  const { state, next } = query
+  return {
+    to: redirectTo(integration, {
+      code,
+      teamId,
+      configurationId: installationId,
+      next,
+      source: 'external',
+      state,
+      iss,
+    }),
+    done: { by, subjectId: installationId },
+  }
+}
+
+/** The integration of the page, where it sent a valid request. Refuses: not_found 404, bad_request 400. */
+async function findRequesting(
+  ctx: PersonCtx,
+  { params, query }: ScreenInput<ConsentQuery>,
+): Promise<Row<'integration'>> {
+  const integration = await readIntegration(ctx.db, { slug: params.slug! })
+  if (integration === undefined) refuse('not_found', 'There is no such integration.')
+  mustBeValidRequest(integration, query)
+  return integration
+}
+
+/** An account on which the person can install. Refuses: not_found 404, owner_only 403. */
+async function findOwned(ctx: PersonCtx, accountId: string): Promise<OwnAccount> {
+  const account = await findOwnAccount(ctx, accountId)
+  if (account.role !== 'OWNER') refuse('owner_only', 'Only an OWNER of the team can install integrations on it.')
+  return account
+}
+
+/** What the installation on this account has now; nothing where the integration is not installed. */
+async function chosenBefore(ctx: PersonCtx, integration: Row<'integration'>, account: OwnAccount): Promise<Chosen> {
+  const before = await readInstallationOn(ctx.db, integration.id, account.id)
+  if (before === undefined) return { selection: undefined, projectIds: [], find: '', renews: false }
+  const projectIds = await readSelection(ctx.db, before.id, MOST_PROJECTS)
+  return { selection: before.project_selection, projectIds, find: '', renews: true }
+}
+
+/** Why this cannot be approved, as a sentence that tells the person what to do; undefined when it can. */
+async function faultIn(
+  ctx: PersonCtx,
+  integration: Row<'integration'>,
+  account: OwnAccount,
+  { selection, projectIds }: Chosen,
+  { scope: shownScopes = [], redirect = integration.redirect_url }: Static<typeof Decision>,
+): Promise<string | undefined> {
+  if (scopesOf(integration).sort().join() !== [...shownScopes].sort().join() || redirect !== integration.redirect_url) {
+    return 'What the integration asks for has changed since you opened this page. Read it again before you approve.'
+  }
+  if (selection === undefined) return 'Choose whether it may use all projects or some.'
+  if (selection === 'all') {
+    return projectIds.length > 0 ? 'You chose all projects and also ticked some. Choose one of the two.' : undefined
+  }
+  if (projectIds.length === 0) return 'Tick at least one project, or choose all projects.'
+  const there = await chosenProjects(ctx, account, projectIds)
+  return there.length < projectIds.length
+    ? 'A project that you ticked no longer exists. Check the projects again.'
+    : undefined
+}

@@ -1,0 +1,59 @@
+/** Consent is given, on the page or by the operator: the integration is installed, and gets a code to exchange. docs/sign-in-and-consent.md. */
+import type { Static } from 'typebox'
+import type { Input, OperatorCtx } from '../../context.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { AccountName } from '../../platform/schema/fields.ts'
+import { installIntegration, type WantedInstallation } from '../installations/install.ts'
+import { issueCode } from '../oauth/codes.ts'
+
+type Consent = WantedInstallation & {
+  /** The PKCE challenge (S256), when the integration sent one. */
+  challenge: string | null
+}
+
+/** Installs the integration, and issues the code for its token. Refuses as `installIntegration` does. */
+export async function giveConsent(
+  ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp' | 'emit'>,
+  { challenge, ...consent }: Consent,
+): Promise<{ installationId: string; code: string }> {
+  const installationId = await installIntegration(ctx, consent)
+  const { integration, userId } = consent
+  return { installationId, code: await issueCode(ctx, integration, { installationId, userId, challenge }) }
+}
+
+const ProjectId = Type.String({ minLength: 1, maxLength: 64 })
+
+/** `projects`: "all", or the ids of some. */
+export const NewInstallation = Type.Object({
+  userId: AccountName,
+  teamId: Type.Optional(AccountName),
+  projects: Type.Union([Type.Literal('all'), Type.Array(ProjectId, { minItems: 1, maxItems: 1000 })]),
+})
+
+/**
+ * The operator consents for a user, without a browser: on the team `teamId`, or on the user's personal account. Refuses as
+ * `giveConsent`, and: unknown_user 400, unknown_team 400, user_suspended 409 (a suspended person owns nothing that acts).
+ */
+export async function giveConsentOfUser(
+  ctx: OperatorCtx,
+  integration: Row<'integration'>,
+  { body: { userId, teamId, projects } }: Input<unknown, Static<typeof NewInstallation>>,
+) {
+  const user = await ctx.db
+    .selectFrom('account')
+    .select(['kind', 'suspended_at'])
+    .where('id', '=', userId)
+    .executeTakeFirst()
+  if (user?.kind !== 'user') refuse('unknown_user', `There is no user "${userId}".`)
+  if (user.suspended_at !== null) refuse('user_suspended')
+  const id = teamId ?? userId
+  const account = await ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', id).executeTakeFirst()
+  if (account === undefined || (teamId !== undefined && account.kind !== 'team')) {
+    refuse('unknown_team', `There is no team "${id}".`)
+  }
+  const consent = { integration, userId, account, projects, challenge: null }
+  const { installationId, code } = await giveConsent(ctx, consent)
+  return { configurationId: installationId, code }
+}

@@ -1,0 +1,70 @@
+/** Scopes in words for people: what the integration will be able to do, and whether it only reads. Specification: Scopes. */
+
+import { type Html, html } from '../../platform/pages/html.ts'
+import type { Scope } from '../../platform/permissions/scopes.ts'
+
+const WORDS: Record<Scope, { read: string; write: string }> = {
+  'integration-configuration': {
+    read: 'See its own installation and the webhooks that it registered',
+    write:
+      'See, change and remove its own installation, and register webhooks, which tell it what happens in the account',
+  },
+  deployment: { read: 'See deployments', write: 'See, create and cancel deployments' },
+  'deployment-check': {
+    read: 'See the checks of deployments',
+    write: 'See and run checks that can block a deployment',
+  },
+  'edge-config': { read: 'See Edge Configs', write: 'See, create and change Edge Configs and their tokens' },
+  project: {
+    read: 'See projects, their settings and the state of their domains',
+    write: 'See projects, change their settings, create new ones and delete them',
+  },
+  'project-env-vars': {
+    read: 'See the environment variables that it made itself',
+    write: 'Create, change and delete environment variables of its own, for production too',
+  },
+  'global-project-env-vars': {
+    read: 'Read all environment variables with their values, apart from sensitive ones',
+    write: 'Read, create, change and delete all environment variables, for production too',
+  },
+  team: { read: 'See the team’s details and its members', write: 'See the team’s details and its members' },
+  user: { read: 'See your name, username and email', write: 'See your name, username and email' },
+  'log-drain': {
+    read: 'See its log drains',
+    write: 'Create and delete log drains, which send it the logs of your deployments',
+  },
+  domain: {
+    read: 'See domains and certificates',
+    write: 'Add, change, verify and remove domains and certificates',
+  },
+}
+
+/** What a scope lets an integration do, in words, by reading alone and by writing. */
+export function scopeWords(scope: Scope): { read: string; write: string } {
+  return WORDS[scope]
+}
+
+/** TABLE what a scope lets the token of a person do, where that is not what an integration may. projects/env/access.ts: a person has what people made. */
+const OF_PEOPLE: Partial<Record<Scope, string>> = {
+  'integration-configuration': 'See, change and remove installations of integrations, and register webhooks',
+  'project-env-vars': 'Create, change and delete the environment variables that people made, for production too',
+  'log-drain': 'See, create and delete log drains',
+}
+
+/** What a scope lets the token of a person do, in words, by reading and writing. */
+export function scopeWordsOfPeople(scope: Scope): string {
+  return OF_PEOPLE[scope] ?? WORDS[scope].write
+}
+
+/** A list of scopes such as `read:project`, in words. */
+export function listScopes(scopes: readonly string[]): Html {
+  if (scopes.length === 0) return html`<p>It asks for no access at all.</p>`
+  return html`<ul class="plain rows">${scopes.map(showScope)}</ul>`
+}
+
+function showScope(scope: string): Html {
+  const [level, name] = scope.split(':') as ['read' | 'read-write', Scope]
+  const writes = level === 'read-write'
+  return html`<li class="scope"><span>${WORDS[name][writes ? 'write' : 'read']} <small class="soft">(${name})</small></span>
+<span class="tag${writes && ' write'}">${writes ? 'Read and write' : 'Read only'}</span></li>`
+}

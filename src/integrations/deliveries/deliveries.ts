@@ -1,0 +1,229 @@
+/** The log of deliveries: what was sent where, with every attempt, and how one is sent again. The operator sees all of them, others those of their webhooks. */
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Static } from 'typebox'
+import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
+import { EVENTS, type EventName } from '../../events.ts'
+import { permit } from '../../platform/access/authenticate.ts'
+import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
+import type { Row, Schema } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/page.ts'
+import { eventNamed, nameAskedFor } from '../../platform/outbox/event-names.ts'
+import type { Permission } from '../../platform/permissions/roles.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import {
+  type Delivery,
+  type DeliveryList,
+  type ListDeliveriesOfQuery,
+  type ListDeliveriesQuery,
+  showDelivery,
+} from '../webhooks/schema.ts'
+import { findSentTo } from '../webhooks/webhooks.ts'
+import { bodyOf } from './endpoint.ts'
+import { LEASE_MS } from './queue.ts'
+
+const KEPT_MS = 30 * 86_400_000
+
+/**
+ * Lists deliveries with their attempts, newest first. There is no index by status, so a page holds what is found among the next LOOKED_THROUGH
+ * deliveries, and `next` leads to the page after it. docs/webhooks.md: What was sent.
+ */
+export async function listDeliveries(
+  ctx: OperatorCtx,
+  _: undefined,
+  { query }: Input<Static<typeof ListDeliveriesQuery>>,
+): Promise<Static<typeof DeliveryList>> {
+  const { endpointId, ...filter } = query
+  const all = ctx.db.selectFrom('delivery')
+  return pageOfDeliveries(ctx, endpointId === undefined ? all : all.where('endpoint_id', '=', endpointId), filter)
+}
+
+/**
+ * Lists the deliveries to a webhook as `listDeliveries` does. A token that is limited to some projects sees only events of those projects.
+ */
+export async function listDeliveriesOf(
+  ctx: Ctx,
+  { id }: Pick<Row<'webhook'>, 'id'>,
+  { query }: Input<Static<typeof ListDeliveriesOfQuery>>,
+): Promise<Static<typeof DeliveryList>> {
+  return pageOfDeliveries(ctx, ctx.db.selectFrom('delivery').where('endpoint_id', '=', id), {
+    ...query,
+    projectIds: narrowTo(ctx),
+  })
+}
+
+type DeliveryFilter = Static<typeof ListDeliveriesOfQuery> & { projectIds?: readonly string[] | null }
+
+async function pageOfDeliveries(
+  ctx: OperatorCtx,
+  all: SelectQueryBuilder<Schema, 'delivery', object>,
+  { limit = DEFAULT_LIMIT, until, status, type, projectIds = null }: DeliveryFilter,
+): Promise<Static<typeof DeliveryList>> {
+  let placed = all.orderBy('created_stamp', 'desc')
+  if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
+  let select = ctx.db
+    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('delivery'))
+    .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
+    .selectAll('delivery')
+    .select(['event.id as event_id', 'event.project_id'])
+  if (status !== undefined) select = select.where('delivery.status', '=', status === 'held' ? 'pending' : status)
+  if (status === 'held') select = select.where('delivery.held_at', 'is not', null)
+  if (status === 'pending') select = select.where('delivery.held_at', 'is', null)
+  if (type !== undefined) select = select.where('delivery.type', '=', eventNamed(type) ?? type)
+  if (projectIds !== null) select = select.where('event.project_id', 'in', [...projectIds])
+  const deliveries = await select
+    .orderBy('delivery.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const last = placed
+    .select('created_stamp as stamp')
+    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .limit(sql.lit(1))
+  const { rows, pagination } = await pageLookedFor(deliveries, limit, until, (row) => row.created_stamp, last)
+  const attempts = await attemptsOf(ctx, rows)
+  return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
+}
+
+/** The projects that the token of a person is limited to; null: it sees all. An installation sees whatever its webhooks were sent. */
+function narrowTo({ who }: Ctx): readonly string[] | null {
+  return who.installationId === null ? who.projectIds : null
+}
+
+function withEvent(ctx: OperatorCtx) {
+  return ctx.db
+    .selectFrom('delivery')
+    .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
+    .selectAll('delivery')
+    .select(['event.id as event_id', 'event.project_id'])
+}
+
+/**
+ * The attempts of deliveries, by delivery. Where receivers on private networks are allowed, only the operator sees their answers. Otherwise an
+ * account could read from services that it cannot reach itself.
+ */
+async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return new Map<string, Row<'delivery_attempt'>[]>()
+  const attempts = ctx.db.selectFrom('delivery_attempt').selectAll().where('delivery_id', 'in', ids)
+  const attemptRows = await attempts.orderBy('attempt').execute()
+  const hidden = ctx.deps.config.allowPrivateWebhooks && ctx.actor.kind !== 'operator'
+  return Map.groupBy(
+    hidden ? attemptRows.map((row) => ({ ...row, response: null })) : attemptRows,
+    (row) => row.delivery_id,
+  )
+}
+
+/** Finds any delivery, with its event. Refuses: not_found 404. */
+export async function findDelivery(ctx: OperatorCtx, params: Params) {
+  const id = params.id ?? ''
+  const row = await withEvent(ctx).where('delivery.id', '=', id).executeTakeFirst()
+  if (row === undefined) refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
+  return row
+}
+
+/** Finds a delivery to a webhook that the caller may know of. Refuses: not_found 404. */
+export async function findDeliveryOf(ctx: Ctx, params: Params) {
+  const webhook = await findSentTo(ctx, params)
+  const id = params.deliveryId ?? ''
+  const row = await withEvent(ctx)
+    .where('delivery.id', '=', id)
+    .where('delivery.endpoint_id', '=', webhook.id)
+    .executeTakeFirst()
+  const narrow = narrowTo(ctx)
+  if (row === undefined || (narrow !== null && !narrow.includes(row.project_id ?? '')))
+    refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
+  return row
+}
+
+/** Shows a delivery with its attempts. */
+async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  return showDelivery(row, (await attemptsOf(ctx, [row])).get(row.id) ?? [])
+}
+
+/** Shows a delivery to a webhook of the caller, with what was sent, for those who may send it again. */
+export async function getDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  const delivery = await getDelivery(ctx, row)
+  // Before the first attempt nobody decided whether the endpoint may hear it.
+  const request = delivery.attempts.length === 0 ? undefined : await requestOf(ctx, row)
+  return { ...delivery, ...(request !== undefined && { request }) }
+}
+
+/** The body of a delivery; undefined for those who may not change its webhook or not hear the event, and for installations. */
+async function requestOf({ db, who }: Ctx, row: Row<'delivery'>): Promise<string | undefined> {
+  const columns = ['integration_id', 'events_json'] as const
+  const webhook = await db.selectFrom('webhook').select(columns).where('id', '=', row.endpoint_id).executeTakeFirst()
+  const event = await db.selectFrom('event').selectAll().where('stamp', '=', row.event_stamp).executeTakeFirst()
+  if (webhook === undefined || event === undefined || who.installationId !== null) return undefined
+  const needs: Permission[] = [
+    webhook.integration_id === null ? 'webhook:write' : 'integration:write',
+    ...EVENTS[event.type as EventName].needs,
+    ...(event.type.startsWith('project.env-variable.') ? (['env:all'] as const) : []),
+  ]
+  if (!needs.every((permission) => who.permissions.has(permission))) return undefined
+  return bodyOf(event, nameAskedFor(webhook.events_json, event.type) ?? event.type)
+}
+
+/**
+ * Sends a delivery again, or sends one now that waits for its next attempt. It keeps its `webhook-id` and gets a new signature. If it fails, it goes
+ * on in the schedule where it was. Refuses: not_replayable 409 (its endpoint is gone, disabled or held; its lines are not kept; it is under way or held).
+ */
+export async function replayDelivery(
+  ctx: OperatorCtx,
+  row: Awaited<ReturnType<typeof findDelivery>>,
+): Promise<Delivery> {
+  const table = row.endpoint_id.startsWith('ld_') ? 'log_drain' : 'webhook'
+  const endpoint = await ctx.db
+    .selectFrom(table)
+    .select(['disabled_at', 'held_at'])
+    .where('id', '=', row.endpoint_id)
+    .executeTakeFirst()
+  if (endpoint === undefined) refuse('not_replayable', 'The endpoint of this delivery is gone.')
+  mustBeSendable(endpoint)
+  if (row.event_id === null && row.body === null) refuse('not_replayable', 'What was delivered is not kept.')
+  const again = await ctx.db
+    .updateTable('delivery')
+    .set({ status: 'pending', due_at: ctx.now, done_at: null })
+    .where('id', '=', row.id)
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('due_at', 'is', null), eb('status', '!=', 'pending')]),
+        // It waits for its next attempt. A delivery that is due sooner is under way, or will be in a moment.
+        eb.and([eb('held_at', 'is', null), eb('due_at', '>', ctx.now + LEASE_MS)]),
+      ]),
+    )
+    .returningAll()
+    .executeTakeFirst()
+  if (again === undefined) refuse('not_replayable', 'The delivery is under way, is about to be sent, or is held.')
+  ctx.deps.wakeups.deliveries()
+  return getDelivery(ctx, { ...row, ...again })
+}
+
+/** Refuses: not_replayable 409, for an endpoint to which nothing is sent now. */
+export function mustBeSendable({ disabled_at, held_at }: Pick<Row<'webhook'>, 'disabled_at' | 'held_at'>): void {
+  if (disabled_at !== null) refuse('not_replayable', 'The endpoint of this delivery is disabled: enable it first.')
+  if (held_at !== null)
+    refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER has to take it over first.')
+}
+
+/** As `replayDelivery`, for a webhook of the caller. A delivery to an integration's webhook takes the right to change the integration. Refuses besides: missing_permission 403. */
+export async function replayDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  const webhook = ctx.db.selectFrom('webhook').select('integration_id').where('id', '=', row.endpoint_id)
+  if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['integration:write'])
+  return replayDelivery(ctx, row)
+}
+
+/** Sweep: removes deliveries that are done, with their attempts, 30 days after they were written. */
+export async function forgetOldDeliveries(ctx: OperatorCtx, limit: number): Promise<number> {
+  const rows = await ctx.db
+    .selectFrom('delivery')
+    .select('id')
+    .where('created_stamp', '<', (ctx.now - KEPT_MS) * STAMPS_PER_MS)
+    .where('status', '!=', 'pending')
+    .orderBy('created_stamp')
+    .limit(limit)
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return 0
+  await ctx.db.deleteFrom('delivery_attempt').where('delivery_id', 'in', ids).execute()
+  await ctx.db.deleteFrom('delivery').where('id', 'in', ids).execute()
+  return ids.length
+}

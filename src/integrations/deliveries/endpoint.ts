@@ -1,0 +1,140 @@
+/** What is sent, and whether, is decided when a delivery is attempted, by its endpoint as it is then. docs/spec/reliability.md T41. */
+
+import type { Deps } from '../../context.ts'
+import { EVENTS, type EventName } from '../../events.ts'
+import type { Post } from '../../platform/adapters/egress.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { LAST_WORDS } from '../../platform/outbox/delivery.ts'
+import { nameAskedFor } from '../../platform/outbox/event-names.ts'
+import { listed } from '../../platform/outbox/fan-out.ts'
+import { permissionsOf } from '../../platform/permissions/scopes.ts'
+import { openSecretBox } from '../../platform/secrets/data-keys.ts'
+import type { Leased } from './queue.ts'
+import { bodySignature, signatureHeaders } from './sign.ts'
+
+/** `gone`: the endpoint was removed or disabled, so nothing is sent there. `drop`: this delivery is not sent. `hold`: it is sent later. `unreadable`: no secret opens. */
+export type Decision = { send: Post } | 'gone' | 'drop' | 'hold' | 'unreadable'
+
+const USER_AGENT = 'Berth-Webhooks/1.0'
+
+/** Decides what happens with a delivery that is due. */
+export async function decide(deps: Deps, delivery: Leased): Promise<Decision> {
+  return delivery.event_stamp === null ? decideLines(deps, delivery) : decideEvent(deps, delivery, delivery.event_stamp)
+}
+
+async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise<Decision> {
+  const { read } = deps.db
+  const webhook = await read.selectFrom('webhook').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
+  if (webhook === undefined || webhook.disabled_at !== null) return 'gone'
+  if (webhook.held_at !== null) return 'hold'
+  const event = await read.selectFrom('event').selectAll().where('stamp', '=', stamp).executeTakeFirst()
+  if (event === undefined) return 'drop'
+  const name = nameAskedFor(webhook.events_json, event.type)
+  if (name === undefined) return 'drop'
+  // The webhook may have been narrowed since the event. Whoever may change it now may not see events of other projects.
+  if (event.project_id !== null && !listed(webhook.project_ids_json, event.project_id)) return 'drop'
+  const stopped = await stoppedBy(deps, delivery, event)
+  if (stopped !== undefined) return stopped
+  const secrets = await secretsOf(deps, webhook)
+  if (secrets.length === 0) return 'unreadable'
+  const body = bodyOf(event, name)
+  const seconds = Math.floor(deps.clock.now() / 1000)
+  const signed = signatureHeaders(event.id, seconds, body, secrets)
+  const headers = { ...headersOf('application/json'), ...signed }
+  return { send: { url: webhook.url, headers, body, accountId: webhook.account_id } }
+}
+
+/** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that the webhook asked for. Every attempt sends the same bytes. */
+export function bodyOf(event: Pick<Row<'event'>, 'id' | 'stamp' | 'payload_json'>, type: string): string {
+  const head = { id: event.id, type, createdAt: momentOf(event.stamp), region: null }
+  return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`
+}
+
+/**
+ * Why an installation is not sent an event, or not now; undefined: it is sent.
+ * - An installation that ended hears of its own end, and of the removal of projects that was written before it: an uninstall drops the rest.
+ * - One that is disabled hears the events that are `sentWhileDisabled`. The others are held.
+ * - After it is active again, events from before wait for their turn.
+ * - It hears nothing that its present scopes do not grant.
+ */
+async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Promise<'drop' | 'hold' | undefined> {
+  const { configuration_id: id } = delivery
+  if (id === null) return undefined
+  const select = deps.db.read.selectFrom('configuration').selectAll().where('id', '=', id)
+  const configuration = await select.executeTakeFirst()
+  const isLast = event.configuration_id === id || (LAST_WORDS as readonly string[]).includes(event.type)
+  if (isLast && configuration?.deleted_at != null) return undefined
+  if (configuration === undefined || configuration.deleted_at !== null) return 'drop'
+  const { needs, sentWhileDisabled } = EVENTS[event.type as EventName]
+  if (!sentWhileDisabled) {
+    if (configuration.disabled_at !== null) return 'hold'
+    const { resumed_at } = configuration
+    const before = resumed_at !== null && momentOf(delivery.created_stamp) <= resumed_at
+    if (before && delivery.held_at === null) return 'hold'
+  }
+  const granted = permissionsOf('OWNER', configuration.scopes_json)
+  if (event.configuration_id === id) return undefined
+  if (event.type.startsWith('project.env-variable.') && event.made_by !== id && !granted.has('env:all')) return 'drop'
+  return needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
+}
+
+/** The secret of a webhook, or the client secrets of its integration, oldest first. */
+export async function secretsOf(deps: Deps, webhook: Row<'webhook'>): Promise<string[]> {
+  const box = await openSecretBox({ db: deps.db.read, deps }, webhook.account_id)
+  const { integration_id, sealed_secret } = webhook
+  if (integration_id === null) return present([box.openSecret('webhook', webhook.id, sealed_secret ?? '')])
+  const rows = await deps.db.read
+    .selectFrom('integration_secret')
+    .select(['id', 'sealed_secret'])
+    .where('integration_id', '=', integration_id)
+    .orderBy('created_stamp')
+    .execute()
+  return present(rows.map((row) => box.openSecret('client-secret', row.id, row.sealed_secret)))
+}
+
+function present(secrets: (string | undefined)[]): string[] {
+  return secrets.filter((secret) => secret !== undefined)
+}
+
+/** For lines of a log drain. When its installation is disabled or has lost the scope, lines are dropped, and not sent later. */
+async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
+  const { read } = deps.db
+  const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
+  if (drain === undefined || drain.disabled_at !== null) return 'gone'
+  if (drain.held_at !== null) return 'hold'
+  if (delivery.body === null) return 'drop'
+  if (drain.configuration_id !== null) {
+    const active = await read
+      .selectFrom('configuration')
+      .select('scopes_json')
+      .where('id', '=', drain.configuration_id)
+      .where('disabled_at', 'is', null)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst()
+    if (active === undefined || !permissionsOf('OWNER', active.scopes_json).has('drain:read')) return 'drop'
+  }
+  const box = await openSecretBox({ db: read, deps }, drain.account_id)
+  const secret = box.openSecret('log-drain', drain.id, drain.sealed_secret)
+  const extra = drain.sealed_headers && box.openSecret('log-drain', `${drain.id}:headers`, drain.sealed_headers)
+  if (secret === undefined || extra === undefined) return 'unreadable'
+  return { send: linesPost(drain, { secret, headers: JSON.parse(extra || '{}') }, delivery.body) }
+}
+
+type LinesTo = Pick<Row<'log_drain'>, 'account_id' | 'url' | 'delivery_format'>
+
+/** The request that takes lines to a drain, with the headers of its account and the signature by its secret. */
+export function linesPost(
+  { account_id, url, delivery_format }: LinesTo,
+  { secret, headers }: { secret: string; headers: Record<string, string> },
+  body: string,
+): Post {
+  const type = delivery_format === 'ndjson' ? 'application/x-ndjson' : 'application/json'
+  const own = { ...headersOf(type), 'x-vercel-signature': bodySignature(body, secret) }
+  return { url, headers: { ...headers, ...own }, body, accountId: account_id }
+}
+
+/** The headers of every request to an endpoint. */
+export function headersOf(contentType: string): Record<string, string> {
+  return { 'content-type': contentType, 'user-agent': USER_AGENT }
+}

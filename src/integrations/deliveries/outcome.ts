@@ -1,0 +1,133 @@
+/** Writes down how an attempt ended: the delivery is done or due again, the attempt is kept, and an endpoint that only fails is disabled. */
+
+import type { Deps, OperatorCtx } from '../../context.ts'
+import type { Posted } from '../../platform/adapters/egress.ts'
+import { prepared } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { disable } from '../webhooks/disable.ts'
+import { type Leased, releaseNext } from './queue.ts'
+import { nextAttemptAt } from './schedule.ts'
+
+/** `url`: where it was sent; undefined: it was not sent. */
+export type Attempt = { delivery: Leased; url: string | undefined; posted: Posted; durationMs: number; now: number }
+
+const FAILING_MS = 5 * 86_400_000
+const GONE = 410
+type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
+
+/** Writes the outcome in one transaction, and gives it. When the lease has ended, or the delivery was dropped meanwhile, nothing is written. */
+export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'delivered' | 'failed' | 'retried'> {
+  const { delivery, url, posted, durationMs, now } = attempt
+  const number = delivery.attempts + 1
+  const delivered = 'statusCode' in posted && posted.statusCode >= 200 && posted.statusCode < 300
+  const retryAfter = 'statusCode' in posted ? posted.retryAfter : undefined
+  const dueAt = delivered ? null : (nextAttemptAt(number, now, retryAfter) ?? null)
+  const outcome = delivered ? 'delivered' : dueAt === null ? 'failed' : 'retried'
+  await deps.db.write(async (db) => {
+    const [ours] = await updateDelivery(db, {
+      id: delivery.id,
+      leasedUntil: delivery.due_at,
+      attempts: number,
+      dueAt,
+      heldAt: dueAt === null ? null : delivery.held_at,
+      status: outcome === 'retried' ? 'pending' : outcome,
+      doneAt: dueAt === null ? now : null,
+      // The lines of a drain are kept until they arrive or are given up.
+      body: dueAt === null ? null : delivery.body,
+    })
+    if (ours === undefined) return
+    await insertAttempt(db, {
+      deliveryId: delivery.id,
+      attempt: number,
+      at: now,
+      statusCode: 'statusCode' in posted ? posted.statusCode : null,
+      durationMs: Math.round(durationMs),
+      error: 'error' in posted ? posted.error : null,
+      response: 'statusCode' in posted ? posted.response : null,
+    })
+    await judgeEndpoint({ db, deps, now }, { id: delivery.endpoint_id, url, posted, delivered, attempts: number })
+    if (delivery.held_at !== null && dueAt === null)
+      await releaseNext(db, delivery.configuration_id, delivery.endpoint_id, now)
+  })
+  return outcome
+}
+
+type Judged = { id: string; url: string | undefined; posted: Posted; delivered: boolean; attempts: number }
+
+/**
+ * Notes since when an endpoint fails. It is disabled when it answers 410, or when nothing arrived in five days. An answer from a URL that was
+ * replaced meanwhile does not count.
+ */
+async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempts }: Judged): Promise<void> {
+  const table = id.startsWith('ld_') ? 'log_drain' : 'webhook'
+  const endpoint = await ctx.db
+    .selectFrom(table)
+    .select(['id', 'account_id', 'url', 'created_by', 'failing_since', 'disabled_at'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (endpoint === undefined || endpoint.disabled_at !== null) return
+  if (url !== undefined && url !== endpoint.url) return
+  if (delivered) {
+    if (endpoint.failing_since !== null)
+      await ctx.db.updateTable(table).set({ failing_since: null }).where('id', '=', id).execute()
+    return
+  }
+  const isGone = 'statusCode' in posted && posted.statusCode === GONE
+  const since = endpoint.failing_since ?? ctx.now
+  // After days without events, one failed attempt says little. The second attempt of an event decides.
+  if (isGone || (attempts > 1 && ctx.now - since >= FAILING_MS))
+    return disable(ctx, table, endpoint, isGone ? 'gone' : 'failing')
+  if (endpoint.failing_since === null)
+    await ctx.db.updateTable(table).set({ failing_since: since }).where('id', '=', id).execute()
+}
+
+const updateDelivery = prepared<
+  {
+    id: string
+    leasedUntil: number
+    attempts: number
+    dueAt: number | null
+    heldAt: number | null
+    status: Row<'delivery'>['status']
+    doneAt: number | null
+    body: string | null
+  },
+  { id: string }
+>((db, value) =>
+  db
+    .updateTable('delivery')
+    .set({
+      attempts: value.attempts,
+      due_at: value.dueAt,
+      held_at: value.heldAt,
+      status: value.status,
+      done_at: value.doneAt,
+      body: value.body,
+    })
+    .where('id', '=', value.id)
+    .where('due_at', '=', value.leasedUntil)
+    .returning('id'),
+)
+
+const insertAttempt = prepared<
+  {
+    deliveryId: string
+    attempt: number
+    at: number
+    statusCode: number | null
+    durationMs: number
+    error: string | null
+    response: string | null
+  },
+  unknown
+>((db, value) =>
+  db.insertInto('delivery_attempt').values({
+    delivery_id: value.deliveryId,
+    attempt: value.attempt,
+    at: value.at,
+    status_code: value.statusCode,
+    duration_ms: value.durationMs,
+    error: value.error,
+    response: value.response,
+  }),
+)

@@ -1,0 +1,225 @@
+/**
+ * The queue of deliveries. A worker takes a delivery by one statement that moves its `due_at` ahead. That is a lease: when the process dies, it
+ * ends by itself. The queue is read by account and endpoint, so that deliveries to a slow endpoint hide no others.
+ */
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import { prepared, type Queries } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DROPPED, PENDING } from '../../platform/outbox/delivery.ts'
+
+/** Longer than an attempt can take, with reading and writing around it. */
+export const LEASE_MS = 20_000
+/** A delivery that is due sooner than this may be leased, also by an instance whose clock is some seconds ahead. */
+const UNDER_WAY_MS = 2 * LEASE_MS
+
+/** A delivery that this process has taken. `due_at`: when the lease ends. */
+export type Leased = Row<'delivery'> & { due_at: number }
+/** The deliveries of one account that wait for one endpoint. */
+export type Queue = { account_id: string; endpoint_id: string; failing_since: number | null }
+/** `due`: queues in which something is due. `next`: where the next look begins; undefined: this one saw the last queue. */
+export type Look = { due: Queue[]; next: EndpointRef | undefined }
+export type EndpointRef = { accountId: string; endpointId: string }
+
+/** How many queues one look passes at most. */
+const PASSED = 2000
+
+/**
+ * Finds queues in which something is due, beginning after a place. It steps from one queue to the next in the index, so it costs the number of
+ * queues and not the number of deliveries in them.
+ */
+export async function dueQueues(
+  db: Queries,
+  now: number,
+  { accountId, endpointId }: EndpointRef = { accountId: '', endpointId: '' },
+): Promise<Look> {
+  const { rows } = await sql<Queue & { passed: number }>`
+    with recursive waiting(id, passed) as (
+      select (select id from delivery where ${PENDING} and (account_id, endpoint_id) > (${accountId}, ${endpointId})
+        order by account_id, endpoint_id limit 1), 1
+      union all
+      select (select id from delivery where ${PENDING} and (account_id, endpoint_id) > (here.account_id, here.endpoint_id)
+        order by account_id, endpoint_id limit 1), waiting.passed + 1
+      from waiting join delivery as here on here.id = waiting.id where waiting.passed < ${sql.lit(PASSED)}
+    )
+    select here.account_id, here.endpoint_id, waiting.passed,
+      coalesce(webhook.failing_since, log_drain.failing_since) as failing_since
+    from waiting
+    join delivery as here on here.id = waiting.id
+    left join webhook on webhook.id = here.endpoint_id
+    left join log_drain on log_drain.id = here.endpoint_id
+    where waiting.passed = ${sql.lit(PASSED)} or exists (select 1 from delivery
+      where ${PENDING} and account_id = here.account_id and endpoint_id = here.endpoint_id and due_at <= ${now})
+    order by waiting.passed`.execute(db)
+  const last = rows.at(-1)
+  const next = last?.passed === PASSED ? { accountId: last.account_id, endpointId: last.endpoint_id } : undefined
+  return { due: rows, next }
+}
+
+/** Leases deliveries that are due. `shares`: how many of each queue at most. */
+export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now: number): Promise<Leased[]> {
+  return deps.db.write(async (db) => {
+    const leased: Leased[] = []
+    for (const [{ account_id: accountId, endpoint_id: endpointId }, most] of shares) {
+      leased.push(...(await takeDue(db, { accountId, endpointId, now, until: now + LEASE_MS, most })))
+    }
+    return leased
+  })
+}
+
+type Taking = { accountId: string; endpointId: string; now: number; until: number; most: number }
+
+const takeDue = prepared<Taking, Leased>((db, value) =>
+  db
+    .updateTable('delivery')
+    .set({ due_at: value.until })
+    .where('due_at', '<=', value.now)
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('delivery')
+        .select('id')
+        .where(PENDING)
+        .where('account_id', '=', value.accountId)
+        .where('endpoint_id', '=', value.endpointId)
+        .where('due_at', '<=', value.now)
+        .orderBy('due_at')
+        .limit(value.most),
+    )
+    .returningAll()
+    .$narrowType<{ due_at: number }>(),
+)
+
+/** Makes a leased delivery due at once, because the service stops before its attempt ended. */
+export async function giveBack(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
+  await deps.db.write((db) =>
+    db.updateTable('delivery').set({ due_at: now }).where('id', '=', id).where('due_at', '=', due_at).execute(),
+  )
+}
+
+/** Holds a delivery. `releaseHeld` makes it due when its installation is active again, or somebody took its endpoint over. */
+export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
+  const hold = { due_at: null, held_at: now }
+  await deps.db.write((db) =>
+    db.updateTable('delivery').set(hold).where('id', '=', id).where('due_at', '=', due_at).execute(),
+  )
+}
+
+const DROPPED_AT_ONCE = 500
+
+/** Drops a delivery that may not be sent any more. `all`: its endpoint is gone, so others that wait for it are dropped too. */
+export async function drop(deps: Deps, leased: Leased, now: number, all: boolean): Promise<void> {
+  const { id, due_at, account_id, endpoint_id } = leased
+  const dropped = { ...DROPPED, done_at: now }
+  await deps.db.write(async (db) => {
+    await db.updateTable('delivery').set(dropped).where('id', '=', id).where('due_at', '=', due_at).execute()
+    if (!all) return
+    const others = db
+      .selectFrom('delivery')
+      .select('id')
+      .where(PENDING)
+      .where('account_id', '=', account_id)
+      .where('endpoint_id', '=', endpoint_id)
+      .where('due_at', '<=', now)
+    await db.updateTable('delivery').set(dropped).where('id', 'in', others.limit(DROPPED_AT_ONCE)).execute()
+    const held = db
+      .selectFrom('delivery')
+      .select('id')
+      .where('configuration_id', 'is', null)
+      .where('endpoint_id', '=', endpoint_id)
+      .where('held_at', 'is not', null)
+    await db.updateTable('delivery').set(dropped).where('id', 'in', held.limit(DROPPED_AT_ONCE)).execute()
+  })
+}
+
+/**
+ * Releases deliveries that were held for an installation that is active again, or for an endpoint that somebody took over. The oldest
+ * delivery of each endpoint becomes due, and the next one when that one is done. So they arrive in the order of their events.
+ */
+export async function releaseHeld(deps: Deps, now: number): Promise<void> {
+  const rows = [...(await heldForInstallations(deps.db.read)), ...(await heldForPeople(deps.db.read))]
+  if (rows.length === 0) return
+  await deps.db.write(async (db) => {
+    for (const row of rows) await releaseNext(db, row.configuration_id, row.endpoint_id, now)
+  })
+}
+
+type Waiting = { configuration_id: string | null; endpoint_id: string }
+
+async function heldForInstallations(db: Queries): Promise<Waiting[]> {
+  const { rows } = await sql<Waiting>`
+    with recursive holding(id) as (
+      select min(configuration_id) from delivery where held_at is not null
+      union all
+      select (select min(configuration_id) from delivery where held_at is not null and configuration_id > holding.id)
+      from holding where holding.id is not null
+    )
+    select distinct delivery.configuration_id, delivery.endpoint_id
+    from holding
+    join configuration on configuration.id = holding.id
+    join delivery on delivery.configuration_id = holding.id
+    where configuration.disabled_at is null and configuration.deleted_at is null
+      and delivery.held_at is not null and delivery.status = 'pending' and delivery.due_at is null`.execute(db)
+  return rows
+}
+
+/** For endpoints that were taken over. Those that were removed are here too: a delivery that is due for one of them is dropped. */
+async function heldForPeople(db: Queries): Promise<Waiting[]> {
+  const { rows } = await sql<Waiting>`
+    with recursive holding(id) as (
+      select min(endpoint_id) from delivery where held_at is not null and configuration_id is null
+      union all
+      select (select min(endpoint_id) from delivery
+        where held_at is not null and configuration_id is null and endpoint_id > holding.id)
+      from holding where holding.id is not null
+    )
+    select null as configuration_id, holding.id as endpoint_id
+    from holding
+    where holding.id is not null
+      and (select held_at from webhook where webhook.id = holding.id) is null
+      and (select held_at from log_drain where log_drain.id = holding.id) is null
+      and exists (select 1 from delivery where delivery.configuration_id is null and delivery.endpoint_id = holding.id
+        and delivery.held_at is not null and delivery.status = 'pending' and delivery.due_at is null)`.execute(db)
+  return rows
+}
+
+/**
+ * Makes the oldest held delivery of an endpoint due, unless it is due already. It does nothing while an older delivery that is not held is under way
+ * or is due: the worker may be about to hold that one too, and then it has to go first.
+ */
+export async function releaseNext(
+  db: Queries,
+  installationId: string | null,
+  endpointId: string,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('delivery')
+    .set({ due_at: now })
+    .where('due_at', 'is', null)
+    .where('id', '=', (eb) =>
+      eb
+        .selectFrom('delivery')
+        .select('id')
+        .where('configuration_id', installationId === null ? 'is' : '=', installationId)
+        .where('endpoint_id', '=', endpointId)
+        .where('held_at', 'is not', null)
+        .where('status', '=', 'pending')
+        .orderBy('created_stamp')
+        .limit(1),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('delivery as older')
+            .select('older.id')
+            .where(sql<boolean>`older.status = 'pending'`)
+            .whereRef('older.account_id', '=', 'delivery.account_id')
+            .whereRef('older.endpoint_id', '=', 'delivery.endpoint_id')
+            .whereRef('older.created_stamp', '<', 'delivery.created_stamp')
+            .where('older.due_at', '<=', now + UNDER_WAY_MS),
+        ),
+      ),
+    )
+    .execute()
+}

@@ -1,0 +1,57 @@
+/** Sends the deliveries of a time to a webhook again, so that a receiver that was away gets what it missed. docs/webhooks.md: What was sent. */
+import { sql } from 'kysely'
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { LOOKED_THROUGH, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { RangeReplayed, ReplayRange } from '../webhooks/schema.ts'
+import { mustBeSendable } from './deliveries.ts'
+
+/** So many are sent again by one request. */
+const MOST_REPLAYED = 100
+
+/**
+ * Makes due the deliveries of one status that were written after `since` and before `until`, the oldest first. Gives how many, and from
+ * where to go on where there are more. Refuses: bad_request 400 (`until`), not_replayable 409 (the endpoint is disabled or held).
+ */
+export async function replayRange(
+  ctx: Ctx,
+  webhook: Row<'webhook'>,
+  { body }: Input<unknown, Static<typeof ReplayRange>>,
+): Promise<Static<typeof RangeReplayed>> {
+  mustBeSendable(webhook)
+  const { since, until = ctx.now + 1, status = 'failed' } = body
+  if (stampBefore(until) <= stampAfter(since))
+    refuse('bad_request', 'Invalid request: `until` should be after `since`.')
+  const looked = ctx.db
+    .selectFrom('delivery')
+    .selectAll()
+    .where('endpoint_id', '=', webhook.id)
+    .where('created_stamp', '>', stampAfter(since))
+    .where('created_stamp', '<', stampBefore(until))
+    .orderBy('created_stamp')
+    .limit(sql.lit(LOOKED_THROUGH))
+  const rows = await ctx.db
+    .selectFrom(looked.as('delivery'))
+    // Of what is not kept any more, nothing can be sent.
+    .innerJoin('event', 'event.stamp', 'delivery.event_stamp')
+    .select(['delivery.id', 'delivery.created_stamp'])
+    .where('delivery.status', '=', status)
+    .where('delivery.due_at', 'is', null)
+    .orderBy('delivery.created_stamp')
+    .limit(MOST_REPLAYED + 1)
+    .execute()
+  const ids = rows.slice(0, MOST_REPLAYED).map(({ id }) => id)
+  if (ids.length === 0) return { replayed: 0, next: null }
+  const replayed = await ctx.db
+    .updateTable('delivery')
+    .set({ status: 'pending', due_at: ctx.now, done_at: null })
+    .where('id', 'in', ids)
+    .where('status', '=', status)
+    .returning('id')
+    .execute()
+  ctx.deps.wakeups.deliveries()
+  const next = rows.length > MOST_REPLAYED ? rows[MOST_REPLAYED - 1]!.created_stamp : null
+  return { replayed: replayed.length, next }
+}

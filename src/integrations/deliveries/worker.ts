@@ -1,0 +1,96 @@
+/** Delivers what is due, as many at once as `share.ts` allows, so that a slow endpoint makes no other endpoint wait. docs/webhooks.md. */
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { Deps } from '../../context.ts'
+import type { Posted } from '../../platform/adapters/egress.ts'
+import { type LeasedWork, startWorking, workOff } from '../../platform/outbox/lease-loop.ts'
+import type { DeliveryOutcome } from '../../platform/tracing/traces.ts'
+import { decide } from './endpoint.ts'
+import { recordOutcome } from './outcome.ts'
+import { drop, dueQueues, type EndpointRef, giveBack, hold, type Leased, lease, releaseHeld } from './queue.ts'
+import { shareOut } from './share.ts'
+
+/** `failing`: whether its endpoint failed the last time. */
+type Piece = { delivery: Leased; failing: boolean }
+
+/** Delivers everything that is due at `now`. Gives how many deliveries it attempted, held or dropped. */
+export function deliverDue(deps: Deps, now: number): Promise<number> {
+  return workOff(deliveryWork(deps), now, new AbortController().signal)
+}
+
+/** Starts the loop. A wake-up makes it look soon. The function that it gives stops it: attempts that are under way end, or are given back. */
+export function startDeliveries(deps: Deps): () => Promise<void> {
+  const { wake, stop } = startWorking(deps, deliveryWork(deps))
+  deps.wakeups.deliveries = wake
+  return () => {
+    deps.wakeups.deliveries = () => {}
+    return stop()
+  }
+}
+
+function deliveryWork(deps: Deps): LeasedWork<Piece> {
+  /** Where the last look stopped. */
+  let place: EndpointRef | undefined
+  return {
+    name: 'deliveries',
+    async take(now, pieces) {
+      await releaseHeld(deps, now)
+      const running = pieces.map(({ delivery: { account_id: accountId, endpoint_id: endpointId }, failing }) => {
+        return { accountId, endpointId, failing }
+      })
+      // It looks at each queue once: from where the last look stopped to the end, and from the start to there.
+      for (let atStart = place === undefined; ; ) {
+        const { due, next } = await dueQueues(deps.db.read, now, place)
+        const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.endpoint_id))
+        const shares = shareOut(due, running)
+        const deliveries = shares.size === 0 ? [] : await lease(deps, shares, now)
+        place = next
+        if (deliveries.length > 0 || (next === undefined && atStart))
+          return deliveries.map((delivery) => ({ delivery, failing: failing.has(delivery.endpoint_id) }))
+        if (next === undefined) atStart = true
+        await breathe()
+      }
+    },
+    async run(piece, now, stop) {
+      const { id, type } = piece.delivery
+      const work = () => attempt(deps, piece, now, stop)
+      await (deps.traces === undefined ? work() : deps.traces.delivery(id, type, work))
+    },
+  }
+}
+
+/** Makes one attempt, and gives what came of it. It never throws: a delivery whose outcome could not be written is attempted again when its lease ends. */
+async function attempt(deps: Deps, { delivery }: Piece, nowOf: () => number, stop: AbortSignal) {
+  try {
+    const decision = await decide(deps, delivery)
+    const counted = (outcome: DeliveryOutcome) => {
+      deps.metrics.counter('berth_deliveries_total', outcome).value++
+      return outcome
+    }
+    if (decision === 'hold') {
+      await hold(deps, delivery, nowOf())
+      return counted('held')
+    }
+    if (decision === 'drop' || decision === 'gone') {
+      await drop(deps, delivery, nowOf(), decision === 'gone')
+      return counted('dropped')
+    }
+    const before = performance.now()
+    const posted: Posted =
+      decision === 'unreadable'
+        ? { error: 'the secret does not open' }
+        : await deps.adapters.egress.post(decision.send, stop)
+    if ('error' in posted && stop.aborted) {
+      await giveBack(deps, delivery, nowOf())
+      return undefined
+    }
+    const durationMs = performance.now() - before
+    const url = decision === 'unreadable' ? undefined : decision.send.url
+    return counted(await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() }))
+  } catch (error) {
+    deps.log.warn(
+      { err: error, deliveryId: delivery.id },
+      'the outcome of a delivery could not be written; the delivery is attempted again',
+    )
+    return undefined
+  }
+}

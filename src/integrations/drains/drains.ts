@@ -1,0 +1,130 @@
+/** Log drains by `/v1/drains`, as newer clients ask: create, get, list, update. docs/webhooks.md: Log drains. */
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+import { mustBeProjects } from '../webhooks/rules.ts'
+import {
+  type Drain,
+  type DrainList,
+  type ListDrainsQuery,
+  type NewDrain,
+  type PatchDrain,
+  showDrain,
+} from './drain-schema.ts'
+import { hideValues, mustBeHeaders, readHeaders, sealHeaders } from './headers.ts'
+import { linesOf, mustBeEndpoint, mustBeLogs, mustBeSource, projectsOf } from './rules.ts'
+import { type DrainRow, ENVIRONMENTS } from './schema.ts'
+import { findDrain, insertDrain, knownDrains } from './store.ts'
+
+/**
+ * Makes a log drain. Its secret is made when none is given. Secret and headers are in this answer and in no later one. Refuses:
+ * bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400.
+ */
+export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknown, NewDrain>): Promise<Drain> {
+  const { delivery } = body
+  mustBeLogs(body.schemas)
+  mustBeSource(body.source, ctx.who.installationId)
+  mustBeEndpoint(ctx, delivery)
+  const headers = mustBeHeaders(delivery.headers ?? {}, 'delivery.headers')
+  const { row, secret } = await insertDrain(ctx, {
+    name: body.name,
+    url: delivery.endpoint,
+    deliveryFormat: delivery.encoding,
+    headers,
+    secret: delivery.secret,
+    ...linesOf(body.filter),
+    projectIds: projectsOf(body),
+    sampling: body.sampling,
+  })
+  return showDrain(row, headers, secret)
+}
+
+/** A drain as the answer shows it: of its headers the names, without the values. */
+export async function getDrain(ctx: Ctx, row: DrainRow): Promise<Drain> {
+  return showDrain(row, hideValues(await readHeaders(ctx, row)))
+}
+
+/** Lists the drains that the caller may know of, newest first. With `projectId` it lists those that get lines of that project. */
+export async function listDrains(
+  ctx: Ctx,
+  _: undefined,
+  { query: { projectId } }: Input<Static<typeof ListDrainsQuery>>,
+): Promise<Static<typeof DrainList>> {
+  const known = await knownDrains(ctx)
+  const drains = await Promise.all(known.map((row) => getDrain(ctx, row)))
+  return {
+    drains: projectId === undefined ? drains : drains.filter((one) => one.projectIds?.includes(projectId) ?? true),
+  }
+}
+
+/**
+ * Changes what the body names. `filter` and `delivery` each replace all that the drain has of them, but a secret that is not given stays, and so
+ * does a header that is given empty, as it is shown, while the address stays. Refuses as `createDrain`, and besides: endpoint_held 409 (an OWNER
+ * has to take the drain over before it gets a new address or goes on).
+ */
+export async function updateDrain(ctx: Ctx, row: DrainRow, { body }: Input<unknown, PatchDrain>): Promise<Drain> {
+  if (body.schemas !== undefined) mustBeLogs(body.schemas)
+  mustBeSource(body.source, row.configuration_id)
+  const moved = body.delivery !== undefined && body.delivery.endpoint !== row.url
+  if (row.held_at !== null && (moved || body.status === 'enabled')) {
+    const takeOver = `POST /v1/log-drains/${row.id}/transfer-ownership`
+    refuse(
+      'endpoint_held',
+      `The log drain is held: an OWNER has to take it over (${takeOver}) before it is sent to again.`,
+    )
+  }
+  const { delivery, headers } = await changeDelivery(ctx, row, body.delivery, moved)
+  const { sources, environments } = linesOf(body.filter)
+  const ids = projectsOf(body)
+  const projectIds = ids === undefined ? undefined : await mustBeProjects(ctx, ids)
+  await ctx.db
+    .updateTable('log_drain')
+    .set({
+      ...delivery,
+      name: body.name ?? row.name,
+      ...(projectIds !== undefined && { project_ids_json: projectIds && JSON.stringify(projectIds) }),
+      ...(body.filter !== undefined && {
+        sources_json: sources ? JSON.stringify(sources) : null,
+        environments_json: JSON.stringify(environments ?? ENVIRONMENTS),
+      }),
+      ...(body.sampling !== undefined && { sampling_json: body.sampling && JSON.stringify(body.sampling) }),
+      // How long the old address failed says nothing about the new one. Whoever sets an address is the maker, and the drain is held when their access ends.
+      ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.who.userId }) }),
+      ...(body.status === 'enabled' && { failing_since: null, disabled_at: null, disabled_reason: null }),
+      ...(body.status === 'disabled' && row.disabled_at === null && { disabled_at: ctx.now, disabled_reason: 'owner' }),
+      updated_at: ctx.now,
+    })
+    .where('id', '=', row.id)
+    .execute()
+  return showDrain(await findDrain(ctx, { id: row.id }), headers)
+}
+
+type Delivery = PatchDrain['delivery']
+
+/** The columns that another delivery changes, and the headers as the answer shows them. */
+async function changeDelivery(ctx: Ctx, row: DrainRow, delivery: Delivery, moved: boolean) {
+  const before = await readHeaders(ctx, row)
+  if (delivery === undefined) return { delivery: {}, headers: hideValues(before) }
+  mustBeEndpoint(ctx, delivery)
+  const headers = mustBeHeaders(delivery.headers ?? {}, 'delivery.headers')
+  const unchanged = Object.keys(headers).filter((name) => headers[name] === '' && before[name])
+  if (moved && unchanged.length > 0) {
+    const name = `\`delivery.headers.${unchanged[0]}\``
+    refuse(
+      'bad_request',
+      `Invalid request: ${name} should be said again where the address changes: what it was is for the old one.`,
+    )
+  }
+  const box = await openSecretBoxToWrite(ctx, row.account_id)
+  const after = { ...headers, ...Object.fromEntries(unchanged.map((name) => [name, before[name]!])) }
+  return {
+    delivery: {
+      url: delivery.endpoint,
+      delivery_format: delivery.encoding,
+      sealed_headers: sealHeaders(box, row.id, after),
+      ...(delivery.secret !== undefined && { sealed_secret: box.sealSecret('log-drain', row.id, delivery.secret) }),
+    },
+    headers,
+  }
+}

@@ -1,0 +1,52 @@
+/** Reads what `/v1/drains` is asked for: what Berth has no drain for is refused, and nothing of it is dropped. docs/webhooks.md: Log drains. */
+import type { Ctx } from '../../context.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { mustBeUrl } from '../webhooks/rules.ts'
+import type { Filter, NewDrain, PatchDrain } from './drain-schema.ts'
+
+type Said = Pick<PatchDrain, 'projects' | 'projectIds' | 'filter'>
+
+/** Refuses: bad_request 400, for anything but log lines. */
+export function mustBeLogs(schemas: NewDrain['schemas']): void {
+  const other = Object.keys(schemas).find((name) => name !== 'log')
+  if (other === undefined) return
+  wrong(`\`schemas\`: Berth sends log lines (\`log\`), and has no \`${other.slice(0, 100)}\` to send`)
+}
+
+/** Refuses: bad_request 400, for a URL that nothing can be posted to. */
+export function mustBeEndpoint(ctx: Ctx, { endpoint }: NewDrain['delivery']): void {
+  mustBeUrl(ctx, endpoint, 'delivery.endpoint')
+}
+
+/** Refuses: bad_request 400, where a drain is said to be of an integration and is not, or the other way round. */
+export function mustBeSource(source: NewDrain['source'], installationId: string | null): void {
+  const kind = installationId === null ? 'self-served' : 'integration'
+  if (source?.kind === undefined || source.kind === kind) return
+  wrong(`\`source.kind\` should be \`${kind}\`: it follows from whose token made the drain`)
+}
+
+/** The sources and environments that a filter leaves; undefined: all. */
+export function linesOf(filter: Filter | undefined) {
+  return { sources: filter?.filter.log?.sources, environments: filter?.filter.deployment?.environments }
+}
+
+/** The projects whose lines are wanted; null: of all, undefined: nothing is said of them. Refuses: bad_request 400, where two fields contradict each other. */
+export function projectsOf({ projects, projectIds, filter }: Said): readonly string[] | null | undefined {
+  const inFilter = filter?.filter.project?.ids
+  const ids = projectIds ?? inFilter
+  if (projectIds && inFilter && !haveSame(projectIds, inFilter))
+    wrong('`projectIds` and `filter.filter.project.ids` name different projects: name them once')
+  if (projects === 'some' && ids === undefined) wrong('`projectIds` should name projects where `projects` is `some`')
+  if (projects === 'some' && ids === null) wrong('`projectIds` should name projects where `projects` is `some`')
+  if (projects === 'all' && ids) wrong('`projects` is `all`, so leave out the ids of projects')
+  return projects === 'all' || projectIds === null ? null : ids
+}
+
+function haveSame(one: readonly string[], other: readonly string[]): boolean {
+  const both = new Set([...one, ...other])
+  return both.size === new Set(one).size && both.size === new Set(other).size
+}
+
+function wrong(sentence: string): never {
+  refuse('bad_request', `Invalid request: ${sentence}.`)
+}

@@ -1,0 +1,95 @@
+/** Log drains of an account, whichever family of paths asks: insert, find, list, take over, remove. docs/spec/wire.md 6; docs/webhooks.md. */
+import type { Ctx, Params } from '../../context.ts'
+import { newId, randomText } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+import { takeOverEndpoint } from '../webhooks/held.ts'
+import { isKnown, MOST_ENDPOINTS, mustBeProjects } from '../webhooks/rules.ts'
+import type { Sampling } from './drain-schema.ts'
+import { sealHeaders } from './headers.ts'
+import { type DrainRow, ENVIRONMENTS, type Environment, type Source } from './schema.ts'
+
+/** What a new drain is made of. Its URL and its headers are checked. */
+export type DrainSpec = {
+  name: string
+  url: string
+  deliveryFormat: 'json' | 'ndjson'
+  headers: Record<string, string>
+  secret: string | undefined
+  sources: readonly Source[] | undefined
+  environments: readonly Environment[] | undefined
+  projectIds: readonly string[] | null | undefined
+  sampling: Sampling | undefined
+}
+
+/**
+ * Inserts a log drain, and gives it with its secret, which is made when none is spec. Refuses: unknown_project 400,
+ * missing_permission 403, too_many_endpoints 400.
+ */
+export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: DrainRow; secret: string }> {
+  const projectIds = await mustBeProjects(ctx, spec.projectIds)
+  const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.who.installationId)
+  if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
+  const id = newId('ld')
+  const secret = spec.secret ?? randomText(40)
+  const box = await openSecretBoxToWrite(ctx, ctx.account.id)
+  const row: Row<'log_drain'> = {
+    id,
+    account_id: ctx.account.id,
+    configuration_id: ctx.who.installationId,
+    name: spec.name,
+    url: spec.url,
+    delivery_format: spec.deliveryFormat,
+    sealed_secret: box.sealSecret('log-drain', id, secret),
+    sealed_headers: sealHeaders(box, id, spec.headers),
+    sources_json: spec.sources ? JSON.stringify(spec.sources) : null,
+    environments_json: JSON.stringify(spec.environments ?? ENVIRONMENTS),
+    project_ids_json: projectIds && JSON.stringify(projectIds),
+    sampling_json: spec.sampling ? JSON.stringify(spec.sampling) : null,
+    created_by: ctx.who.installationId === null ? ctx.who.userId : null,
+    created_stamp: ctx.stamp,
+    updated_at: ctx.now,
+    failing_since: null,
+    disabled_at: null,
+    disabled_reason: null,
+    held_at: null,
+    held_reason: null,
+  }
+  await ctx.db.insertInto('log_drain').values(row).execute()
+  return { row: await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirstOrThrow(), secret }
+}
+
+function withIntegration(ctx: Ctx) {
+  return ctx.db
+    .selectFrom('log_drain')
+    .leftJoin('configuration', 'configuration.id', 'log_drain.configuration_id')
+    .selectAll('log_drain')
+    .select('configuration.integration_id')
+    .where('log_drain.account_id', '=', ctx.account.id)
+}
+
+/** Finds a drain of the account that the caller may know of. Refuses: not_found 404. */
+export async function findDrain(ctx: Ctx, params: Params): Promise<DrainRow> {
+  const id = params.id ?? ''
+  const row = await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirst()
+  if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no log drain "${id.slice(0, 100)}".`)
+  return row
+}
+
+/** The drains that the caller may know of, newest first. */
+export async function knownDrains(ctx: Ctx): Promise<DrainRow[]> {
+  const rows = await withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').execute()
+  return rows.filter((row) => isKnown(ctx, row))
+}
+
+/** Makes the caller, an OWNER, the owner of a drain. If it was held, it gets lines again. Refuses: bad_request 400, not_found 404. */
+export async function takeOverDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<DrainRow> {
+  await takeOverEndpoint(ctx, 'log_drain', row)
+  return findDrain(ctx, { id: row.id })
+}
+
+/** Removes a drain. Lines that wait for it are dropped. */
+export async function deleteDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<void> {
+  await ctx.db.deleteFrom('log_drain').where('id', '=', row.id).execute()
+}

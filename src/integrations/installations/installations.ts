@@ -1,0 +1,111 @@
+/** Installations as people of their account see them, and as an installation sees itself. docs/spec/wire.md 6. */
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import {
+  type FoundInstallation,
+  selectInstallations,
+  selectVisibleInstallations,
+  withIntegrations,
+} from '../../model/installation.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/page.ts'
+import { scopesOf } from '../../platform/permissions/scopes.ts'
+import type { Configuration, ConfigurationsQuery, InstallationsOf, InstallationsOfQuery } from './schema.ts'
+import { pendingScopes } from './scope-change.ts'
+import { readVisibleSelections } from './selection.ts'
+
+/** An account has one installation of an integration. The newest of this many integrations are listed. */
+const MOST_LISTED = 1000
+
+/** Lists the installations on the account, newest first. An installation sees itself and no other. */
+export async function listInstallations(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<ConfigurationsQuery>,
+): Promise<Configuration[]> {
+  const { installationType, integrationIdOrSlug: idOrSlug } = query
+  let select = selectVisibleInstallations(ctx)
+  if (installationType === 'marketplace') select = select.where('source', '=', 'marketplace')
+  if (installationType === 'external') select = select.where('source', '!=', 'marketplace')
+  if (idOrSlug !== undefined) {
+    const integration = ctx.db.selectFrom('integration').select('id')
+    select = select.where(
+      'integration_id',
+      'in',
+      integration.where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)])),
+    )
+  }
+  const rows = await select.orderBy('created_stamp', 'desc').limit(MOST_LISTED).execute()
+  const selections = await readVisibleSelections(ctx, rows)
+  return (await withIntegrations(ctx.db, rows)).map((installation) => showFound(ctx, installation, selections))
+}
+
+/** Lists the installations of one integration on all accounts, newest first, for the team that runs it. */
+export async function listInstallationsOf(
+  ctx: Ctx,
+  integration: Row<'integration'>,
+  { query }: Input<Static<typeof InstallationsOfQuery>>,
+): Promise<Static<typeof InstallationsOf>> {
+  const { limit = DEFAULT_LIMIT, until } = query
+  let select = selectInstallations(ctx.db).where('integration_id', '=', integration.id)
+  if (until !== undefined) select = select.where('created_stamp', '<', stampBefore(until))
+  const found = await select
+    .orderBy('created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows, pagination } = page(found, limit, until, (row) => row.created_stamp)
+  const installations = rows.map((row) => ({
+    id: row.id,
+    ownerId: row.account_id,
+    scopes: scopesOf(row),
+    pendingScopes: pendingScopes(integration, row),
+    projectSelection: row.project_selection,
+    createdAt: momentOf(row.created_stamp),
+    completedAt: row.completed_at,
+    disabledAt: row.disabled_at,
+  }))
+  return { installations, pagination }
+}
+
+/** An installation as the answer shows it. */
+export async function showInstallation(ctx: Ctx, installation: FoundInstallation): Promise<Configuration> {
+  return showFound(ctx, installation, await readVisibleSelections(ctx, [installation.installation]))
+}
+
+/** An absent field is left out, not null: docs/spec/wire.md 6. */
+function showFound(
+  { account }: Ctx,
+  { installation, integration }: FoundInstallation,
+  selections: ReadonlyMap<string, string[]>,
+): Configuration {
+  const projects = selections.get(installation.id)
+  const { completed_at, disabled_at, disabled_reason } = installation
+  return {
+    id: installation.id,
+    type: 'integration-configuration',
+    integrationId: integration.id,
+    ownerId: installation.account_id,
+    slug: integration.slug,
+    userId: installation.user_id,
+    teamId: account.kind === 'team' ? account.id : null,
+    scopes: scopesOf(installation),
+    pendingScopes: pendingScopes(integration, installation),
+    ...(projects !== undefined && { projects }),
+    projectSelection: installation.project_selection,
+    source: installation.source,
+    installationType: installation.source === 'marketplace' ? 'marketplace' : 'external',
+    createdAt: momentOf(installation.created_stamp),
+    updatedAt: installation.updated_at,
+    ...(completed_at !== null && { completedAt: completed_at }),
+    ...(disabled_at !== null && { disabledAt: disabled_at }),
+    ...(disabled_reason !== null && { disabledReason: disabled_reason }),
+    integration: {
+      name: integration.name,
+      icon: integration.logo_url ?? '',
+      category: 'other',
+      isLegacy: false,
+      slug: integration.slug,
+    },
+  }
+}

@@ -1,0 +1,39 @@
+/** What happens to the installations, webhooks and log drains of an account when a project leaves it. */
+import type { EventOwner, OnProject, OperatorCtx } from '../../context.ts'
+import { joinSelection, leaveSelections, readSelection } from './selection.ts'
+
+export const installationsOnProject: OnProject = {
+  created: (ctx, { id }) => joinSelection(ctx, id),
+  async remove(ctx, { id }, about) {
+    about.selectedBy = await leaveSelections(ctx, id)
+  },
+  forget: (ctx, { id }, from) => leaveIntegrations(ctx, from, id),
+}
+
+/** Takes a project out of every selection of its account, and out of the project lists of its webhooks and log drains. Installations hear of it. */
+async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
+  await leaveAndTell(ctx, account, projectId)
+  for (const table of ['webhook', 'log_drain'] as const) {
+    const endpoints = await ctx.db
+      .selectFrom(table)
+      .select(['id', 'project_ids_json'])
+      .where('account_id', '=', account.id)
+      .where('project_ids_json', 'is not', null)
+      .execute()
+    for (const { id, project_ids_json } of endpoints) {
+      const ids = JSON.parse(project_ids_json!) as string[]
+      if (!ids.includes(projectId)) continue
+      // An empty list stays a list: null would mean every project.
+      const rest = JSON.stringify(ids.filter((one) => one !== projectId))
+      await ctx.db.updateTable(table).set({ project_ids_json: rest }).where('id', '=', id).execute()
+    }
+  }
+}
+
+async function leaveAndTell(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
+  for (const id of await leaveSelections(ctx, projectId)) {
+    const configuration = { id, projectSelection: 'selected' as const, projects: await readSelection(ctx.db, id) }
+    const payload = { configuration, projects: { added: [], removed: [projectId] } }
+    ctx.emit('integration-configuration.permission-upgraded', payload, { installationId: id }, account)
+  }
+}

@@ -1,0 +1,80 @@
+/** Which projects an installation sees: all of the account, or a selection that people of the account change. docs/spec/wire.md 6. */
+import type { Ctx, Input, Params } from '../../context.ts'
+import { type FoundInstallation, findInstallation } from '../../model/installation.ts'
+import { findProject } from '../../model/project.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import type { ProjectAccess } from './schema.ts'
+import { readSelection } from './selection.ts'
+
+export type FoundProjectAccess = FoundInstallation & { project: Row<'project'> }
+
+/** An installation on the account, and a project of the account. Refuses: not_found 404. */
+export async function findProjectAccess(ctx: Ctx, params: Params): Promise<FoundProjectAccess> {
+  return { ...(await findInstallation(ctx, params)), project: await findProject(ctx, params) }
+}
+
+/** Says whether the installation sees the project. */
+export async function showProjectAccess(ctx: Ctx, access: FoundProjectAccess): Promise<ProjectAccess> {
+  return { allowed: await sees(ctx, access) }
+}
+
+/**
+ * Lets an installation see a project, or no longer. An installation that saw all projects sees, from then on, a selection: all
+ * the others that there are now. Where nothing changes, nothing is told.
+ */
+export async function setProjectAccess(
+  ctx: Ctx,
+  access: FoundProjectAccess,
+  { body: { allowed } }: Input<unknown, ProjectAccess>,
+): Promise<ProjectAccess> {
+  if ((await sees(ctx, access)) === allowed) return { allowed }
+  const { installation, project } = access
+  const { id } = installation
+  if (allowed) {
+    await ctx.db.insertInto('configuration_project').values({ configuration_id: id, project_id: project.id }).execute()
+  } else if (installation.project_selection === 'all') {
+    await selectAllBut(ctx, access)
+  } else {
+    await ctx.db
+      .deleteFrom('configuration_project')
+      .where('configuration_id', '=', id)
+      .where('project_id', '=', project.id)
+      .execute()
+  }
+  const columns = { project_selection: 'selected', updated_at: ctx.now } as const
+  await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
+  ctx.emit(
+    'integration-configuration.permission-upgraded',
+    {
+      configuration: { id, projectSelection: 'selected', projects: await readSelection(ctx.db, id) },
+      projects: allowed ? { added: [project.id], removed: [] } : { added: [], removed: [project.id] },
+    },
+    { installationId: id },
+  )
+  return { allowed }
+}
+
+async function sees(ctx: Ctx, { installation, project }: FoundProjectAccess): Promise<boolean> {
+  if (installation.project_selection === 'all') return true
+  const row = await ctx.db
+    .selectFrom('configuration_project')
+    .select('project_id')
+    .where('configuration_id', '=', installation.id)
+    .where('project_id', '=', project.id)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+async function selectAllBut(ctx: Ctx, { installation, project }: FoundProjectAccess): Promise<void> {
+  await ctx.db
+    .insertInto('configuration_project')
+    .columns(['configuration_id', 'project_id'])
+    .expression((eb) =>
+      eb
+        .selectFrom('project')
+        .select([eb.cast<string>(eb.val(installation.id), 'text').as('configuration_id'), 'project.id'])
+        .where('project.account_id', '=', project.account_id)
+        .where('project.id', '!=', project.id),
+    )
+    .execute()
+}

@@ -1,0 +1,72 @@
+/** What callers send and get for installations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
+import type { Static } from 'typebox'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { Scopes } from '../integrations/schema.ts'
+
+export const Configuration = Type.Object(
+  {
+    id: Type.String(),
+    type: OneOf('integration-configuration'),
+    integrationId: Type.String(),
+    ownerId: Type.String({ description: 'the account that it is on' }),
+    slug: Type.String({ description: 'of the integration' }),
+    userId: Type.String({ description: 'who installed it, or took it over' }),
+    teamId: Nullable(Type.String()),
+    scopes: Type.Array(Type.String(), { description: 'what was granted' }),
+    pendingScopes: Type.Array(Type.String(), {
+      description: 'what the integration asks beyond that, at the level it would have; it waits for a confirmation',
+    }),
+    projects: Type.Optional(Type.Array(Type.String(), { description: 'absent: all' })),
+    projectSelection: OneOf('all', 'selected'),
+    source: OneOf('marketplace', 'deploy-button', 'external'),
+    installationType: OneOf('marketplace', 'external'),
+    createdAt: Moment,
+    updatedAt: Moment,
+    completedAt: Type.Optional(Moment),
+    disabledAt: Type.Optional(Moment),
+    disabledReason: Type.Optional(
+      OneOf('original-owner-left-the-team', 'original-owner-role-downgraded', 'disabled-by-admin'),
+    ),
+    integration: Type.Object({
+      name: Type.String(),
+      icon: Type.String({ description: 'the URL of its logo, or empty' }),
+      category: Type.String(),
+      isLegacy: Type.Boolean(),
+      slug: Type.String(),
+    }),
+  },
+  { title: 'Configuration' },
+)
+export type Configuration = Static<typeof Configuration>
+
+export const ConfigurationsQuery = Type.Object({
+  view: Type.Optional(OneOf('account', 'project')),
+  installationType: Type.Optional(OneOf('marketplace', 'external')),
+  integrationIdOrSlug: Type.Optional(Type.String()),
+})
+export type ConfigurationsQuery = Static<typeof ConfigurationsQuery>
+
+export const InstallationsOfQuery = Type.Object(PageQuery)
+/** What the team that runs an integration sees of an installation on another account: what its token would say. */
+export const InstallationsOf = Type.Object({
+  installations: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      ownerId: Type.String({ description: 'the account that it is on' }),
+      scopes: Type.Array(Type.String()),
+      pendingScopes: Type.Array(Type.String()),
+      projectSelection: OneOf('all', 'selected'),
+      createdAt: Moment,
+      completedAt: Nullable(Type.Integer({ description: 'when the app exchanged its first code' })),
+      disabledAt: Nullable(Moment),
+    }),
+  ),
+  pagination: Pagination,
+})
+
+export const ProjectAccess = Type.Object({ allowed: Type.Boolean() })
+export type ProjectAccess = Static<typeof ProjectAccess>
+
+/** The pending scopes, as the person who confirms them has seen them. */
+export const ConfirmScopes = Type.Object({ scopes: Scopes })

@@ -1,0 +1,67 @@
+/** Letters to those who can confirm the scopes that an integration requests anew. Specification: Integration configuration. */
+import type { OperatorCtx } from '../../context.ts'
+import { fingerprint } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { queueMail } from '../../platform/mail/mail.ts'
+import { IS_TOLD } from '../../platform/mail/owners.ts'
+import { lineOf } from '../../platform/mail/text.ts'
+import { scopesBeyond } from '../../platform/permissions/scope-levels.ts'
+import { scopesOf } from '../../platform/permissions/scopes.ts'
+
+type Pending = { installationId: string; account: string; scopes: string[] }
+
+/** Queues one letter a person. It names the pending scopes of every installation that the person can confirm: other scopes are other news. */
+export async function mailPendingScopes(ctx: OperatorCtx, integration: Row<'integration'>): Promise<void> {
+  const requested = scopesOf(integration)
+  const byRecipient = new Map<string, Pending[]>()
+  for (const row of await readConfirmers(ctx, integration.id)) {
+    const scopes = scopesBeyond(requested, scopesOf(row))
+    if (scopes.length === 0 || row.email === null) continue
+    const others = byRecipient.get(row.email) ?? []
+    byRecipient.set(row.email, [...others, { installationId: row.id, account: row.slug, scopes }])
+  }
+  const name = lineOf(integration.name)
+  for (const [recipient, pending] of byRecipient) {
+    await queueMail(ctx, {
+      topic: `scopes ${integration.id}`,
+      news: fingerprint(JSON.stringify(pending)),
+      recipient,
+      subject: `${name} asks for more access`,
+      text: letterOf(ctx, name, pending),
+    })
+  }
+}
+
+/** One row for each installation and person who is told: on a personal account its user, on a team its OWNERs, or every member where it has none. */
+async function readConfirmers(ctx: OperatorCtx, integrationId: string) {
+  const installations = ctx.db
+    .selectFrom('configuration')
+    .innerJoin('account', 'account.id', 'configuration.account_id')
+    .where('configuration.integration_id', '=', integrationId)
+    .where('configuration.deleted_at', 'is', null)
+    .select(['configuration.id', 'configuration.scopes_json', 'account.slug'])
+  const personal = installations.where('account.kind', '=', 'user').select('account.email')
+  const ofTeams = installations
+    .innerJoin('member', 'member.team_id', 'account.id')
+    .innerJoin('account as owner', 'owner.id', 'member.user_id')
+    .where(IS_TOLD)
+    .where('owner.suspended_at', 'is', null)
+    .select('owner.email')
+  return [...(await personal.execute()), ...(await ofTeams.execute())]
+}
+
+function letterOf({ deps }: OperatorCtx, name: string, pending: readonly Pending[]): string {
+  const parts = pending.map(({ installationId, account, scopes }) => [
+    `On ${account}:`,
+    ...scopes.map((scope) => `  ${scope}`),
+    'Look at it here, and confirm it or leave it as it is:',
+    `${deps.origin()}/integrations/confirm/${installationId}`,
+    '',
+  ])
+  return [
+    `The integration ${name} asks for more access than it has.`,
+    '',
+    ...parts.flat(),
+    'Until you confirm, it keeps the access that it has.',
+  ].join('\n')
+}

@@ -1,0 +1,65 @@
+/** The projects that an installation sees, where it was given a selection and not all. docs/spec/decisions.md: Accounts, actors, permissions. */
+
+import type { Ctx } from '../../context.ts'
+import type { Installation } from '../../model/installation.ts'
+import { seesProject } from '../../platform/access/guards.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import type { Queries } from '../../platform/db/db.ts'
+
+type Selecting = Pick<Installation, 'id' | 'project_selection'>
+
+/** An installation as its events tell it: its id, and the projects that it sees. */
+export async function tellSelection(db: Queries, { id, project_selection }: Selecting) {
+  return { id, projectSelection: project_selection, projects: await readSelection(db, id) }
+}
+
+/** The ids of the selected projects, sorted, at most `limit`. Empty also for an installation that sees all projects. */
+export async function readSelection(db: Queries, installationId: string, limit?: number): Promise<string[]> {
+  const selected = db
+    .selectFrom('configuration_project')
+    .select('project_id')
+    .where('configuration_id', '=', installationId)
+  const rows = await (limit === undefined ? selected : selected.limit(limit)).execute()
+  return rows.map((row) => row.project_id).sort()
+}
+
+/**
+ * For each installation with a selection, the selected projects that the caller sees. A token that is limited to some projects
+ * learns no ids of others.
+ */
+export async function readVisibleSelections(
+  ctx: Ctx,
+  installations: readonly Selecting[],
+): Promise<Map<string, string[]>> {
+  const selections = new Map<string, string[]>()
+  for (const { id, project_selection } of installations) if (project_selection === 'selected') selections.set(id, [])
+  for (const slice of chunks([...selections.keys()])) {
+    const rows = await ctx.db
+      .selectFrom('configuration_project')
+      .selectAll()
+      .where('configuration_id', 'in', slice)
+      .orderBy('project_id')
+      .execute()
+    for (const { configuration_id, project_id } of rows) {
+      if (seesProject(ctx.who, project_id)) selections.get(configuration_id)!.push(project_id)
+    }
+  }
+  return selections
+}
+
+/** A project that an installation creates joins its selection. Otherwise the installation could not see the project. */
+export async function joinSelection({ db, who }: Ctx, projectId: string): Promise<void> {
+  if (who.installationId === null || who.projectIds === null) return
+  const joined = { configuration_id: who.installationId, project_id: projectId }
+  await db.insertInto('configuration_project').values(joined).execute()
+}
+
+/** Takes a removed project out of all selections. Gives the installations that had it. An empty selection stays one: it sees no project. */
+export async function leaveSelections({ db }: Pick<Ctx, 'db'>, projectId: string): Promise<string[]> {
+  const rows = await db
+    .deleteFrom('configuration_project')
+    .where('project_id', '=', projectId)
+    .returning('configuration_id')
+    .execute()
+  return rows.map((row) => row.configuration_id)
+}

@@ -1,0 +1,162 @@
+/** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/integrations.md. */
+import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
+import { newId } from '../../platform/base/ids.ts'
+import { type Queries, violates } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/page.ts'
+import { mustFit } from '../../platform/limiter/must-fit.ts'
+import { normalScopes } from '../../platform/permissions/scope-levels.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { mustBeIntegration } from './rules.ts'
+import type {
+  Integration,
+  IntegrationsOfQuery,
+  IntegrationsQuery,
+  NewIntegration,
+  NewIntegrationOf,
+  PatchIntegration,
+} from './schema.ts'
+import { addSecret } from './secrets.ts'
+import { showIntegrations } from './show.ts'
+import { removeWebhookOf, setWebhookOf } from './webhook.ts'
+
+/** Registers an integration of the caller's team. Refuses: bad_request 400, integration_slug_taken 409. */
+export async function createIntegration(ctx: Ctx, _: undefined, { body }: Input<unknown, NewIntegration>) {
+  return insertIntegration(ctx, ctx.account.id, body)
+}
+
+/** Registers an integration of any team. Refuses as `createIntegration`, and: unknown_team 400. */
+export async function createIntegrationOf(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, NewIntegrationOf>) {
+  const team = await ctx.db.selectFrom('account').select('kind').where('id', '=', body.teamId).executeTakeFirst()
+  if (team?.kind !== 'team') refuse('unknown_team', `There is no team "${body.teamId}".`)
+  return insertIntegration(ctx, body.teamId, body)
+}
+
+async function insertIntegration(ctx: OperatorCtx, teamId: string, body: NewIntegration) {
+  mustBeIntegration(ctx, body)
+  const row = {
+    id: newId('oac'),
+    team_id: teamId,
+    slug: body.slug,
+    name: body.name,
+    redirect_url: body.redirectUrl,
+    logo_url: body.logoUrl ?? null,
+    scopes_json: JSON.stringify(normalScopes(body.scopes)),
+    created_stamp: ctx.stamp,
+    updated_at: ctx.now,
+  }
+  try {
+    await ctx.db.insertInto('integration').values(row).execute()
+  } catch (error) {
+    if (violates(error, 'integration_slug'))
+      refuse('integration_slug_taken', `An integration "${body.slug}" already exists.`)
+    throw error
+  }
+  await mustFit(ctx, 'integrations', teamId)
+  if (body.webhookUrl) await setWebhookOf(ctx, row, body.webhookUrl)
+  const secret = await addSecret(ctx, row)
+  return { id: row.id, clientId: row.id, clientSecret: secret.clientSecret, secretId: secret.id }
+}
+
+/** The integration with this id or this slug, of any team; undefined when there is none. */
+export function readIntegration(
+  db: Queries,
+  by: { id: string } | { slug: string },
+): Promise<Row<'integration'> | undefined> {
+  const all = db.selectFrom('integration').selectAll()
+  return ('id' in by ? all.where('id', '=', by.id) : all.where('slug', '=', by.slug)).executeTakeFirst()
+}
+
+/** An integration of any team, by its id or its slug. Refuses: not_found 404. */
+export async function findIntegration(ctx: Pick<OperatorCtx, 'db'>, params: Params): Promise<Row<'integration'>> {
+  const idOrSlug = params.id ?? params.slug ?? ''
+  // An id has an underscore, and a slug never has one.
+  const row = await readIntegration(ctx.db, idOrSlug.startsWith('oac_') ? { id: idOrSlug } : { slug: idOrSlug })
+  if (row === undefined) refuse('not_found', `No integration "${idOrSlug.slice(0, 100)}".`)
+  return row
+}
+
+/** An integration of the caller's team, by its id or its slug. Refuses: not_found 404, also for another team's integration. */
+export async function findOwnIntegration(ctx: Ctx, params: Params): Promise<Row<'integration'>> {
+  const row = await findIntegration(ctx, params)
+  if (row.team_id !== ctx.account.id) refuse('not_found', `No integration "${params.id?.slice(0, 100)}".`)
+  return row
+}
+
+/** Lists the integrations of the caller's team, newest first. */
+export async function listIntegrations(ctx: Ctx, _: undefined, { query }: Input<IntegrationsQuery>) {
+  return listOf(ctx, { ...query, teamId: ctx.account.id })
+}
+
+/** Lists the integrations of all teams, or of one team, newest first. */
+export async function listAllIntegrations(ctx: OperatorCtx, _: undefined, { query }: Input<IntegrationsOfQuery>) {
+  return listOf(ctx, query)
+}
+
+async function listOf(ctx: OperatorCtx, { teamId, until, limit = DEFAULT_LIMIT }: IntegrationsOfQuery) {
+  let all = ctx.db.selectFrom('integration').selectAll()
+  if (teamId !== undefined) all = all.where('team_id', '=', teamId)
+  if (until !== undefined) all = all.where('created_stamp', '<', stampBefore(until))
+  const rows = await all
+    .orderBy('created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { integrations: await showIntegrations(ctx, items), pagination }
+}
+
+/** An integration as the answer shows it: which secrets it has, but never a secret itself. */
+export async function showIntegration(ctx: OperatorCtx, row: Row<'integration'>): Promise<Integration> {
+  return (await showIntegrations(ctx, [row]))[0]!
+}
+
+/**
+ * Writes the fields that the body has, on the integration alone: `updateIntegrationEverywhere` carries a change of scopes to its
+ * installations. Refuses: bad_request 400.
+ */
+export async function updateIntegration(
+  ctx: OperatorCtx,
+  integration: Row<'integration'>,
+  body: PatchIntegration,
+): Promise<Row<'integration'>> {
+  mustBeIntegration(ctx, body)
+  const row = await ctx.db
+    .updateTable('integration')
+    .set({
+      name: body.name ?? integration.name,
+      redirect_url: body.redirectUrl ?? integration.redirect_url,
+      logo_url: body.logoUrl === undefined ? integration.logo_url : body.logoUrl,
+      scopes_json: body.scopes === undefined ? integration.scopes_json : JSON.stringify(normalScopes(body.scopes)),
+      updated_at: ctx.now,
+    })
+    .where('id', '=', integration.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (body.webhookUrl) await setWebhookOf(ctx, row, body.webhookUrl)
+  else if (body.webhookUrl === null) await removeWebhookOf(ctx, row.id)
+  return row
+}
+
+/** Removes an integration that is installed nowhere. Refuses: integration_installed 409. */
+export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'integration'>): Promise<void> {
+  const rows = await ctx.db
+    .deleteFrom('integration')
+    .where('id', '=', id)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('configuration')
+            .select('configuration.id')
+            .whereRef('configuration.integration_id', '=', 'integration.id')
+            .where('configuration.deleted_at', 'is', null),
+        ),
+      ),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  if (rows === undefined) {
+    refuse('integration_installed', `"${name}" is installed. It can be removed once nobody has it installed.`)
+  }
+  await ctx.db.deleteFrom('integration_secret').where('integration_id', '=', id).execute()
+  await removeWebhookOf(ctx, id)
+}

@@ -1,0 +1,74 @@
+/** What callers send and get for integrations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
+import type { Static } from 'typebox'
+import { GRANT_PATTERN, GRANT_WORDS } from '../../platform/permissions/scopes.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { AccountName, Moment, Nullable, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+
+const Url = Type.String({ minLength: 1, maxLength: 2000 })
+export const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), {
+  maxItems: 11,
+  description: 'each scope once',
+})
+
+/** Words that begin other paths below /integrations. The consent page has the path /integrations/<slug>/new. */
+const RESERVED_SLUGS = 'apps|configuration|configurations|confirm|installed|log-drains|new'
+const Slug = Type.String({
+  pattern: `^(?!(${RESERVED_SLUGS})$)[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$`,
+  description: 'lower case letters, digits and -; up to 48',
+})
+
+const changeable = {
+  name: Type.String({ minLength: 1, maxLength: 100 }),
+  redirectUrl: Url,
+  scopes: Scopes,
+}
+const optional = { webhookUrl: Type.Optional(Nullable(Url)), logoUrl: Type.Optional(Nullable(Url)) }
+
+export const NewIntegration = Type.Object({ slug: Slug, ...changeable, ...optional })
+export type NewIntegration = Static<typeof NewIntegration>
+export const NewIntegrationOf = Type.Object({ ...NewIntegration.properties, teamId: AccountName })
+export type NewIntegrationOf = Static<typeof NewIntegrationOf>
+
+export const PatchIntegration = Type.Object({
+  name: Type.Optional(changeable.name),
+  redirectUrl: Type.Optional(Url),
+  scopes: Type.Optional(Scopes),
+  ...optional,
+})
+export type PatchIntegration = Static<typeof PatchIntegration>
+
+const shownOnce = Type.String({ description: 'shown this once' })
+export const MadeIntegration = Type.Object({
+  id: Type.String(),
+  clientId: Type.String(),
+  clientSecret: shownOnce,
+  secretId: Type.String(),
+})
+export const MadeSecret = Type.Object({ id: Type.String(), clientSecret: shownOnce })
+
+export const Integration = Type.Object(
+  {
+    id: Type.String(),
+    clientId: Type.String(),
+    teamId: Type.String(),
+    slug: Type.String(),
+    name: Type.String(),
+    redirectUrl: Type.String(),
+    webhookId: Nullable(Type.String({ description: 'for `/v1/webhooks/{id}/deliveries`' })),
+    webhookUrl: Nullable(Type.String()),
+    logoUrl: Nullable(Type.String()),
+    scopes: Type.Array(Type.String()),
+    secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment })),
+    installUrl: Type.String({ description: 'where a person installs it' }),
+    createdAt: Moment,
+    updatedAt: Moment,
+  },
+  { title: 'Integration' },
+)
+export type Integration = Static<typeof Integration>
+
+export const IntegrationsQuery = Type.Object(PageQuery)
+export type IntegrationsQuery = Static<typeof IntegrationsQuery>
+export const IntegrationsOfQuery = Type.Object({ ...PageQuery, teamId: Type.Optional(AccountName) })
+export type IntegrationsOfQuery = Static<typeof IntegrationsOfQuery>
+export const IntegrationList = Type.Object({ integrations: Type.Array(Integration), pagination: Pagination })

@@ -1,0 +1,46 @@
+/** The one webhook of an integration. It serves all of its installations, and its payloads are signed with the client secrets. */
+import type { OperatorCtx } from '../../context.ts'
+import { newId } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DROPPED } from '../../platform/outbox/delivery.ts'
+
+/** Sets the URL of the integration's webhook. Past failures no longer count, and a webhook that failures had disabled is enabled. */
+export async function setWebhookOf(
+  ctx: OperatorCtx,
+  integration: Pick<Row<'integration'>, 'id' | 'team_id'>,
+  url: string,
+): Promise<void> {
+  const fresh = { url, failing_since: null, disabled_at: null, disabled_reason: null, updated_at: ctx.now }
+  await ctx.db
+    .insertInto('webhook')
+    .values({
+      ...fresh,
+      id: newId('hook'),
+      account_id: integration.team_id,
+      integration_id: integration.id,
+      configuration_id: null,
+      events_json: null,
+      project_ids_json: null,
+      sealed_secret: null,
+      created_by: ctx.actor.id,
+      created_stamp: ctx.stamp,
+    })
+    .onConflict((conflict) => conflict.column('integration_id').doUpdateSet(fresh))
+    .execute()
+}
+
+/** Removes the integration's webhook, and drops the deliveries that are pending for it. */
+export async function removeWebhookOf(ctx: OperatorCtx, integrationId: string): Promise<void> {
+  const row = await ctx.db
+    .deleteFrom('webhook')
+    .where('integration_id', '=', integrationId)
+    .returning('id')
+    .executeTakeFirst()
+  if (row === undefined) return
+  await ctx.db
+    .updateTable('delivery')
+    .set({ ...DROPPED, done_at: ctx.now })
+    .where('endpoint_id', '=', row.id)
+    .where('status', '=', 'pending')
+    .execute()
+}

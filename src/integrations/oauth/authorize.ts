@@ -1,0 +1,55 @@
+/** The authorization endpoint as OAuth clients know it. It leads to the consent page. RFC 6749 4.1.1 and 4.1.2.1. */
+import type { Static } from 'typebox'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { readIntegration } from '../integrations/integrations.ts'
+import {
+  ConsentQuery,
+  challengeFault,
+  consentPath,
+  mustBeRegisteredRedirect,
+  redirectTo,
+} from './authorization-request.ts'
+
+const { state, next, redirect_uri, code_challenge, code_challenge_method } = ConsentQuery.properties
+const Text = Type.Optional(Type.String({ maxLength: 200 }))
+
+const AuthorizeQuery = Type.Object({
+  client_id: Text,
+  response_type: Text,
+  state,
+  next,
+  redirect_uri,
+  code_challenge,
+  code_challenge_method,
+})
+
+export const oauthScreens: readonly Screen[] = [
+  personScreen({
+    method: 'GET',
+    path: '/oauth/authorize',
+    name: 'authorize',
+    query: AuthorizeQuery,
+    run: authorize,
+  }),
+]
+
+/**
+ * Leads to the consent page. An unknown client and a wrong redirect_uri are told to the person and never redirected; any other
+ * fault is told to the client. Refuses: bad_request 400.
+ */
+async function authorize(ctx: PersonCtx, { query }: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<View> {
+  const integration = await readIntegration(ctx.db, { id: query.client_id ?? '' })
+  if (integration === undefined)
+    refuse('bad_request', 'The client_id is missing or unknown. Tell whoever sent you here.')
+  mustBeRegisteredRedirect(integration, query)
+  const tellClient = (error: string, fault: string) => ({
+    to: redirectTo(integration, { error, error_description: fault, state: query.state, iss: ctx.deps.origin() }),
+  })
+  if (query.response_type === undefined) return tellClient('invalid_request', 'response_type is missing.')
+  if (query.response_type !== 'code') return tellClient('unsupported_response_type', 'response_type must be code.')
+  const fault = challengeFault(query)
+  if (fault !== undefined) return tellClient('invalid_request', fault)
+  return { to: consentPath(integration, query) }
+}

@@ -1,0 +1,96 @@
+/** Authorization codes: issued at consent, exchanged once within 30 minutes. Specification: Code exchange, Limits. */
+import type { OperatorCtx } from '../../context.ts'
+import { fingerprint, newCode } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+
+const CODE_VALID_MS = 30 * 60_000
+/** A used code is remembered for a day after it expired, so that a replay still ends the token that it gave. */
+const CODE_REMEMBERED_MS = 86_400_000
+
+type Code = Row<'authorization_code'>
+
+/** What a client sends to exchange a code. `challenge`: the S256 hash of its verifier; null when it sent none. */
+export type CodeProof = { codeHash: string; redirectUri: string; challenge: string | null }
+
+/** Issues a code for an installation to its integration. `challenge`: the PKCE challenge (S256) of the consent, or null. */
+export async function issueCode(
+  ctx: Pick<OperatorCtx, 'db' | 'now'>,
+  integration: Row<'integration'>,
+  { installationId, userId, challenge }: { installationId: string; userId: string; challenge: string | null },
+): Promise<string> {
+  const code = newCode()
+  await ctx.db
+    .insertInto('authorization_code')
+    .values({
+      hash: fingerprint(code),
+      configuration_id: installationId,
+      integration_id: integration.id,
+      user_id: userId,
+      redirect_uri: integration.redirect_url,
+      code_challenge: challenge,
+      expires_at: ctx.now + CODE_VALID_MS,
+    })
+    .execute()
+  return code
+}
+
+/**
+ * Uses a code, and notes `tokenId` as the token that it gives. One statement decides, so that of several callers one wins: the
+ * code is this client's, unused and not expired; redirect URI and challenge match; its installation is not removed. Undefined
+ * when one of these does not hold. A verifier for a code without a challenge does not match either: somebody else may have
+ * begun the consent (RFC 9700, 2.1.1).
+ */
+export async function useCode(
+  ctx: OperatorCtx,
+  integrationId: string,
+  { codeHash, redirectUri, challenge }: CodeProof,
+  tokenId: string,
+): Promise<Pick<Code, 'configuration_id' | 'user_id'> | undefined> {
+  return ctx.db
+    .updateTable('authorization_code')
+    .set({ used_stamp: ctx.stamp, token_id: tokenId })
+    .where('hash', '=', codeHash)
+    .where('used_stamp', 'is', null)
+    .where('expires_at', '>', ctx.now)
+    .where('integration_id', '=', integrationId)
+    .where('redirect_uri', '=', redirectUri)
+    .where('code_challenge', challenge === null ? 'is' : '=', challenge)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('configuration')
+          .select('configuration.id')
+          .whereRef('configuration.id', '=', 'authorization_code.configuration_id')
+          .where('configuration.deleted_at', 'is', null),
+      ),
+    )
+    .returning(['configuration_id', 'user_id'])
+    .executeTakeFirst()
+}
+
+/** The code, when it was used already and client and redirect URI match; undefined otherwise. */
+export async function readUsedCode(
+  { db }: OperatorCtx,
+  integrationId: string,
+  { codeHash, redirectUri }: CodeProof,
+): Promise<{ installationId: string; tokenId: string | null; usedStamp: number } | undefined> {
+  const row = await db
+    .selectFrom('authorization_code')
+    .select(['configuration_id', 'token_id', 'used_stamp'])
+    .where('hash', '=', codeHash)
+    .where('integration_id', '=', integrationId)
+    .where('redirect_uri', '=', redirectUri)
+    .where('used_stamp', 'is not', null)
+    .executeTakeFirst()
+  return row && { installationId: row.configuration_id, tokenId: row.token_id, usedStamp: row.used_stamp! }
+}
+
+/** Sweep: forgets codes that expired more than a day ago. */
+export async function forgetOldCodes(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = ctx.db
+    .selectFrom('authorization_code')
+    .select('hash')
+    .where('expires_at', '<=', ctx.now - CODE_REMEMBERED_MS)
+    .limit(limit)
+  const rows = await ctx.db.deleteFrom('authorization_code').where('hash', 'in', old).returning('hash').execute()
+  return rows.length
+}

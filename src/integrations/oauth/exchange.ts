@@ -1,0 +1,120 @@
+/** Operation 21: exchanges a code for a token. Specification: Code exchange; docs/integrations.md. */
+import { hash } from 'node:crypto'
+import type { Static } from 'typebox'
+import type { Input, OperatorCtx } from '../../context.ts'
+import { endWritesOf } from '../../platform/access/installation.ts'
+import { mayStillGive } from '../../platform/access/offers.ts'
+import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
+import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
+import { countFailure } from '../../platform/http/failure-limits.ts'
+import { record } from '../../platform/outbox/outbox.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { authenticateClient, fieldOf } from './client.ts'
+import { type CodeProof, readUsedCode, useCode } from './codes.ts'
+import type { ExchangedToken, ExchangeForm } from './schema.ts'
+
+type Exchange = Input<unknown, Static<typeof ExchangeForm>>
+
+/**
+ * Runs before the transaction: authenticates the client, and looks whether the code was used before this request began. Such a
+ * replay ends the token that the first use gave (RFC 6749, 4.1.2). This request is refused and the token must end all the same,
+ * so ending it is a write of its own. A request that had begun before the code was used has only lost a race, and ends nothing.
+ * Refuses as `exchangeCode` does.
+ */
+export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchange): Promise<void> {
+  // When the request came. It may have waited since, while another request used the code.
+  const began = ctx.now * STAMPS_PER_MS
+  const integration = await authenticateClient(ctx, input)
+  const used = await readUsedCode(ctx, integration.id, proofOf(input.body))
+  if (used === undefined) return
+  if (used.usedStamp > began) refuse('invalid_grant')
+  const { installationId } = used
+  await ctx.deps.db.write(async (db) => {
+    await endWritesOf(db, installationId)
+    await db
+      .deleteFrom('token')
+      .where('id', '=', used.tokenId ?? '')
+      .execute()
+    await record({ ...ctx, db, stamp: ctx.deps.clock.stamp() }, [], 'endReplayedToken', installationId, [])
+  })
+  ctx.deps.log.warn({ installationId }, 'a code was used again; the token that it gave was ended')
+  refuse('invalid_grant')
+}
+
+/**
+ * Redeems a code for the token of an installation, at most once, also under simultaneous calls. Refuses: invalid_client 401,
+ * invalid_grant 400 (unknown, used or expired code; another client, redirect URI or verifier; the installation is removed),
+ * invalid_request 400, rate_limited 429 (many failures), integration_configuration_disabled 403. The last leaves the code
+ * unused: once an OWNER has taken the installation over, it can still be exchanged until it expires.
+ */
+export async function exchangeCode(
+  ctx: OperatorCtx,
+  _: undefined,
+  input: Exchange,
+): Promise<Static<typeof ExchangedToken>> {
+  const integration = await authenticateClient(ctx, input)
+  const tokenId = newId('tok')
+  const code = await useCode(ctx, integration.id, proofOf(input.body), tokenId)
+  if (code === undefined) {
+    await countFailure(ctx.deps, 'code-failures', `${integration.id} ${input.address}`)
+    refuse('invalid_grant')
+  }
+  const installation = await readActive(ctx, code.configuration_id)
+  const { id } = installation
+  const teamId = installation.kind === 'team' ? installation.account_id : null
+  const token = newToken()
+  await ctx.db
+    .insertInto('token')
+    .values({
+      id: tokenId,
+      hash: fingerprint(token),
+      user_id: code.user_id,
+      team_id: teamId,
+      name: integration.name,
+      created_stamp: ctx.stamp,
+      configuration_id: id,
+    })
+    .execute()
+  if (installation.completed_at === null) {
+    await ctx.db.updateTable('configuration').set({ completed_at: ctx.now }).where('id', '=', id).execute()
+  }
+  // The audit line takes `id` as its subject. The reply schema does not declare it, so it does not leave.
+  const exchanged = {
+    id,
+    token_type: 'Bearer',
+    access_token: token,
+    installation_id: id,
+    user_id: code.user_id,
+    team_id: teamId,
+  }
+  return exchanged
+}
+
+/** The installation of a code, whose owner may still act for the account. Refuses: integration_configuration_disabled 403. */
+async function readActive(ctx: OperatorCtx, installationId: string) {
+  const installation = await ctx.db
+    .selectFrom('configuration')
+    .innerJoin('account', 'account.id', 'configuration.account_id')
+    .select(['configuration.id', 'configuration.completed_at', 'configuration.disabled_at'])
+    .select(['configuration.user_id', 'account.id as account_id', 'account.kind'])
+    .where('configuration.id', '=', installationId)
+    .executeTakeFirstOrThrow()
+  if (installation.disabled_at !== null) refuse('integration_configuration_disabled')
+  const giver = { userId: installation.user_id, accountId: installation.account_id, tokenId: null }
+  if (!(await mayStillGive(ctx, 'authorization code', giver))) {
+    refuse('integration_configuration_disabled', 'The owner of the installation may not act for this account now.')
+  }
+  return installation
+}
+
+function proofOf(form: Static<typeof ExchangeForm>): CodeProof {
+  const proof = {
+    codeHash: fingerprint(fieldOf(form, 'code')),
+    redirectUri: fieldOf(form, 'redirect_uri'),
+    challenge: form.code_verifier === undefined ? null : hash('sha256', form.code_verifier, 'base64url'),
+  }
+  if ((form.grant_type ?? 'authorization_code') !== 'authorization_code') {
+    refuse('invalid_request', 'The parameter `grant_type` must be authorization_code, or absent.')
+  }
+  return proof
+}

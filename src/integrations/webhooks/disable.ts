@@ -1,0 +1,74 @@
+/** Disables an endpoint that cannot be sent to any more, and writes a letter about it. docs/webhooks.md: When it fails, When too much waits. */
+import type { OperatorCtx } from '../../context.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { type Letter, queueMail } from '../../platform/mail/mail.ts'
+import { KIND, type Table } from './held.ts'
+
+/** How many deliveries of an account may wait, pending and held together. docs/webhooks.md: When too much waits. */
+export const MOST_PENDING = 10_000
+
+type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
+type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
+type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
+
+/** Disables an endpoint and writes a letter to its people. An endpoint that is disabled already stays as it is, and nobody gets a letter. */
+export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, reason: Reason): Promise<void> {
+  const row = await ctx.db
+    .updateTable(table)
+    .set({ disabled_at: ctx.now, disabled_reason: reason })
+    .where('id', '=', endpoint.id)
+    .where('disabled_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) return
+  const what = KIND[table]
+  const host = URL.parse(endpoint.url)?.host ?? 'its address'
+  const text = [
+    `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
+    '',
+    'Nothing is sent to it any more. Events that happen meanwhile are not sent later.',
+    ...('sealed_headers' in row ? [] : howToGoOn(row)),
+  ].join('\n')
+  await mailPeopleOf(ctx, endpoint, { subject: `A ${what} is disabled: ${host}`, text })
+}
+
+/** Writes a letter to whoever made an endpoint. When they have left the account, its owners get the letter. */
+export async function mailPeopleOf(
+  ctx: Writing,
+  { account_id, created_by }: Pick<Endpoint, 'account_id' | 'created_by'>,
+  letter: Omit<Letter, 'recipient'>,
+): Promise<void> {
+  for (const recipient of await addressesOf(ctx.db, account_id, created_by))
+    await queueMail(ctx, { recipient, ...letter })
+}
+
+function howToGoOn({ id, integration_id }: Row<'webhook'>): string[] {
+  const enable =
+    integration_id === null
+      ? `PATCH /v1/webhooks/${id} {"enabled": true}`
+      : `set the webhookUrl of the integration ${integration_id} again`
+  return [
+    `Once it works again, enable it: ${enable}.`,
+    `Deliveries that failed or were dropped are listed for 30 days. You can send each of them again: GET /v1/webhooks/${id}/deliveries`,
+  ]
+}
+
+const WHY: Record<Reason, string> = {
+  gone: 'it answered 410, which says that it is gone for good',
+  failing: 'nothing could be delivered to it in five days',
+  overflow: `more than ${MOST_PENDING.toLocaleString('en')} deliveries of the account waited, most of them for this endpoint. Those were dropped`,
+}
+
+async function addressesOf(db: Queries, account_id: string, created_by: string | null): Promise<string[]> {
+  const people = await db
+    .selectFrom('account')
+    .leftJoin('member', (join) => join.onRef('member.user_id', '=', 'account.id').on('member.team_id', '=', account_id))
+    .select(['account.id', 'account.email', 'member.role'])
+    .where((eb) => eb.or([eb('account.id', '=', account_id), eb('member.team_id', '=', account_id)]))
+    .where('account.email', 'is not', null)
+    .execute()
+  const maker = people.filter(({ id }) => id === created_by)
+  const recipients = maker.length > 0 ? maker : people.filter(({ id, role }) => id === account_id || role === 'OWNER')
+  return recipients.flatMap(({ email }) => (email === null ? [] : [email]))
+}

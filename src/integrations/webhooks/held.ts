@@ -1,0 +1,182 @@
+/**
+ * Webhooks and log drains of people who have lost their access. They are held: nothing is sent to an address that perhaps nobody of the team
+ * knows. After 30 days they are removed, unless an OWNER takes them over. docs/webhooks.md: When the maker has lost access.
+ */
+import { sql } from 'kysely'
+import type { Ctx, OperatorCtx } from '../../context.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { mailOwners } from '../../platform/mail/owners.ts'
+import { PENDING } from '../../platform/outbox/delivery.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+type Reason = NonNullable<Row<'webhook'>['held_reason']>
+type Team = Pick<Row<'account'>, 'id' | 'slug'>
+export type Table = 'webhook' | 'log_drain'
+
+const HELD_KEPT_MS = 30 * 86_400_000
+const TABLES = ['webhook', 'log_drain'] as const
+
+/** The word for an endpoint in letters and messages. */
+export const KIND: Record<Table, string> = { webhook: 'webhook', log_drain: 'log drain' }
+
+/**
+ * Holds the endpoints that a user made on a team, and writes a letter to the present owners of the team. An endpoint that is held already
+ * stays as it is: its 30 days run from the first time. Endpoints of installations are not held here, because their installation is
+ * disabled. Webhooks of integrations belong to the integration and go on.
+ */
+export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: string, reason: Reason): Promise<void> {
+  const lines: string[] = []
+  for (const table of TABLES) {
+    let change = ctx.db
+      .updateTable(table)
+      .set({ held_at: ctx.now, held_reason: reason })
+      .where('account_id', '=', team.id)
+      .where('created_by', '=', userId)
+      .where('configuration_id', 'is', null)
+      // A suspension may end again. A lasting loss of access replaces it as the reason.
+      .where((eb) =>
+        reason === 'disabled-by-admin'
+          ? eb('held_at', 'is', null)
+          : eb.or([eb('held_at', 'is', null), eb('held_reason', '=', 'disabled-by-admin')]),
+      )
+    if (table === 'webhook') change = change.where('integration_id', 'is', null)
+    const rows = await change.returning(['id', 'url']).execute()
+    lines.push(...rows.map(({ id, url }) => `  ${KIND[table]} ${id}, which goes to ${hostOf(url)}`))
+  }
+  const apps = await appsHeardBy(ctx, team, userId)
+  if (lines.length + apps.length > 0) await tellOwners(ctx, team, userId, reason, lines, apps)
+}
+
+/** The integrations of the team whose webhook URL this user set. They go on, because they belong to the team. */
+async function appsHeardBy(ctx: OperatorCtx, team: Team, userId: string): Promise<string[]> {
+  const rows = await ctx.db
+    .selectFrom('webhook')
+    .innerJoin('integration', 'integration.id', 'webhook.integration_id')
+    .select(['integration.id', 'webhook.url'])
+    .where('webhook.account_id', '=', team.id)
+    .where('webhook.created_by', '=', userId)
+    .orderBy('integration.id')
+    .execute()
+  return rows.map(({ id, url }) => `  integration ${id}, whose webhook goes to ${hostOf(url)}`)
+}
+
+async function tellOwners(
+  ctx: OperatorCtx,
+  team: Team,
+  userId: string,
+  reason: Reason,
+  lines: string[],
+  apps: string[],
+): Promise<void> {
+  const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
+  const person = user?.slug ?? userId
+  const ofPeople = [
+    `${person} ${WHY[reason]}. ${person} made these webhooks and log drains of the team ${team.slug}:`,
+    '',
+    ...lines,
+    '',
+    'They are held: nothing is sent to them. Events wait; log lines are not kept. When an owner of the team takes one over, the events that wait are sent.',
+    `${reason === 'disabled-by-admin' ? 'Until then they stay held' : 'After 30 days they are removed'}. Take over only those whose address you know:`,
+    `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
+    '',
+  ]
+  const ofApps = [
+    `${person} ${WHY[reason]}. ${person} set the webhook URL of these integrations of the team ${team.slug}. Their webhooks go on.`,
+    'Check that you know the address:',
+    '',
+    ...apps,
+  ]
+  const text = [...(lines.length > 0 ? ofPeople : []), ...(apps.length > 0 ? ofApps : [])].join('\n')
+  await mailOwners(ctx, team.id, { subject: `Webhooks and log drains of ${team.slug} need an owner`, text })
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? 'its address'
+}
+
+const WHY: Record<Reason, string> = {
+  'original-owner-left-the-team': 'left the team',
+  'original-owner-role-downgraded': 'may not have webhooks and log drains any more',
+  'disabled-by-admin': 'is suspended by the operator',
+}
+
+/**
+ * Makes the caller the owner of an endpoint. When it was held, it is sent to again, and the events that waited are sent oldest first.
+ * Refuses: bad_request 400 (it belongs to an installation), not_found 404 (it was removed meanwhile).
+ */
+export async function takeOverEndpoint(
+  ctx: Ctx,
+  table: Table,
+  { id, configuration_id }: Pick<Row<'webhook'>, 'id' | 'configuration_id'>,
+): Promise<void> {
+  if (configuration_id !== null) {
+    refuse(
+      'bad_request',
+      `Invalid request: the ${KIND[table]} belongs to the installation ${configuration_id}. Take the installation over.`,
+    )
+  }
+  const rows = await ctx.db
+    .updateTable(table)
+    .set({ created_by: ctx.who.userId, held_at: null, held_reason: null, updated_at: ctx.now })
+    .where('id', '=', id)
+    .where('account_id', '=', ctx.account.id)
+    .returning('id')
+    .executeTakeFirst()
+  if (rows === undefined) refuse('not_found', `There is no ${KIND[table]} "${id}".`)
+  ctx.deps.wakeups.deliveries()
+}
+
+/** The held endpoints of an account, webhooks before log drains, each oldest first. */
+export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
+  const endpoints = []
+  for (const table of TABLES) {
+    const rows = await ctx.db
+      .selectFrom(table)
+      .select(['id', 'url', 'held_at', 'held_reason', 'configuration_id'])
+      .where('account_id', '=', accountId)
+      .where('held_at', 'is not', null)
+      .orderBy('created_stamp')
+      .execute()
+    endpoints.push(
+      ...rows.map(({ url, ...row }) => ({ ...row, table, host: hostOf(url), goesAt: row.held_at! + HELD_KEPT_MS })),
+    )
+  }
+  return endpoints
+}
+
+/** Sweep: removes endpoints that nobody took over in 30 days. The worker drops the deliveries that waited for them. */
+export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<number> {
+  let count = 0
+  for (const table of TABLES) {
+    const old = ctx.db
+      .selectFrom(table)
+      .select('id')
+      .where('held_at', '<=', ctx.now - HELD_KEPT_MS)
+      // Whoever is suspended may come back, and finds everything again.
+      .where('held_reason', '!=', 'disabled-by-admin')
+      .limit(limit - count)
+    const rows = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
+    count += rows.length
+    if (count >= limit) break
+  }
+  return count
+}
+
+/** Sweep: removes the webhooks of installations that ended, once no delivery waits for them any more. */
+export async function forgetEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
+  const rows = await ctx.db
+    .selectFrom('webhook')
+    .select('id')
+    .where('ended_at', '>=', 0)
+    // A scalar subquery is run for each webhook. PostgreSQL would turn `not exists` into a join with all deliveries.
+    .where((eb) => {
+      const pending = eb.selectFrom('delivery').select('delivery.id').where(PENDING)
+      const itsOwn = pending.whereRef('delivery.account_id', '=', 'webhook.account_id')
+      return eb(itsOwn.whereRef('delivery.endpoint_id', '=', 'webhook.id').limit(sql.lit(1)), 'is', null)
+    })
+    .limit(limit)
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await ctx.db.deleteFrom('webhook').where('id', 'in', ids).execute()
+  return ids.length
+}

@@ -1,0 +1,157 @@
+/** What callers send and get for webhooks and their deliveries. docs/spec/wire.md 3.8 and 6. */
+import type { Static } from 'typebox'
+import { EVENT_NAMES } from '../../events.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { namesFor } from '../../platform/outbox/event-names.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+
+const Id = Type.String({ minLength: 1, maxLength: 100 })
+export const Url = Type.String({ minLength: 1, maxLength: 2048, description: 'https:// or http://' })
+export const ProjectIds = Type.Array(Id, { minItems: 1, maxItems: 50 })
+/** The operation checks the names, and its refusal lists all of them. */
+const Events = Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 100 })
+
+export const NewWebhook = Type.Object({ url: Url, events: Events, projectIds: Type.Optional(Nullable(ProjectIds)) })
+export type NewWebhook = Static<typeof NewWebhook>
+export const PatchWebhook = Type.Object({
+  url: Type.Optional(Url),
+  events: Type.Optional(Events),
+  projectIds: Type.Optional(Nullable(ProjectIds)),
+  enabled: Type.Optional(Type.Literal(true, { description: 'enables one that was disabled' })),
+})
+export type PatchWebhook = Static<typeof PatchWebhook>
+export const ListWebhooksQuery = Type.Object({ projectId: Type.Optional(Id) })
+
+/** While these are there, nothing is sent until an OWNER takes the endpoint over. It is removed 30 days after `heldAt`. */
+export const HeldFields = {
+  heldAt: Type.Optional(Moment),
+  heldReason: Type.Optional(
+    OneOf('original-owner-left-the-team', 'original-owner-role-downgraded', 'disabled-by-admin'),
+  ),
+}
+
+const fields = {
+  id: Type.String(),
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  ownerId: Type.String(),
+  createdAt: Moment,
+  updatedAt: Moment,
+  projectIds: Type.Optional(Type.Array(Type.String())),
+  configurationId: Type.Optional(Type.String({ description: 'the installation that registered it' })),
+  failingSince: Type.Optional(Moment),
+  disabledAt: Type.Optional(Moment),
+  disabledReason: Type.Optional(OneOf('gone', 'failing', 'overflow')),
+  ...HeldFields,
+}
+export const Webhook = Type.Object(fields, { title: 'Webhook' })
+export type Webhook = Static<typeof Webhook>
+export const WebhookList = Type.Array(Webhook)
+export const MadeWebhook = Type.Object({ ...fields, secret: Type.String({ description: 'shown once' }) })
+
+/** The webhook as it is answered. `agent`: the `User-Agent` of the caller. */
+export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Webhook {
+  return {
+    id: row.id,
+    url: row.url,
+    events: namesFor(agent, row.events_json === null ? EVENT_NAMES : JSON.parse(row.events_json)),
+    ownerId: row.account_id,
+    createdAt: momentOf(row.created_stamp),
+    updatedAt: row.updated_at,
+    ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) }),
+    ...(row.configuration_id !== null && { configurationId: row.configuration_id }),
+    ...(row.failing_since !== null && { failingSince: row.failing_since }),
+    ...(row.disabled_at !== null && { disabledAt: row.disabled_at }),
+    ...(row.disabled_reason !== null && { disabledReason: row.disabled_reason }),
+    ...showHeld(row),
+  }
+}
+
+/** Since when and why an endpoint is held; nothing where it is not. */
+export function showHeld({ held_at, held_reason }: Pick<Row<'webhook'>, 'held_at' | 'held_reason'>) {
+  return { ...(held_at !== null && { heldAt: held_at }), ...(held_reason !== null && { heldReason: held_reason }) }
+}
+
+const STATUSES = ['pending', 'held', 'delivered', 'failed', 'dropped'] as const
+const LoggedQuery = {
+  ...PageQuery,
+  status: Type.Optional(OneOf(...STATUSES)),
+  type: Type.Optional(Type.String({ maxLength: 100, description: 'the event, with dots or with hyphens' })),
+}
+export const ListDeliveriesQuery = Type.Object({ ...LoggedQuery, endpointId: Type.Optional(Id) })
+export const ListDeliveriesOfQuery = Type.Object(LoggedQuery)
+
+const Attempt = Type.Object({
+  attempt: Type.Integer(),
+  at: Moment,
+  durationMs: Type.Integer(),
+  statusCode: Nullable(Type.Integer()),
+  error: Nullable(Type.String()),
+  response: Nullable(Type.String({ description: 'the first KiB of the answer' })),
+})
+export const Delivery = Type.Object({
+  id: Type.String(),
+  accountId: Type.String(),
+  endpointId: Type.String(),
+  configurationId: Nullable(Type.String()),
+  type: Type.String(),
+  eventId: Nullable(Type.String({ description: 'the `webhook-id`' })),
+  status: OneOf(...STATUSES),
+  createdAt: Moment,
+  dueAt: Nullable(Moment),
+  doneAt: Nullable(Moment),
+  attempts: Type.Array(Attempt),
+  request: Type.Optional(
+    Type.String({ description: 'the body that was sent: of one delivery, for those who may send it again' }),
+  ),
+})
+export type Delivery = Static<typeof Delivery>
+export const DeliveryList = Type.Object({ deliveries: Type.Array(Delivery), pagination: Pagination })
+
+export const ReplayRange = Type.Object({
+  since: Type.Integer({ minimum: 0, description: 'deliveries written after this moment, or the `next` of an answer' }),
+  until: Type.Optional(Moment),
+  status: Type.Optional(OneOf('failed', 'dropped', 'delivered')),
+})
+export const RangeReplayed = Type.Object({
+  replayed: Type.Integer({ description: 'how many are sent again; at most 100' }),
+  next: Nullable(Type.Integer({ description: 'there are more: send it as `since`' })),
+})
+
+export const WebhookTested = Type.Object({
+  arrived: Type.Boolean({ description: 'whether the answer was a 2xx' }),
+  statusCode: Nullable(Type.Integer()),
+  error: Nullable(Type.String({ description: 'why there was no answer' })),
+  response: Nullable(Type.String({ description: 'the first KiB of the answer' })),
+  durationMs: Type.Integer(),
+  request: Type.String({ description: 'the body that was sent' }),
+})
+
+/** A delivery as the answer shows it, with its attempts. */
+export function showDelivery(
+  row: Row<'delivery'> & { event_id: string | null },
+  attempts: readonly Row<'delivery_attempt'>[],
+): Delivery {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    endpointId: row.endpoint_id,
+    configurationId: row.configuration_id,
+    type: row.type,
+    eventId: row.event_id,
+    status: row.status === 'pending' && row.held_at !== null ? 'held' : row.status,
+    createdAt: momentOf(row.created_stamp),
+    dueAt: row.due_at,
+    doneAt: row.done_at,
+    attempts: attempts.map((one) => ({
+      attempt: one.attempt,
+      at: one.at,
+      durationMs: one.duration_ms,
+      statusCode: one.status_code,
+      error: one.error,
+      response: one.response,
+    })),
+  }
+}

@@ -1,0 +1,171 @@
+/** Webhooks of an account: register, list, get, change, remove. docs/spec/wire.md 3.8; docs/webhooks.md. */
+import type { Static } from 'typebox'
+import type { Ctx, Input, Params } from '../../context.ts'
+import { newId } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+import { takeOverEndpoint } from './held.ts'
+import { isKnown, MOST_ENDPOINTS, mustBeEvents, mustBeProjects, mustBeUrl } from './rules.ts'
+import {
+  type ListWebhooksQuery,
+  type MadeWebhook,
+  type NewWebhook,
+  type PatchWebhook,
+  showWebhook,
+  type Webhook,
+} from './schema.ts'
+import { newWebhookSecret } from './secret.ts'
+
+/** Registers a webhook. Its secret is in this answer and in no other. Refuses: bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400. */
+export async function createWebhook(
+  ctx: Ctx,
+  _: undefined,
+  { body, agent }: Input<unknown, NewWebhook>,
+): Promise<Static<typeof MadeWebhook>> {
+  mustBeUrl(ctx, body.url)
+  const events = mustBeEvents(ctx, body.events)
+  const projectIds = await mustBeProjects(ctx, body.projectIds)
+  await mustHaveRoom(ctx)
+  const secret = newWebhookSecret()
+  const id = newId('hook')
+  const box = await openSecretBoxToWrite(ctx, ctx.account.id)
+  const row: Row<'webhook'> = {
+    id,
+    account_id: ctx.account.id,
+    integration_id: null,
+    configuration_id: ctx.who.installationId,
+    url: body.url,
+    events_json: JSON.stringify(events),
+    project_ids_json: projectIds && JSON.stringify(projectIds),
+    sealed_secret: box.sealSecret('webhook', id, secret),
+    created_by: ctx.who.installationId === null ? ctx.who.userId : null,
+    created_stamp: ctx.stamp,
+    updated_at: ctx.now,
+    failing_since: null,
+    disabled_at: null,
+    disabled_reason: null,
+    held_at: null,
+    held_reason: null,
+    ended_at: null,
+  }
+  await ctx.db.insertInto('webhook').values(row).execute()
+  return { ...showWebhook(row, agent), secret }
+}
+
+/** Refuses: too_many_endpoints 400, when the people of the account, or the installation that asks, have MOST_ENDPOINTS webhooks already. */
+async function mustHaveRoom(ctx: Ctx): Promise<void> {
+  const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.who.installationId)
+  if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
+}
+
+/** The webhooks of the account, newest first, without those of its integrations. */
+async function allOf(ctx: Ctx): Promise<Row<'webhook'>[]> {
+  const rows = await ctx.db
+    .selectFrom('webhook')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where('ended_at', 'is', null)
+    .orderBy('created_stamp', 'desc')
+    .execute()
+  return rows.filter((row) => row.integration_id === null)
+}
+
+/** Finds a webhook of the account that the caller may know of. The webhook of an integration is shown with the integration. Refuses: not_found 404. */
+export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
+  const id = params.id ?? ''
+  const row = await ctx.db
+    .selectFrom('webhook')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', ctx.account.id)
+    .where('integration_id', 'is', null)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no webhook "${id.slice(0, 100)}".`)
+  return row
+}
+
+/**
+ * Finds a webhook whose deliveries the caller may see: one that `findWebhook` gives, or the webhook of an integration of the team. The latter is
+ * for people who may see the team's integrations and all of its projects. Refuses: not_found 404.
+ */
+export async function findSentTo(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
+  const { permissions, projectIds, installationId } = ctx.who
+  if (!permissions.has('integration:read') || projectIds !== null || installationId !== null)
+    return findWebhook(ctx, params)
+  const row = await ctx.db
+    .selectFrom('webhook')
+    .selectAll()
+    .where('id', '=', params.id ?? '')
+    .where('account_id', '=', ctx.account.id)
+    .where('integration_id', 'is not', null)
+    .executeTakeFirst()
+  return row ?? findWebhook(ctx, params)
+}
+
+/** A webhook as the answer shows it, without its secret. */
+export function getWebhook(_ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Webhook {
+  return showWebhook(row, agent)
+}
+
+/** Lists the webhooks that the caller may know of, newest first. With `projectId` it lists those that hear of that project. */
+export async function listWebhooks(
+  ctx: Ctx,
+  _: undefined,
+  { query, agent }: Input<Static<typeof ListWebhooksQuery>>,
+): Promise<Webhook[]> {
+  const rows = await allOf(ctx)
+  const items = rows.filter((row) => isKnown(ctx, row)).map((row) => showWebhook(row, agent))
+  const { projectId } = query
+  return projectId === undefined ? items : items.filter((hook) => hook.projectIds?.includes(projectId) ?? true)
+}
+
+/**
+ * Changes what the body names, and enables a webhook that was disabled. Whoever changes a webhook must be allowed to see all that it then
+ * hears, because a new URL is a new reader. Refuses as `createWebhook`, and besides: endpoint_held 409 (a new URL, other
+ * events or other projects for a webhook that is held: an OWNER decides what is sent where once they take it over).
+ */
+export async function updateWebhook(
+  ctx: Ctx,
+  row: Row<'webhook'>,
+  { body, agent }: Input<unknown, PatchWebhook>,
+): Promise<Webhook> {
+  if (body.url !== undefined) mustBeUrl(ctx, body.url)
+  const before = row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[])
+  const events = mustBeEvents(ctx, body.events ?? JSON.parse(row.events_json ?? '[]'))
+  const projectIds = body.projectIds === undefined ? before : await mustBeProjects(ctx, body.projectIds)
+  const moved = body.url !== undefined && body.url !== row.url
+  const isOther =
+    moved || JSON.stringify(events) !== row.events_json || JSON.stringify(projectIds) !== JSON.stringify(before)
+  if (isOther && row.held_at !== null) {
+    const takeOver = `POST /v1/webhooks/${row.id}/transfer-ownership`
+    refuse('endpoint_held', `The webhook is held: an OWNER has to take it over (${takeOver}) before it is changed.`)
+  }
+  const changed = await ctx.db
+    .updateTable('webhook')
+    .set({
+      url: body.url ?? row.url,
+      events_json: JSON.stringify(events),
+      project_ids_json: projectIds && JSON.stringify(projectIds),
+      updated_at: ctx.now,
+      // How long the old URL failed says nothing about the new one. Whoever sets a URL is its maker, and it is held when their access ends.
+      ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.who.userId }) }),
+      ...(body.enabled && { failing_since: null, disabled_at: null, disabled_reason: null }),
+    })
+    .where('id', '=', row.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return showWebhook(changed, agent)
+}
+
+/** Makes the caller, an OWNER, the owner of a webhook. If it was held, it is sent to again. Refuses: bad_request 400, not_found 404. */
+export async function transferWebhook(ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Promise<Webhook> {
+  await takeOverEndpoint(ctx, 'webhook', row)
+  return showWebhook(await findWebhook(ctx, { id: row.id }), agent)
+}
+
+/** Removes a webhook. Deliveries that wait for it are dropped. */
+export async function deleteWebhook(ctx: Ctx, row: Row<'webhook'>): Promise<void> {
+  await ctx.db.deleteFrom('webhook').where('id', '=', row.id).execute()
+}

@@ -1,0 +1,171 @@
+/** A restore: a backup becomes the store of the settings, on either engine. docs/backup.md. */
+import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { sql } from 'kysely'
+import type { Config } from '../../config.ts'
+import { makeFolder } from '../../platform/adapters/folder.ts'
+import { migrate, type Queries, schemaOf } from '../../platform/db/db.ts'
+import { aloneWithFile, openSqliteFile } from '../../platform/db/sqlite/open.ts'
+import { hasRows, type Store, tablesOf } from '../../platform/db/tables.ts'
+import { copyRows, noteRestore, tablesToCopy } from './copy.ts'
+import { type Manifest, mustBeAsWritten, readManifest, renameDurably, syncPath } from './manifest.ts'
+import type { Progress } from './progress.ts'
+import { type KeyProof, mustBeWhole, mustHaveRows, proveKeys } from './proof.ts'
+
+export type Restored = {
+  manifest: Manifest
+  /** The migrations that brought an older backup to this program's schema. */
+  migrated: string[]
+  keys: KeyProof
+  /** Where the store that was there before now is. */
+  putAside?: string
+}
+
+/**
+ * Restores a backup into an empty store; with `force`, over one that is not. It is all there, or the store is as it was. Throws when
+ * the backup is not as it was written or is from a newer Berth, when the store holds something, and while a service runs on it.
+ * Whether the keyring at hand opens the values is in the answer: it may be brought later.
+ */
+export async function restoreBackup(
+  config: Config,
+  { from, force }: { from: string; force: boolean },
+  progress: Progress,
+): Promise<Restored> {
+  process.umask(0o077)
+  const backup = resolve(from)
+  const stats = statSync(backup, { throwIfNoEntry: false })
+  if (stats === undefined) throw new Error(`${backup} is not there: name a file that berth backup wrote`)
+  if (stats.isDirectory()) throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
+  const manifest = readManifest(backup)
+  await mustBeAsWritten(backup, manifest, progress)
+  const pending = await mustBeKnown(backup, manifest)
+  const restored =
+    config.database.engine === 'sqlite'
+      ? await restoreSqlite(config.database.file, backup, force)
+      : await restorePostgres(config, config.database.url, backup, pending, force, progress)
+  return { manifest, ...restored, keys: await keysOf(config) }
+}
+
+/** Gives the migrations that the backup lacks. */
+async function mustBeKnown(backup: string, manifest: Manifest): Promise<string[]> {
+  const { applied, pending, unknown } = await withFile(backup, true, schemaOf)
+  if (unknown.length > 0)
+    throw new Error(
+      `${backup} is from a newer version of Berth (it has ${unknown.join(', ')}): restore it with that one`,
+    )
+  if (applied.length === 0) throw new Error(`${backup} holds no store of Berth`)
+  mustHaveRows(backup, await mustBeWhole(backup), manifest)
+  return pending
+}
+
+async function restoreSqlite(url: string, backup: string, force: boolean) {
+  return aloneWithFile(url, 0, async (file) => {
+    const isEmpty = !existsSync(file) || (await withFile(file, false, isEmptyStore))
+    if (!isEmpty && !force) throw notEmpty(file, `the store is then put aside, as ${file}.before-<moment>`)
+    const fresh = `${file}.restoring`
+    try {
+      const migrated = await copyAndMigrate(backup, fresh)
+      await withFile(fresh, false, noteRestore)
+      syncPath(fresh)
+      // Closing the store folded its log into it. A log that is left would be read into the restored file.
+      if (existsSync(`${file}-wal`)) throw new Error(`another program has ${file} open: end it, then restore`)
+      const putAside = isEmpty ? undefined : keepAside(file)
+      renameDurably(fresh, file)
+      return { migrated, ...(putAside && { putAside }) }
+    } finally {
+      for (const path of [fresh, `${fresh}-journal`]) rmSync(path, { force: true })
+    }
+  })
+}
+
+async function copyAndMigrate(backup: string, fresh: string): Promise<string[]> {
+  rmSync(fresh, { force: true })
+  copyFileSync(backup, fresh, constants.COPYFILE_FICLONE)
+  chmodSync(fresh, 0o600)
+  const migrated = await withFile(fresh, false, (copy) => migrate(copy))
+  await mustBeWhole(fresh)
+  syncPath(fresh)
+  return migrated
+}
+
+/** Gives a second name to the store that is there: the restored one then takes its first one, and at no moment there is none. */
+function keepAside(file: string): string {
+  const former = `${file}.before-${new Date().toISOString().replaceAll(':', '-')}`
+  linkSync(file, former)
+  return former
+}
+
+/** In one transaction: killed half-way, the database is as it was. */
+async function restorePostgres(
+  { dataFolder }: Config,
+  url: string,
+  backup: string,
+  pending: string[],
+  force: boolean,
+  progress: Progress,
+) {
+  const { openPostgresAlone } = await import('../../platform/db/postgres/open.ts')
+  const target = openPostgresAlone(url)
+  makeFolder(dataFolder)
+  const folder = mkdtempSync(join(dataFolder, 'restoring-'))
+  try {
+    await mustBeAlone(target)
+    if (!force) await mustBeEmpty(target)
+    await migrate(target)
+    const file = pending.length === 0 ? backup : join(folder, 'backup.db')
+    const migrated = pending.length === 0 ? [] : await copyAndMigrate(backup, file)
+    await withFile(file, true, (from) => target.transaction().execute((to) => replaceRows(from, to, force, progress)))
+    await sql`analyze`.execute(target)
+    return { migrated }
+  } finally {
+    await target.destroy()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Whoever starts meanwhile waits at the locked tables, and gives up. */
+async function replaceRows(from: Queries, to: Queries, force: boolean, progress: Progress): Promise<void> {
+  const all = [...(await tablesToCopy(to)).keys()].map((name) => sql.table(name))
+  await sql`lock table ${sql.join(all)} in access exclusive mode`.execute(to)
+  await mustBeAlone(to)
+  if (!force) await mustBeEmpty(to)
+  await sql`truncate table ${sql.join(all)}`.execute(to)
+  await copyRows(from, to, progress)
+  await noteRestore(to)
+}
+
+async function mustBeAlone(db: Queries): Promise<void> {
+  const { rows } = await sql`select pid from pg_stat_activity
+    where datname = current_database() and application_name = 'berth' limit 1`.execute(db)
+  if (rows.length > 0) throw new Error('a service runs on this database: stop every instance, then restore')
+}
+
+async function mustBeEmpty(db: Queries): Promise<void> {
+  if (!(await isEmptyStore(db))) throw notEmpty('the database', 'what it holds is then gone')
+}
+
+/** A store that was migrated, and in which no start has made its first account, is empty. */
+async function isEmptyStore(db: Store): Promise<boolean> {
+  return !(await tablesOf(db)).has('account') || !(await hasRows(db, 'account'))
+}
+
+function notEmpty(place: string, loss: string): Error {
+  return new Error(`${place} is not empty: restore into an empty store, or say --force (${loss})`)
+}
+
+async function keysOf(config: Config): Promise<KeyProof> {
+  if (config.database.engine === 'sqlite')
+    return withFile(config.database.file, true, (store) => proveKeys(store, config))
+  const { openPostgresAlone } = await import('../../platform/db/postgres/open.ts')
+  const store = openPostgresAlone(config.database.url)
+  return proveKeys(store, config).finally(() => store.destroy())
+}
+
+async function withFile<T>(file: string, readOnly: boolean, work: (db: Queries) => Promise<T>): Promise<T> {
+  const db = openSqliteFile(file, readOnly)
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}

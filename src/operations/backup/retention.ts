@@ -1,0 +1,35 @@
+/** Which backups stay. docs/backup.md: Scheduled. */
+import type { Keep } from '../../platform/settings/backups.ts'
+
+/** A scheduled backup. `whole`: the last check found it whole. `begunAt` in ms. */
+export type Kept = { name: string; begunAt: number; whole: boolean }
+
+const DAY_MS = 86_400_000
+/** The first of January 1970 was a Thursday; weeks begin on Mondays. */
+const FIRST_MONDAY_MS = 4 * DAY_MS
+/** Those that no check found whole are kept while no newer one is, and at most so many. */
+const MOST_DOUBTFUL = 5
+
+/**
+ * Gives the names of the backups that may go. Only whole ones count: the newest `last`, the newest of each of the newest `daily` days, and the same
+ * for weeks, in UTC. So the newest whole one never goes.
+ */
+export function mayGo(backups: readonly Kept[], { last, daily, weekly }: Keep): string[] {
+  const newestFirst = backups.toSorted((one, other) => other.begunAt - one.begunAt)
+  const whole = newestFirst.filter((one) => one.whole)
+  const newest = whole[0]?.begunAt ?? 0
+  const doubtful = newestFirst.filter((one) => !one.whole && one.begunAt > newest).slice(0, MOST_DOUBTFUL)
+  const stays = new Set([
+    ...doubtful,
+    ...whole.slice(0, Math.max(1, last)),
+    ...newestOfEach(whole, daily, ({ begunAt }) => Math.floor(begunAt / DAY_MS)),
+    ...newestOfEach(whole, weekly, ({ begunAt }) => Math.floor((begunAt - FIRST_MONDAY_MS) / (7 * DAY_MS))),
+  ])
+  return newestFirst.filter((one) => !stays.has(one)).map(({ name }) => name)
+}
+
+function newestOfEach(newestFirst: readonly Kept[], most: number, spanOf: (one: Kept) => number): Kept[] {
+  const first = new Map<number, Kept>()
+  for (const one of newestFirst) if (!first.has(spanOf(one))) first.set(spanOf(one), one)
+  return [...first.values()].slice(0, most)
+}

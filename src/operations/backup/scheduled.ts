@@ -1,0 +1,104 @@
+/** Backups by BERTH_BACKUP_SCHEDULE: one instance makes each, checks it where it lies, and removes those that may go. docs/backup.md: Scheduled. */
+import { basename } from 'node:path'
+import type { Deps } from '../../context.ts'
+import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { VERSION } from '../../platform/base/version.ts'
+import { makeBackup } from './backup.ts'
+import { openPlace, type Place } from './place.ts'
+import { forgetBackups, knownIn, noteCheck, noteMade } from './records.ts'
+import { mayGo } from './retention.ts'
+import { endRun, holdRun, openSchedule, type Run, takeRun } from './runs.ts'
+import { BadBackup, verifyBackup } from './verify.ts'
+
+const LOOK_MS = 10_000
+const HOLD_MS = 30_000
+const LONGEST_FAULT = 2000
+const NEVER = new AbortController().signal
+
+/** Makes the backup that is due at `now`, if it was not made. Gives how many it made. */
+export async function makeDueBackup(deps: Deps, now: number, stop: AbortSignal = NEVER): Promise<number> {
+  const { schedule } = deps.config.backups
+  const dueAt = schedule && (await openSchedule(schedule))(now)
+  const run = dueAt ? await takeRun(deps.db, dueAt, now) : undefined
+  if (run === undefined) return 0
+  const passedMs = openPassed()
+  const hold = setInterval(() => void holdRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
+  const fault = await makeAndCheck(deps, stop).then(
+    () => null,
+    (error) => messageOf(error).slice(0, LONGEST_FAULT),
+  )
+  clearInterval(hold)
+  await endRun(deps.db, run, now + passedMs(), fault)
+  tell(deps, run, fault)
+  return fault === null ? 1 : 0
+}
+
+/** How much time has passed. */
+function openPassed(): () => number {
+  const began = performance.now()
+  return () => Math.round(performance.now() - began)
+}
+
+function tell({ log }: Deps, { dueAt, tries }: Run, fault: string | null): void {
+  const fields = { dueAt: new Date(dueAt).toISOString(), tries }
+  if (fault === null) log.info(fields, 'a scheduled backup was made and is whole')
+  else log.warn({ ...fields, reason: fault }, 'a scheduled backup could not be made, or is not whole')
+}
+
+/** Starts to look each 10 s whether one is due. The answer stops it, and waits for one that is being made. */
+export function startScheduledBackups(deps: Deps): () => Promise<void> {
+  if (deps.config.backups.schedule === undefined) return async () => {}
+  const stop = new AbortController()
+  let running = Promise.resolve()
+  let isRunning = false
+  const look = () => {
+    if (isRunning) return
+    isRunning = true
+    running = makeDueBackup(deps, deps.clock.now(), stop.signal)
+      .then(
+        () => {},
+        (error) => deps.log.warn({ err: error }, 'whether a backup is due could not be read; it is read again in 10 s'),
+      )
+      .finally(() => {
+        isRunning = false
+      })
+  }
+  const timer = setInterval(look, LOOK_MS)
+  return async () => {
+    clearInterval(timer)
+    stop.abort()
+    await running
+  }
+}
+
+async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
+  const { config, db, clock } = deps
+  const place = await openPlace(config)
+  const options = { version: VERSION, withKeys: false }
+  const made = await place.keep((folder) => makeBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
+  const { begunAt, bytes, sha256 } = made.manifest
+  const backup = { place: place.name, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
+  await db.write((tx) => noteMade(tx, { ...backup, made_by: 'schedule' }))
+  try {
+    await place.look(backup.name, (file) => verifyBackup(config, file, () => {}), stop)
+  } catch (error) {
+    if (error instanceof BadBackup)
+      await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault: error.message }))
+    throw error
+  }
+  await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault: null }))
+  await removeOld(deps, place, stop)
+}
+
+/** Only what this store made by schedule, and what is still there, is counted: nothing else in the place is touched. */
+async function removeOld({ config, db }: Deps, place: Place, stop: AbortSignal): Promise<void> {
+  const there = new Set(await place.names(stop))
+  const rows = await knownIn(db.read, place.name)
+  const gone = rows.filter((row) => !there.has(row.name)).map(({ name }) => name)
+  const kept = rows
+    .filter((row) => there.has(row.name))
+    .map((row) => ({ name: row.name, begunAt: row.begun_at, whole: row.verified_at !== null && row.fault === null }))
+  const removed = mayGo(kept, config.backups.keep)
+  for (const name of removed) await place.remove(name, stop)
+  if (gone.length + removed.length > 0) await db.write((tx) => forgetBackups(tx, place.name, [...gone, ...removed]))
+}

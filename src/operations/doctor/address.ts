@@ -1,0 +1,37 @@
+/** What `berth doctor` says of the address that people and proxies are given. */
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { Config } from '../../config.ts'
+import type { Finding } from './finding.ts'
+
+const LOOPBACK = /^(localhost|127\.|::1$|\[::1\]$)/
+
+/** Links in letters and on pages lead there, so it must resolve; and a token that travels in clear is anybody's. */
+export async function checkAddress({ host, publicUrl, tls }: Config): Promise<Finding[]> {
+  const about = 'address'
+  const name = publicUrl === undefined ? host : new URL(publicUrl).hostname
+  const findings: Finding[] = []
+  if (publicUrl !== undefined && isIP(name.replace(/^\[|\]$/g, '')) === 0 && !(await resolves(name)))
+    findings.push({
+      about,
+      is: 'wrong',
+      found: `${name} of BERTH_PUBLIC_URL does not resolve here: links in letters and on pages lead nowhere`,
+      advice: 'make its DNS record, or set BERTH_PUBLIC_URL right',
+    })
+  if (!LOOPBACK.test(host) && tls === undefined && publicUrl?.startsWith('https:') !== true)
+    findings.push({
+      about,
+      is: 'worry',
+      found: `HOST=${host} is open to other machines, and tokens travel to it in clear (http)`,
+      advice:
+        'set BERTH_TLS_CERT and BERTH_TLS_KEY (docs/tls.md), put a proxy with https in front and set BERTH_PUBLIC_URL to its https address, or set HOST=127.0.0.1',
+    })
+  return findings.length > 0 ? findings : [{ about, is: 'well', found: publicUrl ?? `only this machine (${host})` }]
+}
+
+async function resolves(name: string): Promise<boolean> {
+  return lookup(name).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,49 @@
+/** What `berth doctor` says of backups. docs/backup.md: Watched. */
+
+import type { Config } from '../../config.ts'
+import { counted } from '../../platform/base/words.ts'
+import { hasTable } from '../../platform/db/tables.ts'
+import { type BackupState, backupState } from '../backup/records.ts'
+import { openSchedule } from '../backup/runs.ts'
+import type { Finding } from './finding.ts'
+import { withStore } from './store.ts'
+
+const HOUR_MS = 3_600_000
+/** A day, and the time that a daily backup may take. */
+const OLD_MS = 26 * HOUR_MS
+const about = 'backups'
+
+/** When the last good one was made, and whether any is damaged. Nothing where there is no store, which another check says. */
+export async function checkBackups(config: Config): Promise<Finding[]> {
+  if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
+  const state = await withStore(config, async (db) =>
+    (await hasTable(db, 'backup')) ? backupState(db, config) : undefined,
+  ).catch(() => undefined)
+  return state === undefined ? [] : adviseOnBackups(state, Date.now())
+}
+
+/** What is to be said of the backups that a store knows; `now` in ms. */
+export function adviseOnBackups({ lastGood, lastVerified, damaged, failed }: BackupState, now: number): Finding[] {
+  const findings: Finding[] = []
+  if (failed !== null)
+    findings.push({ about, is: 'worry', found: `the last scheduled one could not be made: ${failed}` })
+  if (damaged > 0) {
+    const found = `${counted(damaged, 'backup')} ${damaged === 1 ? 'is' : 'are'} damaged`
+    findings.push({
+      about,
+      is: 'worry',
+      found,
+      advice: 'the page Backups says which: make another, and look at the disk',
+    })
+  }
+  if (lastGood === null) findings.push({ about, is: 'worry', found: 'there is none', advice: MAKE })
+  else if (now - lastGood > OLD_MS) {
+    const found = `the last good one was begun at ${new Date(lastGood).toISOString()}`
+    findings.push({ about, is: 'worry', found, advice: MAKE })
+  } else if (lastVerified === null)
+    findings.push({ about, is: 'worry', found: 'none was checked', advice: 'run berth backup verify --newest' })
+  if (findings.length > 0) return findings
+  return [{ about, is: 'well', found: `the last good one was begun at ${new Date(lastGood!).toISOString()}` }]
+}
+
+const MAKE = 'set BERTH_BACKUP_SCHEDULE, or make one by berth backup each day (docs/backup.md)'

@@ -1,0 +1,80 @@
+/** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
+
+import { BadSetting, type Config } from '../../config.ts'
+import { messageOf } from '../../platform/adapters/file-fault.ts'
+import type { Finding } from './finding.ts'
+
+const LONGEST_MS = 5000
+
+/** What a command gets that it needs, and what it gives: cli/command-line/command.ts. */
+type Asked = { settings(): Config; progress: { show(label: string, done: number, all: number): void; end(): void } }
+type Report = { data: { well: boolean; findings: Finding[] }; text: string; code: 0 | 1 }
+
+/** `berth doctor`: examines settings, files, ports and the store, for at most 5 s. The code is 1 when something is wrong. */
+export async function doctorCommand({ settings, progress }: Asked): Promise<Report> {
+  const config = readSettings(settings)
+  const findings =
+    'is' in config ? [config] : await examine(config, (done, all) => progress.show('checking', done, all))
+  progress.end()
+  const wrong = findings.filter((finding) => finding.is === 'wrong').length
+  const worries = findings.filter((finding) => finding.is === 'worry').length
+  const end = wrong > 0 ? `${wrong} wrong` : worries > 0 ? `nothing is wrong, ${worries} to look at` : 'all is well'
+  const text = [...findings.map(lineOf), '', end].join('\n')
+  return { data: { well: wrong === 0, findings }, text, code: wrong === 0 ? 0 : 1 }
+}
+
+/** Makes every check, and gives what each found. `progress` is told how many of how many are done. */
+export async function examine(config: Config, progress: (done: number, all: number) => void): Promise<Finding[]> {
+  const checks = Object.entries((await import('./checks.ts')).CHECKS)
+  let finished = 0
+  // Side by side: what hangs keeps nothing else waiting.
+  const results = checks.map(async ([about, check]) => {
+    const result = await inTime(about, check(config))
+    progress(++finished, checks.length)
+    return result
+  })
+  return [...settingsFindings(config), ...(await Promise.all(results)).flat()]
+}
+
+function settingsFindings({ unknown }: Config): Finding[] {
+  const about = 'settings'
+  if (unknown.length === 0) return [{ about, is: 'well', found: 'can be read' }]
+  return unknown.map((found) => ({
+    about,
+    is: 'worry',
+    found,
+    advice: 'set what was meant, or take it away: it does nothing',
+  }))
+}
+
+function readSettings(settings: () => Config): Config | Finding {
+  try {
+    return settings()
+  } catch (error) {
+    if (!(error instanceof BadSetting)) throw error
+    const advice = 'set it right and run berth doctor again; nothing else was checked'
+    return { about: 'settings', is: 'wrong', found: error.message, advice }
+  }
+}
+
+/** A check that throws, or never ends, has found something wrong too. */
+async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding[]> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${LONGEST_MS / 1000} s`)), LONGEST_MS)
+  })
+  try {
+    return await Promise.race([check, late])
+  } catch (error) {
+    return [{ about, is: 'wrong', found: messageOf(error) }]
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const MARKS = { well: 'ok', worry: 'look', wrong: 'WRONG' }
+
+function lineOf({ about, is, found, advice }: Finding): string {
+  const line = `${MARKS[is].padEnd(5)}  ${about}: ${found}`
+  return advice === undefined ? line : `${line}\n       ${advice}`
+}

@@ -1,0 +1,45 @@
+/** Domains of projects that are names of Berth itself. None can be added today, but the settings may have changed, or an earlier version let one in. */
+import type { Config } from '../../config.ts'
+import { tablesOf } from '../../platform/db/tables.ts'
+import type { Finding } from './finding.ts'
+import { withStore } from './store.ts'
+
+const MOST = 20
+
+/** Names up to 20 domains of projects at which Berth itself is reached. */
+export async function checkOwnNames(config: Config): Promise<Finding[]> {
+  const about = 'own names'
+  const own = [...new Set(config.domains.ownNames)]
+  if (own.length === 0) return []
+  // What the database check tells is not told twice.
+  const rows = await readHolders(config, own.flatMap(coveredBy)).catch(() => [])
+  if (rows.length === 0) return [{ about, is: 'well', found: `no project has ${own.join(' or ')} as its domain` }]
+  return rows.map(({ name, project, slug }) => ({
+    about,
+    is: 'wrong',
+    found: `${name} is a verified domain of the project ${project} of ${slug}, and Berth itself is reached there`,
+    advice: `remove it as ${slug} (DELETE /v9/projects/${project}/domains/${name}), or give Berth another name`,
+  }))
+}
+
+/** The domains under which a name is served: itself, and the wildcards of the names above it. */
+function coveredBy(name: string): string[] {
+  const labels = name.split('.')
+  return [name, ...labels.slice(1).map((_, at) => `*.${labels.slice(at + 1).join('.')}`)]
+}
+
+function readHolders(config: Config, names: string[]) {
+  return withStore(config, async (db) => {
+    if (!(await tablesOf(db)).has('project_domain')) return []
+    return db
+      .selectFrom('project_domain')
+      .innerJoin('project', 'project.id', 'project_domain.project_id')
+      .innerJoin('account', 'account.id', 'project_domain.account_id')
+      .select(['project_domain.name', 'project.name as project', 'account.slug'])
+      .where('project_domain.name', 'in', names)
+      .where('project_domain.verified_at', 'is not', null)
+      .orderBy('project_domain.name')
+      .limit(MOST)
+      .execute()
+  })
+}

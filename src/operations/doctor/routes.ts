@@ -1,0 +1,32 @@
+/** What `berth doctor` says, asked of the running service. docs/operations.md: Health. */
+import { operatorRoute } from '../../platform/http/route.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { OneOf } from '../../platform/schema/fields.ts'
+import { examine } from './doctor.ts'
+
+const Finding = Type.Object({
+  about: Type.String(),
+  is: OneOf('well', 'worry', 'wrong'),
+  found: Type.String(),
+  advice: Type.Optional(Type.String({ description: 'what to do' })),
+})
+
+export const Health = Type.Object({ well: Type.Boolean(), findings: Type.Array(Finding) })
+
+export const doctorRoutes = [
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/health',
+    operationId: 'operatorGetHealth',
+    summary:
+      'Make the checks of berth doctor in the running service: settings, keyring, database, DNS, mail, clock, disk',
+    tag: 'operator',
+    run: async ({ deps }) => {
+      const findings = await examine(deps.config, () => {})
+      return { well: findings.every((finding) => finding.is !== 'wrong'), findings }
+    },
+    list: { rows: 200, rowBytes: 4 * 1024 },
+    status: 200,
+    reply: Health,
+  }),
+]

@@ -1,0 +1,126 @@
+/** What `berth doctor` asks of the store. It never makes one, and never changes one. */
+import { existsSync, statSync } from 'node:fs'
+import { sql } from 'kysely'
+import type { Config } from '../../config.ts'
+import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { type Queries, schemaOf } from '../../platform/db/db.ts'
+import { storeFault } from '../../platform/db/sqlite/faults.ts'
+import { isSqlite, tablesOf } from '../../platform/db/tables.ts'
+import type { Finding } from './finding.ts'
+
+/** A server that hangs is told within 5 s: a connection and a statement. */
+const PATIENCE_MS = 2000
+/** Apart by more than this, moments in answers and expiries are wrong. */
+const CLOCK_APART_MS = 5000
+
+/** Runs `work` on the store of the settings, for reading. Throws when it is not there or cannot be reached. */
+export async function withStore<T>({ database }: Config, work: (db: Queries) => Promise<T>): Promise<T> {
+  const db =
+    database.engine === 'sqlite'
+      ? (await import('../../platform/db/sqlite/open.ts')).openSqliteFile(database.file, true)
+      : (await import('../../platform/db/postgres/open.ts')).openPostgresAlone(database.url, PATIENCE_MS)
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** It answers, and has the schema of this version. */
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  const about = 'database'
+  const { database } = config
+  if (database.engine === 'sqlite' && !existsSync(database.file))
+    return [{ about, is: 'well', found: `${database.file} is not there yet; the first start makes it` }]
+  const name = database.engine === 'sqlite' ? database.file : 'PostgreSQL'
+  try {
+    const { applied, pending, unknown } = await withStore(config, schemaOf)
+    if (unknown.length > 0)
+      return [
+        {
+          about,
+          is: 'wrong',
+          found: `${name} was written by a newer version of Berth (${unknown.join(', ')})`,
+          advice: 'run that version',
+        },
+      ]
+    if (applied.length === 0) return [{ about, is: 'well', found: `${name} is empty; the first start fills it` }]
+    if (pending.length > 0)
+      return [
+        {
+          about,
+          is: 'worry',
+          found: `${name} lacks ${pending.join(', ')}`,
+          advice: 'berth migrate, or the next start, brings it up to date: make a backup first',
+        },
+      ]
+    const found = `${name} has the schema of this version`
+    if (database.engine === 'postgres') return [{ about, is: 'well', found }]
+    if (statSync(database.file).size > MOST_READ_BYTES)
+      return [{ about, is: 'well', found: `${found}. It is too large to be read here: ${READ_WHOLE}` }]
+    const damage = await (await import('../../platform/db/sqlite/vacuum.ts')).damageOf(database.file)
+    if (damage !== undefined) return [{ about, is: 'wrong', found: `${name} is damaged: ${damage}`, advice: RESTORE }]
+    return [{ about, is: 'well', found }]
+  } catch (error) {
+    if (database.engine === 'postgres') {
+      const advice = 'check DATABASE_URL and that the server runs and lets this user in'
+      return [{ about, is: 'wrong', found: `${name} cannot be used: ${messageOf(error)}`, advice }]
+    }
+    const fault = storeFault(error, database.file)
+    if (fault !== error) {
+      const found = (fault as Error).message
+      return [{ about, is: 'wrong', found, ...(/ is damaged/.test(found) && { advice: RESTORE }) }]
+    }
+    const advice = 'mend the rights of the file and of its folder'
+    return [{ about, is: 'wrong', found: `${name} cannot be used: ${messageOf(error)}`, advice }]
+  }
+}
+
+/** All pages of a larger file may take longer to read than a check has. */
+const MOST_READ_BYTES = 1024 ** 3
+const READ_WHOLE = 'berth backup verify reads every page of a copy'
+const RESTORE = 'stop the service, keep the file, and restore a backup (docs/backup.md)'
+
+/** The clock of this machine against what the store has seen, and against that of the database server. */
+export async function checkClock(config: Config): Promise<Finding[]> {
+  const about = 'clock'
+  const now = Date.now()
+  const moments = await withStore(config, readMoments).catch(() => undefined)
+  const at = new Date(now).toISOString()
+  if (moments?.latest !== undefined && moments.latest > now + CLOCK_APART_MS)
+    return [
+      {
+        about,
+        is: 'wrong',
+        found: `${at}, and the store was written at ${new Date(moments.latest).toISOString()}`,
+        advice: 'one of the two clocks is wrong: set this one by NTP',
+      },
+    ]
+  if (moments?.server !== undefined && Math.abs(moments.server - now) > CLOCK_APART_MS)
+    return [
+      {
+        about,
+        is: 'worry',
+        found: `${at}, and at the database server ${new Date(moments.server).toISOString()}`,
+        advice: 'set both by NTP',
+      },
+    ]
+  return [{ about, is: 'well', found: at }]
+}
+
+async function readMoments(db: Queries): Promise<{ latest: number | undefined; server: number | undefined }> {
+  const has = (await tablesOf(db)).has('event')
+  const row = has
+    ? await db
+        .selectFrom('event')
+        .select((eb) => eb.fn.max('stamp').as('stamp'))
+        .executeTakeFirst()
+    : undefined
+  const stamp = row?.stamp ?? undefined
+  if (isSqlite(db)) return { latest: stamp && momentOf(stamp), server: undefined }
+  const { rows } = await sql<{
+    at: number
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as at`.execute(db)
+  return { latest: stamp && momentOf(stamp), server: Number(rows[0]!.at) }
+}

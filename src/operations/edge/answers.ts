@@ -1,0 +1,109 @@
+/** What the edge answers: the operations behind the paths of the listener. docs/edge.md says what a proxy makes of each. */
+import { type Admit, keepsOut } from '../../platform/verdict/admission.ts'
+import type { Serving } from '../../platform/verdict/facts.ts'
+import type { Hosts } from '../../platform/verdict/hosts.ts'
+import { judge, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
+import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer, retryOf } from '../../platform/verdict/visitor-answer.ts'
+
+export type Judge = (visitor: Visitor) => Verdict
+type Live = Extract<Serving, { kind: 'live' }>
+
+const NO_STORE = { 'cache-control': 'no-store' }
+
+/** Decides for proxies: `judge`, where a deployment is live only if there is an origin to send its visitors to. */
+export function judgeForProxy(hosts: Hosts, sitesAddress: string | undefined): Judge {
+  return (visitor) => {
+    const verdict = judge(hosts, visitor)
+    if (!('live' in verdict) || verdict.live.upstream !== null) return verdict
+    const { live } = verdict
+    const upstream = upstreamOf(live, sitesAddress)
+    // Let in without a place to go to, a visitor would get a bare error of the proxy, or what a forged header says.
+    if (upstream === null) return { status: 404, error: 'DEPLOYMENT_NOT_FOUND', projectId: live.projectId }
+    return { ...verdict, live: { ...live, upstream } }
+  }
+}
+
+/** The origin where a proxy sends visitors: the upstream that the build system registered, or the sites server for an output; null where there is none. */
+export function upstreamOf({ upstream, output }: Live, sitesAddress: string | undefined): string | null {
+  return upstream ?? (output === null ? null : (sitesAddress ?? null))
+}
+
+/** `check` as Caddy's forward_auth, Traefik's ForwardAuth and Envoy's ext_authz take it: 200 lets in, all else is for the visitor as it is. */
+export async function checkForProxy(judge: Judge, admit: Admit, visitor: Visitor): Promise<Answer> {
+  return answerFor(await decide(judge, admit, visitor), visitor)
+}
+
+/** `check` as nginx's auth_request takes it: 200 lets in, 403 does not, and headers say what to do instead. */
+export async function checkForNginx(judge: Judge, admit: Admit, visitor: Visitor): Promise<Answer> {
+  return nginxAnswerOf(await decide(judge, admit, visitor))
+}
+
+/**
+ * The same for a host, whoever the visitor is, so that nginx may keep it for a second. A protected host is a 401: this
+ * visitor has to be asked for.
+ */
+export function checkHostForNginx(judge: Judge, visitor: Visitor): Answer {
+  const verdict = judge(visitor)
+  const guarded = 'live' in verdict && keepsOut(verdict.guard)
+  const answer = nginxAnswerOf(guarded ? { status: 401, error: 'PASSWORD_REQUIRED' } : verdict)
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'max-age=1' } }
+}
+
+/**
+ * The page for a visitor that nginx did not let in, with its true status. `status`: the status that the check had given, which
+ * stands where the state has changed in between.
+ */
+export async function showPage(
+  judge: Judge,
+  admit: Admit,
+  visitor: Visitor,
+  status: number | undefined,
+): Promise<Answer> {
+  const verdict = await decide(judge, admit, visitor)
+  if (verdict.status !== 200 && (status === undefined || status === verdict.status || 'origin' in verdict))
+    return answerFor(verdict, visitor)
+  if (status === 503) return answerFor({ status: 503, error: 'DEPLOYMENT_PAUSED' }, visitor)
+  if (status === 404) return answerFor({ status: 404, error: 'DOMAIN_NOT_FOUND' }, visitor)
+  return pageAnswer('BACK_IN_A_MOMENT', 503, visitor, { 'retry-after': MOMENT_SECONDS })
+}
+
+async function decide(judge: Judge, admit: Admit, visitor: Visitor): Promise<Verdict> {
+  const verdict = judge(visitor)
+  if (!('live' in verdict) || verdict.guard === undefined) return verdict
+  const refused = await admit(verdict.guard, visitor)
+  return refused === undefined ? verdict : { ...refused, projectId: verdict.live.projectId }
+}
+
+function nginxAnswerOf(verdict: Verdict): Answer {
+  const location = 'origin' in verdict ? { 'x-edge-location': verdict.origin } : {}
+  const headers = { ...headersOf(verdict), ...location, 'x-edge-status': String(verdict.status), ...NO_STORE }
+  return { status: verdict.status === 200 ? 200 : 403, headers, body: '' }
+}
+
+function answerFor(verdict: Verdict, visitor: Visitor): Answer {
+  const headers = headersOf(verdict)
+  if ('live' in verdict) return { status: 200, headers: { ...headers, ...NO_STORE }, body: '' }
+  const answer = answerOf(verdict, visitor)
+  return { ...answer, headers: { ...answer.headers, ...headers } }
+}
+
+/** What every flavour tells in headers. */
+function headersOf(verdict: Verdict): Record<string, string> {
+  if ('live' in verdict) {
+    const { projectId, deploymentId, upstream } = verdict.live
+    return {
+      'x-edge-project': projectId,
+      'x-edge-deployment': deploymentId,
+      ...(upstream !== null && { 'x-edge-upstream': upstream, 'x-edge-address': addressOf(upstream) }),
+    }
+  }
+  const project = verdict.projectId === undefined ? {} : { 'x-edge-project': verdict.projectId }
+  if ('origin' in verdict) return project
+  return { ...project, ...retryOf(verdict), 'x-edge-error': verdict.error }
+}
+
+/** `host:port` of an origin: what Caddy and HAProxy dial. */
+export function addressOf(upstream: string): string {
+  const { hostname, port, protocol } = new URL(upstream)
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+}

@@ -1,0 +1,192 @@
+/**
+ * Keeps the index right: reads all of it in slices at the start, and then what `edge_change` names. What cannot be read
+ * now stays as it was: visitors are served while the database is away. docs/decisions/0073.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Deps } from '../../context.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import { type Hosts, openHosts } from '../../platform/verdict/hosts.ts'
+import { nextDeployments, nextNames, readDeployments, readNames, readProjects } from '../../projects/serving/hosts.ts'
+import { type ChangeRing, openChangeRing } from './change-ring.ts'
+import { openChangeLog } from './changes.ts'
+import { keysThatDiffer } from './site-lines.ts'
+
+const SLICE = 500
+/** The net under notifications that were missed. */
+const POLL_MS = 2000
+/** Everything is read anew this often: the net under the net. */
+const WHOLE_MS = 15 * 60_000
+
+export type Followed = {
+  hosts(): Hosts
+  /** Grows with every change. */
+  version(): number
+  /** What changed last. */
+  changes: Pick<ChangeRing, 'place' | 'placeOf' | 'next'>
+  /** Calls the listener after every change that was applied. */
+  onChange(listener: () => void): void
+  /** For how long the database could not be read; 0 while it can. */
+  staleMs(): number
+  /** Resolves when what is committed by now is known. Throws when the database cannot be read. */
+  settle(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Reads the whole index and follows what changes. Throws when the first reading fails. */
+export async function followHosts(deps: Deps): Promise<Followed> {
+  const log = openChangeLog(deps)
+  let hosts = openHosts()
+  let version = 0
+  let wholeAt = 0
+  const ring = openChangeRing(log.overlapMs)
+  const listeners: (() => void)[] = []
+  const changed = () => {
+    version++
+    for (const listener of listeners) listener()
+  }
+  const reader = openReader(deps, async () => {
+    if (performance.now() >= wholeAt) {
+      hosts = await readWhole(deps, log, ring, wholeAt === 0 ? undefined : hosts)
+      wholeAt = performance.now() + WHOLE_MS
+      changed()
+    }
+    for await (const changes of log.next()) {
+      const keys = changes.map(({ key }) => key)
+      await apply(deps, hosts, keys)
+      ring.add(changes)
+      changed()
+    }
+  })
+  await reader.read()
+  deps.db.changes.onChange((changed) => {
+    if (changed === 'all' || changed.some((subject) => subject.startsWith('edge '))) reader.readQuietly()
+  })
+  const poll = setInterval(reader.readQuietly, POLL_MS)
+  return {
+    hosts: () => hosts,
+    version: () => version,
+    changes: ring,
+    onChange: (listener) => void listeners.push(listener),
+    staleMs: reader.staleMs,
+    settle: reader.settle,
+    async stop() {
+      clearInterval(poll)
+      await reader.stop()
+    },
+  }
+}
+
+/** Reads all, and adds to the ring what is different from the index before; for the first one, what changed of late. */
+async function readWhole(
+  deps: Deps,
+  log: ReturnType<typeof openChangeLog>,
+  ring: ChangeRing,
+  before: Hosts | undefined,
+): Promise<Hosts> {
+  await log.begin()
+  if (before === undefined) {
+    const recent = await log.recent()
+    ring.clear(recent)
+    ring.add(recent.changes)
+    return readAll(deps)
+  }
+  const fresh = await readAll(deps)
+  const stamp = log.newest()
+  ring.add((await keysThatDiffer(before, fresh)).map((key) => ({ key, stamp })))
+  return fresh
+}
+
+/** One reading at a time; asked for while one runs, another follows it. */
+function openReader({ log }: Deps, readNow: () => Promise<void>) {
+  let running: Promise<void> | undefined
+  let again = false
+  let failing = false
+  let stopped = false
+  let readAt = performance.now()
+  const read = (): Promise<void> => {
+    again = running !== undefined
+    running ??= readNow().finally(() => {
+      running = undefined
+      if (again) readQuietly()
+    })
+    return running
+  }
+  const readQuietly = () => {
+    if (stopped) return
+    read().then(
+      () => {
+        failing = false
+        readAt = performance.now()
+      },
+      (error) => {
+        if (!failing) log.warn({ err: error }, 'the edge cannot read the database; it goes on with what it knows')
+        failing = true
+      },
+    )
+  }
+  return {
+    read,
+    readQuietly,
+    staleMs: () => (failing ? performance.now() - readAt : 0),
+    async settle() {
+      await running?.catch(() => {})
+      await read()
+    },
+    async stop() {
+      stopped = true
+      await running?.catch(() => {})
+    },
+  }
+}
+
+/** Slice by slice, with a turn for visitors after each. */
+async function readAll({ db }: Deps): Promise<Hosts> {
+  const hosts = openHosts()
+  for (let after = ''; ; ) {
+    const names = await nextNames(db.read, after, SLICE)
+    if (names.length === 0) break
+    for (const facts of await readNames(db.read, names)) hosts.setName(facts.name, facts)
+    after = names.at(-1)!
+    await nextTurn()
+  }
+  for (let after = ''; ; ) {
+    const deployments = await nextDeployments(db.read, after, SLICE)
+    if (deployments.length === 0) break
+    for (const facts of deployments) hosts.setDeployment(facts.id, facts)
+    after = deployments.at(-1)!.id
+    await nextTurn()
+  }
+  await complete({ db }, hosts)
+  return hosts
+}
+
+/** Reads anew what these keys name. */
+async function apply({ db }: Pick<Deps, 'db'>, hosts: Hosts, keys: readonly string[]): Promise<void> {
+  const of = (kind: string) => keys.filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1))
+  for (const names of chunks(of('domain'))) {
+    const factsOf = new Map((await readNames(db.read, names)).map((facts) => [facts.name, facts]))
+    for (const name of names) hosts.setName(name, factsOf.get(name))
+  }
+  for (const ids of chunks(of('deployment'))) await setDeployments({ db }, hosts, ids)
+  for (const ids of chunks(of('project'))) await setProjects({ db }, hosts, ids)
+  await complete({ db }, hosts)
+}
+
+/** Reads the deployments and projects that names lead to and that are not there yet. */
+async function complete({ db }: Pick<Deps, 'db'>, hosts: Hosts): Promise<void> {
+  for (const ids of chunks(hosts.missing().deployments)) await setDeployments({ db }, hosts, ids)
+  for (const ids of chunks(hosts.missing().projects)) {
+    await setProjects({ db }, hosts, ids)
+    await nextTurn()
+  }
+}
+
+async function setDeployments({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: readonly string[]): Promise<void> {
+  const factsOf = new Map((await readDeployments(db.read, ids)).map((facts) => [facts.id, facts]))
+  for (const id of ids) hosts.setDeployment(id, factsOf.get(id))
+}
+
+async function setProjects({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: readonly string[]): Promise<void> {
+  const factsOf = new Map((await readProjects(db.read, ids)).map((facts) => [facts.id, facts]))
+  for (const id of ids) hosts.setProject(id, factsOf.get(id))
+}

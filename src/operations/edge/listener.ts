@@ -1,0 +1,202 @@
+/**
+ * The listener that proxies ask, apart from the API: its own port, its own credential, and nothing but what is in memory.
+ * Bare node:http, because it answers each visitor's request once more (docs/edge.md: A listener of its own).
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Deps } from '../../context.ts'
+import { openUnsent, type Unsent } from '../../platform/fairness/unsent.ts'
+import { addressOf } from '../../platform/http/failure-limits.ts'
+import { boundConnections } from '../../platform/server/connections.ts'
+import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
+import { openAdmission } from '../../platform/verdict/admission.ts'
+import { deservesCertificate, judge } from '../../platform/verdict/verdict.ts'
+import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import { READERS } from '../../readers.ts'
+import { checkForNginx, checkForProxy, checkHostForNginx, type Judge, judgeForProxy, showPage } from './answers.ts'
+import { admission, CHECK, isOfVisitor, PAGE, sitesCheck } from './callers.ts'
+import { type Followed, followHosts } from './index-sync.ts'
+import { PLAIN, pathOf, plain } from './plain-answer.ts'
+import { isOfSites, openSitesChannel } from './sites-channel.ts'
+import { openSnapshots, type SnapshotForm } from './snapshot.ts'
+import { readName, readVisitor } from './visitor.ts'
+
+/** Not by `import`: that reads every export, and reading WebSocket loads a whole HTTP client (16 MB, 45 ms at start). */
+const { createServer } = process.getBuiltinModule('node:http')
+
+export type Edge = {
+  /** Listens; gives the address as a URL. */
+  listen(host: string, port: number): Promise<string>
+  followed: Followed
+  close(): Promise<void>
+}
+
+/** Longer than proxies keep a connection that is idle, so that they let go first. */
+const KEEP_ALIVE_MS = 125_000
+/** Younger than this, what is known is fresh: a poll may take its time. */
+const STALE_MS = 5000
+
+/** Reads all hosts and makes the listener. Throws when the hosts cannot be read. */
+export async function openEdge(deps: Deps): Promise<Edge> {
+  const followed = await followHosts(deps)
+  const sites = await openSitesChannel(deps, followed)
+  const ofProxies = answering(deps, followed)
+  const unsent = openUnsent()
+  deps.metrics.beforeTold(() => {
+    deps.metrics.gauge('berth_edge_hosts').value = followed.hosts().size()
+    deps.metrics.gauge('berth_edge_stale_seconds').value = followed.staleMs() / 1000
+  })
+  const server = createServer(
+    {
+      maxHeaderSize: READERS['question of a proxy'].bytes,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      requestTimeout: 15_000,
+      headersTimeout: 10_000,
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      request.resume()
+      const path = pathOf(request)
+      const query = new URLSearchParams(request.url!.slice(path.length))
+      const answered = isOfSites(path) ? sites.answer(request, response, query) : ofProxies(request, path, query)
+      answered
+        .catch((error) => {
+          deps.log.error({ err: error, path: ownPath(path) }, 'the edge failed to answer')
+          if (!response.headersSent) return plain(500, 'Something failed on our side.')
+          return void response.destroy()
+        })
+        .then((answer) => answer && send(deps, followed, unsent, request, response, answer))
+    },
+  )
+  answerOneAtATime(server)
+  boundConnections(server, deps.config.connections)
+  return {
+    followed,
+    listen: (host, port) => listen(server, host, port),
+    async close() {
+      sites.close()
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      })
+      await followed.stop()
+    },
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      const { address, family, port: bound } = server.address() as AddressInfo
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
+    })
+  })
+}
+
+function send(
+  { stopping }: Deps,
+  followed: Followed,
+  unsent: Unsent,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+): void {
+  const stale = followed.staleMs()
+  if (stale > STALE_MS) headers['x-edge-stale'] = String(Math.round(stale / 1000))
+  if (stopping.aborted) headers.connection = 'close'
+  const bytes = Buffer.from(body)
+  if (status !== 304) headers['content-length'] = String(bytes.length)
+  response.writeHead(status, headers)
+  const outgoing = request.method === 'HEAD' ? bytes : unsent.hold(request, response, addressOf(request.socket), bytes)
+  if (Buffer.isBuffer(outgoing)) response.end(outgoing)
+  else outgoing.pipe(response)
+}
+
+/** A question without a body but the path; `check` is asked with the visitor's own method by some proxies. */
+function answering(deps: Deps, followed: Followed) {
+  const { token, sitesToken, sitesAddress } = deps.config.edge
+  const mayAsk = admission(token)
+  const isSitesServer = sitesCheck(sitesToken)
+  const snapshot = openSnapshots(followed, sitesAddress)
+  const admit = openAdmission(deps.adapters.passwords)
+  const counted = countVerdicts(deps)
+  return async (request: IncomingMessage, path: string, query: URLSearchParams): Promise<Answer> => {
+    const hosts = followed.hosts()
+    const isCheck = path !== PAGE && isOfVisitor(path)
+    const isOfSites = isCheck && isSitesServer(request, query)
+    const refused = isOfSites ? undefined : mayAsk(request, query)
+    if (refused !== undefined) return refused
+    const judged: Judge = isOfSites ? (visitor) => judge(hosts, visitor) : judgeForProxy(hosts, sitesAddress)
+    if (isCheck) {
+      const visitor = readVisitor(request.headers, request.url!.slice(CHECK.length))
+      if (query.get('flavor') !== 'nginx') return counted(await checkForProxy(judged, admit, visitor))
+      if (query.get('scope') === 'host') return counted(checkHostForNginx(judged, visitor))
+      return counted(await checkForNginx(judged, admit, visitor))
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
+    }
+    switch (path) {
+      case '/edge/v1/ask': {
+        const domain = query.get('domain')
+        if (domain === null) return plain(400, 'Say which domain: ?domain=example.com')
+        return deservesCertificate(hosts, readName(domain)) ? plain(200, 'yes') : plain(404, 'no')
+      }
+      case PAGE:
+        return showPage(judged, admit, readVisitor(request.headers, '/'), readStatus(request.headers['x-edge-status']))
+      case '/edge/v1/snapshot':
+        return answerSnapshot(snapshot, query, request.headers['if-none-match'])
+      case '/edge/v1/ready':
+        return { status: 200, headers: { ...PLAIN, 'content-type': 'application/json' }, body: readiness(followed) }
+      default:
+        return plain(404, 'There is nothing here. What there is: docs/edge.md')
+    }
+  }
+}
+
+/** By what the proxy is told, which is one of few words. */
+function countVerdicts({ metrics }: Deps): (answer: Answer) => Answer {
+  return (answer) => {
+    const { status, headers } = answer
+    const leadsAway = headers['x-edge-location'] !== undefined || headers.location !== undefined
+    const verdict = headers['x-edge-error'] ?? (leadsAway ? 'MOVED' : status === 200 ? 'ALLOWED' : 'REFUSED')
+    metrics.counter('berth_edge_checks_total', verdict).value++
+    return answer
+  }
+}
+
+/** What follows the check is a visitor's, and may hold what opens something. */
+function ownPath(path: string): string {
+  return path.startsWith(CHECK) ? CHECK : path
+}
+
+/** The status that nginx was told; only those for which there is a page. */
+function readStatus(header: string | string[] | undefined): number | undefined {
+  return header === '401' || header === '403' || header === '404' || header === '503' ? Number(header) : undefined
+}
+
+async function answerSnapshot(
+  snapshot: ReturnType<typeof openSnapshots>,
+  query: URLSearchParams,
+  ifNoneMatch: string | undefined,
+): Promise<Answer> {
+  const form = readForm(query)
+  if (form === undefined) return plain(400, 'The forms are: (none), format=haproxy&map=state, map=hosts, map=redirects')
+  const { body, etag, contentType } = await snapshot(form)
+  const headers = { etag, 'cache-control': 'no-cache', 'content-type': contentType }
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) ? { status: 304, headers, body: '' } : { status: 200, headers, body }
+}
+
+function readForm(query: URLSearchParams): SnapshotForm | undefined {
+  const [format, map] = [query.get('format') ?? 'json', query.get('map') ?? 'state']
+  if (format === 'json') return 'json'
+  return format === 'haproxy' && (map === 'state' || map === 'hosts' || map === 'redirects') ? map : undefined
+}
+
+function readiness(followed: Followed): string {
+  const stale = followed.staleMs()
+  return `${JSON.stringify({ ready: true, hosts: followed.hosts().size(), staleSeconds: Math.round(stale / 1000) })}\n`
+}

@@ -1,0 +1,151 @@
+/**
+ * Files of accounts and routing manifests, as sites servers fetch them: a bounded number at once, accounts in turn, and a piece in memory of each.
+ * docs/deploying-sites.md: What the sites server knows.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Deps } from '../../context.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import { becomes } from '../../sites/static/send.ts'
+import { PLAIN, plain } from './plain-answer.ts'
+
+/** Files that are sent at once. An account has a part of them, and never more than are left free. */
+const MOST_OF_ALL = 128
+const MOST_OF_ONE = 32
+/** Requests for files of one account that wait. */
+const MOST_WAITING = 64
+/** How long a request waits for its turn. */
+const PATIENCE_MS = 10_000
+/** A sites server that takes less than a piece in this time is not waited for. */
+const STALL_MS = 20_000
+
+export type FileRules = {
+  mostOfAll?: number
+  mostOfOne?: number
+  mostWaiting?: number
+  patienceMs?: number
+  stallMs?: number
+}
+
+export type SiteFiles = {
+  /** The answer to a GET or HEAD of a path that `isOfFiles`; undefined where it was already sent. */
+  answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<Answer | undefined>
+}
+
+/** Whether a path is that of a file or of a manifest. */
+export function isOfFiles(path: string): boolean {
+  return path.startsWith('/sites/v1/files/') || path.startsWith('/sites/v1/outputs/')
+}
+
+/** Opens the files of a service to sites servers that have shown their token. */
+export function openSiteFiles(
+  { db, files, stopping }: Pick<Deps, 'db' | 'files' | 'stopping'>,
+  rules: FileRules = {},
+): SiteFiles {
+  const { mostOfAll = MOST_OF_ALL, mostOfOne = MOST_OF_ONE, mostWaiting = MOST_WAITING } = rules
+  const { patienceMs = PATIENCE_MS, stallMs = STALL_MS } = rules
+  const turns = openSemaphore({ slots: mostOfAll, mayTake: (_, inUse, free) => inUse < mostOfOne && inUse < free })
+
+  return {
+    async answer(request, response, path, query) {
+      const asked = readQuestion(path, query.get('account') ?? '')
+      if (asked === undefined) return plain(400, HOW_TO_ASK)
+      const { isManifest, accountId, sha256 } = asked
+      if (!(await (isManifest ? hasManifest : hasFile)(db.read, accountId, sha256)))
+        return plain(404, isManifest ? 'The account has no such output.' : 'The account has no such file.')
+      const size = await files.sizeOf(accountId, sha256)
+      if (size === undefined) return plain(404, NOT_THERE)
+      const head = {
+        'content-type': isManifest ? 'application/json' : 'application/octet-stream',
+        'content-length': size,
+        'cache-control': 'no-store',
+        ...(stopping.aborted && { connection: 'close' }),
+      }
+      if (request.method === 'HEAD') {
+        response.writeHead(200, head).end()
+        return undefined
+      }
+      const gone = goneWith(response)
+      if (turns.waiting(accountId) >= mostWaiting || !(await turns.take(accountId, patienceMs, gone)))
+        return gone.aborted ? undefined : { ...plain(503, BUSY), headers: { ...PLAIN, 'retry-after': '1' } }
+      try {
+        const bytes = await files.open(accountId, sha256)
+        if (bytes === undefined) return plain(404, NOT_THERE)
+        await send(bytes, response.writeHead(200, head), size, stallMs)
+        return undefined
+      } finally {
+        turns.release(accountId)
+      }
+    },
+  }
+}
+
+const HOW_TO_ASK =
+  'Ask for a file of an account by its SHA-256: /sites/v1/files/<64 hexadecimal digits>?account=<id>, or /sites/v1/outputs/ for a routing manifest.'
+const NOT_THERE = 'The file is not in the folder of BERTH_FILES_TO: is it the right one, and mounted?'
+const BUSY = 'Other files are being sent. Come again.'
+
+function readQuestion(path: string, accountId: string) {
+  const [, kind, sha256] = /^\/sites\/v1\/(files|outputs)\/([0-9a-f]{64})$/.exec(path) ?? []
+  if (sha256 === undefined || !/^[\w-]{1,64}$/.test(accountId)) return undefined
+  return { isManifest: kind === 'outputs', accountId, sha256 }
+}
+
+/** Whether the account has the file. One that is to be removed counts as missing: after a restore its bytes may be gone. */
+async function hasFile(db: Queries, accountId: string, sha256: string): Promise<boolean> {
+  return (await blobOf(db, accountId, sha256).executeTakeFirst()) !== undefined
+}
+
+async function hasManifest(db: Queries, accountId: string, sha256: string): Promise<boolean> {
+  const manifest = blobOf(db, accountId, sha256).innerJoin('output', 'output.manifest_id', 'blob.id')
+  return (await manifest.limit(1).executeTakeFirst()) !== undefined
+}
+
+function blobOf(db: Queries, accountId: string, sha256: string) {
+  return db
+    .selectFrom('blob')
+    .select('blob.id')
+    .where('blob.account_id', '=', accountId)
+    .where('blob.sha256', '=', sha256)
+    .where('condemned_at', 'is', null)
+}
+
+/** Aborted when whoever asked leaves. */
+function goneWith(response: ServerResponse): AbortSignal {
+  const leaving = new AbortController()
+  response.once('close', () => leaving.abort())
+  if (response.destroyed) leaving.abort()
+  return leaving.signal
+}
+
+/** Throws what reading throws, and ends the connection then: a length was promised. */
+async function send(bytes: Readable, response: ServerResponse, size: number, stallMs: number): Promise<void> {
+  // Whoever leaves is no fault: `close` follows.
+  response.on('error', () => {})
+  response.once('close', () => bytes.destroy())
+  let sent = 0
+  try {
+    for await (const piece of bytes) {
+      if (response.destroyed) return
+      sent += piece.length
+      if (!response.write(piece)) await becomes(response, 'drain', stallMs)
+    }
+    if (response.destroyed) return
+    if (sent !== size) throw new Error(`a file of ${size} bytes had ${sent} when it was read`)
+    response.end()
+    await becomes(response, 'finish', stallMs)
+  } catch (error) {
+    if (response.destroyed) return
+    response.destroy()
+    throw error
+  } finally {
+    bytes.destroy()
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Reads a visitor's request from what the proxy in front says of it. Only headers that the proxy sets by itself are believed:
+ * X-Forwarded-Host, -Proto, -For and -Uri, or else Host and the path. X-Edge-* of a visitor is never read. docs/edge.md.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { readHost } from '../../platform/verdict/host-name.ts'
+import type { Visitor } from '../../platform/verdict/verdict.ts'
+
+/** `path`: what follows the path of the check, where Envoy puts the visitor's own. */
+export function readVisitor(headers: IncomingHttpHeaders, path: string): Visitor {
+  const { host, port } = readHost(lastOf(headers['x-forwarded-host']) ?? headers.host ?? '') ?? NO_HOST
+  const uri = readUri(lone(headers['x-forwarded-uri']) ?? path)
+  return {
+    host,
+    port,
+    scheme: lastOf(headers['x-forwarded-proto']) === 'http' ? 'http' : 'https',
+    uri,
+    ip: lastOf(headers['x-forwarded-for']) ?? '',
+    password: readPassword(headers.authorization),
+    bypass: lone(headers[BYPASS]) || bypassIn(uri),
+  }
+}
+
+const BYPASS = 'x-vercel-protection-bypass'
+
+function bypassIn(uri: string): string | undefined {
+  if (!uri.includes(BYPASS)) return undefined
+  return new URLSearchParams(uri.slice(uri.indexOf('?') + 1)).get(BYPASS) ?? undefined
+}
+
+/** What follows the first colon (RFC 7617). */
+function readPassword(authorization = ''): string | undefined {
+  const [, encoded] = /^Basic ([\w+/]+=*)$/i.exec(authorization) ?? []
+  const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
+  return text.includes(':') ? text.slice(text.indexOf(':') + 1) : undefined
+}
+
+/** Nobody has it. */
+const NO_HOST = { host: '', port: '' }
+
+/** A name as `ask` is given it. */
+export function readName(header: string): string {
+  return (readHost(header) ?? NO_HOST).host
+}
+
+/** Where proxies stand in a row, the last entry is that of the one in front of us. */
+function lastOf(header: string | string[] | undefined): string | undefined {
+  return lone(header)?.split(',').at(-1)?.trim()
+}
+
+function lone(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.at(-1) : header
+}
+
+/** From the first slash on: a request line may hold a whole URL, and what comes before its path is not the visitor's to say. */
+function readUri(header: string): string {
+  if (header.startsWith('/')) return header
+  const url = URL.parse(header)
+  return url === null ? '/' : url.pathname + url.search
+}

@@ -1,0 +1,42 @@
+/** The audit log as the operator reads it: who did what to which subject, and which fields were sent. */
+import type { Static } from 'typebox'
+import { pageOfAudit } from '../../accounts/accounts/audit-page.ts'
+import type { Input, OperatorCtx } from '../../context.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment, Nullable, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 254 }))
+export const AuditQuery = Type.Object({ ...PageQuery, accountId: Text, actorId: Text, type: Text })
+
+const Entry = Type.Object({
+  stamp: Type.Integer(),
+  at: Moment,
+  type: Type.String({ description: 'the operationId' }),
+  accountId: Nullable(Type.String()),
+  actor: Type.Object({ kind: Type.String(), id: Type.String(), tokenId: Nullable(Type.String()) }),
+  subjectId: Nullable(Type.String()),
+  fields: Type.Array(Type.String()),
+})
+export const AuditList = Type.Object({ entries: Type.Array(Entry), pagination: Pagination })
+
+/** Lists audit entries, newest first. */
+export async function listAudit(
+  ctx: OperatorCtx,
+  _: undefined,
+  { query }: Input<Static<typeof AuditQuery>>,
+): Promise<Static<typeof AuditList>> {
+  const { rows, pagination } = await pageOfAudit(ctx, query)
+  return {
+    entries: rows.map((row) => ({
+      stamp: row.stamp,
+      at: momentOf(row.stamp),
+      type: row.type,
+      accountId: row.account_id,
+      actor: { kind: row.actor_kind, id: row.actor_id, tokenId: row.token_id },
+      subjectId: row.subject_id,
+      fields: JSON.parse(row.fields_json) as string[],
+    })),
+    pagination,
+  }
+}

@@ -1,0 +1,121 @@
+/** Figures that are only asked for when somebody reads them: of the process, and of what waits in the store. */
+import { statfs } from 'node:fs/promises'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import type { Metrics } from '../../metrics.ts'
+import { droppedLines } from '../../platform/base/log.ts'
+import { VERSION } from '../../platform/base/version.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import { countUnlinked } from '../../platform/outbox/audit-chain.ts'
+import { copyState } from '../../platform/secrets/keyring-copy.ts'
+import { type BackupState, backupState } from '../backup/records.ts'
+import { storeBytes } from '../statistics/store-size.ts'
+
+/** A backlog beyond it is not counted to its end. */
+const MOST = 10_000
+/** A store that is away keeps nobody from reading the other figures. */
+const LONGEST_MS = 2000
+const RESOLUTION_MS = 20
+const NANO = 1e9
+
+/** Starts to watch the process. The answer stops it. */
+export function startFigures(deps: Deps): () => void {
+  const { metrics } = deps
+  const stop = watchProcess(metrics)
+  metrics.gauge('berth_build_info', VERSION, deps.db.engine, process.versions.node).value = 1
+  metrics.beforeTold(() => {
+    metrics.counter('berth_log_lines_dropped_total').value = droppedLines(deps.log)
+    for (const [state, count] of Object.entries(deps.db.connections?.() ?? {}))
+      metrics.gauge('berth_db_connections', state).value = count
+  })
+  metrics.beforeTold(() => readStore(deps))
+  metrics.beforeTold(() => readDisk(deps))
+  return stop
+}
+
+function watchProcess(metrics: Metrics): () => void {
+  const lag = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  lag.enable()
+  let before = performance.eventLoopUtilization()
+  const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / NANO - RESOLUTION_MS / 1000)
+  metrics.gauge('process_start_time_seconds').value = performance.timeOrigin / 1000
+  metrics.beforeTold(() => {
+    const memory = process.memoryUsage()
+    const { user, system } = process.cpuUsage()
+    metrics.counter('process_cpu_user_seconds_total').value = user / 1e6
+    metrics.counter('process_cpu_system_seconds_total').value = system / 1e6
+    metrics.gauge('process_resident_memory_bytes').value = memory.rss
+    metrics.gauge('nodejs_heap_size_total_bytes').value = memory.heapTotal
+    metrics.gauge('nodejs_heap_size_used_bytes').value = memory.heapUsed
+    metrics.gauge('nodejs_external_memory_bytes').value = memory.external
+    metrics.gauge('nodejs_eventloop_lag_p50_seconds').value = seconds(lag.percentile(50))
+    metrics.gauge('nodejs_eventloop_lag_p99_seconds').value = seconds(lag.percentile(99))
+    metrics.gauge('nodejs_eventloop_lag_max_seconds').value = seconds(lag.max)
+    lag.reset()
+    const now = performance.eventLoopUtilization()
+    metrics.gauge('nodejs_eventloop_utilization').value = performance.eventLoopUtilization(now, before).utilization
+    before = now
+  })
+  return () => lag.disable()
+}
+
+/** What waits, and what the store says of itself. Where it does not answer in time, these figures are not told but for `berth_store_up`. */
+async function readStore(deps: Deps): Promise<void> {
+  const { db, clock, metrics } = deps
+  const now = clock.now()
+  const seconds = (since: number | null) => (since === null ? 0 : Math.max(0, (now - since) / 1000))
+  const counts = await inTime(
+    Promise.all([
+      due(db.read, 'delivery', now),
+      due(db.read, 'mail', now),
+      countUnlinked(db.read),
+      storeBytes({ db: db.read, deps }),
+      backupState(db.read, deps.config),
+      copyState(db.read),
+    ]),
+  )
+  metrics.gauge('berth_store_up').value = counts === undefined ? 0 : 1
+  const [deliveries, mail, entries, bytes, backups, copies] = counts ?? []
+  metrics.gauge('berth_deliveries_due').value = deliveries?.count ?? Number.NaN
+  metrics.gauge('berth_deliveries_oldest_seconds').value = deliveries ? seconds(deliveries.oldest) : Number.NaN
+  metrics.gauge('berth_mail_due').value = mail?.count ?? Number.NaN
+  metrics.gauge('berth_mail_oldest_seconds').value = mail ? seconds(mail.oldest) : Number.NaN
+  metrics.gauge('berth_audit_unlinked').value = entries ?? Number.NaN
+  metrics.gauge('berth_store_bytes').value = bytes ?? Number.NaN
+  metrics.gauge('berth_keyring_copy_verified').value = copies ? Number(copies.missing.length === 0) : Number.NaN
+  tellBackups(metrics, backups)
+}
+
+/** A moment that never was is 0, so that a rule on its age needs no second one. */
+function tellBackups(metrics: Metrics, state: BackupState | undefined): void {
+  const moment = (at: number | null) => (at ?? 0) / 1000
+  metrics.gauge('berth_backup_last_good_timestamp_seconds').value = state ? moment(state.lastGood) : Number.NaN
+  metrics.gauge('berth_backup_last_verified_timestamp_seconds').value = state ? moment(state.lastVerified) : Number.NaN
+  metrics.gauge('berth_backup_failed').value = state ? Number(state.failed !== null) : Number.NaN
+  metrics.gauge('berth_backups_damaged').value = state?.damaged ?? Number.NaN
+}
+
+async function readDisk({ config, metrics }: Deps): Promise<void> {
+  const disk = await inTime(statfs(config.dataFolder))
+  metrics.gauge('berth_disk_free_bytes').value = disk ? disk.bavail * disk.bsize : Number.NaN
+}
+
+/** Undefined where it fails, or takes too long. */
+async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
+  let patience: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    patience = setTimeout(resolve, LONGEST_MS, undefined)
+  })
+  return Promise.race([asked.catch(() => undefined), late]).finally(() => clearTimeout(patience))
+}
+
+async function due(db: Queries, table: 'delivery' | 'mail', now: number) {
+  const some = db.selectFrom(table).select('due_at').where('due_at', '<=', now).limit(MOST)
+  // The index of deliveries holds what is pending.
+  const counted = table === 'delivery' ? some.where(sql<boolean>`status = 'pending'`) : some
+  return db
+    .selectFrom(counted.as('some'))
+    .select([sql<number>`count(*)`.as('count'), sql<number | null>`min(due_at)`.as('oldest')])
+    .executeTakeFirstOrThrow()
+}

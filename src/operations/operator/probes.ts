@@ -1,0 +1,102 @@
+/** What machines ask of the service: does the process live, should it get requests, what are its figures. docs/operations.md. */
+
+import { timingSafeEqual } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import { isOperator } from '../../platform/access/authenticate.ts'
+import { fingerprint } from '../../platform/base/ids.ts'
+import { MIGRATIONS } from '../../platform/db/migrations.ts'
+import { addressOf, countFailure, type Peer } from '../../platform/http/failure-limits.ts'
+import type { Probe } from '../../platform/http/open-page.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { activeKeyId } from '../../platform/secrets/root-keys.ts'
+
+/** How long the store may take to answer. */
+const LONGEST_MS = 1000
+/** Whoever asks more often is told what was found last. */
+const KEPT_MS = 500
+
+type Check = 'store' | 'migrations' | 'keys'
+
+/** The pages for machines: `/healthz`, `/readyz` and `/metrics`. docs/operations.md: Health, Metrics. */
+export function openProbes(deps: Deps): Probe[] {
+  const failing = openChecks(deps)
+  return [
+    { path: '/healthz', contentType: 'application/json', answer: () => ({ status: 200, body: '{"alive":true}\n' }) },
+    {
+      path: '/readyz',
+      contentType: 'application/json',
+      async answer() {
+        // Nothing has to be asked to know this one, and it is true at once.
+        const faults = deps.stopping.aborted ? ['stopping'] : await failing()
+        const ready = faults.length === 0
+        return { status: ready ? 200 : 503, body: `${JSON.stringify({ ready, failing: faults })}\n` }
+      },
+    },
+    {
+      path: '/metrics',
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+      async answer(authorization, peer) {
+        await admitScraper(deps, authorization, peer)
+        return { status: 200, body: await deps.metrics.tell() }
+      },
+    },
+  ]
+}
+
+/** BERTH_METRICS_TOKEN, which opens nothing else, or the operator token. Refuses: metrics_only 401, rate_limited 429. */
+async function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer): Promise<void> {
+  const hash = (text: string) => Buffer.from(fingerprint(text))
+  const { metricsToken } = deps.config
+  const expected = `Bearer ${metricsToken}`
+  if (metricsToken !== undefined && timingSafeEqual(hash(authorization ?? ''), hash(expected))) return
+  if (isOperator(authorization, deps.operatorTokenHash)) return
+  await countFailure(deps, 'token-failures', addressOf(peer))
+  refuse('metrics_only')
+}
+
+/** Asks the store at most once at a time and twice a second, however many ask. */
+function openChecks(deps: Deps): () => Promise<Check[]> {
+  let asking: Promise<Check[]> | undefined
+  let last: { at: number; failing: Check[] } | undefined
+  return async () => {
+    if (last !== undefined && performance.now() - last.at < KEPT_MS) return last.failing
+    asking ??= findFailing(deps).finally(() => {
+      asking = undefined
+    })
+    const failing = await soon(asking)
+    last = { at: performance.now(), failing }
+    return failing
+  }
+}
+
+/** A store that has not answered in time does not answer. */
+function soon(asking: Promise<Check[]>): Promise<Check[]> {
+  let patience: NodeJS.Timeout | undefined
+  const late = new Promise<Check[]>((resolve) => {
+    patience = setTimeout(resolve, LONGEST_MS, ['store'])
+  })
+  return Promise.race([asking, late]).finally(() => clearTimeout(patience))
+}
+
+async function findFailing({ db, keyring }: Deps): Promise<Check[]> {
+  try {
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db.read)
+    const applied = new Set(rows.map(({ name }) => name))
+    // A newer instance may have applied more: what this one knows is there, and it goes on until it is replaced.
+    const failing: Check[] = Object.keys(MIGRATIONS).every((name) => applied.has(name)) ? [] : ['migrations']
+    if (!hasKey(keyring, await activeKeyId(db.read))) failing.push('keys')
+    return failing
+  } catch {
+    return ['store']
+  }
+}
+
+/** A key that another instance made has to reach this one's keyring. */
+function hasKey(keyring: Deps['keyring'], id: string): boolean {
+  try {
+    return keyring.find(id) !== undefined
+  } catch {
+    return false
+  }
+}

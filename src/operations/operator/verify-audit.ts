@@ -1,0 +1,58 @@
+/** Whether the audit log is still what was written: its chain, walked from the first entry to the last. docs/operations.md. */
+import type { Static } from 'typebox'
+import type { Input, OperatorCtx } from '../../context.ts'
+import { countUnlinked, headOf, type Link } from '../../platform/outbox/audit-chain.ts'
+import { walkChain } from '../../platform/outbox/audit-walk.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Nullable, OneOf } from '../../platform/schema/fields.ts'
+
+export const VerifyQuery = Type.Object({
+  head: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{1,15}\\.[A-Za-z0-9_-]{43}$',
+      maxLength: 60,
+      description: 'the head that an earlier call gave',
+    }),
+  ),
+})
+export const Verified = Type.Object({
+  verified: Type.Boolean(),
+  entries: Type.Integer({ description: 'the entries of the chain' }),
+  head: Nullable(Type.String({ description: 'the last entry: keep it elsewhere, and verify against it' })),
+  unlinked: Type.Integer({ description: 'entries that the sweep audit-chain has not come to yet; at most 10000' }),
+  late: Type.Integer({ description: 'entries that are a minute and more older than one before them' }),
+  firstBroken: Nullable(
+    Type.Object({
+      position: Type.Integer(),
+      stamp: Nullable(Type.Integer()),
+      why: OneOf('changed', 'missing', 'replaced'),
+    }),
+  ),
+})
+type Answer = Static<typeof Verified>
+
+/** Walks the chain as far as it goes now, up to the first entry that is not what it was. `head`: an anchor that an earlier call gave. */
+export async function verifyAudit(
+  { db, deps }: OperatorCtx,
+  _: undefined,
+  { query }: Input<Static<typeof VerifyQuery>>,
+): Promise<Answer> {
+  // Who changed an entry may have done it behind the back of this process.
+  deps.db.renew()
+  const head = await headOf(db)
+  const { firstBroken, late } = await walkChain(db, head, readAnchor(query.head))
+  return {
+    verified: firstBroken === null,
+    entries: head.position,
+    head: head.position === 0 ? null : `${head.position}.${head.hash}`,
+    unlinked: await countUnlinked(db),
+    late,
+    firstBroken,
+  }
+}
+
+function readAnchor(text: string | undefined): Link | undefined {
+  if (text === undefined) return undefined
+  const dot = text.indexOf('.')
+  return { position: Number(text.slice(0, dot)), hash: text.slice(dot + 1) }
+}

@@ -1,0 +1,175 @@
+/** What the report tells of projects, domains, and what is sent for them. */
+import { momentOf, STAMPS_PER_MS } from '../../platform/base/clock.ts'
+import { giveOwner, hasOwner } from './people.ts'
+import type { Part } from './walk.ts'
+
+const DAY_MS = 86_400_000
+const PENDING_MS = 7 * DAY_MS
+const PAUSED_MS = 90 * DAY_MS
+
+/** Domains of projects that were added and never proven, or were lost. */
+export const PROJECT_DOMAINS: Part = {
+  kinds: ['domains-pending'],
+  table: 'project_domain',
+  by: 'name',
+  first: '',
+  async find({ db, now }, tally, within) {
+    const rows = await db
+      .selectFrom('project_domain')
+      .select((eb) => [
+        'project_domain.name',
+        'project_domain.created_stamp',
+        eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'project_domain.account_id').as('slug'),
+        eb.selectFrom('project').select('name').whereRef('project.id', '=', 'project_domain.project_id').as('project'),
+      ])
+      .where(within)
+      .where('project_domain.verified_at', 'is', null)
+      .where('project_domain.created_stamp', '<', (now - PENDING_MS) * STAMPS_PER_MS)
+      .execute()
+    for (const { name, created_stamp, slug, project } of rows) {
+      const advice = `${slug} proves or removes it at /console/t/${slug}/projects/${project}/domains/${name}`
+      tally.add('domains-pending', { id: null, what: name, where: slug, since: momentOf(created_stamp), advice })
+    }
+  },
+}
+
+/** Domains of whole accounts that were added and never proven. */
+export const ACCOUNT_DOMAINS: Part = {
+  kinds: ['domains-pending'],
+  table: 'account_domain',
+  by: 'account_id',
+  first: '',
+  async find({ db, now }, tally, within) {
+    const rows = await db
+      .selectFrom('account_domain')
+      .select((eb) => [
+        'account_domain.name',
+        'account_domain.created_stamp',
+        eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'account_domain.account_id').as('slug'),
+      ])
+      .where(within)
+      .where('account_domain.proven_at', 'is', null)
+      .where('account_domain.created_stamp', '<', (now - PENDING_MS) * STAMPS_PER_MS)
+      .execute()
+    for (const { name, created_stamp, slug } of rows) {
+      const advice = `${slug} proves or removes the apex (docs/domains.md: Domains of the account)`
+      tally.add('domains-pending', { id: null, what: name, where: slug, since: momentOf(created_stamp), advice })
+    }
+  },
+}
+
+/** Projects that were paused long ago: nobody misses them, or nobody knows why their visitors get nothing. */
+export const PAUSED: Part = {
+  kinds: ['projects-paused'],
+  table: 'project',
+  by: 'id',
+  first: '',
+  async find({ db, now }, tally, within) {
+    const rows = await db
+      .selectFrom('project')
+      .select((eb) => [
+        'project.id',
+        'project.name',
+        'project.paused_at',
+        eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'project.account_id').as('slug'),
+      ])
+      .where(within)
+      .where('project.paused_at', '<', now - PAUSED_MS)
+      .execute()
+    for (const { id, name, paused_at, slug } of rows) {
+      const advice = `${slug} unpauses it or removes it at /console/t/${slug}/projects/${name}`
+      tally.add('projects-paused', { id, what: name, where: slug, since: paused_at, advice })
+    }
+  },
+}
+
+/** TABLE the kinds of endpoints: their table, what people call one, and the section of the console that shows it. */
+const KINDS_OF_ENDPOINTS = [
+  { table: 'webhook', noun: 'webhook', section: 'webhooks' },
+  { table: 'log_drain', noun: 'log drain', section: 'drains' },
+] as const
+
+/** Endpoints to which nothing arrives. Their address may hold a secret, so only its host is told. */
+export const ENDPOINTS = KINDS_OF_ENDPOINTS.map(
+  ({ table, noun, section }): Part => ({
+    kinds: ['endpoints-failing'],
+    table,
+    by: 'id',
+    first: '',
+    async find({ db }, tally, within) {
+      const rows = await db
+        .selectFrom(table)
+        .select((eb) => [
+          'id',
+          'url',
+          'failing_since',
+          'disabled_at',
+          'disabled_reason',
+          'held_at',
+          eb.selectFrom('account').select('slug').whereRef('account.id', '=', `${table}.account_id`).as('slug'),
+        ])
+        .where(within)
+        .where((eb) =>
+          eb.or([
+            eb('failing_since', 'is not', null),
+            eb('disabled_at', 'is not', null),
+            eb('held_at', 'is not', null),
+          ]),
+        )
+        // Somebody switched it off on purpose.
+        .where((eb) => eb.or([eb('disabled_reason', 'is', null), eb('disabled_reason', '!=', 'owner')]))
+        .execute()
+      for (const { id, url, slug, ...at } of rows) {
+        const state = at.held_at ? 'is held' : at.disabled_at ? `is disabled (${at.disabled_reason})` : 'fails'
+        const since = at.failing_since ?? at.disabled_at ?? at.held_at
+        const advice = `${slug} looks at /console/t/${slug}/${section}/${id}`
+        tally.add('endpoints-failing', {
+          id,
+          what: `${noun} to ${new URL(url).host} ${state}`,
+          where: slug,
+          since,
+          advice,
+        })
+      }
+    },
+  }),
+)
+
+/** Installations that nobody has taken over since their owner left, or that the operator shut with their owner. */
+export const INSTALLATIONS: Part = {
+  kinds: ['installations-disabled'],
+  table: 'configuration',
+  by: 'disabled_at',
+  first: 0,
+  async find({ db }, tally, within) {
+    const rows = await db
+      .selectFrom('configuration')
+      .select((eb) => [
+        'configuration.id',
+        'configuration.disabled_at',
+        'configuration.disabled_reason',
+        'configuration.deleted_at',
+        hasOwner('configuration.account_id').as('has_owner'),
+        eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'configuration.account_id').as('account'),
+        eb
+          .selectFrom('integration')
+          .select('slug')
+          .whereRef('integration.id', '=', 'configuration.integration_id')
+          .as('slug'),
+      ])
+      .where(within)
+      .execute()
+    // Asked for in the statement, PostgreSQL would walk through an index of all that are not deleted.
+    for (const { id, disabled_at, disabled_reason, account, slug, has_owner } of rows.filter(
+      (row) => row.deleted_at === null,
+    )) {
+      const advice =
+        disabled_reason === 'disabled-by-admin'
+          ? 'its owner is suspended: berth user resume, or it is removed with them'
+          : has_owner
+            ? `an OWNER of ${account} takes it over at /integrations/installed; after 30 days it is removed`
+            : `${account} has no OWNER who can take it over: ${giveOwner(account ?? 'TEAM')}; after 30 days it is removed`
+      tally.add('installations-disabled', { id, what: slug ?? id, where: account, since: disabled_at, advice })
+    }
+  },
+}

@@ -1,0 +1,38 @@
+/** What waits for somebody, over the whole service: what `berth report` and the page Needs attention tell. docs/operations.md: What needs attention. */
+
+import { copyState } from '../../platform/secrets/keyring-copy.ts'
+import { backupState } from '../backup/records.ts'
+import { adviseOnBackups } from '../doctor/backups.ts'
+import { ACCOUNTS, INTEGRATIONS, TOKENS } from './people.ts'
+import { ACCOUNT_DOMAINS, ENDPOINTS, INSTALLATIONS, PAUSED, PROJECT_DOMAINS } from './projects.ts'
+import type { Report } from './schema.ts'
+import { openTally, type Tally } from './tally.ts'
+import { type ReportCtx, type Slices, walk } from './walk.ts'
+
+const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJECT_DOMAINS, ACCOUNT_DOMAINS, PAUSED]
+
+/**
+ * Looks through the store for what needs attention. It changes nothing, and no secret is in it. One part after the other, so that no more
+ * than one statement waits. `slices`: how many rows of a table are looked through, and how many at once.
+ */
+export async function makeReport(ctx: ReportCtx, slices?: Slices): Promise<Report> {
+  const tally = openTally()
+  await findSafekeeping(ctx, tally)
+  for (const one of PARTS) {
+    const partial = await walk(ctx.db, one, (within) => one.find(ctx, tally, within), slices)
+    if (partial) tally.isPartial(...one.kinds)
+  }
+  return { sections: tally.sections(), at: ctx.now }
+}
+
+/** Backups and copies of the keyring, as `berth doctor` judges them. */
+async function findSafekeeping({ db, now, deps }: ReportCtx, tally: Tally): Promise<void> {
+  const state = await backupState(db, deps.config)
+  for (const { is, found, advice = 'see the page Backups' } of adviseOnBackups(state, now)) {
+    if (is !== 'well') tally.add('backups', { id: null, what: found, where: null, since: state.lastGood, advice })
+  }
+  for (const id of (await copyState(db)).missing) {
+    const advice = 'berth keys export, then berth keys verify'
+    tally.add('keyring-copy', { id, what: `the root key ${id}`, where: null, since: null, advice })
+  }
+}

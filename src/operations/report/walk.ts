@@ -1,0 +1,60 @@
+/** How the report looks through tables that grow: a slice at a time, and not beyond a limit. docs/operations.md: What needs attention. */
+import { type RawBuilder, sql } from 'kysely'
+import type { OperatorCtx } from '../../context.ts'
+import { openPace } from '../../platform/db/chunks.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import type { Schema } from '../../platform/db/schema.ts'
+import type { Kind } from './schema.ts'
+import type { Tally } from './tally.ts'
+
+/** `rows`: those of a slice, without those that share its last value. `most`: slices of a table. */
+export type Slices = { rows: number; most: number }
+const SLICES: Slices = { rows: 1000, most: 100 }
+
+/** A table, the indexed column by which it is walked through, and a value below all of that column. */
+type Walked = { table: keyof Schema; by: string; first: string | number }
+
+/** The condition that a row of the table lies within the slice. */
+type Within = RawBuilder<boolean>
+
+export type ReportCtx = Pick<OperatorCtx, 'db' | 'now' | 'deps'>
+
+/** What is told of one table: the kinds, and how a slice of it is looked through for them. */
+export type Part = Walked & { kinds: Kind[]; find(ctx: ReportCtx, tally: Tally, within: Within): Promise<void> }
+
+/**
+ * Walks through a table, and lets others run between the slices. `look` reads one slice by the condition that it is given. Gives whether
+ * the table has more than the 100,000 rows (or those of `slices`) that were looked through.
+ */
+export async function walk(
+  db: Queries,
+  walked: Walked,
+  look: (within: Within) => Promise<void>,
+  { rows, most } = SLICES,
+): Promise<boolean> {
+  const { table, by, first } = walked
+  const column = sql.ref(`${table}.${by}`)
+  const pace = openPace()
+  let after = first
+  for (let count = 0; count < most; count++) {
+    const last = await lastOfSlice(db, walked, after, rows)
+    const above = sql<boolean>`${column} > ${after}`
+    await look(last === undefined ? above : sql`(${above} and ${column} <= ${last})`)
+    if (last === undefined) return false
+    after = last
+    await pace()
+  }
+  const next = sql`select 1 from ${sql.table(table)} where ${column} > ${after} limit 1`
+  return (await next.execute(db)).rows.length > 0
+}
+
+async function lastOfSlice(
+  db: Queries,
+  { table, by }: Walked,
+  after: string | number,
+  size: number,
+): Promise<string | number | undefined> {
+  const { rows } = await sql<{ last: string | number }>`select ${sql.ref(by)} as last from ${sql.table(table)}
+    where ${sql.ref(by)} > ${after} order by ${sql.ref(by)} limit 1 offset ${sql.lit(size - 1)}`.execute(db)
+  return rows[0]?.last
+}

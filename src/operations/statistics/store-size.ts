@@ -1,0 +1,37 @@
+/** How large the store is, written down each hour, one row a day. docs/operations.md: The service in numbers. */
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../../context.ts'
+
+const DAY_MS = 86_400_000
+/** A year and a bit, so that a year is seen whole. */
+const KEPT_DAYS = 400
+
+/** Sweep: writes down the size of the store for today, and forgets what is older than 400 days. Gives the number of days that went. */
+export async function noteStoreSize(ctx: OperatorCtx, limit: number): Promise<number> {
+  const row = { day: dayOf(ctx.now), bytes: await storeBytes(ctx) }
+  await ctx.db
+    .insertInto('store_size')
+    .values(row)
+    .onConflict((conflict) => conflict.column('day').doUpdateSet({ bytes: row.bytes }))
+    .execute()
+  const old = ctx.db
+    .selectFrom('store_size')
+    .select('day')
+    .where('day', '<', dayOf(ctx.now - KEPT_DAYS * DAY_MS))
+    .limit(limit)
+  return (await ctx.db.deleteFrom('store_size').where('day', 'in', old).returning('day').execute()).length
+}
+
+/** `2026-11-22`, in UTC. */
+function dayOf(moment: number): string {
+  return new Date(moment).toISOString().slice(0, 10)
+}
+
+/** The bytes that the store takes on disk, free pages too. */
+export async function storeBytes({ db, deps }: Pick<OperatorCtx, 'db' | 'deps'>): Promise<number> {
+  const { rows } = await (deps.db.engine === 'sqlite'
+    ? sql<{ bytes: number }>`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`
+    : sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`
+  ).execute(db)
+  return Number(rows[0]!.bytes)
+}

@@ -1,0 +1,165 @@
+/** From a bearer token and `teamId`/`slug` to who acts, for which account, with which permissions. Specification: Authentication. */
+import { timingSafeEqual } from 'node:crypto'
+import { fingerprint } from '../base/ids.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import type { Permission } from '../permissions/roles.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
+import { refuse } from '../refusals/refusal.ts'
+import { type ActingInstallation, readInstallation } from './installation.ts'
+import { type AheadColumns, isProjectId, withAhead } from './read-ahead.ts'
+import { mustHaveFactor } from './second-factor.ts'
+import {
+  type Acting,
+  type ById,
+  type BySlug,
+  bySlug,
+  byTeamId,
+  type TokenAndAccount,
+  type TokenRow,
+  withRole,
+  withRoleHeld,
+} from './token-query.ts'
+import type { Account, Who } from './who.ts'
+
+/** What a request says of who it is: a bearer token, or, of a page of the console, the secret of a session. */
+export type Credentials = {
+  authorization: string | undefined
+  session?: string | undefined
+  teamId: string | undefined
+  slug: string | undefined
+}
+
+const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)))
+const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)))
+const aheadByTeamId = aheadBy<ById>(byTeamId)
+const aheadBySlug = aheadBy<BySlug>(bySlug)
+const holdByTeamId = prepared<ById, TokenRow>((db, value) => withRoleHeld(byTeamId(db, value)))
+const holdBySlug = prepared<BySlug, TokenRow>((db, value) => withRoleHeld(bySlug(db, value)))
+
+/**
+ * Identifies the caller by a bearer token. The answer is the same for a team that does not exist and one that the user is not in; membership is read
+ * each time, so that leaving a team ends access with the commit. Within a write on PostgreSQL token and membership are held
+ * until the commit (person.ts). `idOrName`: of a project that is read ahead (PostgreSQL, GET). The token of an installation on a team names the team on every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
+ * integration_configuration_disabled 403, team_id_required 403, team_forbidden 403, second_factor_required 403.
+ */
+export async function identifyByToken(
+  db: Queries,
+  credentials: Credentials,
+  now: number,
+  idOrName?: string,
+): Promise<Who> {
+  const token = bearerOf(credentials.authorization)
+  if (token === undefined) refuse('missing_token', undefined, { missingToken: true })
+  const { teamId, slug } = credentials
+  const hash = fingerprint(token)
+  const [row] = await readToken(db, { hash, teamId, slug, idOrName })
+  if (row === undefined || (row.expires_at !== null && row.expires_at <= now)) {
+    refuse('invalid_token', undefined, { invalidToken: true })
+  }
+  const installation = row.configuration_id === null ? undefined : await readInstallation(db, row.configuration_id)
+  const asksForTeam = teamId !== undefined || slug !== undefined
+  if (installation && row.team_id !== null && !asksForTeam) refuse('team_id_required')
+  const may = installation ? isInstalledOn(row, slug) : mayActFor(row, slug)
+  if (row.account_id === null || !may) refuse('team_forbidden')
+  const who = whoOf(row as Acting, installation)
+  if (idOrName === undefined) return who
+  const { project, variables } = row as TokenRow & AheadColumns
+  return { ...who, ahead: { idOrName, project, variables } }
+}
+
+type Asked = { hash: string; teamId: string | undefined; slug: string | undefined; idOrName: string | undefined }
+
+function readToken(db: Queries, { hash, teamId, slug, idOrName }: Asked): Promise<TokenRow[]> {
+  const hold = db.isTransaction
+  if (slug === undefined || teamId !== undefined) {
+    const by = { hash, team: teamId ?? null }
+    return idOrName === undefined ? (hold ? holdByTeamId : findByTeamId)(db, by) : aheadByTeamId(db, by, idOrName)
+  }
+  const by = { hash, slug }
+  return idOrName === undefined ? (hold ? holdBySlug : findBySlug)(db, by) : aheadBySlug(db, by, idOrName)
+}
+
+/** Reads a token together with a project of its account, by the id or the name of the project. */
+function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, value: By) => TokenAndAccount) {
+  const by = (column: 'id' | 'name') =>
+    prepared<By & { idOrName: string }, TokenRow>((db, value) =>
+      withAhead(withRole(find(db, value)), column, value.idOrName),
+    )
+  const [byId, byName] = [by('id'), by('name')]
+  return (db: Queries, value: By, idOrName: string) =>
+    (isProjectId(idOrName) ? byId : byName)(db, { ...value, idOrName })
+}
+
+/** Lets a caller through who has all of the permissions. Refuses: missing_permission 403, which names those that are not there. */
+export function permit(who: Who, needs: readonly Permission[]): void {
+  const lacking = needs.filter((permission) => !who.permissions.has(permission))
+  if (lacking.length > 0) {
+    refuse('missing_permission', `You don't have permission to do this: it needs ${lacking.join(' and ')}.`)
+  }
+}
+
+/** Lets the operator through, in constant time. Refuses: operator_only 401. */
+export function authenticateOperator(authorization: string | undefined, operatorTokenHash: string): void {
+  if (!isOperator(authorization, operatorTokenHash)) refuse('operator_only')
+}
+
+/** Whether an `Authorization` header holds the operator token; takes constant time. */
+export function isOperator(authorization: string | undefined, operatorTokenHash: string): boolean {
+  const digest = Buffer.from(fingerprint(bearerOf(authorization) ?? ''))
+  return timingSafeEqual(digest, Buffer.from(operatorTokenHash))
+}
+
+/** The token of an `Authorization` header; undefined when it holds none that could be one. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer +([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1]
+}
+
+/** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
+export function mayActFor(token: TokenRow, slug: string | undefined): boolean {
+  if (token.team_id !== null && token.account_id !== token.team_id) return false
+  if (slug !== undefined && token.slug !== slug) return false
+  if (token.kind === 'team') return token.role !== null
+  // Clients say whose account it is by `teamId`, also when it is the user's own.
+  return slug === undefined && token.account_id === token.user_id
+}
+
+/** An installation acts for the one account that it is on. */
+function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
+  if (slug !== undefined && token.slug !== slug) return false
+  return token.team_id !== null ? token.account_id === token.team_id : token.account_id === token.user_id
+}
+
+/** Who acts, as a row says. Refuses: second_factor_required 403. An installation is no person, so no team demands a factor of it. */
+export function whoOf(row: Acting, installation: ActingInstallation | undefined): Who {
+  const shareId = row.holder_id ?? row.account_id
+  const acts = { account: accountOf(row), shareId, tokenTeamId: row.team_id, tokenEndsAt: row.expires_at }
+  if (installation) {
+    const actor = { kind: 'integration', id: installation.installationId!, tokenId: row.token_id } as const
+    return { ...acts, ...installation, actor, role: 'OWNER' }
+  }
+  mustHaveFactor(row)
+  const role = row.role ?? 'OWNER'
+  return {
+    ...acts,
+    actor: { kind: 'user', id: row.user_id, tokenId: row.token_id },
+    userId: row.user_id,
+    role,
+    permissions: permissionsOf(role, row.scopes_json),
+    installationId: null,
+    projectIds: row.project_ids_json === null ? null : JSON.parse(row.project_ids_json),
+  }
+}
+
+function accountOf(row: Acting): Account {
+  return {
+    id: row.account_id,
+    kind: row.kind,
+    slug: row.slug,
+    name: row.name,
+    plan: row.plan,
+    softBlocked: row.soft_blocked_at !== null,
+    paymentMissing: row.payment_missing_at !== null,
+    addOns: JSON.parse(row.add_ons_json),
+    sensitiveEnv: row.sensitive_env_policy === 'on',
+  }
+}

@@ -1,0 +1,60 @@
+/** The caller of a request: read from the store, or from the cache while nothing of it has changed. docs/architecture.md: What is remembered. */
+import type { Deps, Who } from '../../context.ts'
+import { fingerprint } from '../base/ids.ts'
+import type { Subject } from '../db/changes.ts'
+import type { Queries } from '../db/db.ts'
+import { refuse } from '../refusals/refusal.ts'
+import { bearerOf, type Credentials, identifyByToken } from './authenticate.ts'
+import { identifyBySession } from './by-session.ts'
+
+/** Bytes that a person or an installation takes, and each project that it is limited to. */
+const BYTES = 1000
+const PROJECT_BYTES = 40
+
+/** As `identify` on the read connection, from the cache where it can be. Not for a write within its transaction: access that ended while it waited has ended. Refuses as `identify` does. */
+export async function identifyCached(
+  { db, memory }: Pick<Deps, 'db' | 'memory'>,
+  credentials: Credentials,
+  now: number,
+  idOrName?: string,
+): Promise<Who> {
+  const { authorization, teamId, slug } = credentials
+  const token = bearerOf(authorization)
+  const several = teamId !== undefined && slug !== undefined
+  if (memory === undefined || token === undefined || several) return identify(db.read, credentials, now, idOrName)
+  const account = slug === undefined ? `t${teamId ?? ''}` : `s${slug}`
+  const key = `who ${fingerprint(token)} ${account}`
+  const known = memory.find(key) as Who | undefined
+  if (known !== undefined) {
+    // No commit says that a token has ended by the clock.
+    if (known.tokenEndsAt !== null && known.tokenEndsAt <= now)
+      refuse('invalid_token', undefined, { invalidToken: true })
+    return known
+  }
+  const since = memory.stamp()
+  const who = await identifyByToken(db.read, credentials, now)
+  const bytes = BYTES + PROJECT_BYTES * (who.projectIds?.length ?? 0)
+  if (memory.keep(key, since, { value: who, bytes, owner: who.account.id, subjects: subjectsOf(who) })) kept.add(who)
+  return who
+}
+
+/**
+ * Reads the caller, by a token or by a session. `idOrName`: of a project that is read with it (PostgreSQL, GET). Refuses as
+ * `identifyByToken` and `identifyBySession` do. Specification: Authentication.
+ */
+export function identify(db: Queries, credentials: Credentials, now: number, idOrName?: string): Promise<Who> {
+  const { session } = credentials
+  if (session === undefined) return identifyByToken(db, credentials, now, idOrName)
+  return identifyBySession(db, fingerprint(session), credentials.teamId, now)
+}
+
+/** Whether a caller is in the cache. Only then another request may come by the same object. */
+export function isCachedCaller(who: Who): boolean {
+  return kept.has(who)
+}
+const kept = new WeakSet<Who>()
+
+/** What says who acts: the account, with its members and installations, and the person with their tokens. */
+export function subjectsOf({ account, userId }: Who): Subject[] {
+  return userId === account.id ? [`account ${userId}`] : [`account ${account.id}`, `account ${userId}`]
+}

@@ -1,0 +1,115 @@
+/** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States and transitions. */
+import { sql } from 'kysely'
+import { chunks } from '../db/chunks.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import type { Permission } from '../permissions/roles.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
+import { refuse } from '../refusals/refusal.ts'
+import type { Who } from './who.ts'
+
+/** The fields of `Who` that an installation sets. */
+export type ActingInstallation = Pick<Who, 'userId' | 'installationId' | 'projectIds'> & {
+  permissions: ReadonlySet<Permission>
+}
+
+/**
+ * Reads the installation of a token. A write on PostgreSQL holds it until the commit: whoever disables or removes it, or takes a
+ * scope away, waits for the writes that are under way, and none is committed later. Refuses:
+ * invalid_token 401 (uninstalled), integration_configuration_disabled 403.
+ */
+export async function readInstallation(db: Queries, installationId: string): Promise<ActingInstallation> {
+  const select = db.isTransaction ? holdInstallation : selectInstallation
+  const [row] = await select(db, { installationId })
+  if (row === undefined) refuse('invalid_token', undefined, { invalidToken: true })
+  if (row.disabled_at !== null) refuse('integration_configuration_disabled')
+  const selected = row.project_selection === 'selected' ? await selectProjects(db, { installationId }) : undefined
+  return {
+    userId: row.user_id,
+    installationId,
+    projectIds: selected?.length === 0 ? NO_PROJECT : (selected?.map(({ project_id }) => project_id) ?? null),
+    // An installation may do what was granted to it. The role of the user who installed it does not limit that.
+    permissions: permissionsOf('OWNER', row.scopes_json),
+  }
+}
+
+/** For an empty selection: an id that no project has. An empty list is not SQL that both engines accept. */
+const NO_PROJECT = ['']
+
+const selectInstallation = prepared<{ installationId: string }, InstallationColumns>((db, value) =>
+  queryInstallation(db, value.installationId),
+)
+
+/** The row lock decides. The advisory lock before it only keeps the order: row locks alone would let readers that share a lock starve a waiting writer. */
+const holdInstallation = prepared<{ installationId: string }, InstallationColumns>((db, value) =>
+  queryInstallation(db, value.installationId)
+    .innerJoin(
+      sql<{
+        held: unknown
+      }>`(select pg_advisory_xact_lock_shared(${sql.lit(LOCKS)}, ${bucketOf(value.installationId)}) as held)`.as(
+        'line',
+      ),
+      (join) => join.onTrue(),
+    )
+    .forShare('configuration'),
+)
+
+function queryInstallation(db: Queries, installationId: string) {
+  return db
+    .selectFrom('configuration')
+    .select(['user_id', 'scopes_json', 'project_selection', 'disabled_at'])
+    .where('id', '=', installationId)
+    .where('deleted_at', 'is', null)
+}
+
+/** Marks these locks among other locks of the database. */
+const LOCKS = 0x62657274
+/** How many locks there are. Waiting for many installations takes no more locks than this. */
+const BUCKETS = 256
+
+function bucketOf(id: string | ReturnType<typeof sql.ref>) {
+  return sql<number>`(hashtext(${id}) & ${sql.lit(BUCKETS - 1)})`
+}
+
+/**
+ * Waits until no write of these installations is under way, and lets none begin before the commit. Call it before they are
+ * disabled, removed, or lose a scope. On SQLite writes run one after another anyway.
+ */
+export async function waitForWritesOf(db: Queries, installationIds: readonly string[]): Promise<void> {
+  if (!db.isTransaction) return
+  for (const slice of chunks(installationIds)) {
+    const buckets = db
+      .selectFrom('configuration')
+      .select(bucketOf(sql.ref('id')).as('bucket'))
+      .distinct()
+      .where('id', 'in', slice)
+      .orderBy('bucket')
+    await db
+      .selectFrom(buckets.as('one'))
+      .select(sql`pg_advisory_xact_lock(${sql.lit(LOCKS)}, one.bucket)`.as('held'))
+      .execute()
+  }
+}
+
+/**
+ * Call it before a single token of the installation ends. It waits as `waitForWritesOf` does, and writes the row unchanged: a
+ * write that has read the token already and waits then fails to serialize (PostgreSQL: 40001), starts again and is refused.
+ */
+export async function endWritesOf(db: Queries, installationId: string): Promise<void> {
+  await waitForWritesOf(db, [installationId])
+  await db
+    .updateTable('configuration')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+    .where('id', '=', installationId)
+    .execute()
+}
+
+const selectProjects = prepared<{ installationId: string }, { project_id: string }>((db, value) =>
+  db.selectFrom('configuration_project').select('project_id').where('configuration_id', '=', value.installationId),
+)
+
+type InstallationColumns = {
+  user_id: string
+  scopes_json: string
+  project_selection: 'all' | 'selected'
+  disabled_at: number | null
+}

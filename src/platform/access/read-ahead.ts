@@ -1,0 +1,55 @@
+/**
+ * On PostgreSQL each statement is a message to another process. So a GET of a project reads the project and its variables in the
+ * statement that says who acts. docs/scaling.md.
+ */
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Db } from '../db/db.ts'
+import type { Row, Schema } from '../db/schema.ts'
+
+/** What was read ahead for a caller. `project`: null for one that is not there. `variables`, last made first: null for many or heavy ones, which are read when they are needed. */
+export type Ahead = { idOrName: string; project: Row<'project'> | null; variables: Row<'env_var'>[] | null }
+/** As a row gives it. */
+export type AheadColumns = Omit<Ahead, 'idOrName'>
+
+/** More variables, or heavier ones, are not read ahead: the statement shares its connection with others. */
+const MOST_VARIABLES = 100
+const MOST_BYTES = 64 * 1024
+
+/** Whether a text is an id, or else a name. */
+export function isProjectId(idOrName: string): boolean {
+  return idOrName.startsWith('prj_')
+}
+
+/** What `identifyByToken` reads ahead on a GET of a project; undefined where a statement is no message to another process. */
+export function projectAhead(
+  { engine }: Pick<Db, 'engine'>,
+  { idOrName = '' }: Readonly<Record<string, string>>,
+): string | undefined {
+  return engine === 'postgres' && !idOrName.includes('\0') ? idOrName : undefined
+}
+
+/** The variables of a project, last made first; undefined where they were not read ahead. */
+export function variablesAhead({ who }: { who: { ahead?: Ahead } }, projectId: string): Row<'env_var'>[] | undefined {
+  return who.ahead?.project?.id === projectId ? (who.ahead.variables ?? undefined) : undefined
+}
+
+/** Adds the project of the account that has this id or name, and its variables. */
+export function withAhead<T>(
+  query: SelectQueryBuilder<Schema & { account: Row<'account'> }, never, T>,
+  column: 'id' | 'name',
+  idOrName: string,
+) {
+  const project = sql<{ project: Row<'project'>; id: string }>`(
+    select to_json(project) as project, project.id from project
+    where project.account_id = account.id and ${sql.ref(`project.${column}`)} = ${idOrName})`
+  const variables = sql<{ variables: Row<'env_var'>[] | null }>`(
+    select case when count(*) <= ${sql.lit(MOST_VARIABLES)} and coalesce(sum(value_bytes), 0) <= ${sql.lit(MOST_BYTES)}
+      then coalesce(json_agg(to_json(one)), '[]'::json) end as variables
+    from (select * from env_var where env_var.project_id = ahead.id order by created_stamp desc
+      limit ${sql.lit(MOST_VARIABLES + 1)}) as one)`
+  return query
+    .leftJoin(sql`lateral ${project}`.as('ahead'), (join) => join.onTrue())
+    .leftJoin(sql`lateral ${variables}`.as('ahead_of'), (join) => join.onTrue())
+    .select(sql<AheadColumns['project']>`ahead.project`.as('project'))
+    .select(sql<AheadColumns['variables']>`ahead_of.variables`.as('variables'))
+}

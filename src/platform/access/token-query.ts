@@ -1,0 +1,119 @@
+/** The statements that say who acts: a token, the account that it acts for, and the role of its person there. */
+import { sql } from 'kysely'
+import type { Queries } from '../db/db.ts'
+import { lineOfPerson } from './person.ts'
+import { lacksFactor } from './second-factor.ts'
+import type { Who } from './who.ts'
+
+export type ById = { hash: string; team: string | null }
+export type BySlug = { hash: string; slug: string }
+
+const ACCOUNT_COLUMNS = [
+  'account.id as account_id',
+  'account.kind',
+  'account.slug',
+  'account.name',
+  'account.plan',
+  'account.soft_blocked_at',
+  'account.payment_missing_at',
+  'account.add_ons_json',
+  'account.sensitive_env_policy',
+] as const
+
+function tokenQuery(db: Queries) {
+  return db
+    .selectFrom('token')
+    .select([
+      'token.id as token_id',
+      'token.user_id',
+      'token.team_id',
+      'token.scopes_json',
+      'token.project_ids_json',
+      'token.expires_at',
+      'token.configuration_id',
+    ])
+}
+
+/** By the id of the account; without one, for the team of the token or its person. */
+export function byTeamId(db: Queries, { hash, team }: ById) {
+  return tokenQuery(db)
+    .where('token.hash', '=', hash)
+    .leftJoin('account', (join) =>
+      join.on('account.id', '=', sql<string>`coalesce(${team}, token.team_id, token.user_id)`),
+    )
+}
+
+/** By the slug of the account. */
+export function bySlug(db: Queries, { hash, slug }: BySlug) {
+  return tokenQuery(db)
+    .where('token.hash', '=', hash)
+    .leftJoin('account', (join) => join.on('account.slug', '=', slug))
+}
+
+export type TokenAndAccount = ReturnType<typeof byTeamId>
+
+/**
+ * The person who has had the account for longest as its OWNER, by their own consent. The accounts of one person share what an account
+ * may do at once. A team that nobody accepted to own stands for itself.
+ */
+const HOLDER = sql<string | null>`(select holder.user_id from member as holder where holder.team_id = account.id
+  and holder.role = 'OWNER' and holder.owner_put_at is null order by holder.created_stamp limit 1)`
+
+/** With the role of the person in the account. */
+export function withRole(query: TokenAndAccount) {
+  return query
+    .leftJoin('member', (join) =>
+      join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
+    )
+    .select(ACCOUNT_COLUMNS)
+    .select(['member.role', HOLDER.as('holder_id')])
+    .select(lacksFactor('token.user_id'))
+}
+
+/** As `withRole`, and token and membership stay as they are until the commit; the line is taken before either (PostgreSQL only). */
+export function withRoleHeld(query: TokenAndAccount) {
+  return query
+    .innerJoinLateral(lineOfPerson('token.user_id').as('line'), (join) => join.onTrue())
+    .leftJoinLateral(
+      (db) =>
+        db
+          .selectFrom('member')
+          .select('member.role')
+          .whereRef('member.team_id', '=', 'account.id')
+          .whereRef('member.user_id', '=', 'token.user_id')
+          .where('line.held', 'is not', null)
+          .forShare()
+          .as('held_member'),
+      (join) => join.onTrue(),
+    )
+    .select(ACCOUNT_COLUMNS)
+    .select('held_member.role')
+    .select(lacksFactor('token.user_id'))
+    .forKeyShare('token')
+}
+
+type TokenColumns = {
+  token_id: string
+  user_id: string
+  team_id: string | null
+  scopes_json: string | null
+  project_ids_json: string | null
+  expires_at: number | null
+  configuration_id: string | null
+}
+type AccountColumns = {
+  account_id: string
+  kind: 'user' | 'team'
+  slug: string
+  name: string | null
+  plan: 'hobby' | 'pro' | 'enterprise'
+  soft_blocked_at: number | null
+  payment_missing_at: number | null
+  add_ons_json: string
+  sensitive_env_policy: string | null
+}
+type Role = Who['role']
+/** `holder_id`: not read within a write. */
+type FromBoth = { role: Role | null; lacks_factor: number; holder_id?: string | null }
+export type Acting = TokenColumns & AccountColumns & FromBoth
+export type TokenRow = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & FromBoth

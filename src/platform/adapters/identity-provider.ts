@@ -1,0 +1,231 @@
+/**
+ * The provider of single sign-on, over `openid-client`: OpenID Connect Core 1.0, code flow with PKCE (RFC 7636) and `iss` (RFC 9207). The
+ * signature of every ID token is checked. The library is loaded at the first sign-in.
+ */
+import type { Configuration } from 'openid-client'
+import type { SingleSignOnSettings } from '../../config.ts'
+import { READERS } from '../../readers.ts'
+
+/** A person, as the provider vouches for them. */
+export type Vouched = {
+  issuer: string
+  sub: string
+  /** As the provider wrote it. */
+  email: string | undefined
+  emailVerified: boolean
+  name: string | undefined
+  username: string | undefined
+  /** Undefined: the provider said nothing of groups. */
+  groups: string[] | undefined
+  /** With it the provider is asked later whether it still vouches for the person. */
+  refreshToken: string | undefined
+}
+
+/** What ties an answer to the request of this browser: three values that only this browser's requests have. */
+export type Tie = { state: string; nonce: string; verifier: string }
+
+export type IdentityProvider = {
+  /** How people know it: its host. */
+  name: string
+  issuer: string
+  /** Where the browser goes. `again`: the person has to prove anew that it is them. Throws ProviderFault. */
+  addressOf(redirectUri: string, tie: Tie, again: boolean): Promise<string>
+  /** Redeems what the browser brought back. Throws ProviderFault. */
+  redeem(url: URL, tie: Tie, again: boolean): Promise<Vouched>
+  /** Asks whether the provider still vouches for somebody. Undefined: it does not. Throws ProviderFault when it does not answer. */
+  ask(refreshToken: string, sub: string): Promise<Vouched | undefined>
+}
+
+/** Why there is no answer that counts. `away`: the provider could not be asked; else it said no, or its answer was wrong. */
+export class ProviderFault extends Error {
+  readonly away: boolean
+  constructor(message: string, away: boolean, cause: unknown) {
+    super(message, { cause })
+    this.away = away
+  }
+}
+
+const TIMEOUT_S = 10
+const MOST_READ = READERS['answer of the identity provider'].bytes
+/** A proof anew is one of the last minutes: the person may take a while on the way back. */
+const AGAIN_S = 300
+/** A provider may change its keys and addresses; what it said of itself is read again after so long. */
+const CONFIGURATION_MS = 3_600_000
+
+type Library = typeof import('openid-client')
+type Claims = Record<string, unknown>
+
+/** Opens the provider that the settings name. It is asked nothing before somebody signs in. */
+export function openProvider(settings: SingleSignOnSettings): IdentityProvider {
+  const { issuer } = settings
+  let known: { config: Promise<Configuration>; until: number } | undefined
+  const configured = (library: Library): Promise<Configuration> => {
+    const now = performance.now()
+    if (known === undefined || known.until < now)
+      known = { config: discover(library, settings), until: now + CONFIGURATION_MS }
+    const mine = known
+    return mine.config.catch((error) => {
+      if (known === mine) known = undefined
+      throw error
+    })
+  }
+  const asking = async <T>(use: (asked: Asked) => Promise<T>): Promise<T> => {
+    const library = await import('openid-client')
+    try {
+      return await use({ library, settings, config: await configured(library) })
+    } catch (error) {
+      throw faultOf(library, error)
+    }
+  }
+  return {
+    name: new URL(issuer).host,
+    issuer,
+    addressOf: (redirectUri, tie, again) => asking((asked) => addressOf(asked, redirectUri, tie, again)),
+    redeem: (url, tie, again) => asking((asked) => redeem(asked, url, tie, again)),
+    ask: (refreshToken, sub) =>
+      asking((asked) => refresh(asked, refreshToken, sub)).catch((error) => {
+        if (error instanceof ProviderFault && isGone(error.cause)) return undefined
+        throw error
+      }),
+  }
+}
+
+type Asked = { library: Library; config: Configuration; settings: SingleSignOnSettings }
+
+async function addressOf(
+  { library, config, settings }: Asked,
+  redirectUri: string,
+  { state, nonce, verifier }: Tie,
+  again: boolean,
+): Promise<string> {
+  const code_challenge = await library.calculatePKCECodeChallenge(verifier)
+  const scope = scopeOf(config, settings)
+  const about = { redirect_uri: redirectUri, scope, state, nonce, code_challenge, code_challenge_method: 'S256' }
+  // OpenID Connect Core 1.0, 11: a provider gives a refresh token only when the person is asked for it.
+  const prompt = again ? 'login' : scope.includes('offline_access') ? 'consent' : undefined
+  const asked = { ...about, ...(prompt && { prompt }), ...(again && { max_age: '0' }) }
+  return library.buildAuthorizationUrl(config, asked).href
+}
+
+async function redeem(asked: Asked, url: URL, { state, nonce, verifier }: Tie, again: boolean): Promise<Vouched> {
+  const tokens = await asked.library.authorizationCodeGrant(asked.config, url, {
+    pkceCodeVerifier: verifier,
+    expectedState: state,
+    expectedNonce: nonce,
+    idTokenExpected: true,
+    ...(again && { maxAge: AGAIN_S }),
+  })
+  const claims = await withUserinfo(asked, tokens.access_token, tokens.claims()!)
+  return vouchedBy(asked.settings, claims, tokens.refresh_token)
+}
+
+async function refresh(asked: Asked, refreshToken: string, sub: string): Promise<Vouched> {
+  const tokens = await asked.library.refreshTokenGrant(asked.config, refreshToken)
+  if ((tokens.claims()?.sub ?? sub) !== sub) throw new Error('the ID token is of somebody else')
+  const claims = await withUserinfo(asked, tokens.access_token, { ...tokens.claims(), sub })
+  return vouchedBy(asked.settings, claims, tokens.refresh_token ?? refreshToken)
+}
+
+async function discover(
+  library: Library,
+  { issuer, clientId, clientSecret }: SingleSignOnSettings,
+): Promise<Configuration> {
+  const url = new URL(issuer)
+  const config = await library.discovery(url, clientId, undefined, authenticateBy(library, clientSecret), {
+    timeout: TIMEOUT_S,
+    // The setting allows plain http on this machine alone.
+    execute: url.protocol === 'http:' ? [library.allowInsecureRequests] : [],
+    [library.customFetch]: fetchSome,
+  })
+  // The code flow allows to leave the signature out, for the answer came over TLS from the provider. A proxy may stand between.
+  library.enableNonRepudiationChecks(config)
+  return config
+}
+
+/** In the way that the provider offers: in a header, which is what holds when it says nothing, or in the body. */
+function authenticateBy(library: Library, secret: string): import('openid-client').ClientAuth {
+  const byHeader = library.ClientSecretBasic(secret)
+  const byBody = library.ClientSecretPost(secret)
+  return (server, ...rest) => {
+    const offered = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    return (offered.includes('client_secret_basic') ? byHeader : byBody)(server, ...rest)
+  }
+}
+
+function scopeOf(config: Configuration, { scope }: SingleSignOnSettings): string {
+  if (scope !== undefined) return scope
+  const offered = config.serverMetadata().scopes_supported ?? []
+  return ['openid', 'email', 'profile', ...['groups', 'offline_access'].filter((one) => offered.includes(one))].join(
+    ' ',
+  )
+}
+
+/** The claims with those that only the userinfo endpoint tells, when email or groups are not among them. */
+async function withUserinfo(
+  { library, config, settings: { groupsClaim } }: Asked,
+  accessToken: string,
+  claims: Claims & { sub: string },
+): Promise<Claims & { sub: string }> {
+  const isWhole = claims.email !== undefined && claims[groupsClaim] !== undefined
+  if (isWhole || config.serverMetadata().userinfo_endpoint === undefined) return claims
+  return { ...(await library.fetchUserInfo(config, accessToken, claims.sub)), ...claims }
+}
+
+function vouchedBy(
+  { issuer, groupsClaim }: SingleSignOnSettings,
+  claims: Claims & { sub: string },
+  refreshToken: string | undefined,
+): Vouched {
+  const text = (name: string) => {
+    const value = claims[name]
+    // What no store keeps as it is counts as not said: people choose names and addresses at some providers.
+    const isKept = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed()
+    return isKept ? value : undefined
+  }
+  const groups = claims[groupsClaim]
+  return {
+    issuer,
+    sub: claims.sub,
+    email: text('email'),
+    emailVerified: claims.email_verified === true,
+    name: text('name'),
+    username: text('preferred_username'),
+    groups: groups === undefined ? undefined : [groups].flat().filter((one) => typeof one === 'string'),
+    refreshToken,
+  }
+}
+
+/** Follows no redirect, and reads so much at most. */
+async function fetchSome(url: string, options: object): Promise<Response> {
+  const answer = await fetch(url, { ...options, redirect: 'manual' })
+  const chunks: Uint8Array[] = []
+  let read = 0
+  for await (const chunk of answer.body ?? []) {
+    read += chunk.length
+    if (read > MOST_READ) throw new Error(`the answer of the provider is larger than ${MOST_READ / 1024} KiB`)
+    chunks.push(chunk)
+  }
+  const { status, headers } = answer
+  return new Response([204, 304].includes(status) ? null : Buffer.concat(chunks), { status, headers })
+}
+
+/** A sentence for the log, without what was sent. */
+function faultOf(library: Library, error: unknown): ProviderFault {
+  if (error instanceof library.ResponseBodyError)
+    return new ProviderFault(`the provider refused: ${error.error}`, error.status >= 500, error)
+  if (error instanceof library.AuthorizationResponseError)
+    return new ProviderFault(`the provider refused: ${error.error}`, false, error)
+  const code = (error as { code?: unknown }).code
+  const isAnswer =
+    typeof code === 'string' &&
+    code.startsWith('OAUTH_') &&
+    code !== 'OAUTH_TIMEOUT' &&
+    code !== 'OAUTH_RESPONSE_IS_NOT_CONFORM'
+  const why = (error as Error).message
+  return new ProviderFault(isAnswer ? `its answer is wrong: ${why}` : `it could not be asked: ${why}`, !isAnswer, error)
+}
+
+/** RFC 6749 5.2: the refresh token ended, which is what a provider says once it no longer knows the person. */
+function isGone(cause: unknown): boolean {
+  return (cause as { error?: unknown } | undefined)?.error === 'invalid_grant'
+}

@@ -1,0 +1,32 @@
+/** TABLE what is refused about deployments and the names that point to them: rows of `REFUSALS` (../errors.ts). */
+export const DEPLOYMENT_REFUSALS = {
+  deployment_url_taken: [409, 'conflict', 'Something else has this url.'],
+  deployment_ended: [409, 'conflict', 'The deployment has ended and stays as it is.'],
+  not_built_here: [
+    400,
+    'bad_request',
+    'Berth does not build. Build first, and deploy what was built: `vercel build && vercel deploy --prebuilt`. Or let your build system register what it built, with an `upstream`, by POST /operator/v1/projects/{projectId}/deployments (docs/deployments.md).',
+  ],
+  missing_files: [
+    400,
+    'missing_files',
+    'Some of the files were not uploaded. Upload them by POST /v2/files, and send the request again.',
+  ],
+  output_refused: [400, 'bad_request', 'The output cannot be deployed.'],
+  missing_project_settings: [
+    400,
+    'missing_project_settings',
+    'The project does not exist. Create it by POST /v1/projects, or `vercel link`; then deploy.',
+  ],
+  deployment_not_ready: [409, 'deployment_not_ready', 'Only a deployment that is READY can serve production.'],
+  deployment_never_live: [
+    409,
+    'deployment_never_live',
+    'A rollback goes to a deployment that served production before. Promote this one instead.',
+  ],
+  alias_in_use: [403, 'alias_in_use', 'The name is on another project of the account.'],
+  alias_not_verified: [403, 'alias_not_verified', 'The name is not verified for the project.'],
+  alias_not_allowed: [403, 'alias_not_allowed', 'The name cannot be used for an alias. Choose another one.'],
+  alias_not_ready: [400, 'deployment_not_ready', 'Only a deployment that is READY can have an alias.'],
+  alias_in_transfer: [400, 'bad_request', 'The project is being transferred. Try again when the transfer has ended.'],
+} as const satisfies Record<string, readonly [number, string, string]>

@@ -1,0 +1,33 @@
+/** Files that the program reads beside its code. Nothing lies beside the code of a bundle: there this module holds their texts (scripts/release/bundle.ts). docs/releasing.md. */
+import { readFileSync } from 'node:fs'
+
+/** TABLE every such file. */
+const FILES = {
+  package: () => new URL('../../../package.json', import.meta.url),
+  'API examples': () => new URL('../openapi/examples.json', import.meta.url),
+  'event examples': () => new URL('../openapi/event-examples.json', import.meta.url),
+  'SDK calls': () => new URL('../openapi/sdk-calls.json', import.meta.url),
+  turbo: () => new URL(import.meta.resolve('@hotwired/turbo/dist/turbo.es2017-esm.js')),
+  // The package exports its modules alone: the file for browsers is found from them.
+  passkeys: () => new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser')),
+  'live script': () => new URL('../pages/assets/live-script.js', import.meta.url),
+  'search script': () => new URL('../pages/assets/search-script.js', import.meta.url),
+  'controls script': () => new URL('../pages/assets/controls-script.js', import.meta.url),
+  'keep script': () => new URL('../pages/assets/keep-script.js', import.meta.url),
+  'drop script': () => new URL('../pages/assets/drop-script.js', import.meta.url),
+} satisfies Record<string, () => URL>
+
+export type ShippedFile = keyof typeof FILES
+
+export const SHIPPED_FILES = Object.keys(FILES) as ShippedFile[]
+
+/** Gives the text of a file that travels with the program. */
+export function shippedFile(name: ShippedFile): string {
+  return readFileSync(FILES[name](), 'utf8')
+}
+
+/** The code of a routing worker, for a thread that is started from a text. A bundle holds it whole. */
+export function workerCode(): string {
+  const main = new URL('../../sites/routing-pool/worker-main.ts', import.meta.url)
+  return `import(${JSON.stringify(main)})`
+}

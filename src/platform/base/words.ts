@@ -1,0 +1,40 @@
+/** Words for people: counts, and what was meant by what was typed. */
+
+/** `1 row`, `2 rows`. For nouns whose plural is an "s" more. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** The first words of a list, and how many more there are: `a, b and 3 more`. */
+export function someOf(words: readonly string[], most = 5): string {
+  const more = words.length - most
+  return `${words.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** What somebody most likely meant; undefined when nothing is near. */
+export function nearest(typed: string, candidates: readonly string[]): string | undefined {
+  const [near] = candidates
+    .map((word) => ({ word, steps: distance(typed, word) }))
+    .filter(({ word, steps }) => steps <= Math.max(2, Math.ceil(word.length / 3)))
+    .sort((one, other) => one.steps - other.steps)
+  return near?.word
+}
+
+/** Letters to put in, take out, change or swap. */
+function distance(one: string, other: string): number {
+  const rows = Array.from({ length: one.length + 1 }, (_, at) => [at, ...Array<number>(other.length).fill(0)])
+  for (let to = 1; to <= other.length; to++) rows[0]![to] = to
+  for (let from = 1; from <= one.length; from++) {
+    for (let to = 1; to <= other.length; to++) {
+      const same = one[from - 1] === other[to - 1]
+      const swapped = one[from - 1] === other[to - 2] && one[from - 2] === other[to - 1]
+      rows[from]![to] = Math.min(
+        rows[from - 1]![to]! + 1,
+        rows[from]![to - 1]! + 1,
+        rows[from - 1]![to - 1]! + Number(!same),
+        swapped ? rows[from - 2]![to - 2]! + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+  }
+  return rows[one.length]![other.length]!
+}

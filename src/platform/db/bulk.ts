@@ -1,0 +1,150 @@
+/**
+ * Writes many rows of one table, as each engine does it at the least cost. SQLite lies in this process: one statement, compiled once, runs
+ * for each row. PostgreSQL is a message away: it gets all rows as one JSON text, and reads them by the column types of the table.
+ */
+import { type CompiledQuery, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { openPace } from './chunks.ts'
+import { compileOnce, type Queries } from './db.ts'
+import type { Row, Schema } from './schema.ts'
+import { DIRECT, type DirectQuery } from './sqlite/dialect.ts'
+
+type Table = keyof Schema & string
+type Column<T extends Table> = keyof Row<T> & string
+type Values = Record<string, string | number | null>
+type Sql = RawBuilder<unknown>
+/** A statement for rows of these columns. `value`: the value of a column of the row; `given`: where many rows come from, or undefined for one. */
+type Build = (columns: string[], value: (column: string) => Sql, given: Sql | undefined) => Sql
+type Verb = { name: string; table: Table; build: Build }
+
+/** Rows that one statement carries on PostgreSQL: about half a megabyte of JSON. */
+const ROWS_A_STATEMENT = 1000
+
+/** The texts of a JSON array, as what `in` looks into: however many there are, the statement is the same one. */
+export function oneOf(db: Queries, json: string): RawBuilder<string> {
+  return isSqlite(db)
+    ? sql`(select value from json_each(${json}))`
+    : sql`(select json_array_elements_text(${json}::json))`
+}
+
+/**
+ * That a column has one of the texts of a JSON array. As `in` with `oneOf`, where PostgreSQL must use the index of the column also while it knows nothing of the
+ * table: of a sub-query it might look through all for each text.
+ */
+export function isOneOf(db: Queries, column: string, json: string): RawBuilder<SqlBool> {
+  const texts = sql`array(select json_array_elements_text(${json}::json))`
+  return isSqlite(db) ? sql`${sql.ref(column)} in ${oneOf(db, json)}` : sql`${sql.ref(column)} = any(${texts})`
+}
+
+function isSqlite(db: Queries): boolean {
+  return DIRECT.has(db.getExecutor().adapter)
+}
+
+/** Inserts rows, all of the same columns. */
+export async function insertRows<T extends Table>(db: Queries, table: T, rows: readonly Row<T>[]): Promise<void> {
+  await run(db, { name: 'insert', table, build: insertInto(table) }, rows)
+}
+
+/** Inserts the rows whose keys are free and passes over the others; what the table makes itself may be missing in all of them. Gives those that it inserted. */
+export async function insertFreeRows<T extends Table>(db: Queries, table: T, rows: readonly Partial<Row<T>>[]) {
+  const insert = insertInto(table)
+  const build: Build = (...of) => sql`${insert(...of)} on conflict do nothing returning *`
+  return (await run(db, { name: 'insert free', table, build }, rows)) as Row<T>[]
+}
+
+/** Writes some columns of the rows into those that have the same values in the columns of `key`. */
+export async function updateRows<T extends Table>(
+  db: Queries,
+  table: T,
+  key: readonly Column<T>[],
+  columns: readonly Column<T>[],
+  rows: readonly Row<T>[],
+): Promise<void> {
+  const build: Build = (_, value, given) => {
+    const assignments = columns.map((column) => sql`${sql.ref(column)} = ${value(column)}`)
+    const from = given === undefined ? sql`` : sql`from ${given}`
+    return sql`update ${sql.table(table)} set ${sql.join(assignments)} ${from} where ${sameIn(table, key, value)}`
+  }
+  await run(db, { name: `update ${columns} by ${key}`, table, build }, rows)
+}
+
+/** Deletes the rows that have, in all columns of a given one, the same values. All given ones have the same columns. */
+export async function deleteRows<T extends Table>(
+  db: Queries,
+  table: T,
+  rows: readonly Partial<Row<T>>[],
+): Promise<void> {
+  const build: Build = (columns, value, given) => {
+    const using = given === undefined ? sql`` : sql`using ${given}`
+    return sql`delete from ${sql.table(table)} ${using} where ${sameIn(table, columns, value)}`
+  }
+  await run(db, { name: 'delete', table, build }, rows)
+}
+
+function insertInto(table: string): Build {
+  return (columns, value, given) => {
+    const into = sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})`
+    const values = sql.join(columns.map(value))
+    return given === undefined ? sql`${into} values (${values})` : sql`${into} select ${values} from ${given}`
+  }
+}
+
+function sameIn(table: string, columns: readonly string[], value: (column: string) => Sql): Sql {
+  return sql.join(
+    columns.map((column) => sql`${sql.ref(`${table}.${column}`)} = ${value(column)}`),
+    sql` and `,
+  )
+}
+
+/** Runs a verb for all rows, and gives what the statements gave. Others of this process run in between. */
+async function run(db: Queries, verb: Verb, rows: readonly object[]): Promise<unknown[]> {
+  if (rows.length === 0) return []
+  const { one, many } = statementsOf(verb, Object.keys(rows[0]!))
+  const direct = DIRECT.get(db.getExecutor().adapter)
+  if (direct !== undefined) return runForEach(direct, one(db), rows)
+  if (rows.length === 1) return runOnce(db, one(db), rows[0] as Values)
+  const results: unknown[] = []
+  const pace = openPace()
+  for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
+    const json = JSON.stringify(rows.slice(at, at + ROWS_A_STATEMENT))
+    results.push(...(await runOnce(db, many(db), { json })))
+    await pace()
+  }
+  return results
+}
+
+async function runForEach(direct: DirectQuery, { query, fill }: Compiled<Values>, rows: readonly object[]) {
+  const results: unknown[] = []
+  const pace = openPace()
+  for (const row of rows) {
+    results.push(...direct(query.sql, fill(row as Values)))
+    const pause = pace()
+    if (pause !== undefined) await pause
+  }
+  return results
+}
+
+async function runOnce<V>(db: Queries, { query, fill }: Compiled<V>, values: V): Promise<unknown[]> {
+  return (await db.executeQuery({ ...query, parameters: fill(values) })).rows
+}
+
+type Compiled<V> = { query: CompiledQuery; fill: (values: V) => unknown[] }
+type Statements = { one(db: Queries): Compiled<Values>; many(db: Queries): Compiled<{ json: string }> }
+/** By verb, table and columns: as many as the code has kinds of writes. */
+const cache = new Map<string, Statements>()
+
+function statementsOf({ name, table, build }: Verb, columns: string[]): Statements {
+  const id = `${name} ${table} ${columns}`
+  const statements = cache.get(id)
+  if (statements !== undefined) return statements
+  const one = compileOnce<Values, unknown>((db, value) => ({
+    compile: () => build(columns, (column) => sql`${value[column]}`, undefined).compile(db),
+  }))
+  const many = compileOnce<{ json: string }, unknown>((db, { json }) => ({
+    compile: () => {
+      const given = sql`json_populate_recordset(null::${sql.table(table)}, ${json}::json) as given`
+      return build(columns, (column) => sql.ref(`given.${column}`), given).compile(db)
+    },
+  }))
+  cache.set(id, { one, many })
+  return { one, many }
+}

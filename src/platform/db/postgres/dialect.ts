@@ -1,0 +1,170 @@
+/**
+ * Kysely over the pool. What need not wait for an answer is sent without: BEGIN goes together with the first statement, and a statement
+ * with `noAnswer` together with the next one or with COMMIT.
+ */
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from 'kysely'
+import type pg from 'pg'
+import type { Changed, StoreWatch } from '../changes.ts'
+import { NOTE, readNoted, SHOW_NOTED } from './notes.ts'
+import type { Connections, Pipeline } from './pipeline.ts'
+import { type Names, PIPELINED, type Statement } from './statement.ts'
+
+/** Hears what a transaction changed that was committed, or of which that is not known. */
+type OnCommit = (changed: Changed) => void
+type Listeners = { onCommit: OnCommit; onStatement: StoreWatch['statement'] }
+
+/** Kysely over a pool for transactions, and over shared connections for prepared reads. `onCommit` hears of the subjects that each transaction changed. */
+export function postgresDialect(
+  pool: Connections['pool'],
+  pipeline: Pipeline,
+  names: Names,
+  onCommit: OnCommit,
+  onStatement?: StoreWatch['statement'],
+): Dialect {
+  const adapter = new PostgresAdapter()
+  PIPELINED.set(adapter, watched(pipeline.run, onStatement))
+  return {
+    createAdapter: () => adapter,
+    createDriver: () => postgresDriver(pool, names, { onCommit, onStatement }),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  }
+}
+
+type Connection = DatabaseConnection & {
+  begin(isolationLevel: string): void
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  release(): void
+}
+
+/** The same, and each statement is told. */
+function watched<S extends Statement, T>(
+  run: (statement: S) => Promise<T>,
+  onStatement: StoreWatch['statement'],
+): (statement: S) => Promise<T> {
+  if (onStatement === undefined) return run
+  return async (statement) => {
+    const since = performance.now()
+    try {
+      const answer = await run(statement)
+      onStatement(statement.sql, since)
+      return answer
+    } catch (error) {
+      onStatement(statement.sql, since, error)
+      throw error
+    }
+  }
+}
+
+function postgresDriver(pool: Connections['pool'], names: Names, listeners: Listeners): Driver {
+  const own = (connection: DatabaseConnection) => connection as Connection
+  return {
+    init: async () => {},
+    acquireConnection: async () => openConnection(await pool.connect(), names, listeners),
+    beginTransaction: async (connection, { isolationLevel = 'read committed' }) =>
+      own(connection).begin(isolationLevel),
+    commitTransaction: (connection) => own(connection).commit(),
+    rollbackTransaction: (connection) => own(connection).rollback(),
+    releaseConnection: async (connection) => own(connection).release(),
+    destroy: () => pool.end(),
+  }
+}
+
+/** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
+function openConnection(client: pg.PoolClient, names: Names, { onCommit, onStatement }: Listeners): Connection {
+  const sent = openSent()
+  let begun: Promise<unknown> | undefined
+  /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
+  const send = watched(
+    ({ sql, parameters, name }: Statement): Promise<pg.QueryResult> =>
+      client.query(names.named({ sql, parameters, ...(begun !== undefined && name !== undefined && { name }) })),
+    onStatement,
+  )
+  let broken = false
+  return {
+    begin(isolationLevel) {
+      begun = sent.add(client.query(`start transaction isolation level ${isolationLevel}; ${NOTE}`))
+    },
+    async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
+      // Without its transaction a SELECT changes nothing, so only a SELECT may be sent before it is known that the transaction has begun.
+      if (compiled.query.kind !== 'SelectQueryNode') await begun
+      if (compiled.noAnswer && begun !== undefined) {
+        sent.add(send(compiled))
+        return { rows: [] }
+      }
+      try {
+        return resultOf<R>(await send(compiled))
+      } catch (error) {
+        const first = await sent.firstFailure(error)
+        names.renewAfter(first)
+        throw first
+      }
+    },
+    async commit() {
+      const committed = sent.add(client.query(`${SHOW_NOTED}; commit`) as Promise<unknown> as Promise<pg.QueryResult[]>)
+      const failure = await sent.firstFailure()
+      if (failure !== undefined) {
+        if (!isUndone(failure)) onCommit('all')
+        throw isAborted(failure) ? new Error('the transaction was not committed', { cause: failure }) : failure
+      }
+      onCommit(readNoted((await committed)[0]!))
+    },
+    async rollback() {
+      // A connection that cannot say it is closed, which undoes the transaction too. The caller hears why it was rolled back.
+      await client.query('rollback').catch(() => {
+        broken = true
+      })
+    },
+    release: () => client.release(broken),
+    streamQuery,
+  }
+}
+
+async function* streamQuery(): AsyncGenerator<never> {
+  yield* []
+  throw new Error('no query is streamed: every list has a limit')
+}
+
+/** What was sent and not waited for. When one fails, all that follows it in its transaction fails too, and says less. */
+function openSent() {
+  const all: Promise<unknown>[] = []
+  return {
+    add<T>(one: Promise<T>): Promise<T> {
+      all.push(one)
+      // Told by `firstFailure`.
+      one.catch(() => {})
+      return one
+    },
+    /** Waits for all of it. Gives why the first one failed that did, else `error`. */
+    async firstFailure(error?: unknown): Promise<unknown> {
+      const outcomes = await Promise.allSettled(all)
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+      return failed === undefined ? error : failed.reason
+    },
+  }
+}
+
+/** Whether a failure says that nothing was committed: the transaction was broken, lost a race, or met a constraint. */
+function isUndone(error: unknown): boolean {
+  return /^(40|23|25)/.test((error as { code?: string }).code ?? '')
+}
+
+/** Whether a statement had failed before, and whoever ran it went on: the server has undone everything. */
+function isAborted(error: unknown): boolean {
+  return (error as { code?: string }).code === '25P02'
+}
+
+function resultOf<R>({ command, rowCount, rows }: pg.QueryResult): QueryResult<R> {
+  if (command === 'SELECT' || rowCount === null) return { rows: rows ?? [] }
+  return { rows, numAffectedRows: BigInt(rowCount) }
+}

@@ -1,0 +1,157 @@
+/**
+ * What Berth needs of a PostgreSQL server, asked by doing it: some engines that speak its protocol accept what they do not do.
+ * docs/scaling.md: Over a distributed engine.
+ */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+const PATIENCE_MS = 2000
+/** How long a notification may take. */
+const NOTICE_MS = 1000
+const LOCK_HELD = '55P03'
+const RACE_LOST = '40001'
+/** Of a lock that another connection holds, a server says so within this time. */
+const SHORT_WAIT = "set local lock_timeout = '200ms'"
+
+type Lack = {
+  /** The thing that the server lacks. */
+  need: string
+  why: string
+  /** Whether Berth cannot be run without it. */
+  fatal: boolean
+}
+
+/** What the server says it is, and what it lacks. */
+export type ServerReport = { version: string; major: number; lacks: Lack[] }
+
+/** Two connections to the server, and a table that both see. */
+type Place = { one: pg.Client; other: pg.Client; table: string }
+type Need = {
+  name: string
+  fatal: boolean
+  /** Gives what is wrong; undefined where nothing is. Throws what the server says where it refuses. */
+  ask(place: Place): Promise<string | undefined>
+}
+
+/** TABLE what is asked of a server, in this order. */
+const NEEDS: readonly Need[] = [
+  { name: 'SERIALIZABLE', fatal: true, ask: losesRace },
+  { name: 'advisory locks', fatal: true, ask: locksByNumber },
+  { name: 'LOCK TABLE', fatal: true, ask: locksTable },
+  { name: 'triggers in PL/pgSQL', fatal: true, ask: runsTrigger },
+  { name: 'LISTEN and NOTIFY', fatal: false, ask: notifies },
+]
+
+/**
+ * Asks a server for each thing that Berth needs. Makes a table `berth_doctor_…` and a function of that name for it, and takes both away again.
+ * `patience`: how many times as long as in use it waits (`BERTH_TEST_PATIENCE`). Throws when the server cannot be reached, is a standby, or does not let this user make a table.
+ */
+export async function askServer(url: string, patience = 1): Promise<ServerReport> {
+  const [one, other] = [newClient(url, patience), newClient(url, patience)]
+  const table = `berth_doctor_${randomBytes(4).toString('hex')}`
+  const place = { one, other, table }
+  try {
+    await Promise.all([one.connect(), other.connect()])
+    const { rows } = await one.query("select version(), current_setting('server_version_num') as number")
+    await one.query(`create table ${table} (id integer primary key, value integer not null)`)
+    await one.query(`insert into ${table} values (1, 0), (2, 0)`)
+    const lacks: Lack[] = []
+    for (const { name: need, fatal, ask } of NEEDS) {
+      const why = await ask(place).catch((error: Error) => error.message)
+      if (why !== undefined) lacks.push({ need, why, fatal })
+      await Promise.all([one.query('rollback'), other.query('rollback')])
+    }
+    return {
+      version: String(rows[0].version).split(' (')[0]!,
+      major: Math.floor(Number(rows[0].number) / 10_000),
+      lacks,
+    }
+  } finally {
+    await one.query(`drop table if exists ${table}`).catch(() => {})
+    await one.query(`drop function if exists ${table}()`).catch(() => {})
+    await Promise.all([one.end(), other.end()].map((end) => end.catch(() => {})))
+  }
+}
+
+function newClient(connectionString: string, patience: number): pg.Client {
+  const client = new pg.Client({
+    connectionString,
+    connectionTimeoutMillis: PATIENCE_MS * patience,
+    query_timeout: PATIENCE_MS * patience,
+    application_name: 'berth doctor',
+  })
+  client.on('error', () => {})
+  return client
+}
+
+/** Each of two transactions reads what the other writes: one of them must lose. */
+async function losesRace({ one, other, table }: Place): Promise<string | undefined> {
+  for (const client of [one, other]) {
+    await client.query('start transaction isolation level serializable')
+    await client.query(`select sum(value) from ${table}`)
+  }
+  await one.query(`update ${table} set value = 1 where id = 1`)
+  const lost = await codeOf(async () => {
+    await other.query(`update ${table} set value = 1 where id = 2`)
+    await one.query('commit')
+    await other.query('commit')
+  })
+  if (lost === undefined) return 'two transactions that each read what the other wrote were both committed'
+  return lost === RACE_LOST ? undefined : `the transaction that lost was told ${lost}, not ${RACE_LOST}`
+}
+
+/** One that is held shared keeps others from holding it alone, until the transaction ends. */
+async function locksByNumber({ one, other }: Place): Promise<string | undefined> {
+  const number = randomBytes(4).readInt32BE()
+  await one.query('begin')
+  await one.query(`select pg_advisory_xact_lock_shared(${number})`)
+  await other.query('begin')
+  await other.query(SHORT_WAIT)
+  const refused = await codeOf(() => other.query(`select pg_advisory_xact_lock(${number})`))
+  if (refused === undefined) return 'two connections hold the same lock'
+  if (refused !== LOCK_HELD) return `whoever waits for one is told ${refused}, not ${LOCK_HELD}`
+  await Promise.all([one.query('commit'), other.query('rollback')])
+  await other.query('begin')
+  await other.query(SHORT_WAIT)
+  const kept = await codeOf(() => other.query(`select pg_advisory_xact_lock(${number})`))
+  return kept === undefined ? undefined : `one is held after its transaction has ended (${kept})`
+}
+
+async function locksTable({ one, other, table }: Place): Promise<string | undefined> {
+  await one.query('begin')
+  await one.query(`lock table ${table} in share row exclusive mode`)
+  await other.query('begin')
+  await other.query(SHORT_WAIT)
+  const refused = await codeOf(() => other.query(`insert into ${table} values (3, 0)`))
+  if (refused === undefined) return 'another connection writes to a table that is locked'
+  return refused === LOCK_HELD ? undefined : `whoever waits for it is told ${refused}, not ${LOCK_HELD}`
+}
+
+async function runsTrigger({ one, table }: Place): Promise<string | undefined> {
+  await one.query(`create function ${table}() returns trigger language plpgsql as
+    $$ begin new.value := new.value + 1; return new; end $$`)
+  await one.query(`create trigger ${table} before insert on ${table} for each row execute function ${table}()`)
+  const { rows } = await one.query(`insert into ${table} values (4, 1) returning value`)
+  return rows[0]?.value === 2 ? undefined : 'one that is there does not run'
+}
+
+async function notifies({ one, other, table }: Place): Promise<string | undefined> {
+  const told = new Promise<void>((resolve) => one.once('notification', () => resolve()))
+  await one.query(`listen ${table}`)
+  await other.query(`select pg_notify('${table}', '')`)
+  const late = Symbol('late')
+  const first = await Promise.race([told, sleep(NOTICE_MS, late, { ref: false })])
+  return first === late ? `nothing was heard within ${NOTICE_MS / 1000} s` : undefined
+}
+
+/** The code with which something is refused; undefined where it is not. */
+async function codeOf(ask: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await ask()
+    return undefined
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    return code ?? message
+  }
+}

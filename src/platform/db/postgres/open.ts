@@ -1,0 +1,190 @@
+/** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions, run again when they lose a race. */
+
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import type { PoolSettings } from '../../settings/store.ts'
+import { type Changed, openChanges, type StoreWatch } from '../changes.ts'
+import { type Db, migrate, type Queries } from '../db.ts'
+import type { Schema } from '../schema.ts'
+import { postgresDialect } from './dialect.ts'
+import { openFeed } from './feed.ts'
+import { keepNotes } from './notes.ts'
+import { type Connections, mustLead, openPipeline, type Pipeline } from './pipeline.ts'
+import { openRaces } from './races.ts'
+import { openNames } from './statement.ts'
+
+/** The server is going, gone, not there yet, too slow, read-only, short of something, or does not let the service in any more. */
+const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
+/** There is no way to it, or this process has no connection left to give. */
+const NETWORK_AWAY =
+  /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EMFILE|ENFILE|ENOBUFS|ENOTFOUND|EAI_\w+)$/
+const DISK_FULL = '53100'
+/** How a standby refuses a serializable transaction (0A000): pgbouncer may have connected to one before it knew. */
+const ON_STANDBY = /hot standby/
+
+/** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+const CONNECTION = {
+  connectionTimeoutMillis: 2000,
+  statement_timeout: 5000,
+  lock_timeout: 2000,
+  idle_in_transaction_session_timeout: 10_000,
+  query_timeout: 6000,
+  keepAlive: true,
+  application_name: 'berth',
+  // Statements that do not wait for each other's answers are sent at once.
+  pipeline: true,
+}
+
+/** Of statements that stand by themselves (`Db.apart`). */
+const SHORT = { statement_timeout: 2000, lock_timeout: 1500, query_timeout: 3000 }
+const APART_CONNECTIONS = 2
+
+/**
+ * Opens and migrates a PostgreSQL store. `onLost` is called with connections that the server ended; others replace them. `connect` gives the
+ * connections, which are opened when they are needed.
+ */
+export async function openPostgres(
+  url: string,
+  onLost: (error: Error) => void,
+  watch?: StoreWatch,
+  options: PoolSettings = { keepsStatements: true, patience: 1 },
+  connect: typeof openConnections = openConnections,
+): Promise<Db> {
+  const { pool, pipeline, apart: ownPipeline, names } = connect(url, onLost, options)
+  const onCommit = (changed: Changed) => feed.add(changed)
+  const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names, onCommit, watch?.statement) })
+  const apart = new Kysely<Schema>({ dialect: postgresDialect(pool, ownPipeline, names, onCommit, watch?.statement) })
+  await migratePostgres(url)
+  const changes = openChanges()
+  const feed = openFeed({ url, changes, db: queries, onLost })
+  const untilWon = openRaces(() => watch?.lostRace())
+
+  return {
+    engine: 'postgres',
+    read: queries,
+    apart,
+    write: (work, owner = '') =>
+      untilWon(owner, async (alone) => {
+        const before = performance.now()
+        const transaction = queries.transaction().setIsolationLevel('serializable')
+        const value = await transaction.execute(async (tx) => {
+          if (alone) await holdOthersOff(tx)
+          return work(tx)
+        })
+        watch?.committed(1, performance.now() - before)
+        return value
+      }),
+    connections: () => countConnections(pool, [pipeline, ownPipeline]),
+    changes,
+    renew: () => {},
+    refusalOf,
+    async close() {
+      await feed.close()
+      await Promise.all([pipeline.close(), ownPipeline.close(), queries.destroy()])
+    },
+  }
+}
+
+/** The connections of a store, none of which is open yet. `onLost` is called with those that the server ended. */
+export function openConnections(
+  url: string,
+  onLost: (error: Error) => void,
+  { keepsStatements, patience }: PoolSettings,
+): Connections {
+  const config = { ...CONNECTION, ...waiting(CONNECTION, patience), connectionString: url }
+  const names = openNames(keepsStatements)
+  const pipeline = openPipeline(() => new pg.Client(config), names, onLost)
+  // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
+  const short = { ...config, ...waiting(SHORT, patience) }
+  const apart = openPipeline(() => new pg.Client(short), names, onLost, APART_CONNECTIONS)
+  return { pool: openPool(config, onLost), pipeline, apart, names }
+}
+
+/** The times of a table, in milliseconds, so many times as long. */
+function waiting(table: Record<string, unknown>, patience: number): Record<string, number> {
+  const times = Object.entries(table).filter((entry): entry is [string, number] => typeof entry[1] === 'number')
+  return Object.fromEntries(times.map(([name, ms]) => [name, ms * patience]))
+}
+
+function countConnections({ totalCount, idleCount, waitingCount }: Connections['pool'], pipelines: Pipeline[]) {
+  const open = pipelines.reduce((sum, pipeline) => sum + pipeline.open(), totalCount)
+  return { open, idle: idleCount, waiting: waitingCount }
+}
+
+function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    max: 20,
+    // An idle service is still seen by whoever would restore over it.
+    min: 1,
+    // Not by `verify`: a connection is never given back there when whoever waited for it has given up meanwhile.
+    onConnect: mustLead,
+  })
+  // Without a listener on pool and client, the first restart of the server would end this process.
+  pool.on('error', onLost)
+  pool.on('connect', (client) => client.on('error', onLost))
+  return pool
+}
+
+/** Instances that start together wait here for the first one's migration, however long it takes. Gives the migrations that ran. */
+export async function migratePostgres(url: string): Promise<string[]> {
+  const queries = openPostgresAlone(url)
+  try {
+    const ran = await migrate(queries)
+    await keepNotes(queries)
+    return ran
+  } finally {
+    await queries.destroy()
+  }
+}
+
+/**
+ * One connection whose statements may take as long as they take: for migrations, backups and restores. Throws, naming the
+ * setting and never its password, when the server cannot be reached. `patienceMs`: how long a connection and each statement may take at most.
+ */
+export function openPostgresAlone(url: string, patienceMs?: number): Queries {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 1,
+    connectionTimeoutMillis: patienceMs ?? 10_000,
+    ...(patienceMs !== undefined && { query_timeout: patienceMs }),
+    application_name: 'berth alone',
+  })
+  // What the server ended is told by the next query, not by ending the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const connect = () =>
+    pool.connect().catch((error: Error & { code?: string }) => {
+      const { host, pathname } = new URL(url)
+      const message = error.message || error.code
+      throw new Error(`cannot connect to DATABASE_URL (${host}${pathname}): ${message}`)
+    })
+  const dialect = new PostgresDialect({ pool: { options: pool.options, connect, end: () => pool.end() } })
+  return new Kysely<Schema>({ dialect })
+}
+
+/**
+ * Nobody commits a write before this transaction ends: each writes a line of the audit log, and waits there. It is the first statement, for
+ * what a transaction sees is what was committed when its first query ran, and a LOCK is none.
+ */
+async function holdOthersOff(tx: Queries): Promise<void> {
+  await sql`lock table audit in share row exclusive mode`.execute(tx)
+}
+
+/** A database that did not answer: the caller may try again, and cannot know whether a commit arrived. A full disk kept nothing. */
+function refusalOf(error: unknown): 'storage_full' | 'unavailable' | undefined {
+  const { code, syscall, message = '' } = error as { code?: string; syscall?: string; message?: string }
+  if (code === DISK_FULL) return 'storage_full'
+  const away =
+    code === undefined
+      ? /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|not queryable/.test(
+          message,
+        )
+      : (code === '0A000' && ON_STANDBY.test(message)) ||
+        SERVER_AWAY.test(code) ||
+        NETWORK_AWAY.test(code) ||
+        syscall === 'connect'
+  return away ? 'unavailable' : undefined
+}

@@ -1,0 +1,92 @@
+/** Transactions that lose a race are run again; one that loses several runs alone. docs/scaling.md. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openSemaphore, type Semaphore } from '../../fairness/semaphore.ts'
+import { refuse } from '../../refusals/refusal.ts'
+import { isStalePlan } from './statement.ts'
+
+const ATTEMPTS = 12
+/** A long transaction loses to every short one that commits meanwhile: after so many losses no other writer runs beside it. */
+const LOSSES_BESIDE_OTHERS = 3
+const LONGEST_WAIT_MS = 100
+/** Serialization failure, deadlock: the codes with which PostgreSQL asks for another attempt. */
+const LOST_RACE = new Set(['40001', '40P01'])
+
+/** One attempt of a transaction. `alone`: no other writer of this instance runs, and those of other instances must not commit before it. */
+type Run<T> = (alone: boolean) => Promise<T>
+/** Runs a transaction of an owner until it wins. Refuses: busy 503 (races lost again and again). */
+export type Races = <T>(owner: string, run: Run<T>) => Promise<T>
+
+/**
+ * Of the transactions of one owner that lost a race, one at a time is run again: many at once on neighbouring rows would make each
+ * other lose again, for PostgreSQL watches pages. Those of other owners do not wait for them. After three losses a transaction runs alone: one of all owners at a time.
+ * The function that it gives refuses: busy 503.
+ */
+export function openRaces(onLost: () => void): Races {
+  const retries = openSemaphore({ mayTake: (_, inUse) => inUse === 0 })
+  const alone = openSemaphore({ slots: 1 })
+  const { shared, exclusive } = openLock()
+  return async (owner, run) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (attempt === 1) return await shared(() => run(false))
+        if (attempt <= LOSSES_BESIDE_OTHERS) return await holding(retries, owner, () => shared(() => run(false)))
+        return await holding(retries, owner, () => holding(alone, owner, () => exclusive(() => run(true))))
+      } catch (error) {
+        if (!isLostRace(error)) throw error
+        onLost()
+        if (attempt === ATTEMPTS) refuse('busy')
+        // Full jitter: racers that met once should not meet again.
+        await sleep(Math.random() * Math.min(LONGEST_WAIT_MS, 2 ** attempt))
+      }
+    }
+  }
+}
+
+/** Runs something while it holds a slot. */
+async function holding<T>(semaphore: Semaphore, owner: string, run: () => Promise<T>): Promise<T> {
+  if (!semaphore.tryTake(owner)) await semaphore.take(owner)
+  try {
+    return await run()
+  } finally {
+    semaphore.release(owner)
+  }
+}
+
+type Way = <T>(run: () => Promise<T>) => Promise<T>
+
+/**
+ * A lock with two ways to run. `exclusive` waits for those that run, while newcomers wait for it; the caller runs one at a time.
+ * Whoever waits has no connection yet.
+ */
+function openLock(): { shared: Way; exclusive: Way } {
+  const running = new Set<Promise<unknown>>()
+  let free: Promise<void> | undefined
+  return {
+    async shared(run) {
+      while (free !== undefined) await free
+      const one = run()
+      const ended = one.catch(() => {}).finally(() => running.delete(ended))
+      running.add(ended)
+      return one
+    },
+    async exclusive(run) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      free = promise
+      try {
+        await Promise.all(running)
+        return await run()
+      } finally {
+        free = undefined
+        resolve()
+      }
+    },
+  }
+}
+
+function isLostRace(error: unknown): boolean {
+  const { code, constraint } = error as { code?: string; constraint?: string }
+  // Another instance migrated the store meanwhile; the next attempt has its statements planned anew.
+  if (isStalePlan(error)) return true
+  // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
+  return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
+}

@@ -1,0 +1,43 @@
+/**
+ * Statements, and the names that connections keep them by. The server parses and plans a named statement once for each connection, and then only runs it. `prepared`
+ * (platform/db/db.ts) gives the names, so there are as many as the code has hot statements.
+ */
+import type { CompiledQuery } from 'kysely'
+
+/** A statement as it is sent. `noAnswer`: nothing that follows it needs its answer; the commit waits for it. */
+export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string; noAnswer?: boolean }
+
+/** The way of reads to the connections that they share, by the adapter that their Kysely carries. Only `prepared` (platform/db/db.ts) takes it. */
+export const PIPELINED = new WeakMap<object, (statement: Statement) => Promise<unknown[]>>()
+
+export type Names = {
+  /** A statement as the driver takes it, with its name where it has one that is kept. */
+  named(statement: Statement): { text: string; values: unknown[]; name?: string }
+  /** Whether a statement failed because what a connection kept of it does not hold any more. Then all names are new ones. */
+  renewAfter(error: unknown): boolean
+}
+
+/** `kept`: false where connections keep no statements, as behind pgbouncer before 1.21. */
+export function openNames(kept: boolean): Names {
+  let generation = 0
+  return {
+    named({ sql, parameters, name }) {
+      const statement = { text: sql, values: parameters as unknown[] }
+      return kept && name !== undefined ? { ...statement, name: `${name}_${generation}` } : statement
+    },
+    renewAfter(error) {
+      if (!isStalePlan(error)) return false
+      generation++
+      return true
+    },
+  }
+}
+
+/**
+ * Another instance migrated the tables of a statement, so that it gives other columns (0A000), or the connection does not have the
+ * statement (26000): the statement before it, which would have named it, failed.
+ */
+export function isStalePlan(error: unknown): boolean {
+  const { code, message = '' } = error as { code?: string; message?: string }
+  return code === '26000' || (code === '0A000' && message.startsWith('cached plan'))
+}

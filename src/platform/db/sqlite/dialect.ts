@@ -1,0 +1,115 @@
+/** Kysely over `node:sqlite`: one connection, statements kept by their text. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { StoreWatch } from '../changes.ts'
+
+/** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
+const STATEMENTS_KEPT = 1000
+
+/** Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. */
+export type DirectQuery = (sql: string, values: readonly unknown[]) => unknown[]
+
+/** What a reading connection reads from: opened by a query, ended by a commit. */
+export type Snapshot = { open(): void }
+
+/** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
+export const DIRECT = new WeakMap<object, DirectQuery>()
+
+/** Kysely over one connection. `snapshot`: of a reading connection, which each query opens where none is open. */
+export function sqliteDialect(
+  database: DatabaseSync,
+  snapshot?: Snapshot,
+  onStatement?: StoreWatch['statement'],
+): Dialect {
+  const run = watched(statementsOf(database, snapshot), onStatement)
+  const connection = sqliteConnection(run)
+  // SQLite's schema changes are transactional, and which writes share this one connection is decided in platform/db/sqlite/group-commit.ts.
+  const adapter = Object.defineProperties(new SqliteAdapter(), {
+    supportsTransactionalDdl: { value: true },
+    supportsMultipleConnections: { value: true },
+  })
+  DIRECT.set(adapter, (sql, values) => run(sql, values, true).rows)
+  return {
+    createAdapter: () => adapter,
+    createDriver: () => sqliteDriver(database, connection),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+function sqliteDriver(database: DatabaseSync, connection: DatabaseConnection): Driver {
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: async () => database.exec('BEGIN IMMEDIATE'),
+    commitTransaction: async () => database.exec('COMMIT'),
+    rollbackTransaction: async () => database.exec('ROLLBACK'),
+    releaseConnection: async () => {},
+    destroy: async () => database.close(),
+  }
+}
+
+type Run = ReturnType<typeof statementsOf>
+
+/** The same, and each statement is told. */
+function watched(run: Run, onStatement: StoreWatch['statement']): Run {
+  if (onStatement === undefined) return run
+  return (sql, values, givesRows) => {
+    const since = performance.now()
+    try {
+      const ran = run(sql, values, givesRows)
+      onStatement(sql, since)
+      return ran
+    } catch (error) {
+      onStatement(sql, since, error)
+      throw error
+    }
+  }
+}
+
+type Ran = { rows: unknown[]; changes: number | bigint }
+
+/** Runs statements, each prepared once and kept by its text. */
+function statementsOf(database: DatabaseSync, snapshot: Snapshot | undefined) {
+  const statements = new Map<string, StatementSync>()
+  return (sql: string, values: readonly unknown[], givesRows: boolean): Ran => {
+    // node:sqlite takes an object as named parameters; a value from outside must never become one.
+    if (values.some((value) => typeof value === 'object' && value !== null)) throw new TypeError('object bound')
+    let statement = statements.get(sql)
+    if (statement === undefined) {
+      if (statements.size >= STATEMENTS_KEPT) statements.clear()
+      statement = database.prepare(sql)
+      statements.set(sql, statement)
+    }
+    snapshot?.open()
+    if (givesRows) return { rows: statement.all(...(values as SQLInputValue[])), changes: 0 }
+    return { rows: [], changes: statement.run(...(values as SQLInputValue[])).changes }
+  }
+}
+
+function sqliteConnection(run: Run): DatabaseConnection {
+  return {
+    executeQuery: async <R>(compiled: CompiledQuery): Promise<QueryResult<R>> => {
+      const { rows, changes } = run(compiled.sql, compiled.parameters, givesRows(compiled))
+      return { rows: rows as R[], numAffectedRows: BigInt(changes) }
+    },
+    async *streamQuery() {
+      yield* []
+      throw new Error('no query is streamed: every list has a limit')
+    },
+  }
+}
+
+function givesRows({ query }: CompiledQuery): boolean {
+  const returns = 'returning' in query && query.returning !== undefined
+  return returns || query.kind === 'SelectQueryNode' || query.kind === 'RawNode'
+}

@@ -1,0 +1,139 @@
+/**
+ * How many requests of one account run at once. Of those that make the longest lists, and of those that write most, fewer run at
+ * once. The others wait, and accounts take turns. docs/limits.md.
+ */
+import { setImmediate as nextIteration } from 'node:timers/promises'
+import { beginShortRequest, endShortRequest, iterationMs, settled } from '../base/event-loop.ts'
+import { Refusal } from '../refusals/refusal.ts'
+import { openTurns, type Turns } from './file-turns.ts'
+import { openSemaphore } from './semaphore.ts'
+
+/** Once an iteration of the event loop has been busy for so long, requests that wait are left for the next: what has arrived meanwhile is read first. */
+const LONGEST_ITERATION_MS = 5
+const MOST_WAITING = 256
+const LONGEST_WAIT_MS = 10_000
+
+export type Gate = {
+  /** Lets a request of `owner` in, at once (undefined) or when it is its turn. Refuses: rate_limited 429 (too many wait, or this one waited for too long). */
+  enter(owner: string): Promise<void> | undefined
+  /** Says that a request of `owner` has ended. */
+  leave(owner: string): void
+  /** Looks again whether those that wait may enter: what `mayEnter` says may have changed. */
+  look(): void
+}
+
+type Rules = {
+  mostOfOne: number
+  mostOfAll?: number
+  /** Whether requests of an owner may enter now. */
+  mayEnter?: (owner: string) => boolean
+  /** How many times as long as in use a request waits: `BERTH_TEST_PATIENCE`. */
+  patience?: number
+}
+
+/** A gate that nobody has entered yet. */
+export function openGate({ mostOfOne, mostOfAll, mayEnter = () => true, patience = 1 }: Rules): Gate {
+  const semaphore = openSemaphore({
+    ...(mostOfAll !== undefined && { slots: mostOfAll }),
+    mayTake: (owner, inUse) => inUse < mostOfOne && mayEnter(owner),
+    admit: openPacedAdmission(),
+  })
+  return {
+    look: semaphore.wake,
+    leave: semaphore.release,
+    enter(owner) {
+      if (iterationMs() < LONGEST_ITERATION_MS && semaphore.tryTake(owner)) return undefined
+      if (semaphore.waiting(owner) >= MOST_WAITING) throw tooMany()
+      return semaphore.take(owner, LONGEST_WAIT_MS * patience).then((entered) => {
+        if (!entered) throw tooMany()
+      })
+    },
+  }
+}
+
+/** Lets requests in one after another from the next iteration on, in each iteration for as long as it may be busy. */
+function openPacedAdmission(): (letIn: () => boolean) => void {
+  let running = false
+  const run = async (letIn: () => boolean) => {
+    for (;;) {
+      await nextIteration()
+      const began = performance.now()
+      do {
+        if (!letIn()) {
+          running = false
+          return
+        }
+        await settled()
+      } while (performance.now() - began < LONGEST_ITERATION_MS)
+    }
+  }
+  return (letIn) => {
+    if (running) return
+    running = true
+    void run(letIn)
+  }
+}
+
+function tooMany(): Refusal {
+  const message = 'Too many requests of this account at once - try again in 1 second.'
+  return new Refusal('rate_limited', message, { name: 'in-flight' }, { 'retry-after': '1' })
+}
+
+/** The gates of a service: `all` for every request, and before it `lists` for long lists and `bulk` for writes with a long body. `files`, `slow`: for files, and for what takes long, alone. */
+export type Gates = { all: Gate; lists: Gate; bulk: Gate; files: Turns; slow: Turns }
+
+/**
+ * `hasRoom`: whether an account may make another list; it may not while too much of its answers has not been sent. `patience`: how many
+ * times as long as in use a request waits for its turn.
+ */
+export function openGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string) => boolean, patience = 1): Gates {
+  // Long transactions of one account would make each other lose races again and again, and then run alone while everybody waits.
+  const bulk = openGate({ mostOfOne: 1, patience })
+  const [files, slow] = [openTurns('files'), openTurns('deployments')]
+  // The embedded store is read in this process: two lists of one account at once would only take turns.
+  if (engine === 'sqlite')
+    return {
+      all: openGate({ mostOfOne: 64, patience }),
+      bulk,
+      files,
+      slow,
+      lists: openGate({ mostOfOne: 1, mostOfAll: 2, mayEnter: hasRoom, patience }),
+    }
+  // PostgreSQL has 20 connections: one account never takes them all.
+  return {
+    all: openGate({ mostOfOne: 16, patience }),
+    bulk,
+    files,
+    slow,
+    lists: openGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom, patience }),
+  }
+}
+
+/** Answers when it is the account's turn: of lists and of bulk writes few are made at once. Refuses: rate_limited 429. */
+export function inTurn<T>(
+  { lists, bulk, all, slow }: Gates,
+  route: { list?: unknown; slow?: true },
+  owner: string,
+  isBulk: boolean,
+  make: () => Promise<T>,
+): Promise<T> {
+  if (route.slow) return slow.inTurn(owner, make)
+  if (route.list === undefined && !isBulk) return passing(all, owner, make, true)
+  return passing(isBulk ? bulk : lists, owner, () => passing(all, owner, make, false), false)
+}
+
+/** Runs a request once the gate lets it in. `isShort`: long lists pause for it, also while it waits. */
+async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>, isShort: boolean): Promise<T> {
+  if (isShort) beginShortRequest()
+  try {
+    const turn = gate.enter(owner)
+    if (turn !== undefined) await turn
+    try {
+      return await make()
+    } finally {
+      gate.leave(owner)
+    }
+  } finally {
+    if (isShort) endShortRequest()
+  }
+}

@@ -1,0 +1,39 @@
+/** From a request to what its operation may touch. */
+import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../../context.ts'
+import type { Queries } from '../db/db.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
+import { openSpending, type Taken } from '../limiter/spending.ts'
+import type { Outgoing } from '../outbox/outbox.ts'
+import type { Write } from '../outbox/transact.ts'
+import type { Route } from './route.ts'
+
+/**
+ * `taken`: what this request took of limits, however often its transaction runs. `actorId`: the person by whose
+ * session an operator's route is asked, as the audit log names them.
+ */
+type Outer = { deps: Deps; now: number; route: Route; taken?: Taken; actorId?: string | undefined }
+
+/**
+ * What a request hands to its operation: who acts, the connection, one reading of the clock, and the events that it will tell.
+ * `write`: of a write within its transaction. Only then is a stamp drawn, since a millisecond has not many.
+ */
+export function contextOf(
+  { deps, now, route, taken = new Map(), actorId = route.auth }: Outer,
+  db: Queries,
+  who: Who | undefined,
+  write?: Write,
+): (Ctx | OperatorCtx) & { outgoing: Outgoing[]; revealed?: ReadonlySet<string> } {
+  const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: actorId, tokenId: null }
+  const emit = () => {
+    throw new Error(`${route.operationId} tells of a change outside of its transaction`)
+  }
+  const bare = { actor, db, deps, clear: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
+  if (who === undefined) return bare
+  const spend = openSpending(deps.limits, who.account.id, now, taken)
+  const countRows = async (rows: number) => mustBeLeft(await spend('rows-written', rows), now, 'variables written')
+  const revealed = new Set<string>()
+  const reveal = (targets: readonly string[]) => {
+    for (const target of targets) revealed.add(target)
+  }
+  return { ...bare, who, account: who.account, spend, countRows, reveal, revealed }
+}

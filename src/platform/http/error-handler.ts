@@ -1,0 +1,69 @@
+/** What goes wrong before or beside an operation, as the refusal that the caller is told. */
+import type { Socket } from 'node:net'
+import type { Deps } from '../../context.ts'
+import { REFUSALS, type RefusalKey } from '../../errors.ts'
+import { Refusal } from '../refusals/refusal.ts'
+
+/** What the server framework finds wrong with a request. */
+const OF_FRAMEWORK: Record<string, RefusalKey> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_BAD_URL: 'bad_request',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found',
+}
+
+/** The refusal that an error stands for; undefined for a fault of our own. */
+function refusalFor(error: Error & { code?: string; statusCode?: number }): Refusal | undefined {
+  if (error instanceof Refusal) return error
+  const key = OF_FRAMEWORK[error.code ?? '']
+  if (key === 'bad_request')
+    return new Refusal(key, 'Invalid request: the path holds a bad escape or invalid UTF-8.', {})
+  if (key !== undefined) return new Refusal(key, REFUSALS[key][2], {})
+  if (error.statusCode === undefined || error.statusCode >= 500) return undefined
+  return new Refusal('bad_request', `Invalid request: ${error.message}`, {})
+}
+
+/** Where something went wrong, for the log: never what was sent. */
+export type FaultPlace = { requestId: string; traceId?: string; method: string; path: string | undefined }
+
+/** What the caller is told of an error: a refusal as it says, a fault of the request or the store as the table says, anything else as a bare 500. */
+export function refusalToTell(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: FaultPlace): Refusal {
+  const ofStore = deps.db.refusalOf(error)
+  if (ofStore) {
+    deps.log.warn({ err: error, ...at }, 'the store refused')
+    return new Refusal(ofStore, REFUSALS[ofStore][2], {})
+  }
+  const refusal = refusalFor(error)
+  if (refusal !== undefined) return refusal
+  deps.log.error({ err: error, ...at }, 'request failed')
+  return new Refusal('internal_server_error', `Something failed on our side (request ${at.requestId}).`, {})
+}
+
+/** The body of a refusal: `{error: {code, message, ...}}`, and RFC 9457 around it for those who ask. */
+export function showRefusal(refusal: Refusal, accept = ''): { contentType: string; body: string } {
+  const code = REFUSALS[refusal.key][1]
+  const body = { error: { ...refusal.extra, code, message: refusal.message } }
+  if (!/application\/problem\+json/.test(accept)) return { contentType: 'application/json', body: JSON.stringify(body) }
+  const problem = { type: 'about:blank', status: refusal.status, title: code, detail: refusal.message, ...body }
+  return { contentType: 'application/problem+json', body: JSON.stringify(problem) }
+}
+
+const OF_PARSER: Record<string, [statusLine: string, RefusalKey]> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'headers_too_large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout'],
+}
+
+/** What the HTTP parser cannot read never becomes a request; it still gets an answer that a person can read. Gives its status. */
+export function answerUnreadable(
+  error: Error & { code?: string },
+  socket: Socket,
+  requestId: string,
+): number | undefined {
+  if (!socket.writable) return void socket.destroy()
+  const [statusLine, key] = OF_PARSER[error.code ?? ''] ?? ['400 Bad Request', 'bad_request']
+  const message = key === 'bad_request' ? 'The request is not valid HTTP.' : REFUSALS[key][2]
+  const { contentType, body } = showRefusal(new Refusal(key, message, {}))
+  const headers = `content-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestId}\r\nconnection: close`
+  socket.end(`HTTP/1.1 ${statusLine}\r\n${headers}\r\n\r\n${body}`)
+  return REFUSALS[key][0]
+}

@@ -1,0 +1,35 @@
+/** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/limits.md: Whoever fails often waits alone. */
+import type { Deps } from '../../context.ts'
+import type { LimitName } from '../../limits.ts'
+import { networkOf } from '../base/network.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
+import { Refusal } from '../refusals/refusal.ts'
+
+/** Who is at the other end of the connection: no header is believed. */
+export type Peer = { readonly remoteAddress?: string | undefined }
+
+/** The address of a peer, as failures are counted by it. */
+export function addressOf({ remoteAddress = '' }: Peer): string {
+  return networkOf(remoteAddress)
+}
+
+/** Counts a failure. Refuses: rate_limited 429, once there were more than the limit allows. The first time that happens, the log says so. */
+export async function countFailure(
+  deps: Pick<Deps, 'limits' | 'log' | 'clock'>,
+  name: LimitName,
+  owner: string,
+): Promise<void> {
+  const now = deps.clock.now()
+  const count = await deps.limits.take(name, owner, now)
+  if (count?.remaining === 0 && !count.exceeded)
+    deps.log.warn({ limit: name, of: owner }, 'many failures, as guessing makes them')
+  mustBeLeft(count, now, 'failures')
+}
+
+const GUESSES: readonly string[] = ['invalid_token', 'operator_only']
+
+/** Counts an error that letting somebody in ended with, when it may be a guess. Refuses: rate_limited 429. */
+export async function countGuess(deps: Deps, error: unknown, peer: Peer): Promise<void> {
+  if (error instanceof Refusal && GUESSES.includes(error.key))
+    await countFailure(deps, 'token-failures', addressOf(peer))
+}

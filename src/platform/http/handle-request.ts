@@ -1,0 +1,249 @@
+/** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
+
+import type { Deps, IncomingFile, Input, OperatorCtx, Params, Who } from '../../context.ts'
+import { authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import { authenticateOperatorSession } from '../access/by-session.ts'
+import { identify, identifyCached } from '../access/identify.ts'
+import { resolveNames } from '../access/names.ts'
+import { endOneAfterAnother } from '../access/person.ts'
+import { projectAhead } from '../access/read-ahead.ts'
+import { endOfIteration } from '../base/event-loop.ts'
+import type { Queries } from '../db/db.ts'
+import { type Gates, inTurn } from '../fairness/gate.ts'
+import { countRequest, mustBeLeft } from '../limiter/limiter.ts'
+import { fieldsOf, record, subjectId } from '../outbox/outbox.ts'
+import { noteReveal } from '../outbox/reveals.ts'
+import { transact, type Write } from '../outbox/transact.ts'
+import { Refusal } from '../refusals/refusal.ts'
+import { contextOf } from './context-of.ts'
+import { addressOf, countGuess, type Peer } from './failure-limits.ts'
+import { beginOnce, isReplay, type Once } from './idempotency.ts'
+import { readListBody } from './list-body.ts'
+import { readBodyOf, readParams, soleHeader } from './parse-request.ts'
+import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
+import { answerByState, findAnswer, makeAnswer, type Written, writeAnswer, writeList } from './response-cache.ts'
+import { isList, type Route, versionOf } from './route.ts'
+
+/** A request as it came in: nothing of it has been looked at. */
+export type ApiRequest = {
+  /** Path and query, with the version. */
+  url: string
+  /** Name, value, name, value, as they were sent. */
+  headers: readonly string[]
+  /** Of the console: the session in the place of a token, its secret and whose it is. `once`: by what a form is known when it is sent twice. */
+  session?: { secret: string; userId: string; once?: string | undefined }
+  contentType: string | undefined
+  params: Params
+  body: Buffer | undefined
+  /** Of a route with `fileBody`. */
+  file?: IncomingFile
+  peer: Peer
+  gates: Gates
+}
+
+/** An answer, and whose share it takes: that of the account, the address of an app, or the operator. */
+export type Answered = Written & { owner: string }
+
+/** A body that is longer says very many things, such as some hundred variables. */
+const BULK_BYTES = 8 * 1024
+
+/** Answers a request of a route, or refuses with what the route declares. docs/architecture.md: Life of a request. */
+export async function answerRequest(deps: Deps, route: Route, request: ApiRequest): Promise<Answered> {
+  const query = splitQuery(request.url)
+  const credentials = {
+    authorization: soleHeader(request.headers, 'authorization'),
+    ...(request.session !== undefined && { session: request.session.secret }),
+    // Clients that act for nobody's team say `teamId=`, or `slug=`.
+    teamId: query.values.teamId || undefined,
+    slug: query.values.slug || undefined,
+  }
+  const now = deps.clock.now()
+  const who = await authorizeRequest(deps, route, credentials, now, request)
+  if (route.auth === 'operator') mustBeKnown(route.query, query)
+  if (who !== undefined) noteSeen(deps, who, now)
+  const limit = who && (await countRequest(deps.limits, route, who.account.id, now))
+  try {
+    const answer = await answerCounted({ deps, now, route, request, credentials, who }, query)
+    return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
+  } catch (error) {
+    // A request that is refused for its body was counted too, so its answer says what is left.
+    throw limit !== undefined && error instanceof Refusal ? error.withHeaders(limit) : error
+  }
+}
+
+async function answerCounted(
+  { deps, now, route, request, credentials, who }: Omit<Admitted, 'input'>,
+  query: RawQuery,
+): Promise<Answered> {
+  const known = findAnswer({ memory: deps.memory, route, who, url: request.url })
+  if (known !== undefined) {
+    await endOfIteration()
+    return { ...known, owner: who!.shareId }
+  }
+  const unread = {
+    params: readParams(request.params),
+    query: readQuery(route.query, query),
+    version: versionOf(request.url),
+    agent: soleHeader(request.headers, 'user-agent'),
+    ...(route.auth === 'client' && { authorization: credentials.authorization, address: addressOf(request.peer) }),
+  }
+  if (route.auth === 'public' && isList(route)) mustKnowFilters(route, query)
+  const owner = who?.shareId ?? (route.auth === 'client' ? addressOf(request.peer) : 'operator')
+  const isBulk = who !== undefined && (request.body?.length ?? 0) > BULK_BYTES
+  const make = async () => {
+    // Only now: what waits are bytes, which the budget of all bodies counts, and not what they become.
+    const readBody = route.listBody === undefined ? readBodyOf : readListBody
+    const body = await readBody(route, request.contentType, request.body)
+    const input: Input = { ...unread, body, file: request.file }
+    const admitted = { deps, now, route, request, credentials, who, input }
+    return route.method === 'GET' ? answerRead(admitted) : answerWrite(admitted)
+  }
+  const { gates, file } = request
+  const answer = await (file === undefined
+    ? inTurn(gates, route, owner, isBulk, make)
+    : gates.files.inTurn(owner, make, file.gone))
+  if (route.method === 'GET') await endOfIteration()
+  return { ...answer, owner }
+}
+
+/** A request that was let in and could be read. */
+type Admitted = {
+  deps: Deps
+  now: number
+  route: Route
+  request: ApiRequest
+  credentials: Credentials
+  who: Who | undefined
+  input: Input
+}
+
+async function answerRead({ deps, now, route, request, who, input: received }: Admitted): Promise<Written> {
+  const ctx = contextOf({ deps, now, route, actorId: request.session?.userId }, deps.db.read, who)
+  const input = await inputOf(route, deps.db.read, received)
+  // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+  const make = async () => {
+    const subject = await findAllowed(ctx, route, input)
+    const answer = await route.run(ctx, subject, input, undefined)
+    const written =
+      route.list === undefined
+        ? writeAnswer(route, answer, request.url)
+        : await writeList(deps, route, answer, request.url)
+    const reveals = who !== undefined && (ctx.revealed?.size ?? 0) > 0
+    if (reveals) noteReveal(deps, who, route.operationId, [answer, subject], ctx.revealed!)
+    return { written, subject, clear: reveals || ctx.clear?.opened !== false }
+  }
+  const asking = { memory: deps.memory, route, who, url: request.url }
+  const state = await route.state?.(ctx, input)
+  return state === undefined ? makeAnswer(asking, make) : answerByState(deps, { ...asking, who: who!, state }, make)
+}
+
+async function answerWrite(admitted: Admitted): Promise<Written> {
+  const { deps, now, route, request, credentials, input } = admitted
+  const repeats = route.repeats?.may(input) ? route.repeats : undefined
+  const once = await beginOnce(deps, route, request, credentials.authorization, repeats?.ms)
+  try {
+    return (await once?.find(deps.db.read, now)) ?? (await writeOnce(admitted, once))
+  } finally {
+    once?.end()
+  }
+}
+
+async function writeOnce(
+  { deps, now, route, request, credentials, who, input: received }: Admitted,
+  once: Once | undefined,
+) {
+  const outer = { deps, now, route, taken: new Map(), actorId: request.session?.userId }
+  const before = contextOf(outer, deps.db.read, who)
+  const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, received)))
+  const writer = { name: route.operationId, emits: route.emits ?? [], shareId: who?.shareId }
+  const work = async (tx: Queries, begin: () => Write): Promise<Written> => {
+    if (route.revokesAccess) await endOneAfterAnother(tx)
+    // Who acts is read again inside the transaction: access that ended while this waited has ended.
+    const who = await authorize(deps, route, tx, credentials, deps.clock.now())
+    const former = await once?.take(tx, now)
+    if (former !== undefined) return former
+    const ctx = contextOf(outer, tx, who, begin())
+    const input = await inputOf(route, tx, received)
+    const subject = await findAllowed(ctx, route, input)
+    const answer = await route.run(ctx, subject, input, prepared)
+    const spend = 'spend' in ctx ? ctx.spend : undefined
+    if (route.fileBody === undefined) {
+      const named = subjectId(answer ?? subject, input)
+      const eventBytes = await record(ctx, ctx.outgoing, route.operationId, named, fieldsOf(input.body))
+      mustBeLeft(await spend?.('audit-lines', 1), now, 'writes')
+      mustBeLeft(await spend?.('event-bytes', eventBytes), now, 'bytes of events')
+    }
+    const bytes = writeAnswer(route, answer, request.url)
+    await once?.keep(tx, bytes, spend)
+    return bytes
+  }
+  const result = await transact(deps, writer, work).catch(async (error) => {
+    // A store that is away may have taken the write: what was done for it stays.
+    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, prepared)
+    throw error
+  })
+  // Another instance was first with this key: what was done outside for this request is one too many.
+  if (isReplay(result)) await route.undo?.(before, prepared)
+  else if (route.triggers !== undefined) deps.wakeups.timer(route.triggers)
+  return result
+}
+
+function noteSeen({ lastSeen }: Deps, { actor, userId, installationId }: Who, now: number): void {
+  if (actor.tokenId !== null) lastSeen.note(actor.tokenId, now)
+  if (installationId === null) lastSeen.note(userId, now)
+}
+
+/** As `authorize`, before anything is looked at; a failure may be a guess and is counted. Refuses: rate_limited 429 too. */
+async function authorizeRequest(
+  deps: Deps,
+  route: Route,
+  credentials: Credentials,
+  now: number,
+  { params, peer }: ApiRequest,
+): Promise<Who | undefined> {
+  try {
+    return await authorize(deps, route, deps.db.read, credentials, now, () =>
+      identifyCached(deps, credentials, now, route.readAhead && projectAhead(deps.db, params)),
+    )
+  } catch (error) {
+    await countGuess(deps, error, peer)
+    throw error
+  }
+}
+
+/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. `read`: reads who acts. */
+async function authorize(
+  deps: Deps,
+  route: Route,
+  db: Queries,
+  credentials: Credentials,
+  now: number,
+  read = () => identify(db, credentials, now),
+): Promise<Who | undefined> {
+  if (route.auth === 'client') return undefined
+  const { session } = credentials
+  if (route.auth === 'operator') {
+    if (session === undefined) authenticateOperator(credentials.authorization, deps.operatorTokenHash)
+    else await authenticateOperatorSession(db, session, now)
+    return undefined
+  }
+  const who = await read()
+  permit(who, route.needs ?? [])
+  return who
+}
+
+/** An operator may call accounts by name. */
+async function inputOf({ auth }: Route, db: Queries, input: Input): Promise<Input> {
+  return auth === 'operator' ? resolveNames(db, input) : input
+}
+
+async function prepareOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  return route.prepare!(ctx, await findAllowed(ctx, route, input), input)
+}
+
+/** The subject, found and with every guard holding. */
+async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  const subject = await route.load?.(ctx, input.params)
+  for (const guard of route.guards ?? []) await guard(ctx, subject, input)
+  return subject
+}

@@ -1,0 +1,216 @@
+/** What callers send, read strictly: a value is taken as it is or refused with a sentence that names it. */
+
+import { isUtf8 } from 'node:buffer'
+import type { TSchema } from 'typebox'
+import type { Params } from '../../context.ts'
+import { READERS } from '../../readers.ts'
+import { Refusal, refuse } from '../refusals/refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { DEEPEST, excessOf, MOST_PARTS } from '../schema/json-weight.ts'
+import { refuseRepeated, splitPairs } from './query.ts'
+
+import { named, type Shape, validate } from './validate.ts'
+
+/** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
+export function soleHeader(rawHeaders: readonly string[], name: string): string | undefined {
+  let value: string | undefined
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]!.length !== name.length || rawHeaders[at]!.toLowerCase() !== name) continue
+    if (value !== undefined) return undefined
+    value = rawHeaders[at + 1]
+  }
+  return value
+}
+
+/** What the path names. Refuses: bad_request 400 for a NUL, which neither store keeps. */
+export function readParams(params: Params): Params {
+  for (const [name, value] of Object.entries(params)) {
+    if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
+  }
+  return params
+}
+
+/** The body of a request as its route takes it: JSON, plain text or a form. Refuses: unsupported_media_type 415, bad_request 400; of a form invalid_request 400. */
+export function readBodyOf(
+  route: { auth?: string; body?: TSchema; textBody?: true; formBody?: true; anyTypeBody?: true },
+  contentType: string | undefined,
+  bytes: Buffer | undefined,
+): unknown {
+  if (route.textBody) return readText(contentType, bytes)
+  if (route.anyTypeBody) return readBody(route.body, 'application/json', bytes)
+  if (route.auth === 'operator') return readStrictBody(route.body, contentType, bytes)
+  if (!route.formBody) return readBody(route.body, contentType, bytes)
+  try {
+    if (!isForm(contentType)) return readBody(route.body, contentType, bytes)
+    return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+  } catch (error) {
+    // OAuth has a name for it (RFC 6749, 5.2).
+    if (error instanceof Refusal && error.key === 'bad_request') refuse('invalid_request', error.message)
+    throw error
+  }
+}
+
+function isForm(contentType: string | undefined): boolean {
+  return /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
+}
+
+/** The fields of a form. Refuses: bad_request 400 for a bad escape, invalid UTF-8, a NUL, too many fields, or a field that is given twice. */
+function readForm(bytes: Buffer | undefined): Record<string, string> {
+  const text = bytes?.toString('latin1') ?? ''
+  const { values, again, fault } = splitPairs(text, READERS['form of a client'].parts, 'the form')
+  if (fault) refuse('bad_request', `Invalid request: ${fault}.`)
+  for (const key of again.keys()) refuseRepeated(key)
+  return { ...values }
+}
+
+const NOTHING = Type.Object({})
+
+/**
+ * A JSON body of the operator API, which has no clients that say more than it knows: a field that would be dropped was meant for
+ * something. Refuses as `readBody`, and 400 for an undeclared field, which it names.
+ */
+function readStrictBody(
+  schema: TSchema | undefined,
+  contentType: string | undefined,
+  bytes: Buffer | undefined,
+): unknown {
+  const body = readJson(contentType, bytes)
+  if (schema !== undefined) validate(schema, body)
+  mustBeDeclared(schema ?? NOTHING, body, '')
+  return schema === undefined ? undefined : keepDeclared(schema, body)
+}
+
+function mustBeDeclared(schema: TSchema, value: unknown, path: string): void {
+  if (typeof value !== 'object' || value === null) return
+  const { items, properties, additionalProperties } = variantFor(schema, value)
+  if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) if (items) mustBeDeclared(items, item, `${path}${at}.`)
+    return
+  }
+  if (properties === undefined || additionalProperties === true) return
+  for (const [key, inner] of Object.entries(value)) {
+    if (!Object.hasOwn(properties, key)) {
+      const names = Object.keys(properties).join(', ') || 'nothing'
+      refuse(
+        'bad_request',
+        `Invalid request: ${named(`${path}${key}`)} is not a field that is taken here. Taken: ${names}.`,
+      )
+    }
+    mustBeDeclared(properties[key]!, inner, `${path}${key}.`)
+  }
+}
+
+/** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
+function readBody(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined): unknown {
+  if (schema === undefined) return undefined
+  const body = readJson(contentType, bytes)
+  return keepDeclared(schema, validate(schema, body))
+}
+
+/** Any JSON; an empty object when there is no body. */
+function readJson(contentType: string | undefined, bytes: Buffer | undefined): unknown {
+  const present = bytes !== undefined && bytes.length > 0
+  if (present && !/^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(contentType ?? ''))
+    refuse('unsupported_media_type')
+  return present ? parseJson(bytes) : {}
+}
+
+/** A body of plain text. Refuses 415, and 400 for what is not UTF-8 or holds a NUL. */
+function readText(contentType: string | undefined, bytes: Buffer | undefined): string {
+  if (bytes === undefined || bytes.length === 0) return ''
+  if (!/^text\/plain\s*(;|$)/i.test(contentType ?? '')) {
+    refuse('unsupported_media_type', 'The body must be text/plain.')
+  }
+  if (!isUtf8(bytes)) refuse('bad_request', 'Invalid request: the body is not valid UTF-8.')
+  const text = bytes.toString('utf8')
+  if (text.includes('\0')) refuse('bad_request', 'Invalid request: the body contains a NUL character.')
+  return text
+}
+
+/** Refuses: bad_request 400, for a body of more than `most` parts, or of too many levels. */
+export function refuseExcess(excess: 'parts' | 'depth', most: number): never {
+  if (excess === 'depth') refuse('bad_request', `Invalid request: the body is nested more than ${DEEPEST} levels deep.`)
+  const message = `the body holds more than ${most.toLocaleString('en')} names and values. Send it in several requests`
+  refuse('bad_request', `Invalid request: ${message}.`)
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) refuse('bad_request', 'Invalid request: the body is not valid UTF-8.')
+  const excess = excessOf(bytes)
+  if (excess !== undefined) refuseExcess(excess, MOST_PARTS)
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    // The parser's own sentence quotes the body, which may hold a secret: only the place is told.
+    const place = /at position \d+|line \d+ column \d+/.exec(String(error))?.[0]
+    refuse('bad_request', `Invalid request: the body is not valid JSON${place ? ` (${place})` : ''}.`)
+  }
+  mustBeStorable(value)
+  return value
+}
+
+/** Refuses: bad_request 400, for a value that neither store keeps as it is. `place`: the path of it in the body. */
+export function mustBeStorable(value: unknown, place?: string): void {
+  const found = faultIn(value)
+  const fault = found && place !== undefined ? below(place, found) : found
+  if (fault) refuse('bad_request', `Invalid request: ${named(fault.place)} ${fault.what}.`)
+}
+
+/** What is wrong with a value, and where: the path of it. */
+type Fault = { place: string; what: string }
+
+/** What neither store could keep as it is: NUL, lone surrogates, numbers beyond 2^53; and what would poison an object. The path is made of a fault alone. */
+function faultIn(value: unknown): Fault | undefined {
+  if (typeof value === 'string') return textFault(value)
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    return { place: '', what: 'is beyond 2^53' }
+  if (typeof value !== 'object' || value === null) return undefined
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) {
+      const fault = faultIn(value[at])
+      if (fault) return below(String(at), fault)
+    }
+    return undefined
+  }
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') return { place: key, what: 'is not allowed' }
+    const fault = textFault(key) ?? faultIn((value as Record<string, unknown>)[key])
+    if (fault) return below(key, fault)
+  }
+  return undefined
+}
+
+function below(key: string, { place, what }: Fault): Fault {
+  return { place: place === '' ? key : `${key}.${place}`, what }
+}
+
+function textFault(text: string): Fault | undefined {
+  if (text.includes('\0')) return { place: '', what: 'contains a NUL character' }
+  if (!text.isWellFormed()) return { place: '', what: 'contains a lone surrogate' }
+  return undefined
+}
+
+/** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (docs/spec/client-requests.md C.2). */
+export function keepDeclared(schema: TSchema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = variantFor(schema, value).items
+    return items ? value.map((item) => keepDeclared(items, item)) : value
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const variant = variantFor(schema, value)
+  if (variant.properties === undefined || variant.additionalProperties === true) return value
+  const result: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) {
+    const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
+    if (property !== undefined) result[key] = keepDeclared(property, (value as Record<string, unknown>)[key])
+  }
+  return result
+}
+
+/** Of a union, the variant for an array or for an object: our unions differ in that. */
+function variantFor(schema: TSchema, value: object): Shape {
+  const shape = schema as Shape
+  const expected = Array.isArray(value) ? 'array' : 'object'
+  return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === expected) ?? shape
+}

@@ -1,0 +1,84 @@
+/** What is seen of every request: its figures, and one line in the log for those who want it. docs/operations.md. */
+import type { Deps } from '../../context.ts'
+import type { RefusalKey } from '../../errors.ts'
+import { type Figure, observe } from '../../metrics.ts'
+import { randomText } from '../base/ids.ts'
+import { readTraceparent } from '../tracing/traces.ts'
+import { soleHeader } from './parse-request.ts'
+
+/** As much of a request as is told; whatever serves it has it. */
+type CountedRequest = { id: string; method: string; raw: { rawHeaders: readonly string[] } }
+/** How it ended. `since`: what `begin` gave; undefined where no operation was reached. */
+type End = { since?: number; status: number; refusal?: RefusalKey | undefined }
+
+export type Watch = {
+  /** Gives a handler whose requests are spans where traces are collected. `route`: the template of its path. */
+  traced<A extends [CountedRequest, ...unknown[]], T>(route: string, handle: (...args: A) => T): (...args: A) => T
+  begin(): number
+  end(request: CountedRequest, end: End): void
+}
+
+/** Watches the requests of each operation by its name. The line of a request is made at the level `debug` only. */
+export function openWatch(deps: Pick<Deps, 'metrics' | 'log' | 'traces'>): (operation: string) => Watch {
+  const { metrics, log, traces } = deps
+  const inFlight = metrics.gauge('berth_http_requests_in_flight')
+  const tellsEach = log.isLevelEnabled('debug')
+  return (operation) => {
+    const durations = metrics.histogram('berth_http_request_duration_seconds', operation)
+    const byMethod = new Map<string, Figure[]>()
+    const count = (method: string, status: number) => {
+      const kind = Math.trunc(status / 100)
+      const figures = byMethod.get(method) ?? []
+      if (figures.length === 0) byMethod.set(method, figures)
+      figures[kind] ??= metrics.counter('berth_http_requests_total', operation, method, `${kind}xx`)
+      figures[kind].value++
+    }
+    return {
+      traced(route, handle) {
+        if (traces === undefined) return handle
+        return (...args) => {
+          const { id, method, raw } = args[0]
+          const traceparent = soleHeader(raw.rawHeaders, 'traceparent')
+          return traces.request(args[0], { operation, method, route, id, traceparent }, () => handle(...args))
+        }
+      },
+      begin() {
+        inFlight.value++
+        return performance.now()
+      },
+      end(request, { since, status, refusal }) {
+        const ms = since === undefined ? undefined : performance.now() - since
+        if (ms !== undefined) {
+          inFlight.value--
+          observe(durations, ms / 1000)
+        }
+        count(methodOf(request.method), status)
+        if (refusal !== undefined) metrics.counter('berth_refusals_total', refusal).value++
+        traces?.answered(request, status, refusal)
+        if (!tellsEach) return
+        const { id, method } = request
+        log.debug({ requestId: id, ...traceOf(request), operation, method, status, refusal, ms }, 'answered')
+      },
+    }
+  }
+}
+
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
+
+/** A label is one of few words, and what a stranger sends is not. */
+function methodOf(method: string): string {
+  return METHODS.has(method) ? method : 'other'
+}
+
+/** Names requests: `x-request-id` of the answer, `requestId` of the log. Ours and not the caller's: nobody else names lines of this log. */
+export function openRequestIds(): () => string {
+  const start = randomText(10)
+  let last = 0
+  return () => `${start}-${(++last).toString(36)}`
+}
+
+/** The trace that a request is part of, for the log. Nothing when `traceparent` is absent or says nothing valid. */
+export function traceOf({ raw }: Pick<CountedRequest, 'raw'>): { traceId?: string; parentId?: string } {
+  const caller = readTraceparent(soleHeader(raw.rawHeaders, 'traceparent'))
+  return caller === undefined ? {} : { traceId: caller.traceId, parentId: caller.parentId }
+}

@@ -1,0 +1,16 @@
+/** What counts: in memory, or in the database. docs/limits.md. */
+import type { Limit, LimitName } from '../../limits.ts'
+
+/** What is left of a limit after something was taken, or was not there to be taken. `endsAt`: of the window, in ms. */
+export type Left = { remaining: number; endsAt: number; exceeded: boolean }
+
+export type Sooner<T> = T | Promise<T>
+
+/** A limit that has a figure. */
+export type SetLimit = Limit & { name: LimitName; total: number }
+
+/** Counts for one limit. */
+export type Counter = {
+  take(owner: string, now: number, count: number): Sooner<Left>
+  giveBack(owner: string, now: number, count: number): Sooner<void>
+}

@@ -1,0 +1,36 @@
+/** Counts one limit in memory: exact where one process serves, as on the embedded store. */
+
+import type { Counter, SetLimit } from './counter.ts'
+import { openWindows, type Windows } from './windows.ts'
+
+export type Window = { used: number; endsAt: number }
+
+/** `onChange` hears whose window has changed. `windows`: those that are known already. */
+export function countInMemory(
+  { total, seconds }: Pick<SetLimit, 'total' | 'seconds'>,
+  onChange?: (owner: string) => void,
+  windows: Windows<Window> = windowsOf(seconds),
+): Counter {
+  return {
+    take(owner, now, count) {
+      const window = windows.at(owner, now)
+      const exceeded = window.used + count > total
+      if (!exceeded) {
+        window.used += count
+        onChange?.(owner)
+      }
+      return { remaining: total - window.used, endsAt: window.endsAt, exceeded }
+    },
+    giveBack(owner, _, count) {
+      const window = windows.find(owner)
+      if (window === undefined) return
+      window.used = Math.max(0, window.used - count)
+      onChange?.(owner)
+    },
+  }
+}
+
+/** Windows of this length, with nothing taken. */
+export function windowsOf(seconds: number): Windows<Window> {
+  return openWindows(seconds * 1000, (endsAt) => ({ used: 0, endsAt }))
+}

@@ -1,0 +1,104 @@
+/** Holds the budgets of `budgets.ts`: how many rows an owner may have. docs/limits.md: Budgets. */
+import { sql } from 'kysely'
+import { BUDGETS, type Budget, type BudgetName } from '../../budgets.ts'
+import type { Deps, OperatorCtx } from '../../context.ts'
+import { type Db, prepared, type Queries } from '../db/db.ts'
+import { refuse } from '../refusals/refusal.ts'
+
+/** From here to its end a budget on PostgreSQL is counted within the transaction. Writes that are under way at once are fewer. */
+const NEAR = 1000
+/** On PostgreSQL an instance uses up to this part of the room that it saw before it counts again: others write too. */
+const PART = 64
+const SEEN_MS = 10_000
+const MOST_SEEN = 10_000
+
+/** How many more rows owners have room for at the least, as this process last counted them. */
+type Room = { rows: number; until: number }
+const ROOMS = new WeakMap<Db, Map<string, Room>>()
+
+type Ctx = Pick<OperatorCtx, 'db' | 'deps'>
+
+/**
+ * Call it after the rows of `owner` (an account or a person) were inserted, in the same transaction. Refuses as the budget says:
+ * budget_used_up 409, too_many_teams 409, too_many_invitations 409.
+ */
+export async function mustFit(ctx: Ctx, name: BudgetName, owner: string): Promise<void> {
+  if (!(await fits(ctx, name, owner, 0))) refuseFull(ctx.deps, name)
+}
+
+/** Whether `coming` more rows fit besides those that are there, with those of this transaction. */
+export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: number): Promise<boolean> {
+  const most = mostOf(ctx.deps, name)
+  if (most === null) return true
+  const rooms = roomsOf(ctx.deps.db)
+  const key = `${name} ${owner}`
+  const added = Math.max(coming, 1)
+  const room = rooms.get(key)
+  if (room !== undefined && room.rows >= added && room.until > performance.now()) {
+    room.rows -= added
+    return true
+  }
+  const { apart } = ctx.deps.db
+  // A count in a transaction of PostgreSQL loses races to each insert of the owner, so it comes where it decides.
+  if (apart !== undefined && most > NEAR) {
+    const rows = await countRows(apart, name, owner, most - NEAR)
+    if (rows + added <= most - NEAR) {
+      note(rooms, key, Math.floor((most - NEAR - rows - added) / PART))
+      return true
+    }
+  }
+  const rows = await countRows(ctx.db, name, owner, most)
+  if (rows + coming > most) return false
+  if (apart === undefined) note(rooms, key, most - rows - coming)
+  return true
+}
+
+/** Refuses, with what to remove. */
+export function refuseFull(deps: Pick<Deps, 'config'>, name: BudgetName): never {
+  const { of, what, remedy, refusal }: Budget = BUDGETS[name]
+  const most = mostOf(deps, name) ?? 0
+  refuse(refusal, `The ${of} has ${most.toLocaleString('en')} ${what}, which is the most. ${remedy}`, { name })
+}
+
+function mostOf({ config }: Pick<Deps, 'config'>, name: BudgetName): number | null {
+  const set = config.budgets[name]
+  return set === undefined ? BUDGETS[name].most : set
+}
+
+function roomsOf(db: Db): Map<string, Room> {
+  const rooms = ROOMS.get(db) ?? new Map<string, Room>()
+  ROOMS.set(db, rooms)
+  return rooms
+}
+
+function note(rooms: Map<string, Room>, key: string, rows: number): void {
+  if (rooms.size >= MOST_SEEN) rooms.clear()
+  rooms.set(key, { rows, until: performance.now() + SEEN_MS })
+}
+
+type Count = (db: Queries, value: { owner: string }) => Promise<{ rows: number }[]>
+const COUNTS = new Map<string, Count>()
+
+/** Counts the rows of an owner in an index, and no more than one beyond `most`. */
+async function countRows(db: Queries, name: BudgetName, owner: string, most: number): Promise<number> {
+  const key = `${name} ${most}`
+  const count = COUNTS.get(key) ?? counting(BUDGETS[name], most)
+  COUNTS.set(key, count)
+  const [row] = await count(db, { owner })
+  return Number(row!.rows)
+}
+
+function counting({ table, owner, where }: Budget, most: number): Count {
+  return prepared<{ owner: string }, { rows: number }>((db, value) =>
+    db
+      .selectFrom((eb) => {
+        const rows = eb
+          .selectFrom(table as 'project')
+          .select(sql.lit(1).as('one'))
+          .where(sql.ref(owner), '=', value.owner)
+          .limit(sql.lit(most + 1))
+        return (where === undefined ? rows : rows.where(sql<boolean>`${sql.raw(where)}`)).as('some')
+      })
+      .select(({ fn }) => fn.countAll<number>().as('rows')),
+  )
+}

@@ -1,0 +1,110 @@
+/**
+ * Takes letters that are due from the queue and hands them over, each at least once. Taking a letter pushes its next attempt ahead in the same
+ * statement, so of several instances one has it. When an instance dies, its letters come due again.
+ */
+
+import type { Deps } from '../../context.ts'
+import type { Posted } from '../adapters/mailer.ts'
+import { momentOf } from '../base/clock.ts'
+import type { Row } from '../db/schema.ts'
+import { type LeasedWork, startWorking, workOff } from '../outbox/lease-loop.ts'
+import { textOf } from './mail.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+/** How long a letter belongs to the instance that took it. It is longer than sending can take. */
+const LEASE_MS = 5 * MINUTE_MS
+const LONGEST_POST_MS = MINUTE_MS
+/** How long to wait after the first failure, the second, and so on. The last wait repeats. */
+const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS]
+const GIVE_UP_MS = 72 * HOUR_MS
+/** How many letters are sent at the same time. */
+const AT_ONCE = 5
+
+/** Starts to send letters. The function that it gives stops it, and waits up to 3 s for letters that are being sent. */
+export function startPoster(deps: Deps): () => Promise<void> {
+  const { wake, stop } = startWorking(deps, letterWork(deps))
+  deps.wakeups.mail = wake
+  return () => {
+    deps.wakeups.mail = () => {}
+    return stop()
+  }
+}
+
+/** Sends every letter that is due now. Gives how many letters it took. */
+export function postDue(deps: Deps, stop: AbortSignal = deps.stopping): Promise<number> {
+  return workOff(letterWork(deps), deps.clock.now(), stop)
+}
+
+function letterWork(deps: Deps): LeasedWork<Row<'mail'>> {
+  return {
+    name: 'letters',
+    async take(now, running) {
+      const room = AT_ONCE - running.length
+      return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
+    },
+    run: (letter, _now, stop) =>
+      postOne(deps, letter, stop).catch((error) => {
+        deps.log.warn(
+          { err: error, mailId: letter.id },
+          'the outcome of a letter could not be written; the letter is sent again',
+        )
+      }),
+  }
+}
+
+/** An empty queue costs one read and no transaction. */
+async function isAnyDue({ db }: Deps, now: number): Promise<boolean> {
+  const due = await db.read.selectFrom('mail').select('id').where('due_at', '<=', now).limit(1).execute()
+  return due.length > 0
+}
+
+function lease({ db }: Deps, now: number, room: number): Promise<Row<'mail'>[]> {
+  return db.write((tx) => {
+    const due = tx.selectFrom('mail').select('id').where('due_at', '<=', now).orderBy('due_at').limit(room)
+    return tx
+      .updateTable('mail')
+      .set((eb) => ({ due_at: now + LEASE_MS, attempts: eb('attempts', '+', 1) }))
+      .where('id', 'in', due)
+      .where('due_at', '<=', now)
+      .returningAll()
+      .execute()
+  })
+}
+
+async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(LONGEST_POST_MS)])
+  const at = momentOf(letter.created_stamp)
+  const { id, recipient, subject } = letter
+  const text = await textOf(deps, letter)
+  const posted: Posted =
+    text === undefined
+      ? { end: 'refused', reason: 'the text of the letter does not open: the keyring lacks its key' }
+      : await deps.adapters.mailer.post({ id, at, recipient, subject, text }, signal)
+  const end = columnsOf(posted, letter, deps.clock.now())
+  await deps.db.write((tx) =>
+    tx
+      .updateTable('mail')
+      .set(end)
+      .where('id', '=', id)
+      // If the lease ended meanwhile and another instance took the letter, that instance writes the outcome.
+      .where('attempts', '=', letter.attempts)
+      .execute(),
+  )
+  const fields = { mailId: id, attempts: letter.attempts, to: deps.adapters.mailer.place }
+  const outcome = posted.end === 'sent' ? 'sent' : end.failed_at ? 'given_up' : 'retried'
+  deps.metrics.counter('berth_mail_total', outcome).value++
+  if (posted.end === 'sent') return deps.log.info(fields, 'a letter was delivered')
+  Object.assign(fields, { reason: posted.reason })
+  if (end.failed_at) deps.log.error(fields, 'a letter could not be delivered and is given up')
+  else deps.log.warn(fields, 'a letter could not be delivered; it is tried again')
+}
+
+/** What is written of a letter after an attempt. When the letter is done, its text is removed: a link in it may open an account. */
+function columnsOf(posted: Posted, letter: Row<'mail'>, now: number): Partial<Row<'mail'>> {
+  if (posted.end === 'sent') return { sent_at: now, due_at: null, last_error: null, body_text: '' }
+  const due = now + (WAITS_MS[letter.attempts - 1] ?? WAITS_MS.at(-1)!)
+  const last_error = posted.reason.slice(0, 500)
+  const isOver = posted.end === 'refused' || due > momentOf(letter.created_stamp) + GIVE_UP_MS
+  return isOver ? { failed_at: now, due_at: null, last_error, body_text: '' } : { due_at: due, last_error }
+}

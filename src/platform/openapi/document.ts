@@ -1,0 +1,213 @@
+/** The OpenAPI 3.1 document, made from the route table and from nothing else. */
+import type { TSchema } from 'typebox'
+import { REFUSALS } from '../../errors.ts'
+import { EVENT_NAMES } from '../../events.ts'
+import { VERSION } from '../base/version.ts'
+import { familyName } from '../http/query.ts'
+import { type Route, refusalsOf, takesKey } from '../http/route.ts'
+import { ErrorBody } from '../refusals/error-body.ts'
+import { type EventExamples, eventOperation } from './events.ts'
+import { type Example, exampleOf } from './examples.ts'
+import { FIELD_WORDS } from './field-words.ts'
+
+const ACCOUNT_PARAMETERS: Place<'query'>[] = [
+  { name: 'teamId', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by id' },
+  { name: 'slug', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by slug' },
+]
+
+const KEY_PARAMETER: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description: 'asked again with the same key within 24 hours, the request is done once and answered alike',
+}
+
+const FILE_BODY = { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }
+
+/** Builds the document as a plain object. `examples` are by operationId, `eventExamples` by event. */
+export function openApiDocument(
+  routes: readonly Route[],
+  examples: Readonly<Record<string, Example>> = {},
+  eventExamples: EventExamples = {},
+): object {
+  const paths: Record<string, Record<string, object>> = {}
+  const schemas: Record<string, unknown> = { Error: ErrorBody }
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operationOf(route, examples[route.operationId])
+  }
+  const webhooks = Object.fromEntries(EVENT_NAMES.map((name) => [name, eventOperation(name, eventExamples[name])]))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Berth',
+      version: VERSION,
+      license: { name: 'MIT', identifier: 'MIT' },
+      description:
+        'Each public operation also answers at any /v1 to /v13 and without a version. Errors: {"error": {"code", "message"}}.',
+    },
+    servers: [{ url: '/', description: 'where this document was read' }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths: named(worded(paths), schemas),
+    webhooks: worded(webhooks),
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' }, client: { type: 'http', scheme: 'basic' } },
+      schemas,
+    },
+  }
+}
+
+/** A copy in which every schema with a title stands once, among the components, and is referred to everywhere else. */
+function named(value: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => named(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const copy = withInner(value, (inner) => named(inner, schemas)) as Record<string, unknown>
+  if (typeof copy.title !== 'string' || copy.type === undefined) return copy
+  schemas[copy.title] = copy
+  return { $ref: `#/components/schemas/${copy.title}` }
+}
+
+/** A copy in which each property that has no words of its own, and whose name has some, has those. */
+function worded(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(worded)
+  if (typeof value !== 'object' || value === null) return value
+  const copy = withInner(value, worded) as Schema
+  for (const [name, property] of Object.entries(copy.properties ?? {}))
+    if (property.description === undefined && FIELD_WORDS[name] !== undefined)
+      copy.properties![name] = { ...property, description: FIELD_WORDS[name] }
+  return copy
+}
+
+/** A copy of an object in which each value but an example, which is no schema, is what `change` makes of it. */
+function withInner(value: object, change: (inner: unknown) => unknown): object {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, key === 'example' ? inner : change(inner)]),
+  )
+}
+type Schema = { properties?: Record<string, { description?: string }> }
+
+function operationOf(route: Route, example: Example | undefined): object {
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    description: wordsOf(route),
+    tags: [route.tag],
+    ...(route.needs?.length && { 'x-permissions': route.needs }),
+    parameters: parametersOf(route, example),
+    // An app says who it is by HTTP Basic, or in the form.
+    ...(route.auth === 'client' && { security: [{ client: [] }, {}] }),
+    ...(route.body && { requestBody: { content: contentOf(route, example) } }),
+    ...(route.fileBody && { requestBody: FILE_BODY }),
+    responses: { [route.status]: successOf(route, example), ...refusalResponses(route) },
+  }
+}
+
+const ASKERS: Record<Route['auth'], string> = {
+  public: 'Acts for the account of the token, or for the team that `teamId` or `slug` names.',
+  operator: 'For whoever runs Berth: the operator token and no other.',
+  client: 'For apps, which prove themselves by their client secret, as HTTP Basic or in the body.',
+}
+
+/** What the table says of an operation beyond its shape: who may ask, what it needs, tells and promises. */
+export function wordsOf({ auth, method, needs = [], emits = [], noStore }: Route): string {
+  const named = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(', ')
+  return [
+    ASKERS[auth],
+    needs.length > 0 && `Needs ${named(needs)}.`,
+    emits.length > 0 && `Tells ${named(emits)}.`,
+    noStore && 'The answer holds a secret and is kept by no cache.',
+    method !== 'GET' && 'A refused request changes nothing.',
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** Gives the parameters of path, query and headers, each with what the example says for it. */
+export function parametersOf(route: Route, example: Example | undefined): Parameter[] {
+  const asked = [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
+    const exampleText = exampleOf(route, example, parameter.in, parameter.name)
+    return exampleText === undefined ? parameter : { ...parameter, example: typed(exampleText, parameter.schema) }
+  })
+  return [...asked, ...headerParameters(route), ...(takesKey(route) ? [KEY_PARAMETER] : [])]
+}
+
+function headerParameters({ fileBody = {} }: Route): Place<'header'>[] {
+  return Object.entries(fileBody).map(([name, description]) => ({
+    name,
+    in: 'header',
+    schema: { type: 'string' },
+    description,
+  }))
+}
+
+/** What a query says, as the JSON that its schema means. */
+function typed(text: string, schema: Parameter['schema']): unknown {
+  return ['integer', 'number', 'boolean'].includes((schema as { type?: string }).type ?? '') ? JSON.parse(text) : text
+}
+
+/** A parameter as OpenAPI says it. */
+export type Parameter = Place<'path' | 'query' | 'header'>
+type Place<In> = { name: string; in: In; required?: true; schema: TSchema; description?: string; example?: unknown }
+
+function pathParameters(route: Route): Place<'path'>[] {
+  return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name: name!,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+}
+
+function queryParameters(route: Route): Place<'query'>[] {
+  const { properties, patternProperties }: Record<string, Record<string, TSchema> | undefined> = route.query ?? {}
+  const families = Object.entries(patternProperties ?? {}).map(([pattern, schema]) => [familyName(pattern), schema])
+  const required: readonly string[] = route.query?.required ?? []
+  const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({
+    name: name as string,
+    in: 'query' as const,
+    ...(required.includes(name as string) && { required: true as const }),
+    schema: schema as TSchema,
+  }))
+  return route.auth === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
+}
+
+function contentOf(route: Route, example: Example | undefined): object {
+  const schema = { schema: route.body, ...(example?.body !== undefined && { example: example.body }) }
+  if (!route.formBody) return { [mediaType(route.textBody)]: schema }
+  return { 'application/x-www-form-urlencoded': schema, 'application/json': schema }
+}
+
+function mediaType(text: true | undefined): string {
+  return text ? 'text/plain' : 'application/json'
+}
+
+function successOf(route: Route, example: Example | undefined): object {
+  const exampleField = example?.answer !== undefined && { example: example.answer }
+  if (route.textReply)
+    return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' }, ...exampleField } } }
+  if (!route.reply) return { description: 'done; no content' }
+  const isList = route.reply.items !== undefined
+  const lines = {
+    'application/stream+json': { schema: route.reply.items ?? route.reply, ...(!isList && exampleField) },
+  }
+  const json = { 'application/json': { schema: route.reply, ...exampleField } }
+  if (!route.lines) return { description: 'done', content: json }
+  return { description: 'done', content: isList ? { ...json, ...lines } : lines }
+}
+
+function refusalResponses(route: Route): Record<string, object> {
+  const responses: Record<string, { description: string; content: object }> = {}
+  for (const key of refusalsOf(route)) {
+    const [status, code, sentence] = REFUSALS[key]
+    const line = `\`${code}\`: ${sentence}`
+    const response = responses[status]
+    if (response) response.description += `\n\n${line}`
+    else {
+      const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+      responses[status] = { description: line, content }
+    }
+  }
+  return responses
+}

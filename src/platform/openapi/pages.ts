@@ -1,0 +1,42 @@
+/** What the service says about itself: the OpenAPI document, and the same table as pages for people. */
+
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { OpenPage, Probe } from '../http/open-page.ts'
+import type { Route } from '../http/route.ts'
+import { assetPages } from '../pages/assets/assets.ts'
+import { openApiDocument } from './document.ts'
+import { readEventExamples } from './events.ts'
+import { readExamples } from './examples.ts'
+import { referencePages } from './reference.ts'
+import { REFERENCE_STYLE } from './reference-frame.ts'
+
+/** `/openapi.json`, made from the routes at the first request, and the pages of the reference. */
+export function documentPages(routes: readonly Route[]): (OpenPage | Probe)[] {
+  const document = once(() => Buffer.from(openApiText(routes)))
+  return [
+    {
+      path: '/openapi.json',
+      contentType: 'application/json; charset=utf-8',
+      body: document,
+      zipped: once(() => zip(document())),
+    },
+    ...referencePages(routes),
+    ...assetPages([REFERENCE_STYLE]),
+  ]
+}
+
+/** The document as it is served and as it is kept in docs/api. */
+export function openApiText(routes: readonly Route[]): string {
+  return `${JSON.stringify(openApiDocument(routes, readExamples(), readEventExamples()), null, 2)}\n`
+}
+
+const zip = promisify(gzip)
+
+function once<Made>(make: () => Made): () => Made {
+  let document: Made | undefined
+  return () => {
+    document ??= make()
+    return document
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The audit log is a chain: each entry has a hash of its content and of the hash before it. So an entry that was changed, taken out or
+ * put in between is found (operations/operator/verify-audit.ts). The order is `position`, not the stamp. docs/decisions/0100.
+ */
+import { hash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Clock } from '../base/clock.ts'
+import { insertFreeRows, insertRows } from '../db/bulk.ts'
+import { type Db, prepared, type Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+
+export type Link = { position: number; hash: string }
+/** A line of the audit log, before it has its place in the chain. */
+export type Entry = Omit<Row<'audit'>, keyof Link>
+
+/** The link before the first entry. */
+export const START: Link = { position: 0, hash: '' }
+export const LINK_SLICE = 500
+/** Entries that wait for the sweep are counted up to this number. */
+const MOST_UNLINKED = 10_000
+
+/** The link of an entry that follows `previous`. The hash covers every column in a fixed order. */
+export function linkAfter(previous: Link, entry: Entry): Link {
+  const position = previous.position + 1
+  const content = [
+    previous.hash,
+    position,
+    entry.stamp,
+    entry.account_id,
+    entry.actor_kind,
+    entry.actor_id,
+    entry.token_id,
+    entry.type,
+    entry.subject_id,
+    entry.fields_json,
+  ]
+  return { position, hash: hash('sha256', JSON.stringify(content), 'base64url') }
+}
+
+/** The link of the last entry of the chain. */
+export async function headOf(db: Queries): Promise<Link> {
+  const [head] = await selectHead(db, {})
+  return head ?? START
+}
+
+/**
+ * Writes an entry in the transaction of the change that it records. On SQLite writers come one after another, so the entry is linked at once. On
+ * PostgreSQL that would make every write wait for every other, so `linkEntries` links it after the commit.
+ */
+export async function addEntry(
+  { db, deps }: { db: Queries; deps: { db: Pick<Db, 'engine'> } },
+  entry: Entry,
+): Promise<void> {
+  const link = deps.db.engine === 'sqlite' ? linkAfter(await headOf(db), entry) : { position: null, hash: null }
+  await insertEntry(db, { ...entry, ...link })
+}
+
+/**
+ * Writes entries of things that happened before, each with the stamp of its moment. One that was written already, by a commit whose answer was lost, is
+ * passed over. Where something else has the stamp, as another instance may, the entry gets a new one.
+ */
+export async function addEntries(
+  { db, deps }: { db: Queries; deps: { db: Pick<Db, 'engine'>; clock: Pick<Clock, 'stamp'> } },
+  entries: readonly Entry[],
+): Promise<void> {
+  if (deps.db.engine === 'postgres') {
+    const inserted = new Set((await insertFreeRows(db, 'audit', entries.map(unlinked))).map(({ stamp }) => stamp))
+    const others = entries.filter(({ stamp }) => !inserted.has(stamp))
+    return insertRows(db, 'audit', (await newEntries(db, deps.clock, others)).map(unlinked))
+  }
+  let last = await headOf(db)
+  const rows = (await newEntries(db, deps.clock, entries)).map((entry) => {
+    last = linkAfter(last, entry)
+    return { ...entry, ...last }
+  })
+  await insertRows(db, 'audit', rows)
+}
+
+function unlinked(entry: Entry): Row<'audit'> {
+  return { ...entry, position: null, hash: null }
+}
+
+/** Those of the entries that are not written yet. A new stamp is put into the entry: when this commit's answer is lost too, it is known by it. */
+async function newEntries(db: Queries, clock: Pick<Clock, 'stamp'>, entries: readonly Entry[]): Promise<Entry[]> {
+  if (entries.length === 0) return []
+  const stamps = entries.map(({ stamp }) => stamp)
+  const rows = await db.selectFrom('audit').selectAll().where('stamp', 'in', stamps).execute()
+  const written = new Map(rows.map((row) => [row.stamp, contentOf(row)]))
+  return entries.filter((entry) => {
+    const there = written.get(entry.stamp)
+    if (there === contentOf(entry)) return false
+    if (there !== undefined) entry.stamp = clock.stamp()
+    return true
+  })
+}
+
+function contentOf({ account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json }: Entry): string {
+  return JSON.stringify([account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json])
+}
+
+/** Sweep: links the entries that are committed and not in the chain yet, oldest first. */
+export async function linkEntries({ db }: { db: Queries }, limit: number): Promise<number> {
+  const entries = await db
+    .selectFrom('audit')
+    .selectAll()
+    .where('position', 'is', null)
+    .orderBy('stamp')
+    .limit(limit)
+    .execute()
+  if (entries.length === 0) return 0
+  let last = await headOf(db)
+  const links = entries.map((entry) => {
+    last = linkAfter(last, entry)
+    return sql`(cast(${entry.stamp} as bigint), cast(${last.position} as bigint), ${last.hash})`
+  })
+  await sql`
+    with link(stamp, position, hash) as (values ${sql.join(links)})
+    update audit set position = link.position, hash = link.hash from link where audit.stamp = link.stamp`.execute(db)
+  return entries.length
+}
+
+/** How many entries are not in the chain yet. */
+export async function countUnlinked(db: Queries): Promise<number> {
+  const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MOST_UNLINKED)
+  const counted = db.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('count'))
+  return (await counted.executeTakeFirstOrThrow()).count
+}
+
+/** The limit is written out and not bound: for a bound limit SQLite plans the statement again at each run. */
+const selectHead = prepared<Record<string, never>, Link>((db) =>
+  db
+    .selectFrom('audit')
+    .select(['position', 'hash'])
+    .where('position', 'is not', null)
+    .orderBy('position', 'desc')
+    .limit(sql.lit(1))
+    .$narrowType<Link>(),
+)
+
+const insertEntry = prepared<Row<'audit'>, unknown>(
+  (db, value) =>
+    db.insertInto('audit').values({
+      stamp: value.stamp,
+      account_id: value.account_id,
+      actor_kind: value.actor_kind,
+      actor_id: value.actor_id,
+      token_id: value.token_id,
+      type: value.type,
+      subject_id: value.subject_id,
+      fields_json: value.fields_json,
+      position: value.position,
+      hash: value.hash,
+    }),
+  { noAnswer: true },
+)

@@ -1,0 +1,64 @@
+/** Whether the chain of the audit log is still what was written, walked from the first entry to the last. docs/decisions/0100. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { STAMPS_PER_MS } from '../base/clock.ts'
+import type { Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { type Link, linkAfter, START } from './audit-chain.ts'
+
+/** Entries that are read at a time; between two slices others have their turn. */
+const SLICE = 1000
+/** No transaction lasts as long, and no two clocks differ by as much: a line that comes later than this was put in, or a clock was set. */
+const LATE = 60_000 * STAMPS_PER_MS
+
+type Broken = { position: number; stamp: number | null; why: 'changed' | 'missing' | 'replaced' }
+export type Walked = { firstBroken: Broken | null; late: number }
+
+/**
+ * Walks the chain from its start to `head`, up to the first entry that is not what it was. `anchor`: a link that was kept elsewhere, through
+ * which the chain must lead. Gives what is broken first, and how many entries are late. docs/operations.md: Audit log.
+ */
+export async function walkChain(db: Queries, head: Link, anchor: Link | undefined): Promise<Walked> {
+  const began = await chainBegan(db)
+  let [last, latest, late] = [START, 0, 0]
+  const broken = (why: Broken['why'], stamp: number | null, { position }: Link) => ({
+    late,
+    firstBroken: { position, stamp, why },
+  })
+  const [before] = await beforeStart(db)
+  if (before !== undefined) return broken('changed', before.stamp, before)
+  while (last.position < head.position) {
+    const entries = await nextEntries(db, last.position, head.position)
+    for (const entry of entries) {
+      const link = linkAfter(last, entry)
+      if (entry.position !== link.position) return broken('missing', null, link)
+      if (entry.hash !== link.hash) return broken('changed', entry.stamp, link)
+      if (anchor?.position === link.position && anchor.hash !== link.hash) return broken('replaced', entry.stamp, link)
+      if (entry.stamp >= began && latest - entry.stamp > LATE) late++
+      latest = Math.max(latest, entry.stamp)
+      last = link
+    }
+    if (entries.length === 0) break
+    await nextTurn()
+  }
+  const end = Math.max(head.position, anchor?.position ?? 0)
+  return end > last.position
+    ? broken('missing', null, { ...last, position: last.position + 1 })
+    : { late, firstBroken: null }
+}
+
+function nextEntries(db: Queries, after: number, to: number): Promise<Row<'audit'>[]> {
+  const inChain = db.selectFrom('audit').selectAll().where('position', '>', after).where('position', '<=', to)
+  return inChain.orderBy('position').limit(SLICE).execute()
+}
+
+/** No entry that Berth writes stands at or before the start of the chain: the walk would pass one that was put there. */
+function beforeStart(db: Queries): Promise<(Link & { stamp: number })[]> {
+  const before = db.selectFrom('audit').select(['position', 'hash', 'stamp']).where('position', '<=', START.position)
+  return before.orderBy('position').limit(1).$narrowType<Link>().execute()
+}
+
+/** Entries from before the chain joined it in any order. */
+async function chainBegan(db: Queries): Promise<number> {
+  const fact = db.selectFrom('fact').select('value').where('name', '=', 'audit_chain_began')
+  return Number((await fact.executeTakeFirst())?.value ?? 0)
+}

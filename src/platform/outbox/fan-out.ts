@@ -1,0 +1,121 @@
+/**
+ * Which endpoints hear an event. It is decided in the transaction of the event, so that every committed event is sent, and no other. The account's
+ * own webhooks hear what they asked for, and an installation hears what it was granted. Specification: Events; docs/webhooks.md: Who hears an event.
+ */
+
+import { sql } from 'kysely'
+import type { EventAbout, EventOwner, OperatorCtx } from '../../context.ts'
+import { EVENTS, type EventName } from '../../events.ts'
+import { newId } from '../base/ids.ts'
+import { prepared } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
+import { insertDelivery } from './delivery.ts'
+import { nameAskedFor } from './event-names.ts'
+
+type FannedEvent = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
+
+/** Writes a delivery for every endpoint that hears the event, and wakes the worker when there is one. Gives how many. */
+export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: FannedEvent): Promise<number> {
+  const accountId = event.owner.id
+  const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId: event.about.installationId ?? '' })
+  if (endpoints.length === 0) return 0
+  let deliveries = 0
+  for (const endpoint of endpoints) {
+    if (!(await hears(ctx, endpoint, event))) continue
+    deliveries++
+    const resting = endpoint.disabled_at !== null && !EVENTS[event.type].sentWhileDisabled
+    const isHeld = resting || endpoint.held_at !== null
+    const now = ctx.deps.clock.now()
+    const id = newId('dlv')
+    ctx.deps.traces?.causes(id)
+    await insertDelivery(ctx.db, {
+      id,
+      accountId,
+      endpointId: endpoint.id,
+      installationId: endpoint.configuration_id,
+      eventStamp: event.stamp,
+      type: event.type,
+      body: null,
+      bodyBytes: null,
+      dueAt: isHeld ? null : now,
+      heldAt: isHeld ? now : null,
+      stamp: ctx.deps.clock.stamp(),
+    })
+  }
+  if (deliveries > 0) ctx.deps.wakeups.deliveries()
+  return deliveries
+}
+
+async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: FannedEvent): Promise<boolean> {
+  const { type, about } = event
+  if (nameAskedFor(endpoint.events_json, type) === undefined) return false
+  const { projectId, installationId: aboutId } = about
+  if (projectId !== undefined && !listed(endpoint.project_ids_json, projectId)) return false
+  if (endpoint.configuration_id === null) return true
+  // Of all installations, only the one that the event is about hears it, whatever it was granted.
+  if (aboutId !== undefined) return endpoint.configuration_id === aboutId
+  if (!isGranted(endpoint, event)) return false
+  if (projectId === undefined || endpoint.project_selection === 'all') return true
+  if (about.selectedBy !== undefined) return about.selectedBy.includes(endpoint.configuration_id)
+  const selected = await selectSelected(ctx.db, { installationId: endpoint.configuration_id, projectId })
+  return selected.length > 0
+}
+
+/** Whether a list, kept as JSON, holds a value. Null stands for all values. */
+export function listed(json: string | null, item: string): boolean {
+  return json === null || (JSON.parse(json) as string[]).includes(item)
+}
+
+/** Whether an installation was granted the event. An event about variables that others made takes the scope to see all variables. */
+function isGranted(endpoint: Endpoint, { type, about }: FannedEvent): boolean {
+  if (endpoint.scopes_json === null) return false
+  const granted = permissionsOf('OWNER', endpoint.scopes_json)
+  if (!EVENTS[type].needs.every((permission) => granted.has(permission))) return false
+  return about.madeBy === undefined || about.madeBy === endpoint.configuration_id || granted.has('env:all')
+}
+
+/** An endpoint, and its installation when it has one. */
+type Endpoint = Pick<Row<'webhook'>, 'id' | 'events_json' | 'project_ids_json' | 'held_at'> & {
+  configuration_id: string | null
+  scopes_json: string | null
+  project_selection: 'all' | 'selected' | null
+  disabled_at: number | null
+}
+
+const OF_WEBHOOK = ['webhook.id', 'webhook.events_json', 'webhook.project_ids_json', 'webhook.held_at'] as const
+const OF_INSTALLATION = [
+  'configuration.scopes_json',
+  'configuration.project_selection',
+  'configuration.disabled_at',
+] as const
+
+/** One query for each event: for most accounts that is all that webhooks cost. An installation that ended in this transaction hears of its end. */
+const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoint>((db, value) =>
+  db
+    .selectFrom('webhook')
+    .leftJoin('configuration', 'configuration.id', 'webhook.configuration_id')
+    .select([...OF_WEBHOOK, 'webhook.configuration_id', ...OF_INSTALLATION])
+    .where('webhook.account_id', '=', value.accountId)
+    // `coalesce` keeps the engines from using the index by integration, in which all these webhooks are null.
+    .where(sql`coalesce(webhook.integration_id, '')`, '=', '')
+    .where('webhook.disabled_at', 'is', null)
+    .where((eb) => eb.or([eb('webhook.ended_at', 'is', null), eb('webhook.configuration_id', '=', value.aboutId)]))
+    .unionAll(
+      db
+        .selectFrom('configuration')
+        .innerJoin('webhook', 'webhook.integration_id', 'configuration.integration_id')
+        .select([...OF_WEBHOOK, 'configuration.id as configuration_id', ...OF_INSTALLATION])
+        .where('configuration.account_id', '=', value.accountId)
+        .where((eb) => eb.or([eb('configuration.deleted_at', 'is', null), eb('configuration.id', '=', value.aboutId)]))
+        .where('webhook.disabled_at', 'is', null),
+    ),
+)
+
+const selectSelected = prepared<{ installationId: string; projectId: string }, { project_id: string }>((db, value) =>
+  db
+    .selectFrom('configuration_project')
+    .select('project_id')
+    .where('configuration_id', '=', value.installationId)
+    .where('project_id', '=', value.projectId),
+)

@@ -1,0 +1,147 @@
+/** What a write adds in its own transaction: the events that will be sent, and the entry of the audit log. */
+
+import type { EventAbout, EventOwner, Input, OperatorCtx, Who } from '../../context.ts'
+import type { EventName } from '../../events.ts'
+import { newId } from '../base/ids.ts'
+import { prepared } from '../db/db.ts'
+import { addEntry } from './audit-chain.ts'
+import { fanOut } from './fan-out.ts'
+
+export type Outgoing = { type: EventName; payload: object; about: EventAbout; owner: EventOwner | undefined }
+
+/** An event that was given to `emit`, as it is kept until the operation ends. */
+export function outgoingOf(
+  type: EventName,
+  payload: object,
+  about: string | EventAbout,
+  owner: EventOwner | undefined,
+): Outgoing {
+  return { type, payload, about: typeof about === 'string' ? { projectId: about } : about, owner }
+}
+
+const insertEvent = prepared<
+  {
+    id: string
+    accountId: string
+    projectId: string | null
+    installationId: string | null
+    madeBy: string | null
+    type: string
+    payload: string
+    stamp: number
+  },
+  unknown
+>(
+  (db, value) =>
+    db.insertInto('event').values({
+      id: value.id,
+      account_id: value.accountId,
+      project_id: value.projectId,
+      configuration_id: value.installationId,
+      made_by: value.madeBy,
+      type: value.type,
+      payload_json: value.payload,
+      stamp: value.stamp,
+    }),
+  { noAnswer: true },
+)
+
+/** Writes the events of an operation and its audit entry. `fields`: the names of the fields that were sent, never a value. Gives the bytes of the events. */
+export async function record(
+  ctx: OperatorCtx & { who?: Who },
+  outgoing: Outgoing[],
+  type: string,
+  subjectId: string | null,
+  fields: string[],
+): Promise<number> {
+  const bytes = await writeEvents(ctx, outgoing)
+  await addEntry(ctx, {
+    stamp: ctx.stamp,
+    account_id: ctx.who?.account.id ?? null,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: ctx.actor.tokenId,
+    type,
+    subject_id: subjectId,
+    fields_json: JSON.stringify(fields),
+  })
+  return bytes
+}
+
+/**
+ * Joins the events of one request about many variables. For each kind of change, project and maker one event remains, with all variables in `envVars`.
+ * With one delivery for each variable, a small request could keep the receivers of its account, and the queue of all accounts, busy for long.
+ */
+function together(outgoing: readonly Outgoing[]): Outgoing[] {
+  const groups = Map.groupBy(outgoing, (one) => ('envVar' in one.payload ? groupOf(one) : one))
+  return [...groups.values()].map((group) => {
+    const [first] = group as [Outgoing]
+    if (group.length === 1) return first
+    const envVars = group.map(({ payload }) => (payload as { envVar: object }).envVar)
+    return { ...first, payload: { ...first.payload, envVars } }
+  })
+}
+
+function groupOf({ type, about, owner }: Outgoing): string {
+  return [type, owner?.id, about.projectId, about.madeBy].join()
+}
+
+/** A delivery and its attempts, as they count for the budget of events. */
+const DELIVERY_BYTES = 512
+
+/**
+ * Writes events, and a delivery for each endpoint that hears them. The acting user is named only to the account that the user acted for.
+ * Gives the bytes of all of them.
+ */
+export async function writeEvents(
+  ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Who },
+  outgoing: Outgoing[],
+): Promise<number> {
+  let bytes = 0
+  const account = ctx.who?.account
+  for (const { type, payload, about, owner = account } of together(outgoing)) {
+    if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
+    const team = { id: owner.kind === 'team' ? owner.id : null }
+    const user = { id: owner.id === account?.id ? (ctx.who?.userId ?? null) : null }
+    const stamp = ctx.deps.clock.stamp()
+    const text = JSON.stringify({ team, user, ...payload })
+    await insertEvent(ctx.db, {
+      id: newId('evt'),
+      accountId: owner.id,
+      projectId: about.projectId ?? null,
+      installationId: about.installationId ?? null,
+      madeBy: about.madeBy ?? null,
+      type,
+      payload: text,
+      stamp,
+    })
+    bytes += text.length + DELIVERY_BYTES * (await fanOut(ctx, { type, about, owner, stamp }))
+  }
+  return bytes
+}
+
+/** Writes the events of `work` before anything that follows it, for whoever hears them now and not at the end of the operation. */
+export async function writeEventsOf(ctx: OperatorCtx, work: (ctx: OperatorCtx) => Promise<void>): Promise<void> {
+  const outgoing: Outgoing[] = []
+  await work({ ...ctx, emit: (...event) => void outgoing.push(outgoingOf(...event)) })
+  await writeEvents(ctx, outgoing)
+}
+
+/** The names of the fields that a request sent, for one item or several. It never gives a value. */
+export function fieldsOf(body: unknown): string[] {
+  const items = Array.isArray(body) ? body : [body]
+  const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
+  return [...new Set(names)]
+}
+
+/** The audit log names what was touched by its id. */
+export function subjectId(touched: unknown, input: Input): string | null {
+  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? idsOf(touched)
+}
+
+/** Of an answer that lists what was made, changed or deleted: their ids, comma-separated. */
+function idsOf(touched: unknown): string | null {
+  const { created, updated, deleted } = (touched ?? {}) as Record<string, (string | { id: string })[] | undefined>
+  const listed = created ?? updated ?? deleted
+  return Array.isArray(listed) ? listed.map((one) => (typeof one === 'string' ? one : one.id)).join(',') : null
+}

@@ -1,0 +1,91 @@
+/**
+ * Audit lines of requests that gave clear values. A read must not be a write, so the lines gather in memory and are written together, every 250 ms.
+ * docs/operations.md: Audit log.
+ */
+import type { Logger } from 'pino'
+import type { Metrics } from '../../metrics.ts'
+import type { Who } from '../access/who.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Db } from '../db/db.ts'
+import { addEntries, type Entry } from './audit-chain.ts'
+
+/** While the store takes no writes, so many lines wait, and so many of one account. Those beyond are dropped and counted. */
+const MOST_WAITING = 20_000
+const MOST_OF_ACCOUNT = 5000
+/** So many are written in one transaction: some milliseconds on the embedded store. */
+const SLICE = 500
+
+export type Reveals = {
+  /** Notes that a request gave clear values. */
+  add(entry: Entry): void
+  /** Writes what waits, or throws and keeps what was not written. */
+  write(): Promise<void>
+  /** Gives up what still waits at the end: it is counted and logged. */
+  end(): void
+}
+
+type Opened = { db: Db; clock: Clock; log: Logger; metrics: Metrics }
+
+/** Nothing waits yet. */
+export function openReveals({ db, clock, log, metrics }: Opened): Reveals {
+  const dropped = metrics.counter('berth_audit_lines_dropped_total')
+  const waiting: Entry[] = []
+  const ofAccount = new Map<string | null, number>()
+  let full = false
+  const count = ({ account_id }: Entry, more: number) => {
+    const sum = (ofAccount.get(account_id) ?? 0) + more
+    if (sum === 0) ofAccount.delete(account_id)
+    else ofAccount.set(account_id, sum)
+  }
+  return {
+    add(entry) {
+      if (waiting.length < MOST_WAITING && (ofAccount.get(entry.account_id) ?? 0) < MOST_OF_ACCOUNT) {
+        waiting.push(entry)
+        count(entry, 1)
+        return
+      }
+      dropped.value++
+      if (!full) log.error('too many audit lines of clear values wait for the store; further ones are dropped')
+      full = true
+    },
+    async write() {
+      // As many as wait now: what comes meanwhile is written the next time.
+      for (let left = waiting.length; left > 0; left -= SLICE) {
+        const entries = waiting.slice(0, Math.min(left, SLICE))
+        await db.write((tx) => addEntries({ db: tx, deps: { db, clock } }, entries))
+        waiting.splice(0, entries.length)
+        for (const entry of entries) count(entry, -1)
+        full = false
+      }
+    },
+    end() {
+      if (waiting.length === 0) return
+      dropped.value += waiting.length
+      log.error({ lines: waiting.length }, 'audit lines of clear values were not written before the end')
+    },
+  }
+}
+
+/**
+ * Notes that a read gave clear values. `subjects`: the answer and what the route loaded, of which the first one with an id is named. `targets`: of the
+ * variables whose values were given.
+ */
+export function noteReveal(
+  { reveals, clock }: { reveals: Reveals; clock: Clock },
+  { account, actor }: Who,
+  operationId: string,
+  subjects: unknown[],
+  targets: ReadonlySet<string>,
+): void {
+  const ids = subjects.map((subject) => (subject as { id?: string } | undefined)?.id)
+  reveals.add({
+    stamp: clock.stamp(),
+    account_id: account.id,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    token_id: actor.tokenId,
+    type: operationId,
+    subject_id: ids.find((id) => id !== undefined) ?? null,
+    fields_json: JSON.stringify([...targets].sort()),
+  })
+}

@@ -1,0 +1,90 @@
+/**
+ * Root keys: those of the keyring that this store knows, which one is active, and what they wrap. The database holds a check
+ * value per key and says which is active; the keys themselves are in the keyring only. docs/spec/decisions.md: At rest.
+ */
+import { sql } from 'kysely'
+import type { Config } from '../../config.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Db, Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { type Keyring, openKeyring } from './keyring.ts'
+import { open, placeOf, seal } from './seal.ts'
+
+const CHECK = Buffer.from('berth root key')
+
+/**
+ * Opens the keyring and holds it against the store. Throws when a key that the store knows is missing or is another one: a
+ * service that cannot read its values must not start. Keys that are new to the store are made known to it.
+ */
+export async function openKeys(config: Config, db: Db, clock: Clock): Promise<Keyring> {
+  const rows = await db.read.selectFrom('root_key').selectAll().execute()
+  const keyring = openKeyring(config.keys, () => rows.length === 0)
+  mustFit(keyring, rows)
+  const used = new Map(rows.map((row) => [row.id, row.activated_stamp]))
+  const ids = keyring.ids()
+  if (ids.every((id) => used.has(id)) && used.get(ids[0]!) !== null) return keyring
+  await db.write(async (tx) => {
+    mustFit(keyring, await tx.selectFrom('root_key').selectAll().execute())
+    await register(tx, keyring, clock)
+  })
+  return keyring
+}
+
+/** Makes the keys of the ring known to the store. The first of the ring becomes the active one when it never was. */
+export async function register(tx: Queries, keyring: Keyring, clock: Clock): Promise<void> {
+  for (const [at, id] of keyring.ids().entries()) {
+    const sealed_check = seal(keyring.find(id)!, CHECK, checkPlace(id))
+    await tx
+      .insertInto('root_key')
+      .values({ id, sealed_check, activated_stamp: at === 0 ? clock.stamp() : null })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute()
+    if (at > 0) continue
+    await tx
+      .updateTable('root_key')
+      .set({ activated_stamp: clock.stamp() })
+      .where('id', '=', id)
+      .where('activated_stamp', 'is', null)
+      .execute()
+  }
+}
+
+function mustFit(keyring: Keyring, rows: Row<'root_key'>[]): void {
+  for (const row of rows) {
+    const fits = keyFits(keyring, row)
+    if (fits === undefined) {
+      throw new Error(
+        `the keyring ${keyring.place} lacks the key ${row.id}, which this store needs. Put the key back from your ` +
+          'backup of the keyring; without it the values that it protects cannot be read by anyone.',
+      )
+    }
+    if (!fits) {
+      throw new Error(
+        `the key ${row.id} in the keyring ${keyring.place} is not the one this store was written with. Is it the keyring ` +
+          'of another installation? Put the right one back from your backup.',
+      )
+    }
+  }
+}
+
+/** Whether the ring has the key that the store knows by this id; undefined when it has none of that id. */
+export function keyFits(keyring: Keyring, { id, sealed_check }: Row<'root_key'>): boolean | undefined {
+  const key = keyring.find(id)
+  return key && open(key, sealed_check, checkPlace(id)) !== undefined
+}
+
+function checkPlace(id: string): Buffer {
+  return placeOf('check', id)
+}
+
+/** The key that wraps what is new. */
+export async function activeKeyId(db: Queries): Promise<string> {
+  const { id } = await db
+    .selectFrom('root_key')
+    .select('id')
+    .where('activated_stamp', 'is not', null)
+    .orderBy('activated_stamp', 'desc')
+    .limit(sql.lit(1))
+    .executeTakeFirstOrThrow()
+  return id
+}

@@ -1,0 +1,160 @@
+/** What clients ask for and Berth is not there for, each with the sentence that people read. docs/clients.md: Filters and fields. */
+import { REFUSALS } from '../../errors.ts'
+
+const NO_BUILD = REFUSALS.not_built_here[2]
+const NO_SALE =
+  'Berth sells no domains and knows no prices. Register the name elsewhere, then add it to a project (docs/domains.md).'
+const NO_LOGS = 'Berth keeps no logs of what runs. A log drain sends them on (docs/webhooks.md, Log drains).'
+const NO_PROJECT_ROLES =
+  'Berth has no roles in single projects and no access groups: a role is of the team, and counts in every project of it. PATCH /v1/teams/{teamId}/members/{uid} changes it (docs/accounts.md).'
+const NO_CRONS =
+  'Berth runs nothing, so that it starts no cron job. Whoever runs the deployments runs their cron jobs (docs/projects.md).'
+const NO_CERTS = 'Berth issues no certificates. The proxy in front of the edge gets and renews them (docs/edge.md).'
+const NO_DNS =
+  'Berth keeps no DNS records. Change them where the DNS of the domain is; GET /v6/domains/{domain}/config says what they should be (docs/domains.md).'
+const NO_CONFIG =
+  'Berth has no Edge Config or Global Config. Keep such values in variables of the project, or in shared variables (docs/variables.md).'
+const NO_FIREWALL =
+  'Berth has no firewall. The proxy in front of the edge filters requests, and `trustedIps` of a project says who may visit it (docs/edge.md).'
+const NO_FLAGS = 'Berth has no feature flags. Use a service for flags, or variables of the project (docs/variables.md).'
+const NO_STAGES =
+  'Berth has no rolling releases: one deployment serves production at a time. Promote it, or roll back (docs/deployments.md).'
+const NO_PATHS =
+  'Berth keeps no routes and no redirects of single paths. The deployment has its own; a whole domain redirects by `redirect` (docs/domains.md).'
+const NO_BILLS =
+  'Berth bills nothing, and has no contracts and no usage. /metrics has the figures of the service (docs/operations.md).'
+const NO_ALERTS =
+  'Berth raises no alerts about what it serves. Alert on what a log drain sends, or on /metrics (docs/operations.md).'
+const NO_CHECKS =
+  'Berth runs no checks. Run them in your CI, and register the deployment as READY once they pass (docs/deployments.md).'
+const NO_VISITS =
+  'Berth counts no visits and measures no speed of pages. Use an analytics service in the pages themselves.'
+const NO_MARKET =
+  'Berth has no marketplace. A team registers its own integrations by POST /v1/integrations/apps, and installs them by consent (docs/integrations.md).'
+const NO_STORES =
+  'Berth provides no databases and no file stores. Run them elsewhere, and keep their addresses in variables (docs/variables.md).'
+const NO_REMOTE_CACHE = 'Berth has no remote cache of builds. Point the build tool at a cache server of your own.'
+const NO_CACHE =
+  'Berth caches nothing of what it serves, so there is nothing to purge or invalidate. The proxy or the deployment has its own cache.'
+const NO_OIDC =
+  'Berth issues no OIDC tokens for projects. Give the build or the function a secret in a variable (docs/variables.md).'
+const NO_SECRETS =
+  'Berth has no secrets apart from variables. A variable of the type `sensitive` is read by nobody again, and a shared one serves several projects (docs/variables.md).'
+const NO_TYPES = 'The types of events are the operationIds of /openapi.json.'
+const NO_EVENTS = 'GET /v1/activity lists who changed what in an account (docs/accounts.md: Activity).'
+const NO_LINKS = 'Berth makes no shareable links. A bypass secret gets by the protection (docs/edge.md).'
+const OPERATORS_REMOVE =
+  'Only the operator of this service removes users and teams: DELETE /operator/v1/users/{userId} and /operator/v1/teams/{teamId} (docs/accounts.md).'
+const BY_INVITATION = 'People join a team by invitation: POST /v1/teams/{teamId}/members (docs/accounts.md).'
+const NOT_HERE = 'Berth does not have this part of the hosted platform. docs/clients.md says what it serves.'
+
+/**
+ * TABLE path -> sentence. A word before it is the one method that it is about; without one it is about every method, there and below, that is not
+ * served. Without the sentence the deploy of a CLI ends in "POST is not a method", and a price is looked for in a domain of the name "price".
+ */
+export const ELSEWHERE: Readonly<Record<string, string>> = {
+  '/deployments/:id/cancel': NO_BUILD,
+  '/deployments/:id/files': NO_BUILD,
+  '/deployments/:id/continue': NO_BUILD,
+  '/deployments/:id/checks': NO_CHECKS,
+  '/deployments/:id/check-runs': NO_CHECKS,
+  '/deployments/:id/feature-flags': NO_FLAGS,
+  '/deployments/:id/integrations': NO_MARKET,
+  'GET /domains/price': NO_SALE,
+  'GET /domains/status': NO_SALE,
+  'POST /domains/buy': NO_SALE,
+  'PATCH /domains/:domain': NO_SALE,
+  '/registrar': NO_SALE,
+  '/domains/:domain/records': NO_DNS,
+  '/domains/records/:recordId': NO_DNS,
+  '/certs': NO_CERTS,
+  '/api/logs': NO_LOGS,
+  '/observability': NO_LOGS,
+  '/projects/traces/session': NO_LOGS,
+  '/projects/:idOrName/members': NO_PROJECT_ROLES,
+  '/projects/:idOrName/access-groups': NO_PROJECT_ROLES,
+  '/access-groups': NO_PROJECT_ROLES,
+  '/projects/:idOrName/crons/run': NO_CRONS,
+  '/projects/:idOrName/checks': NO_CHECKS,
+  '/projects/:idOrName/feature-flags': NO_FLAGS,
+  '/teams/:idOrSlug/feature-flags': NO_FLAGS,
+  '/feature-flags': NO_FLAGS,
+  '/flags': NO_FLAGS,
+  '/projects/:idOrName/rolling-release': NO_STAGES,
+  '/projects/:idOrName/routes': NO_PATHS,
+  '/projects/:idOrName/redirects': NO_PATHS,
+  '/bulk-redirects': NO_PATHS,
+  '/projects/:idOrName/token': NO_OIDC,
+  '/secrets': NO_SECRETS,
+  '/events/types': NO_TYPES,
+  '/projects/:idOrName/avatar': NOT_HERE,
+  '/projects/:idOrName/microfrontends': NOT_HERE,
+  '/projects/:idOrName/shared-connect-links': NOT_HERE,
+  '/projects/:idOrName/rollback/:deploymentId/update-description':
+    'A rollback keeps no text: who asked for it is in the audit log (docs/accounts.md).',
+  '/edge-config': NO_CONFIG,
+  '/global-config': NO_CONFIG,
+  '/security': NO_FIREWALL,
+  '/billing': NO_BILLS,
+  '/usage': NO_BILLS,
+  '/contract': NO_BILLS,
+  '/alerts': NO_ALERTS,
+  '/speed-insights': NO_VISITS,
+  '/web-analytics': NO_VISITS,
+  '/web': NO_VISITS,
+  '/query': NO_VISITS,
+  '/integrations/integration': NO_MARKET,
+  '/integrations/integrations': NO_MARKET,
+  '/integrations/installations': NO_MARKET,
+  '/integrations/sso': NO_MARKET,
+  '/integrations/configuration/:id/products': NO_MARKET,
+  '/integrations/git-namespaces':
+    'Berth lists no repositories. Link a project to one by its name: POST /v9/projects/{idOrName}/link (docs/git-links.md).',
+  '/integrations/search-repo':
+    'Berth lists no repositories. Link a project to one by its name: POST /v9/projects/{idOrName}/link (docs/git-links.md).',
+  '/installations': NO_MARKET,
+  '/storage': NO_STORES,
+  '/artifacts': NO_REMOTE_CACHE,
+  '/edge-cache': NO_CACHE,
+  '/data-cache/purge-all': NO_CACHE,
+  '/events': NO_EVENTS,
+  '/aliases/:idOrAlias/protection-bypass': NO_LINKS,
+  'DELETE /user': OPERATORS_REMOVE,
+  'DELETE /teams/:idOrSlug': OPERATORS_REMOVE,
+  '/teams/:idOrSlug/request': BY_INVITATION,
+  '/teams/:idOrSlug/dsync-roles':
+    'Groups of an identity provider place people in teams by the setting of the operator (docs/single-sign-on.md).',
+  '/teams/:idOrSlug/microfrontends': NOT_HERE,
+  '/microfrontends': NOT_HERE,
+  '/ai-gateway': NOT_HERE,
+  '/api-keys': NOT_HERE,
+  '/connect': NOT_HERE,
+  '/kms': NOT_HERE,
+  '/networking': NOT_HERE,
+  '/sandboxes': NOT_HERE,
+  '/vcr': NOT_HERE,
+}
+
+/**
+ * TABLE paths of which nothing is served and that are 405 all the same. To the CLI a 404 of `POST /projects/{idOrName}/token` means that there is no
+ * such project, and it says so.
+ */
+export const NEVER_404: readonly string[] = ['/projects/:idOrName/token']
+
+const AREAS = Object.entries(ELSEWHERE)
+  .filter(([at]) => at.startsWith('/'))
+  .map(([at, sentence]) => ({ words: at.split('/'), sentence }))
+  // What is said of the inner one goes before what is said of all around it.
+  .sort((one, other) => other.words.length - one.words.length)
+
+/** The sentence for a method of a path (or of a pattern) that is not served; undefined where there is none. */
+export function sentenceFor(method: string, path: string): string | undefined {
+  const exact = ELSEWHERE[`${method} ${path}`]
+  if (exact !== undefined) return exact
+  const asked = path.split('/')
+  return AREAS.find(
+    ({ words }) =>
+      words.length <= asked.length &&
+      words.every((word, at) => (word.startsWith(':') ? asked[at] !== '' : word === asked[at])),
+  )?.sentence
+}

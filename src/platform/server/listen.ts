@@ -1,0 +1,59 @@
+/** Opens the ports of a service, and says what is in the way. docs/operations.md: Start and stop. */
+import { lookup } from 'node:dns/promises'
+import type { FastifyInstance } from 'fastify'
+import { BadSetting, type Config } from '../../config.ts'
+
+/** Another program has the port. */
+export class PortTaken extends Error {
+  readonly code = 'EADDRINUSE'
+}
+
+/** What the system says of an address that is not one of this machine's, or not ours to take. */
+const BAD_ADDRESS = ['ENOTFOUND', 'EADDRNOTAVAIL', 'EACCES', 'EAI_AGAIN']
+
+/** The address of a name; of several, one of IPv4. */
+async function addressOf(host: string): Promise<string> {
+  return (await lookup(host, { order: 'ipv4first' })).address
+}
+
+/**
+ * Listens for clients, at one address: of `localhost` the framework would open a second server, which has none of the limits of the first.
+ * Throws PortTaken, and BadSetting for an address that is not this machine's. docs/limits.md: Connections.
+ */
+export async function listenToClients(
+  app: Pick<FastifyInstance, 'listen'>,
+  { host, port }: Pick<Config, 'host' | 'port'>,
+): Promise<void> {
+  try {
+    await app.listen({ host: await addressOf(host), port })
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE')
+      throw new PortTaken(`port ${port} on ${host} is taken by another program: set PORT to a free one, or to 0`)
+    if (!BAD_ADDRESS.includes(code)) throw error
+    throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`)
+  }
+}
+
+type Listening = { listen(host: string, port: number): Promise<string> }
+type Place = { host: string; port: number }
+
+/** Listens for proxies; gives where, as a URL. Throws PortTaken, and BadSetting for anything else that is in the way. */
+export async function listenToProxies(edge: Listening, place: Place): Promise<string> {
+  return listenAt(edge, place, 'BERTH_EDGE_PORT', `the port for proxies, ${place.port}, is taken by another program`)
+}
+
+/** Listens for visitors of sites; gives where, as a URL. Throws PortTaken, and BadSetting for anything else that is in the way. */
+export async function listenToVisitors(sites: Listening, place: Place): Promise<string> {
+  return listenAt(sites, place, 'BERTH_SITES_PORT', `the port for visitors, ${place.port}, is taken by another program`)
+}
+
+async function listenAt(server: Listening, { host, port }: Place, setting: string, taken: string): Promise<string> {
+  try {
+    return await server.listen(await addressOf(host), port)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code !== 'EADDRINUSE') throw new BadSetting(`${setting}: cannot listen on ${host}, port ${port} (${code})`)
+    throw new PortTaken(`${taken}: set ${setting} to a free one, to 0 or to off`)
+  }
+}

@@ -1,0 +1,245 @@
+/** HTTP: routes, pages and screens on a server, and what goes wrong on it. The only file that knows fastify. */
+import { Readable } from 'node:stream'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Deps, Params } from '../../context.ts'
+import { READERS } from '../../readers.ts'
+import { noteConnection } from '../base/event-loop.ts'
+import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
+import { answerRequest } from '../http/handle-request.ts'
+import type { OpenPage, Probe } from '../http/open-page.ts'
+import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
+import { bodyLimitOf, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
+import { type Bridge, openBridge } from '../pages/ask.ts'
+import type { Screen } from '../pages/screen.ts'
+import { Refusal } from '../refusals/refusal.ts'
+import { HSTS, isOfTls, keepSecure, readPair, secureOptions } from '../tls/tls.ts'
+import { type Answers, openAnswers } from './answers.ts'
+import { AS_IT_COMES, fileOf, mayTakeLonger, readBodies } from './bodies.ts'
+import { takeTlsOnLaptop } from './both-protocols.ts'
+import { boundConnections } from './connections.ts'
+import { HTTP_LIMITS } from './http-limits.ts'
+import { notServed } from './not-served.ts'
+import { answerOneAtATime } from './one-at-a-time.ts'
+import { answerOf, isForPeople, openPageAnswer } from './page-answer.ts'
+import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
+
+/** Answers what went wrong before an operation was reached. */
+type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/** Makes a server without a path. */
+export type NewServer = typeof Fastify
+
+/** Builds the server over the routes. `nowhere`: what a browser is shown where nothing is, below the `/…/*` of its path. `close()` stops accepting, lets requests in flight finish and then resolves. */
+export function serve(
+  deps: Deps,
+  routes: readonly Route[],
+  pages: readonly (OpenPage | Probe)[],
+  screens: readonly Screen[],
+  nowhere: Screen,
+  newServer: NewServer = Fastify,
+): FastifyInstance {
+  const watch = openWatch(deps)
+  const unreached = watch('unreached')
+  const answers = openAnswers(deps)
+  const refuseUnreached: Refuse = (error, request, reply) => {
+    const { status, key: refusal } = sendError(deps, error, request, reply)
+    unreached.end(request, { status, refusal })
+    return reply
+  }
+  const bridge = openBridge(deps, routes, screens, answers.gates)
+  const showNowhere = answerOf(deps, bridge, nowhere, watch(nowhere.name))
+  const refuseNowhere: Refuse = (error, request, reply) => {
+    if (!isForPeople(request, nowhere)) return refuseUnreached(error, request, reply)
+    showNowhere(request, reply).catch((fault) => refuseUnreached(fault, request, reply))
+    return reply
+  }
+  const app = openServer(deps, unreached, refuseUnreached, newServer)
+  app.setNotFoundHandler((request, reply) => refuseNowhere(nothingAt(request), request, reply))
+  carryBodies(app, deps, answers)
+  for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
+  for (const route of routes) addRoute(app, deps, route, watch(route.operationId), answers)
+  for (const screen of screens) addScreen(app, deps, bridge, screen, watch(screen.name))
+  refuseNotServed(app, refuseNowhere, [
+    ...routes.map((route) => ({ method: route.method, url: routed(route) })),
+    ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
+    ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
+  ])
+  return app
+}
+
+/** How bodies come and leave. */
+function carryBodies(app: FastifyInstance, deps: Deps, answers: Answers): void {
+  const endBody = readBodies(app)
+  app.addHook('onSend', (request, reply, payload, done) => {
+    endBody(request, reply)
+    reply.headers(onEvery(request))
+    if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
+    // Keep-alive clients let go, and the close does not wait for them.
+    if (deps.stopping.aborted) reply.header('connection', 'close')
+    done(null, payload instanceof Readable ? payload : answers.hold(request, reply, payload as string | Buffer | null))
+  })
+}
+
+function onEvery({ id }: FastifyRequest): Record<string, string> {
+  return { 'x-content-type-options': 'nosniff', 'x-request-id': id }
+}
+
+/** A server without a path: how requests are read, and the answers to those that cannot be read. */
+function openServer(deps: Deps, unreached: Watch, refuse: Refuse, newServer: NewServer): FastifyInstance {
+  const nextId = openRequestIds()
+  const pair = deps.config.tls && readPair(deps.config.tls)
+  const app = newServer({
+    requestIdHeader: false,
+    genReqId: nextId,
+    bodyLimit: READERS['JSON body'].bytes,
+    requestTimeout: 15_000,
+    http: HTTP_LIMITS,
+    // Typed as absent: what the server is made of changes nothing of what is asked of it.
+    ...(pair && { https: { ...HTTP_LIMITS, ...secureOptions(pair) } as unknown as null }),
+    return503OnClosing: false,
+    rewriteUrl: (request) => withoutVersion(request.url!),
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      // As long as a request line may be: what a name may be is for the operation to say, once the caller is known.
+      maxParamLength: READERS.path.bytes,
+      // The handler reads the query itself, strictly and only once the caller is known.
+      querystringParser: () => ({}),
+    },
+    // Of these the hook that all other answers go through is not told.
+    frameworkErrors: (error, request, reply) => refuse(error, request, reply.headers(onEvery(request))),
+    clientErrorHandler(error, socket) {
+      if (mayTakeLonger(error, socket)) return
+      if (isOfTls(error)) return void socket.destroy()
+      if (endsOnceAnswered(socket)) return
+      const id = nextId()
+      const status = answerUnreadable(error, socket, id)
+      if (status !== undefined) unreached.end({ id, method: '', raw: { rawHeaders: [] } }, { status })
+    },
+  })
+  app.server.maxHeadersCount = READERS.headers.parts
+  answerOneAtATime(app.server)
+  takeTlsOnLaptop(app.server, deps)
+  const endsOnceAnswered = boundConnections(app.server, deps.config.connections)
+  app.server.on('connection', noteConnection)
+  // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.setErrorHandler<FastifyError>(refuse)
+  takeOneSpelling(app)
+  if (pair !== undefined) keepSecure(app.server as Parameters<typeof keepSecure>[0], deps, deps.config.tls!, pair)
+  return app
+}
+
+function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const since = watch.begin()
+    try {
+      const answer = await openPageAnswer(page, request)
+      if ('answer' in page) reply.header('cache-control', 'no-store')
+      watch.end(request, { since, status: answer.status })
+      return reply
+        .code(answer.status)
+        .headers({ 'content-type': page.contentType, ...answer.headers })
+        .send(answer.body)
+    } catch (error) {
+      const { status, key: refusal } = sendError(deps, error as Error, request, reply)
+      watch.end(request, { since, status, refusal })
+      return reply
+    }
+  }
+  app.get(page.path, { config: 'answer' in page ? EXACT : {} }, watch.traced(page.path, answer))
+}
+
+function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, answers: Answers): void {
+  const declared = new Set(refusalsOf(route))
+  app.route({
+    method: route.method,
+    url: routed(route),
+    config: { ...(route.auth === 'operator' && EXACT), ...(route.fileBody && AS_IT_COMES) },
+    bodyLimit: bodyLimitOf(route),
+    handler: watch.traced(route.path, async (request: FastifyRequest, reply: FastifyReply) => {
+      const since = watch.begin()
+      // Refusals too: what is asked there holds a secret.
+      if (route.noStore) reply.header('cache-control', 'no-store')
+      try {
+        const {
+          links,
+          contentType = route.textReply ? 'text/plain' : 'application/json',
+          owner,
+          body,
+          status = route.status,
+          headers,
+        } = await answerRequest(deps, route, {
+          url: request.originalUrl,
+          headers: request.raw.rawHeaders,
+          contentType: request.headers['content-type'],
+          params: request.params as Params,
+          body: request.body as Buffer | undefined,
+          ...(route.fileBody && { file: fileOf(request) }),
+          peer: request.raw.socket,
+          gates: answers.gates,
+        })
+        answers.isOf(request, owner)
+        watch.end(request, { since, status })
+        reply.code(status)
+        if (headers) reply.headers(headers)
+        if (links) reply.header('link', links)
+        if (body === undefined) return reply.send()
+        return reply.type(`${contentType}; charset=utf-8`).send(body)
+      } catch (error) {
+        if (error instanceof Refusal && !declared.has(error.key)) {
+          deps.log.error(
+            { operationId: route.operationId, refusal: error.key },
+            'the route does not declare this refusal',
+          )
+        }
+        const { status, key: refusal } = sendError(deps, error as Error, request, reply)
+        watch.end(request, { since, status, refusal })
+        return reply
+      }
+    }),
+  })
+}
+
+/** A page for people: what goes wrong with it is a page too. */
+function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Screen, watch: Watch): void {
+  const answer = answerOf(deps, bridge, screen, watch)
+  app.route({
+    method: screen.method,
+    url: screen.path,
+    // A byte of a form takes up to three. What a route takes fits, and a sign-in that carries a form on (platform/pages/kept-form.ts).
+    bodyLimit: screen.bodyLimit ?? READERS.form.bytes,
+    handler: watch.traced(screen.path, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply)),
+    errorHandler: (error, request, reply) => answer(request, reply, error as Error),
+  })
+}
+
+/** Before a body is read or a token looked at. */
+function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameters<typeof notServed>[0]): void {
+  const { routes, find } = notServed(served)
+  const answer = ({ allow, refusal }: (typeof routes)[number], request: FastifyRequest, reply: FastifyReply) => {
+    if (allow !== undefined) reply.header('allow', allow)
+    refuse(refusal(), request, reply)
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    const found = request.is404 ? find(request.method, request.raw.url!) : undefined
+    if (found) answer(found, request, reply)
+    else done()
+  })
+  for (const one of routes) {
+    const { method, url } = one
+    const onRequest = (request: FastifyRequest, reply: FastifyReply) => answer(one, request, reply)
+    app.route({ method, url, exposeHeadRoute: false, onRequest, handler: () => undefined })
+  }
+}
+
+/** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. Gives what was told. */
+function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
+  const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
+  const refusal = refusalToTell(deps, error, at)
+  if (refusal.headers) reply.headers(refusal.headers)
+  if (refusal.status === 503) reply.header('retry-after', '1')
+  if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
+  const { contentType, body } = showRefusal(refusal, request.headers.accept)
+  reply.code(refusal.status).type(contentType).send(body)
+  return refusal
+}

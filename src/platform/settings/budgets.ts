@@ -1,0 +1,31 @@
+/** What the setting of budgets may be: figures that replace some of `budgets.ts`. docs/limits.md: Budgets. */
+import { BUDGETS, type BudgetName, type BudgetSettings } from '../../budgets.ts'
+import { BadSetting, type Kind, type Setting } from './kinds.ts'
+import { isWhole, parseObject } from './limits.ts'
+
+const MOST = 1_000_000_000
+
+/** A budget of the object is a number, or null for none. */
+const FIGURES: Kind<BudgetSettings> = {
+  values: 'a JSON object such as `{"projects": 200}`',
+  read(setting, text) {
+    const rows = parseObject(text)
+    if (rows === undefined) throw new BadSetting(`${setting} must be a JSON object such as {"projects": 200}`)
+    for (const [name, value] of Object.entries(rows)) {
+      if (!Object.hasOwn(BUDGETS, name))
+        throw new BadSetting(`${setting} has no budget "${name}"; the budgets are ${Object.keys(BUDGETS).join(', ')}`)
+      if (value !== null && !isWhole(value, MOST))
+        throw new BadSetting(`${setting} "${name}" must be a whole number from 1 to ${MOST}, or null`)
+    }
+    return rows as Partial<Record<BudgetName, number | null>>
+  },
+}
+
+export const BUDGET_SETTINGS = {
+  BERTH_BUDGETS: {
+    group: 'Accounts and projects',
+    kind: FIGURES,
+    default: '{}',
+    meaning: 'How much an account may have; the object replaces single figures: [limits.md](limits.md#budgets).',
+  },
+} as const satisfies Record<string, Setting>

@@ -1,0 +1,164 @@
+/** A row of the table of settings, and the kinds of text that several settings share. */
+import { resolve } from 'node:path'
+
+/** A setting that cannot be used: the process says which and ends with 78 (EX_CONFIG). */
+export class BadSetting extends Error {}
+
+/** What a setting may be, and how its text becomes a value. */
+export type Kind<Value> = {
+  /** What people may write, in Markdown, for docs/settings.md. */
+  values: string
+  /** Reads text that is not empty. Throws BadSetting, which begins with `name` and says what the setting may be. */
+  read(name: string, text: string): Value
+}
+
+export type Setting = {
+  /** The heading under which docs/settings.md lists it. */
+  group:
+    | 'Listening'
+    | 'Storage'
+    | 'Backups'
+    | 'Tokens'
+    | 'Sign-in'
+    | 'Accounts and projects'
+    | 'Domains'
+    | 'Mail'
+    | 'Proxies'
+    | 'Sites'
+    | 'Running'
+  kind: Kind<unknown>
+  /** The text that is read when nothing is set. */
+  default?: string
+  /** Where there is no such text: what holds when nothing is set, in Markdown. */
+  unset?: string
+  /** One sentence, in Markdown. Links are relative to docs/. */
+  meaning: string
+  /** Whoever reads it can act as somebody, or read what is sealed. No message repeats it. */
+  secret?: true
+  /** It names a file that is read again while Berth runs. Every other change takes a restart. */
+  reread?: true
+}
+
+export const HOST_NAME: Kind<string> = { values: 'an address or a host name', read: (_, text) => text }
+
+/** A path; a relative one is looked for in the folder where the process was started. */
+export const PATH: Kind<string> = { values: 'a path', read: (_, text) => resolve(text) }
+
+export const PORT: Kind<number> = { values: '0 to 65535', read: (name, text) => readPort(name, text) }
+
+export const PORT_OR_OFF: Kind<number | 'off'> = {
+  values: '0 to 65535, or `off`',
+  read: (name, text) => (text === 'off' ? 'off' : readPort(name, text, ' or off')),
+}
+
+function readPort(name: string, text: string, orWord = ''): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new BadSetting(`${name} must be 0 to 65535${orWord}, not "${text}"`)
+  return Number(text)
+}
+
+/** A whole number within bounds. */
+export function Whole(least: number, most: number): Kind<number> {
+  return {
+    values: `${least} to ${most}`,
+    read(name, text) {
+      if (!/^\d{1,9}$/.test(text) || Number(text) < least || Number(text) > most)
+        throw new BadSetting(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
+      return Number(text)
+    },
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
+/** Large enough for every disk, and small enough to count exactly. */
+const MOST_BYTES = 1024 ** 5
+
+/** An amount of room. */
+export const BYTES: Kind<number> = {
+  values: 'bytes, or a number with `KiB`, `MiB`, `GiB` or `TiB`',
+  read(name, text) {
+    const [, count = '', unit = ''] = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/.exec(text) ?? []
+    const bytes = Number(count) * UNITS[unit]!
+    if (count === '' || bytes < 1 || bytes > MOST_BYTES)
+      throw new BadSetting(`${name} must be a number of bytes such as 10GiB, from 1 to 1024TiB, not "${text}"`)
+    return bytes
+  },
+}
+
+export const ORIGIN: Kind<string> = {
+  values: '`http://` or `https://`, host and port, without a path',
+  read(name, text) {
+    const url = URL.parse(text)
+    if (url === null || !/^https?:$/.test(url.protocol))
+      throw new BadSetting(`${name} must be an http(s) URL, not "${text}"`)
+    // The API and the pages are at the root: links that are made from a path would lead nowhere.
+    if (url.pathname !== '/' || /[?#@]/.test(text))
+      throw new BadSetting(
+        `${name} must be scheme, host and port alone, such as https://berth.example.com, not "${text}"`,
+      )
+    return text.replace(/\/+$/, '')
+  },
+}
+
+/** A token. Messages never repeat it. */
+export function Token(least: number): Kind<string> {
+  return {
+    values: `${least} to 256 visible ASCII characters`,
+    read(name, text) {
+      if (!/^[\x21-\x7e]{1,256}$/.test(text) || text.length < least)
+        throw new BadSetting(`${name} must be ${least} to 256 visible ASCII characters, without spaces and line ends`)
+      return text
+    },
+  }
+}
+
+/** A token that proxies send in the query of a URL, because some can send it nowhere else. */
+export const URL_TOKEN: Kind<string> = {
+  values: '20 to 256 letters, digits, `-`, `_`, `.` or `~`',
+  read(name, text) {
+    if (!/^[\w.~-]{20,256}$/.test(text))
+      throw new BadSetting(`${name} must be 20 to 256 letters, digits, "-", "_", "." or "~"`)
+    return text
+  },
+}
+
+/** A setting that is one of these words. Reading it throws BadSetting for any other. */
+export function Choice<const C extends string>(...choices: readonly C[]): Kind<C> {
+  return {
+    values: choices.map((choice) => `\`${choice}\``).join(', '),
+    read(name, text) {
+      if (!choices.includes(text as C))
+        throw new BadSetting(`${name} must be one of ${choices.join(', ')}, not "${text}"`)
+      return text as C
+    },
+  }
+}
+
+/** One of two words; `on` is the one that is read as true. */
+export function Switch(words: readonly [string, string], on: string): Kind<boolean> {
+  const { values, read } = Choice(...words)
+  return { values, read: (name, text) => read(name, text) === on }
+}
+
+/** Lower case letters, digits and "-" as the pattern says; `like` is the example of the message. */
+export function Label(pattern: RegExp, like: string): Kind<string> {
+  return {
+    values: 'lower case letters, digits and `-`',
+    read(name, text) {
+      if (!pattern.test(text))
+        throw new BadSetting(`${name} must be like "${like}": lower case letters, digits and "-"`)
+      return text
+    },
+  }
+}
+
+/** The items of a comma-separated text. */
+export function listed(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+/** The Node.js versions that a project may ask for. The specification's, and those of the newest SDK before them. */
+export const NODE_VERSIONS = ['24.x', '22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const

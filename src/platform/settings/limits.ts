@@ -1,0 +1,51 @@
+/** What the setting of rate limits may be: figures that replace some of `limits.ts`. docs/limits.md. */
+import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../../limits.ts'
+import { BadSetting, type Kind } from './kinds.ts'
+
+/** A group of the object is a number, `{"total", "seconds"}`, or null for no limit. */
+export const RATE_LIMITS: Kind<LimitSettings> = {
+  values: '`on`, `off`, or a JSON object such as `{"env-create": 500}`',
+  read(setting, text) {
+    if (text === 'on') return {}
+    if (text === 'off') return 'off'
+    const rows = parseObject(text)
+    if (rows === undefined)
+      throw new BadSetting(`${setting} must be on, off or a JSON object such as {"env-create": 500}`)
+    const settings: LimitSettings = {}
+    for (const [name, value] of Object.entries(rows)) {
+      if (!Object.hasOwn(LIMITS, name))
+        throw new BadSetting(`${setting} has no limit "${name}"; the limits are ${Object.keys(LIMITS).join(', ')}`)
+      const limit = limitOf(value, LIMITS[name as LimitName].seconds)
+      if (limit === undefined)
+        throw new BadSetting(
+          `${setting} "${name}" must be a whole number from 1 to 1000000000, {"total": …, "seconds": 1 to 86400}, or null`,
+        )
+      settings[name as LimitName] = limit
+    }
+    return settings
+  },
+}
+
+/** The object of a JSON text; undefined for anything else. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const limits: unknown = JSON.parse(text)
+    return typeof limits === 'object' && limits !== null && !Array.isArray(limits) ? { ...limits } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function limitOf(value: unknown, usual: number): Limit | undefined {
+  if (value === null) return { total: null, seconds: usual }
+  const limit = typeof value === 'number' ? { total: value } : value
+  if (typeof limit !== 'object' || limit === null) return undefined
+  const { total, seconds = usual, ...more } = limit as { total?: unknown; seconds?: unknown }
+  const good = isWhole(total, 1_000_000_000) && isWhole(seconds, 86_400) && Object.keys(more).length === 0
+  return good ? { total: total as number, seconds: seconds as number } : undefined
+}
+
+/** Whether a value is a whole number from 1 to `most`. */
+export function isWhole(value: unknown, most: number): boolean {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
+}

@@ -1,0 +1,149 @@
+/** What settings of connections, proxies and sites servers may be. docs/limits.md: Connections. */
+import { BlockList, isIP } from 'node:net'
+import { join } from 'node:path'
+import { BadSetting, BYTES, type Kind, listed, ORIGIN, PATH, PORT_OR_OFF, type Setting, Token, Whole } from './kinds.ts'
+
+/** Addresses and networks of proxies, by which many clients come. */
+type TrustedProxies = BlockList
+
+/** `trustedProxies` undefined: none. */
+export type ConnectionSettings = { perAddress: number; trustedProxies: TrustedProxies | undefined }
+
+/** Addresses, or networks as `address/bits`. */
+const NETWORKS: Kind<TrustedProxies> = {
+  values: 'addresses or networks such as `10.0.0.0/8`, comma-separated',
+  read(name, text) {
+    const networks = new BlockList()
+    for (const network of listed(text)) {
+      const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network) ?? []
+      const family = isIP(address)
+      const most = family === 4 ? 32 : 128
+      if (family === 0 || Number(bits ?? most) > most)
+        throw new BadSetting(`${name} must be addresses or networks such as 10.0.0.0/8, not "${network}"`)
+      networks.addSubnet(address, Number(bits ?? most), family === 4 ? 'ipv4' : 'ipv6')
+    }
+    return networks
+  },
+}
+
+export const CONNECTIONS = {
+  BERTH_TRUSTED_PROXIES: {
+    group: 'Proxies',
+    kind: NETWORKS,
+    unset: 'none',
+    meaning:
+      'Reverse proxies in front of Berth: their addresses have no limit of connections of their own: [limits.md](limits.md#connections).',
+  },
+  BERTH_CONNECTIONS_PER_ADDRESS: {
+    group: 'Listening',
+    kind: Whole(1, 10_000),
+    default: '2500',
+    meaning:
+      'Connections that one address (of IPv6 one /64) may have at a listener: [limits.md](limits.md#connections).',
+  },
+} as const satisfies Record<string, Setting>
+
+export const SITES = {
+  BERTH_SITES_PORT: {
+    group: 'Sites',
+    kind: PORT_OR_OFF,
+    unset: '`3002`',
+    meaning:
+      'The port of `berth sites`, on `HOST`: where visitors see sites. With `off` a Berth on a laptop starts no sites server: [deploying-sites.md](deploying-sites.md#the-sites-server).',
+  },
+  BERTH_SITES_CONTROL_PLANE: {
+    group: 'Sites',
+    kind: ORIGIN,
+    default: 'http://127.0.0.1:3001',
+    meaning: 'Where `berth sites` asks the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
+  },
+  BERTH_SITES_CACHE: {
+    group: 'Sites',
+    kind: PATH,
+    unset: '`<BERTH_DATA>/sites`',
+    meaning:
+      'The folder in which one `berth sites` keeps files of sites and what it knows of hosts: [deploying-sites.md](deploying-sites.md#cache-of-files).',
+  },
+  BERTH_SITES_CACHE_BYTES: {
+    group: 'Sites',
+    kind: BYTES,
+    default: '10GiB',
+    meaning: 'How much room the files of sites may take in that folder.',
+  },
+  BERTH_SITES_TOKEN: {
+    group: 'Sites',
+    kind: Token(20),
+    unset: 'none: no sites server is answered',
+    meaning:
+      'Shared by the control plane and its sites servers: [deploying-sites.md](deploying-sites.md#what-the-sites-server-knows).',
+    secret: true,
+  },
+  BERTH_SITES_ADDRESS: {
+    group: 'Sites',
+    kind: ORIGIN,
+    unset: 'none: proxies answer 404 for deployments with files',
+    meaning:
+      'The sites server, as proxies reach it: where they send visitors of deployments with files: [edge.md](edge.md#sites).',
+  },
+} as const satisfies Record<string, Setting>
+
+/** The listener for proxies and sites servers. docs/edge.md. */
+export type EdgeSettings = {
+  /** Undefined: there is none. */
+  port: number | undefined
+  /** Somebody set the port, so it must be had. */
+  chosen: boolean
+  token: string | undefined
+  sitesToken: string | undefined
+  /** The origin of the sites server, as proxies reach it. */
+  sitesAddress: string | undefined
+}
+
+const EDGE_PORT = 3001
+
+/** The listener for proxies, by the settings that are set. Throws BadSetting where both tokens are the same. */
+export function edgeOf(values: {
+  BERTH_EDGE_PORT: number | 'off' | undefined
+  BERTH_EDGE_TOKEN: string | undefined
+  BERTH_SITES_TOKEN: string | undefined
+  BERTH_SITES_ADDRESS: string | undefined
+}): EdgeSettings {
+  const { BERTH_EDGE_PORT: port, BERTH_EDGE_TOKEN: token, BERTH_SITES_TOKEN: sitesToken } = values
+  // That of proxies is part of URLs.
+  if (token !== undefined && token === sitesToken)
+    throw new BadSetting('BERTH_SITES_TOKEN must differ from BERTH_EDGE_TOKEN: it opens the files of all accounts')
+  return {
+    port: port === 'off' ? undefined : (port ?? EDGE_PORT),
+    chosen: port !== undefined,
+    token,
+    sitesToken,
+    sitesAddress: values.BERTH_SITES_ADDRESS,
+  }
+}
+
+/** The sites server. Its token is that of `EdgeSettings`. docs/deploying-sites.md: The sites server. */
+export type SitesSettings = {
+  /** Undefined: a laptop starts none. */
+  port: number | undefined
+  /** The origin of the control plane's listener for proxies. */
+  controlPlane: string
+  /** Of the cache. */
+  folder: string
+  cacheBytes: number
+}
+
+const SITES_PORT = 3002
+
+/** The sites server, by the settings that are set. */
+export function sitesOf(values: {
+  BERTH_DATA: string
+  BERTH_SITES_PORT: number | 'off' | undefined
+  BERTH_SITES_CONTROL_PLANE: string
+  BERTH_SITES_CACHE: string | undefined
+  BERTH_SITES_CACHE_BYTES: number
+}): SitesSettings {
+  const { BERTH_SITES_PORT: port, BERTH_SITES_CONTROL_PLANE: controlPlane } = values
+  const folder = values.BERTH_SITES_CACHE ?? join(values.BERTH_DATA, 'sites')
+  const cacheBytes = values.BERTH_SITES_CACHE_BYTES
+  return { port: port === 'off' ? undefined : (port ?? SITES_PORT), controlPlane, folder, cacheBytes }
+}

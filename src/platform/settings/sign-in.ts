@@ -1,0 +1,115 @@
+/** What settings of single sign-on may be. docs/single-sign-on.md. */
+import { isIP } from 'node:net'
+import { ROLES, type Role } from '../permissions/roles.ts'
+import { BadSetting, type Kind, listed, type Setting, Switch } from './kinds.ts'
+
+/** What a group of the provider gives: a role in a team, or the pages of the operator. */
+export type GroupRule = { group: string; gives: 'operator' | { team: string; role: Role } }
+
+/** Whoever speaks for the issuer signs people in, so it is asked over https; on this machine alone plain http will do. */
+const ISSUER: Kind<string> = {
+  values: '`https://` and what the provider says its issuer is',
+  read(name, text) {
+    const url = URL.parse(text)
+    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+    if (url === null || !isSafe || /[?#@]/.test(text))
+      throw new BadSetting(
+        `${name} must be an https URL without query, such as https://login.example.com, not "${text}"`,
+      )
+    return text
+  },
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+const TEXT: Kind<string> = {
+  values: '1 to 512 visible ASCII characters',
+  read(name, text) {
+    if (!/^[\x21-\x7e]{1,512}$/.test(text))
+      throw new BadSetting(`${name} must be 1 to 512 visible ASCII characters, without spaces`)
+    return text
+  },
+}
+
+const SCOPES: Kind<string> = {
+  values: 'scopes with spaces between them, `openid` among them',
+  read(name, text) {
+    const scopes = text.split(' ').filter(Boolean)
+    if (!scopes.includes('openid'))
+      throw new BadSetting(`${name} must be scopes with spaces between them, with "openid" among them`)
+    return scopes.join(' ')
+  },
+}
+
+const GROUP_RULES: Kind<GroupRule[]> = {
+  values: '`<group>=<team slug>:<role>` or `<group>=operator`, with commas between them',
+  read: (name, text) => listed(text).map((item) => readRule(name, item)),
+}
+
+function readRule(name: string, item: string): GroupRule {
+  const [, group = '', gives = ''] = /^(.+)=([^=]+)$/.exec(item) ?? []
+  const [team = '', role = ''] = gives.split(':')
+  if (group !== '' && gives === 'operator') return { group, gives }
+  if (group === '' || team === '' || !ROLES.includes(role as Role) || gives.split(':').length !== 2)
+    throw new BadSetting(
+      `${name} must be like "platform=operator,web=acme:DEVELOPER", with a role of ${ROLES.join(', ')}; "${item}" is not`,
+    )
+  return { group, gives: { team, role: role as Role } }
+}
+
+export const SIGN_IN = {
+  BERTH_PASSWORDS: {
+    group: 'Sign-in',
+    kind: Switch(['on', 'off'], 'on'),
+    default: 'on',
+    meaning:
+      'With `off` nobody signs in by a password; it needs `BERTH_OIDC_ISSUER`: [single-sign-on.md](single-sign-on.md).',
+  },
+  BERTH_OIDC_ISSUER: {
+    group: 'Sign-in',
+    kind: ISSUER,
+    unset: 'none: no single sign-on',
+    meaning: 'The OpenID provider by which people sign in: [single-sign-on.md](single-sign-on.md).',
+  },
+  BERTH_OIDC_CLIENT_ID: {
+    group: 'Sign-in',
+    kind: TEXT,
+    unset: 'none',
+    meaning: 'What the provider calls Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
+  },
+  BERTH_OIDC_CLIENT_SECRET: {
+    group: 'Sign-in',
+    kind: TEXT,
+    unset: 'none',
+    meaning: 'The secret by which the provider knows Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
+    secret: true,
+  },
+  BERTH_OIDC_SCOPE: {
+    group: 'Sign-in',
+    kind: SCOPES,
+    unset: '`openid email profile`, and `groups` and `offline_access` where the provider offers them',
+    meaning: 'What Berth asks the provider for.',
+  },
+  BERTH_OIDC_GROUPS_CLAIM: {
+    group: 'Sign-in',
+    kind: TEXT,
+    default: 'groups',
+    meaning: 'The claim in which the provider names the groups of a person.',
+  },
+  BERTH_OIDC_GROUPS: {
+    group: 'Sign-in',
+    kind: GROUP_RULES,
+    unset: 'none: groups give nothing',
+    meaning:
+      'Which groups give which role in which team, and which make operators: [single-sign-on.md](single-sign-on.md#groups).',
+  },
+} as const satisfies Record<string, Setting>
+
+/** Whether people may sign in by a password. Throws BadSetting where there is no provider either: nobody could sign in. */
+export function mayUsePasswords(passwords: boolean, issuer: string | undefined): boolean {
+  if (!passwords && issuer === undefined)
+    throw new BadSetting('BERTH_OIDC_ISSUER must be set where BERTH_PASSWORDS is off: nobody could sign in')
+  return passwords
+}

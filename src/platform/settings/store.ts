@@ -1,0 +1,53 @@
+/** Where Berth keeps what it stores: the database, the keyring and files. The first two may hold a secret, so messages never repeat them. */
+import { resolve } from 'node:path'
+import { BadSetting, BYTES, type Kind, type Setting } from './kinds.ts'
+
+export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
+
+/** Of PostgreSQL. `keepsStatements`: false where connections keep no statements under a name, as behind pgbouncer before 1.21. `patience`: every bound on waiting is multiplied by it. */
+export type PoolSettings = { keepsStatements: boolean; patience: number }
+
+export const DATABASE: Kind<DatabaseSetting> = {
+  values: '`sqlite:<file>`, or `postgres://user:password@host:port/database`',
+  read(name, text) {
+    // What follows the slashes of a URL is a host to some and a folder to others.
+    if (/^sqlite:\/\//.test(text))
+      throw new BadSetting(`${name} takes no slashes after sqlite: write sqlite:berth.db or sqlite:/var/lib/berth.db`)
+    if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: resolve(text.slice('sqlite:'.length)) }
+    if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: text }
+    throw new BadSetting(`${name} must be sqlite:<file> or postgres://user:password@host:port/database`)
+  },
+}
+
+/** A file, or the keyring itself. What is inside is checked when the keyring is opened. */
+export type KeyringSetting = { file: string } | { text: string }
+
+export const KEYRING: Kind<KeyringSetting> = {
+  values: 'a path, or the keyring itself as JSON',
+  read: (_, text) => (text.trimStart().startsWith('{') ? { text } : { file: resolve(text) }),
+}
+
+const FOLDER: Kind<string> = {
+  values: 'a path',
+  read(name, text) {
+    if (/^[a-z][a-z0-9+.-]*:/i.test(text))
+      throw new BadSetting(`${name} must be a folder, not "${text}": files are not kept in buckets yet`)
+    return resolve(text)
+  },
+}
+
+export const FILES = {
+  BERTH_FILES_TO: {
+    group: 'Storage',
+    kind: FOLDER,
+    unset: '`<BERTH_DATA>/files`',
+    meaning:
+      'The folder of uploaded files. All instances that share a PostgreSQL must see the same one: [deploying-sites.md](deploying-sites.md#files).',
+  },
+  BERTH_FILES_PER_ACCOUNT: {
+    group: 'Accounts and projects',
+    kind: BYTES,
+    default: '10GiB',
+    meaning: 'How much room the uploaded files of an account may take: [limits.md](limits.md#uploads).',
+  },
+} as const satisfies Record<string, Setting>

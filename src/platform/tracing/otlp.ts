@@ -1,0 +1,181 @@
+/** Traces over OTLP/HTTP as JSON, by the SDK of OpenTelemetry. Loaded only where OTEL_EXPORTER_OTLP_ENDPOINT is set. docs/operations.md: Traces. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import type { Logger } from 'pino'
+import { VERSION } from '../base/version.ts'
+import type { TraceReceiver } from '../settings/traces.ts'
+import { attributesOf, failureOf, summaryOf } from './attributes.ts'
+import { openProvider } from './provider.ts'
+import { type DeliveryOutcome, readTraceparent, type Traces } from './traces.ts'
+
+/** For the spans that still wait at a stop. */
+const LAST_SEND_MS = 3000
+/** Deliveries of which it is known what caused them. The oldest are forgotten. */
+const CAUSES = 10_000
+
+type Options = { receiver: TraceReceiver; engine: 'sqlite' | 'postgresql'; scheme: 'http' | 'https'; log: Logger }
+
+/** Opens what makes spans and sends them. `engine`: as OpenTelemetry names a database. `scheme`: as requests come in. */
+export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
+  const provider = openProvider(receiver, log)
+  const spans = openSpans(provider.getTracer('berth', VERSION))
+  return {
+    ...requestSpans(spans, scheme),
+    ...statementSpans(spans, engine),
+    ...deliverySpans(spans),
+    bind: (work) => AsyncLocalStorage.bind(work),
+    close: () => endWithin(provider.shutdown(), LAST_SEND_MS),
+  }
+}
+
+type Spans = ReturnType<typeof openSpans>
+type Begin = { kind: SpanKind; attributes: Attributes; startTime?: number }
+
+/** Spans, and which of them is in hand. */
+function openSpans(tracer: Tracer) {
+  const inHand = new AsyncLocalStorage<Context>()
+  return {
+    begin: (name: string, options: Begin, parent: Context) => tracer.startSpan(name, options, parent),
+    run: <T>(span: Span, parent: Context, work: () => T) => inHand.run(trace.setSpan(parent, span), work),
+    inHand: () => inHand.getStore(),
+    /** What is in hand and has not ended. What a request leaves behind, such as a timer, is no part of it. */
+    open(): Context | undefined {
+      const context = inHand.getStore()
+      return context !== undefined && trace.getSpan(context)?.isRecording() ? context : undefined
+    },
+  }
+}
+
+function requestSpans({ begin, run }: Spans, scheme: string): Pick<Traces, 'request' | 'answered'> {
+  const requests = new WeakMap<object, Span>()
+  return {
+    request(key, { operation, method, route, id, traceparent }, handle) {
+      const parent = contextOf(traceparent)
+      const attributes = {
+        'http.request.method': method,
+        'http.route': route,
+        'url.scheme': scheme,
+        'berth.operation': operation,
+        'berth.request_id': id,
+      }
+      const span = begin(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent)
+      requests.set(key, span)
+      return run(span, parent, handle)
+    },
+    answered(key, status, refusal) {
+      const span = requests.get(key)
+      if (span !== undefined) endRequest(span, status, refusal)
+    },
+  }
+}
+
+function statementSpans({ begin, run, open }: Spans, engine: string): Pick<Traces, 'statement' | 'lookUp'> {
+  return {
+    statement(sql, since, error) {
+      const parent = open()
+      if (parent === undefined) return
+      const startTime = performance.timeOrigin + since
+      const span = begin(
+        summaryOf(sql),
+        { kind: SpanKind.CLIENT, attributes: attributesOf(engine, sql), startTime },
+        parent,
+      )
+      if (error !== undefined) fail(span, failureOf(error))
+      span.end(performance.timeOrigin + performance.now())
+    },
+    async lookUp(type, work) {
+      const parent = open()
+      if (parent === undefined) return work()
+      const attributes = { 'berth.dns.type': type }
+      const span = begin(`look up ${type}`, { kind: SpanKind.CLIENT, attributes }, parent)
+      try {
+        const found = await run(span, parent, work)
+        if (found === undefined) fail(span, 'no_resolver_answered')
+        return found
+      } finally {
+        span.end()
+      }
+    },
+  }
+}
+
+function deliverySpans({ begin, run, inHand }: Spans): Pick<Traces, 'causes' | 'delivery'> {
+  const causes = openCauses()
+  return {
+    causes: (deliveryId) => causes.note(deliveryId, inHand()),
+    async delivery(id, type, work) {
+      const parent = causes.of(id)
+      const attributes = { 'berth.delivery.id': id, 'berth.event': type }
+      const span = begin('delivery', { kind: SpanKind.CLIENT, attributes }, parent)
+      try {
+        endDelivery(span, await run(span, parent, work))
+      } finally {
+        span.end()
+      }
+    },
+  }
+}
+
+/** What caused a delivery, for as long as it is remembered: the ids alone, not the span. */
+function openCauses() {
+  const causes = new Map<string, SpanContext>()
+  return {
+    note(deliveryId: string, context: Context | undefined) {
+      const cause = context && trace.getSpanContext(context)
+      if (cause === undefined) return
+      if (causes.size >= CAUSES) causes.delete(causes.keys().next().value!)
+      const { traceId, spanId, traceFlags } = cause
+      causes.set(deliveryId, { traceId, spanId, traceFlags })
+    },
+    of(deliveryId: string): Context {
+      const cause = causes.get(deliveryId)
+      return cause === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, cause)
+    },
+  }
+}
+
+function endRequest(span: Span, status: number, refusal: string | undefined): void {
+  span.setAttribute('http.response.status_code', status)
+  if (refusal !== undefined) span.setAttribute('berth.refusal', refusal)
+  if (status >= 500) fail(span, refusal ?? String(status))
+  span.end()
+}
+
+function endDelivery(span: Span, outcome: DeliveryOutcome | undefined): void {
+  if (outcome !== undefined) span.setAttribute('berth.delivery.outcome', outcome)
+  if (outcome === 'failed' || outcome === 'retried') fail(span, outcome)
+}
+
+function fail(span: Span, type: string): void {
+  span.setAttribute('error.type', type)
+  span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+/** Waits until it is done, and so long at most. */
+async function endWithin(done: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  // A receiver that is away loses spans and nothing else.
+  await Promise.race([done.catch(() => {}), late])
+  clearTimeout(timer)
+}
+
+/** What a caller is doing, by its `traceparent`. A trace that the caller does not keep is not kept here either. */
+function contextOf(traceparent: string | undefined): Context {
+  const caller = readTraceparent(traceparent)
+  if (caller === undefined) return ROOT_CONTEXT
+  const { traceId, parentId: spanId, sampled } = caller
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: sampled ? 1 : 0, isRemote: true })
+}

@@ -1,0 +1,60 @@
+/** Whom the protection of a project lets in. The rule is platform/verdict/protection.ts; here passwords are checked, few at a time. docs/edge.md: Passwords at the edge. */
+
+import type { Passwords } from '../adapters/passwords.ts'
+import { fingerprint } from '../base/ids.ts'
+import { networkOf } from '../base/network.ts'
+import { Refusal } from '../refusals/refusal.ts'
+import type { Guard } from './hosts.ts'
+import { admits } from './protection.ts'
+import type { EdgeError, Visitor } from './verdict.ts'
+
+const MOST_REMEMBERED = 10_000
+
+type Refused = { status: 401 | 403 | 503; error: EdgeError }
+export type Admit = (guard: Guard, visitor: Visitor) => Promise<Refused | undefined>
+
+/**
+ * Makes the one who asks for passwords. A right one is remembered by a hash of it together with the stored hash, so the
+ * next request costs nothing, and none passes once the password is another.
+ */
+export function openAdmission(passwords: Passwords): Admit {
+  const right = new Set<string>()
+
+  return async ({ protection, kind, throughDomain }, { ip, bypass, password }) => {
+    const visit = { kind, throughDomain, ip, bypass }
+    const without = admits(protection, visit)
+    if (without === 'admitted') return undefined
+    if (without !== 'password') return { status: 403, error: 'NOT_ALLOWED' }
+    if (password === undefined || password === '') return { status: 401, error: 'PASSWORD_REQUIRED' }
+    const { hash } = protection.password!
+    const key = fingerprint(`${hash} ${password}`)
+    if (!right.has(key)) {
+      const knowsPassword = await inTurn(
+        passwords.matches(password, hash, { kind: 'site', owner: hash, address: networkOf(ip) }),
+      )
+      if (knowsPassword === undefined) return { status: 503, error: 'TOO_MANY_PASSWORDS' }
+      if (!knowsPassword) return { status: 401, error: 'PASSWORD_REQUIRED' }
+      if (right.size >= MOST_REMEMBERED) right.clear()
+      right.add(key)
+    }
+    const verdict = admits(protection, { ...visit, knowsPassword: true })
+    return verdict === 'admitted' ? undefined : { status: 403, error: 'NOT_ALLOWED' }
+  }
+}
+
+/** What was checked; undefined when too many wait. */
+async function inTurn(check: Promise<boolean>): Promise<boolean | undefined> {
+  try {
+    return await check
+  } catch (error) {
+    if (error instanceof Refusal) return undefined
+    throw error
+  }
+}
+
+/** Whether somebody nobody knows has to stay outside. */
+export function keepsOut(guard: Guard | undefined): boolean {
+  if (guard === undefined) return false
+  const { protection, kind, throughDomain } = guard
+  return admits(protection, { kind, throughDomain, ip: '' }) !== 'admitted'
+}

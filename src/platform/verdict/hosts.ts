@@ -1,0 +1,160 @@
+/**
+ * The index in memory: every host, and what it leads to. Names, deployments and projects are kept apart and meet when a host
+ * is asked for, so that the pause of a project with 100,000 domains is one change. docs/edge.md: Three look-ups.
+ */
+
+import {
+  type DeploymentFacts,
+  type NameFacts,
+  type ProjectFacts,
+  type Serving,
+  servingOfDeployment,
+  servingOfDomain,
+} from './facts.ts'
+import type { Protection } from './protection.ts'
+
+/**
+ * What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. `isPreviewUrl`: it is the own url of a
+ * preview, which search engines are asked to pass over.
+ */
+export type HostEntry = { serving: Serving; guard?: Guard | undefined; isPreviewUrl?: boolean }
+export type Guard = { protection: Protection; kind: 'production' | 'preview'; throughDomain: boolean }
+
+export type Hosts = {
+  /** What a host leads to. `host`: lower case, without a port. */
+  find(host: string): HostEntry
+  /** What a verified domain of this very name or an own url resolves to; undefined where at most a wildcard or a claim covers the host. */
+  findExact(host: string): HostEntry | undefined
+  /** All that is known, to be read alone. */
+  facts: Known
+  /** Every name and own url that is known, in no order. */
+  all(): Iterable<string>
+  size(): number
+  /** Replaces what is known of a name, a deployment or a project; `undefined`: it is gone. */
+  setName(name: string, facts: NameFacts | undefined): void
+  setDeployment(id: string, facts: DeploymentFacts | undefined): void
+  setProject(id: string, facts: ProjectFacts | undefined): void
+  /** The projects and deployments that are led to and not known. */
+  missing(): { projects: string[]; deployments: string[] }
+}
+
+const UNKNOWN: HostEntry = { serving: { kind: 'unknown' } }
+const UNVERIFIED: HostEntry = { serving: { kind: 'unverified' } }
+
+export type Known = {
+  names: ReadonlyMap<string, NameFacts>
+  urls: ReadonlyMap<string, DeploymentFacts>
+  deployments: ReadonlyMap<string, DeploymentFacts>
+  projects: ReadonlyMap<string, ProjectFacts>
+}
+
+/** An empty index. */
+export function openHosts(): Hosts {
+  const names = new Map<string, NameFacts>()
+  const urls = new Map<string, DeploymentFacts>()
+  const deployments = new Map<string, DeploymentFacts>()
+  const projects = new Map<string, ProjectFacts>()
+  const index: Known = { names, urls, deployments, projects }
+  const lacked = { projects: new Set<string>(), deployments: new Set<string>() }
+  const needs = (of: 'projects' | 'deployments', id: string) => {
+    if (!index[of].has(id)) lacked[of].add(id)
+  }
+
+  return {
+    find: (host) => find(index, host),
+    findExact: (host) => findExact(index, host),
+    facts: index,
+    *all() {
+      yield* names.keys()
+      for (const url of urls.keys()) if (!names.has(url)) yield url
+    },
+    size: () => names.size + urls.size,
+    setName(name, facts) {
+      if (facts === undefined) return void names.delete(name)
+      names.set(name, facts)
+      if (facts.domain === undefined) return
+      needs('projects', facts.domain.projectId)
+      if (facts.domain.deploymentId !== null) needs('deployments', facts.domain.deploymentId)
+    },
+    setDeployment(id, facts) {
+      lacked.deployments.delete(id)
+      const before = deployments.get(id)
+      const url = before?.url ?? null
+      // In one batch another deployment may already have taken the url of one that is gone.
+      if (url !== null && urls.get(url) === before) urls.delete(url)
+      if (facts === undefined) return void deployments.delete(id)
+      deployments.set(id, facts)
+      if (facts.url !== null) urls.set(facts.url, facts)
+      needs('projects', facts.projectId)
+    },
+    setProject(id, facts) {
+      lacked.projects.delete(id)
+      if (facts === undefined) projects.delete(id)
+      else projects.set(id, facts)
+    },
+    missing: () => ({ projects: [...lacked.projects], deployments: [...lacked.deployments] }),
+  }
+}
+
+/** A verified domain of this name, the own url of a deployment, the closest verified wildcard, and only then a claim. */
+function find(index: Known, host: string): HostEntry {
+  const entry = findExact(index, host)
+  if (entry !== undefined) return entry
+  let claimed = index.names.has(host)
+  for (const wildcard of closestWildcards(host)) {
+    const covering = index.names.get(wildcard)
+    const served = covering && foundByName(index, covering)
+    if (served !== undefined) return served
+    claimed ||= covering !== undefined
+  }
+  return claimed ? UNVERIFIED : UNKNOWN
+}
+
+function findExact(index: Known, host: string): HostEntry | undefined {
+  const exact = index.names.get(host)
+  const url = index.urls.get(host)
+  return (exact && foundByName(index, exact)) ?? (url && foundByUrl(index, url))
+}
+
+/** Undefined for a claim. */
+function foundByName({ projects, deployments }: Known, { domain }: NameFacts): HostEntry | undefined {
+  const project = domain && projects.get(domain.projectId)
+  if (project === undefined) return undefined
+  const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
+  return {
+    serving: servingOfDomain(domain!, project, deployment),
+    guard: guardOf(project, domain!.ofBranch || (deployment !== undefined && isPreview(deployment, project)), true),
+  }
+}
+
+function foundByUrl({ projects }: Known, deployment: DeploymentFacts): HostEntry | undefined {
+  const project = projects.get(deployment.projectId)
+  return project && entryOfDeployment(deployment, project)
+}
+
+/** What the own url of a deployment of this project resolves to. */
+export function entryOfDeployment(deployment: DeploymentFacts, project: ProjectFacts): HostEntry {
+  const isPreviewUrl = isPreview(deployment, project)
+  return {
+    serving: servingOfDeployment(deployment, project),
+    guard: guardOf(project, isPreviewUrl, false),
+    ...(isPreviewUrl && { isPreviewUrl }),
+  }
+}
+
+/** Also under a name that somebody gave to it by hand; one that was promoted is production. */
+function isPreview(deployment: DeploymentFacts, project: ProjectFacts): boolean {
+  return !deployment.production && project.liveDeploymentId !== deployment.id
+}
+
+function guardOf({ protection }: ProjectFacts, preview: boolean, throughDomain: boolean): Guard | undefined {
+  return protection && { protection, kind: preview ? 'preview' : 'production', throughDomain }
+}
+
+/** `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */
+function* closestWildcards(host: string): Generator<string> {
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+    if (host.indexOf('.', dot + 1) === -1) return
+    yield `*${host.slice(dot)}`
+  }
+}

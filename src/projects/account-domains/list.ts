@@ -1,0 +1,137 @@
+/** The apex domains that an account has: those that its projects have names under, and those added to it as a whole. docs/domains.md: Domains of the account are derived. */
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { challengeOf } from '../domain-proof/challenge.ts'
+import { findExemption } from '../domain-proof/prior-proof.ts'
+import { type AccountDomainList, type Known, type ListAccountDomainsQuery, showAccountDomain } from './schema.ts'
+
+/** An apex of the account: since when, and its claim, where it was added as a whole. */
+export type Apex = { name: string; stamp: number; claim: Row<'account_domain'> | undefined }
+
+/**
+ * Lists the domains of the account, newest first. A token that may see some projects only sees the domains of their names, and
+ * nothing of what was added to the account as a whole.
+ */
+export async function listAccountDomains(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<ListAccountDomainsQuery>,
+): Promise<Static<typeof AccountDomainList>> {
+  const { limit = DEFAULT_LIMIT, until } = query
+  const [named, claimed] = [await namedApexes(ctx, limit + 1, query), await claimedApexes(ctx, limit + 1, query)]
+  const all = [...named, ...claimed].sort((a, b) => placeOf(b) - placeOf(a)).slice(0, limit + 1)
+  const { rows, pagination } = page(all, limit, until, placeOf)
+  const domains = []
+  for (const apex of rows) domains.push(showAccountDomain(await knowApex(ctx, apex), ctx.account))
+  return { domains, pagination }
+}
+
+/** What is answered of an apex. */
+export async function knowApex(ctx: Ctx, { name, stamp, claim }: Apex): Promise<Known> {
+  const exemption = await findExemption(ctx, { account_id: ctx.account.id, name, apex_name: name })
+  const challenge = claim && challengeOf({ ...claim, apex_name: name }, ctx.deps.config.domains)
+  return { name, createdAt: momentOf(stamp), verified: exemption !== undefined, challenge }
+}
+
+/** Stamps of two tables can be the same: the place of a claim is behind that of a name. */
+function placeOf({ stamp, claim }: Apex): number {
+  return 2 * stamp + (claim === undefined ? 0 : 1)
+}
+
+type Placed = Pick<ListAccountDomainsQuery, 'until' | 'since'>
+
+/** The stamps between which places lie; `offset` is what `placeOf` adds. Both ends are exclusive. */
+function between({ until, since }: Placed, offset: 0 | 1) {
+  const before = until === undefined ? undefined : isCursor(until) ? until : 2 * stampBefore(until)
+  const after = since === undefined ? undefined : isCursor(since) ? since : 2 * stampAfter(since) + 1
+  return {
+    before: before === undefined ? Number.MAX_SAFE_INTEGER : Math.ceil((before - offset) / 2),
+    after: after === undefined ? -1 : Math.floor((after - offset) / 2),
+  }
+}
+
+/** Apexes that nobody added to the account, by the oldest name under each that the token may see. */
+async function namedApexes(ctx: Ctx, limit: number, query: Placed): Promise<Apex[]> {
+  const { before, after } = between(query, 0)
+  const rows = await namesOf(ctx)
+    .select(['project_domain.apex_name as name', 'project_domain.created_stamp as stamp'])
+    .where('project_domain.created_stamp', '<', before)
+    .where('project_domain.created_stamp', '>', after)
+    .orderBy('project_domain.created_stamp', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({ ...row, claim: undefined }))
+}
+
+async function claimedApexes(ctx: Ctx, limit: number, query: Placed): Promise<Apex[]> {
+  if (ctx.who.projectIds !== null) return []
+  const { before, after } = between(query, 1)
+  const rows = await ctx.db
+    .selectFrom('account_domain')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where('created_stamp', '<', before)
+    .where('created_stamp', '>', after)
+    .orderBy('created_stamp', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((claim) => ({ name: claim.name, stamp: claim.created_stamp, claim }))
+}
+
+/** An apex of the account by its name; undefined when the token sees nothing of it. */
+export async function readApex(ctx: Ctx, name: string): Promise<Apex | undefined> {
+  const claim = await readClaim(ctx, name)
+  if (claim !== undefined) return { name, stamp: claim.created_stamp, claim }
+  const oldest = await namesOf(ctx)
+    .select('project_domain.created_stamp as stamp')
+    .where('project_domain.apex_name', '=', name)
+    .orderBy('project_domain.created_stamp')
+    .limit(1)
+    .executeTakeFirst()
+  return oldest && { name, stamp: oldest.stamp, claim: undefined }
+}
+
+/** What was added to the account as a whole; undefined for a token that may see some projects only. */
+export function readClaim(ctx: Ctx, name: string): Promise<Row<'account_domain'> | undefined> {
+  if (ctx.who.projectIds !== null) return Promise.resolve(undefined)
+  return ctx.db
+    .selectFrom('account_domain')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where('name', '=', name)
+    .executeTakeFirst()
+}
+
+/** Of each apex the oldest name that the token may see; labels under the platform's suffix are under no domain of the account. */
+function namesOf(ctx: Ctx) {
+  const { projectIds } = ctx.who
+  const { platformSuffix } = ctx.deps.config.domains
+  let names = ctx.db
+    .selectFrom('project_domain')
+    .where('project_domain.account_id', '=', ctx.account.id)
+    .where(({ not, exists, selectFrom }) => {
+      let older = selectFrom('project_domain as older')
+        .select('older.name')
+        .whereRef('older.account_id', '=', 'project_domain.account_id')
+        .whereRef('older.apex_name', '=', 'project_domain.apex_name')
+        .whereRef('older.created_stamp', '<', 'project_domain.created_stamp')
+      if (platformSuffix !== undefined) older = older.where('older.name', 'not like', `%.${platformSuffix}`)
+      if (projectIds !== null) older = older.where('older.project_id', 'in', projectIds)
+      return not(exists(older))
+    })
+  if (platformSuffix !== undefined) names = names.where('project_domain.name', 'not like', `%.${platformSuffix}`)
+  if (projectIds !== null) return names.where('project_domain.project_id', 'in', projectIds)
+  return names.where(({ not, exists, selectFrom }) =>
+    not(
+      exists(
+        selectFrom('account_domain')
+          .select('account_domain.name')
+          .whereRef('account_domain.account_id', '=', 'project_domain.account_id')
+          .whereRef('account_domain.name', '=', 'project_domain.apex_name'),
+      ),
+    ),
+  )
+}

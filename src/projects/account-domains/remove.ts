@@ -1,0 +1,94 @@
+/** Removing a domain of an account with every name under it, in one transaction. docs/domains.md: Removing a domain of the account. */
+
+import type { Ctx, Params } from '../../context.ts'
+import { showEvent } from '../../model/domain.ts'
+import { nameToFind } from '../../model/domain-name.ts'
+import { guard, notInTransfer } from '../../platform/access/guards.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { endReleasedProofs } from '../domain-proof/released-proof.ts'
+import { stopRedirects } from '../domains/domains.ts'
+import { leaveDomains } from '../serving/pointing.ts'
+import { readClaim } from './list.ts'
+import { accountDomainId } from './schema.ts'
+
+/** Names under an apex that one request removes. */
+const MOST_REMOVED = 1000
+
+type Removed = { name: string; claim: Row<'account_domain'> | undefined; groups: Group[] }
+type Group = { project: Row<'project'>; domains: Row<'project_domain'>[] }
+
+/**
+ * A domain of the account with the names under it that the token may see, by project. Only the apex itself says all of them: a name
+ * under it is removed from its project. Refuses: not_found 404, too_many_names 409.
+ */
+export async function findRemovedDomain(ctx: Ctx, params: Params): Promise<Removed> {
+  const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
+  const claim = await readClaim(ctx, name)
+  const domains = await namesUnder(ctx, name)
+  if (claim === undefined && domains.length === 0) refuse('not_found', `The account has no domain "${name}".`)
+  if (domains.length > MOST_REMOVED) refuse('too_many_names')
+  const groups: Group[] = []
+  for (const [projectId, ofProject] of Map.groupBy(domains, (domain) => domain.project_id)) {
+    const project = await ctx.db
+      .selectFrom('project')
+      .selectAll()
+      .where('account_id', '=', ctx.account.id)
+      .where('id', '=', projectId)
+      .executeTakeFirstOrThrow()
+    groups.push({ project, domains: ofProject })
+  }
+  return { name, claim, groups }
+}
+
+async function namesUnder(ctx: Ctx, apex: string): Promise<Row<'project_domain'>[]> {
+  const { platformSuffix } = ctx.deps.config.domains
+  let names = ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where('apex_name', '=', apex)
+  if (platformSuffix !== undefined) names = names.where('name', 'not like', `%.${platformSuffix}`)
+  if (ctx.who.projectIds !== null) names = names.where('project_id', 'in', ctx.who.projectIds)
+  return names
+    .orderBy('created_stamp')
+    .limit(MOST_REMOVED + 1)
+    .execute()
+}
+
+/** `notInTransfer` for each project that has a name of the domain. */
+export const noProjectInTransfer = guard(notInTransfer.refuses, async (ctx: Ctx, { groups }: Removed, input) => {
+  for (const { project } of groups) await notInTransfer(ctx, project, input)
+})
+
+/** Removes a domain of the account, its proof, and every name under it from its project. Redirects to them end. */
+export async function removeAccountDomain(ctx: Ctx, { name, claim, groups }: Removed): Promise<{ uid: string }> {
+  for (const { project, domains } of groups) {
+    for (const slice of chunks(domains)) {
+      await ctx.db
+        .deleteFrom('project_domain')
+        .where('account_id', '=', ctx.account.id)
+        .where(
+          'name',
+          'in',
+          slice.map((domain) => domain.name),
+        )
+        .execute()
+    }
+    await leaveDomains(ctx, project, domains)
+    for (const domain of domains) {
+      await stopRedirects(ctx, ctx.account, project, domain)
+      ctx.emit('project.domain.deleted', showEvent(project, domain), project.id)
+    }
+  }
+  if (claim !== undefined) {
+    await ctx.db
+      .deleteFrom('account_domain')
+      .where('account_id', '=', claim.account_id)
+      .where('name', '=', name)
+      .execute()
+  }
+  await endReleasedProofs(ctx, name, { accountId: ctx.account.id })
+  return { uid: accountDomainId(name) }
+}

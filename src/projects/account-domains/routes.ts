@@ -1,0 +1,121 @@
+import { accountInGoodStanding } from '../../platform/access/guards.ts'
+import { route } from '../../platform/http/route.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import {
+  actsForAllProjects,
+  addAccountDomain,
+  findAccountClaim,
+  proveAccountDomain,
+  readAccountChallenge,
+  showDomainOfAccount,
+  showVerificationRecord,
+} from './account-domains.ts'
+import { listAccountDomains } from './list.ts'
+import { findRemovedDomain, noProjectInTransfer, removeAccountDomain } from './remove.ts'
+import {
+  AccountDomainList,
+  AddAccountDomain,
+  ListAccountDomainsQuery,
+  OneAccountDomain,
+  VerificationRecord,
+} from './schema.ts'
+
+const tag = 'domains'
+
+export const accountDomainRoutes = [
+  route({
+    method: 'GET',
+    path: '/v5/domains',
+    operationId: 'getDomains',
+    summary: 'List the apex domains of the account',
+    tag,
+    needs: ['domain:read'],
+    query: ListAccountDomainsQuery,
+    run: listAccountDomains,
+    list: { rows: 100, rowBytes: 8 * 1024 },
+    status: 200,
+    reply: AccountDomainList,
+  }),
+  route({
+    method: 'GET',
+    path: '/v5/domains/:domain',
+    operationId: 'getDomain',
+    summary: 'Get the domain of the account that a name is under',
+    tag,
+    needs: ['domain:read'],
+    run: showDomainOfAccount,
+    refuses: ['not_found'],
+    status: 200,
+    reply: OneAccountDomain,
+  }),
+  route({
+    method: 'POST',
+    path: '/v7/domains',
+    operationId: 'createOrTransferDomain',
+    summary: 'Add an apex domain to the account, to prove it once for all projects',
+    tag,
+    needs: ['domain:write'],
+    body: AddAccountDomain,
+    ignores: {
+      body: {
+        token: 'is for a transfer in, which is refused: Berth is no registrar',
+        cdnEnabled: 'the domains of projects say which names the edge serves',
+        zone: 'DNS is kept elsewhere',
+      },
+    },
+    guards: [actsForAllProjects, accountInGoodStanding],
+    run: addAccountDomain,
+    refuses: ['budget_used_up', 'invalid_domain', 'domain_not_allowed', 'account_domain_exists'],
+    status: 200,
+    reply: OneAccountDomain,
+  }),
+  route({
+    method: 'GET',
+    path: '/v9/domains/:domain/verification',
+    operationId: 'getDomainVerificationRecord',
+    summary: 'Get the TXT record that proves a domain of the account',
+    tag,
+    needs: ['domain:read'],
+    load: findAccountClaim,
+    run: showVerificationRecord,
+    refuses: ['not_found'],
+    status: 200,
+    reply: VerificationRecord,
+  }),
+  route({
+    method: 'POST',
+    path: '/v9/domains/:domain/claim',
+    operationId: 'claimDomainOwnership',
+    summary: 'Prove a domain of the account by its TXT record',
+    tag,
+    needs: ['domain:write'],
+    load: findAccountClaim,
+    prepare: readAccountChallenge,
+    run: proveAccountDomain,
+    refuses: [
+      'not_found',
+      'missing_txt_record',
+      'txt_record_mismatch',
+      'txt_verifies_another_project',
+      'domain_not_allowed',
+      'dns_unavailable',
+    ],
+    status: 200,
+    reply: OneAccountDomain,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v6/domains/:domain',
+    operationId: 'deleteDomain',
+    summary: 'Remove a domain of the account, with every name under it from its project',
+    tag,
+    needs: ['project:write', 'domain:write'],
+    load: findRemovedDomain,
+    guards: [noProjectInTransfer],
+    run: removeAccountDomain,
+    emits: ['project.domain.deleted', 'project.domain.updated'],
+    refuses: ['not_found', 'too_many_names'],
+    status: 200,
+    reply: Type.Object({ uid: Type.String() }),
+  }),
+]

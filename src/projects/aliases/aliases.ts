@@ -1,0 +1,120 @@
+/** Aliases: the domains of the account that lead to a deployment. docs/spec/wire.md 6. */
+import type { Static } from 'typebox'
+import type { Ctx, Input, Params } from '../../context.ts'
+import { foldDeployments } from '../../model/deployment-summary.ts'
+import { findProject } from '../../model/project.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery } from './schema.ts'
+
+type AliasRow = Row<'alias'> & { url: string }
+
+/** Aliases that one answer about a deployment carries; what is more is in the list of aliases. */
+const MOST_OF_A_DEPLOYMENT = 1000
+
+/** An alias is its name, and so is its id, in characters that ids have. */
+export function aliasId(name: string): string {
+  return `als_${Buffer.from(name).toString('base64url')}`
+}
+
+function nameOf(text: string): string {
+  if (!text.startsWith('als_')) return text.toLowerCase()
+  return Buffer.from(text.slice('als_'.length), 'base64url').toString().replaceAll('\0', '')
+}
+
+/** Lists the account's aliases, those of the newest domain first; those on projects that the token may not see are not there. */
+export async function listAliases(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<ListAliasesQuery>,
+): Promise<Static<typeof AliasPage>> {
+  const { limit = DEFAULT_LIMIT, until, from, since = from, projectId, domain } = query
+  let aliases = visible(ctx)
+  if (until !== undefined) aliases = aliases.where('alias.created_stamp', '<', stampBefore(until))
+  if (since !== undefined) aliases = aliases.where('alias.created_stamp', '>', stampAfter(since))
+  if (projectId !== undefined) aliases = aliases.where('alias.project_id', '=', projectId)
+  if (domain !== undefined) aliases = aliases.where('alias.name', '=', domain.toLowerCase())
+  const rows = await aliases
+    .orderBy('alias.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { aliases: items.map(showAlias), pagination }
+}
+
+/** One alias, when it is of the given project and time. Refuses: not_found 404. */
+export function getAlias(_ctx: Ctx, alias: AliasRow, { query }: Input<AliasQuery>): Static<typeof Alias> {
+  const { projectId = alias.project_id, until, from, since = from } = query
+  const { created_stamp: stamp } = alias
+  const within =
+    (until === undefined || stamp < stampBefore(until)) && (since === undefined || stamp > stampAfter(since))
+  if (projectId !== alias.project_id || !within) refuse('not_found', `Alias "${alias.name}" not found.`)
+  return showAlias(alias)
+}
+
+/** The aliases of one deployment, those of the newest domain first. */
+export async function listAliasesOfDeployment(
+  ctx: Ctx,
+  deployment: Row<'deployment'>,
+): Promise<Static<typeof DeploymentAliases>> {
+  const rows = await visible(ctx)
+    .where('deployment_id', '=', deployment.id)
+    .orderBy('alias.created_stamp', 'desc')
+    .limit(MOST_OF_A_DEPLOYMENT)
+    .execute()
+  return { aliases: rows.map(showAlias) }
+}
+
+/** The alias of the account that the path says, by its id or its name. Refuses: not_found 404. */
+export async function findAlias(ctx: Ctx, params: Params): Promise<AliasRow> {
+  const idOrAlias = params.idOrAlias ?? ''
+  const row = await visible(ctx).where('alias.name', '=', nameOf(idOrAlias)).executeTakeFirst()
+  if (row === undefined) refuse('not_found', `Alias "${idOrAlias.slice(0, 100)}" not found.`)
+  return row
+}
+
+/** An alias to remove, with its project. Refuses: not_found 404. */
+export async function findAliasOfProject(
+  ctx: Ctx,
+  params: Params,
+): Promise<{ alias: AliasRow; project: Row<'project'> }> {
+  const alias = await findAlias(ctx, params)
+  return { alias, project: await findProject(ctx, { projectId: alias.project_id }) }
+}
+
+/** Ends where a domain leads, until the next deployment or promote takes it. The domain stays on its project. */
+export async function deleteAlias(ctx: Ctx, { alias }: { alias: AliasRow }): Promise<{ status: 'SUCCESS' }> {
+  await ctx.db.deleteFrom('alias').where('name', '=', alias.name).execute()
+  await foldDeployments(ctx, alias.project_id)
+  return { status: 'SUCCESS' }
+}
+
+/** The answer for one alias. */
+function showAlias(row: AliasRow): Alias {
+  const createdAt = momentOf(row.created_stamp)
+  return {
+    uid: aliasId(row.name),
+    alias: row.name,
+    created: new Date(createdAt).toISOString(),
+    createdAt,
+    updatedAt: row.updated_at,
+    deletedAt: null,
+    deployment: { id: row.deployment_id, url: row.url },
+    deploymentId: row.deployment_id,
+    projectId: row.project_id,
+    redirect: null,
+    redirectStatusCode: null,
+  }
+}
+
+function visible(ctx: Ctx) {
+  const aliases = ctx.db
+    .selectFrom('alias')
+    .innerJoin('deployment', 'deployment.id', 'alias.deployment_id')
+    .selectAll('alias')
+    .select('deployment.url')
+    .where('alias.account_id', '=', ctx.account.id)
+  return ctx.who.projectIds === null ? aliases : aliases.where('alias.project_id', 'in', ctx.who.projectIds)
+}

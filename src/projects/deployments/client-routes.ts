@@ -1,0 +1,103 @@
+/** What clients ask of one deployment beside reading it. */
+
+import { route } from '../../platform/http/route.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { answerDeployment, findDeployment, findDeploymentOfProject } from './deployments.ts'
+import {
+  Builds,
+  DeploymentEvents,
+  EventsQuery,
+  listBuilds,
+  listDeploymentEvents,
+  RuntimeLog,
+  readRuntimeLogs,
+} from './logs.ts'
+import { DeleteDeploymentQuery, DeletedDeployment, deleteDeployment } from './remove.ts'
+import { Deployment } from './schema.ts'
+
+const tag = 'deployments'
+const read = ['deployment:read'] as const
+const ByUrl = Type.Object({
+  url: Type.Optional(Type.String({ maxLength: 300, description: 'the own host name of the deployment' })),
+  id: Type.Optional(Type.String({ maxLength: 100 })),
+})
+
+export const clientDeploymentRoutes = [
+  route({
+    method: 'GET',
+    path: '/v13/deployments/get',
+    operationId: 'getDeploymentByUrl',
+    summary: 'Get a deployment by its own host name in the query, as GitHub Actions do',
+    tag,
+    needs: read,
+    query: ByUrl,
+    run: async (ctx, _: undefined, { query }) => {
+      const idOrUrl = query.url ?? query.id
+      if (idOrUrl === undefined) refuse('bad_request', 'Invalid request: name the deployment by `url` or `id`.')
+      return answerDeployment(ctx, await findDeployment(ctx, { idOrUrl }))
+    },
+    refuses: ['not_found'],
+    status: 200,
+    reply: Deployment,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v13/deployments/:idOrUrl',
+    operationId: 'deleteDeployment',
+    summary: 'Remove a deployment, and end where the names lead that led to it',
+    tag,
+    // As to promote: it can take production off line.
+    needs: ['project:write', 'deployment:write'],
+    query: DeleteDeploymentQuery,
+    run: deleteDeployment,
+    emits: ['deployment.cleanup'],
+    refuses: ['not_found', 'in_transfer'],
+    status: 200,
+    reply: DeletedDeployment,
+  }),
+  route({
+    method: 'GET',
+    path: '/v3/deployments/:idOrUrl/events',
+    operationId: 'getDeploymentEvents',
+    summary: 'Read which states a deployment went through, and who has the log of its build',
+    tag,
+    needs: read,
+    query: EventsQuery,
+    load: findDeployment,
+    run: listDeploymentEvents,
+    list: { rows: 10_000, rowBytes: 4 * 1024 },
+    refuses: ['not_found'],
+    status: 200,
+    reply: DeploymentEvents,
+    lines: true,
+  }),
+  route({
+    method: 'GET',
+    path: '/v11/deployments/:id/builds',
+    operationId: 'listDeploymentBuilds',
+    summary: 'List the builds of a deployment: none, since Berth does not build',
+    tag,
+    needs: read,
+    load: findDeployment,
+    run: listBuilds,
+    list: { rows: 1, rowBytes: 8 * 1024 },
+    refuses: ['not_found'],
+    status: 200,
+    reply: Builds,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/projects/:projectId/deployments/:deploymentId/runtime-logs',
+    operationId: 'getRuntimeLogs',
+    summary: 'Read one line that says that Berth keeps no logs',
+    tag,
+    needs: read,
+    load: findDeploymentOfProject,
+    run: readRuntimeLogs,
+    refuses: ['not_found'],
+    status: 200,
+    reply: RuntimeLog,
+    lines: true,
+  }),
+]

@@ -1,0 +1,145 @@
+/** Deployments: what the build system registers, and what people read of them. docs/spec/operator-api.md; docs/deployments.md. */
+
+import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
+import { namesOf } from '../../model/deployment-summary.ts'
+import { environmentOf } from '../../model/environment.ts'
+import { findProject } from '../../model/project.ts'
+import { seesProject } from '../../platform/access/guards.ts'
+import { newId } from '../../platform/base/ids.ts'
+import type { ReadyState } from '../../platform/db/deployment-tables.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { canonicalUrl, readMeta, readOrigin } from '../serving/validate.ts'
+import { momentsOf, registerDeployment, settle } from './register.ts'
+import { type Deployment, type NewDeployment, type PatchDeployment, showDeployment, showToOperator } from './schema.ts'
+
+type Owned = { project: Row<'project'>; owner: Row<'account'> }
+
+/** The project that the path says, of whatever account, and that account. Refuses: not_found 404. */
+export async function findProjectOfAny(ctx: OperatorCtx, params: Params): Promise<Owned> {
+  return ownedProject(ctx, params.projectId ?? '')
+}
+
+async function ownedProject(ctx: OperatorCtx, projectId: string): Promise<Owned> {
+  const project = await ctx.db.selectFrom('project').selectAll().where('id', '=', projectId).executeTakeFirst()
+  if (project === undefined) refuse('not_found', `No project "${projectId.slice(0, 100)}".`)
+  const owner = await ctx.db
+    .selectFrom('account')
+    .selectAll()
+    .where('id', '=', project.account_id)
+    .executeTakeFirstOrThrow()
+  return { project, owner }
+}
+
+/**
+ * Registers a deployment; one that is READY takes over the domains that are its to take (`takeOver`).
+ * Refuses: bad_request 400 (`url`, `upstream`, `meta`, `customEnvironmentId`), deployment_url_taken 409 (by the unique index, or by a verified domain).
+ */
+export async function createDeployment(
+  ctx: OperatorCtx,
+  { project, owner }: Owned,
+  { body }: Input<unknown, NewDeployment>,
+) {
+  const row = await registerDeployment(ctx, project, owner, {
+    id: newId('dpl'),
+    url: canonicalUrl(body.url, ctx.deps.config.domains),
+    target: body.target ?? 'preview',
+    ready_state: body.readyState,
+    git_branch: body.gitBranch ?? null,
+    custom_environment_id: readEnvironment(project, body),
+    meta_json: readMeta(body.meta ?? {}),
+    upstream: readOrigin(body.upstream ?? null),
+    ...momentsOf(body.readyState, ctx.now),
+  })
+  return showToOperator(row)
+}
+
+function readEnvironment(
+  project: Row<'project'>,
+  { customEnvironmentId: idOrSlug, target }: NewDeployment,
+): string | null {
+  if (idOrSlug === undefined || idOrSlug === null) return null
+  if (target === 'production')
+    refuse('bad_request', 'Invalid request: `customEnvironmentId` is for a preview; leave `target` out.')
+  const environment = environmentOf(project, idOrSlug)
+  if (environment !== undefined) return environment.id
+  return refuse(
+    'bad_request',
+    `Invalid request: \`customEnvironmentId\` should be of the project; it has no "${idOrSlug}".`,
+  )
+}
+
+/** The deployment that the path says, with its project and account. Refuses: not_found 404. */
+export async function findDeploymentOfAny(
+  ctx: OperatorCtx,
+  params: Params,
+): Promise<Owned & { deployment: Row<'deployment'> }> {
+  const id = params.id ?? ''
+  const deployment = await ctx.db.selectFrom('deployment').selectAll().where('id', '=', id).executeTakeFirst()
+  if (deployment === undefined) refuse('not_found', `No deployment "${id.slice(0, 100)}".`)
+  return { deployment, ...(await ownedProject(ctx, deployment.project_id)) }
+}
+
+/**
+ * Changes the state of a deployment, or where its visitors are sent. READY, ERROR and CANCELED are ends: saying one again
+ * changes nothing. Refuses: deployment_ended 409, bad_request 400 (`upstream`).
+ */
+export async function updateDeployment(
+  ctx: OperatorCtx,
+  { project, owner, deployment }: Owned & { deployment: Row<'deployment'> },
+  { body }: Input<unknown, PatchDeployment>,
+) {
+  const { readyState = deployment.ready_state } = body
+  const changes = readyState !== deployment.ready_state
+  if (changes && isEnd(deployment.ready_state)) {
+    refuse('deployment_ended', `The deployment is ${deployment.ready_state} and stays so.`)
+  }
+  const row = await ctx.db
+    .updateTable('deployment')
+    .set({
+      ready_state: readyState,
+      upstream: body.upstream === undefined ? deployment.upstream : readOrigin(body.upstream),
+      ...(changes && momentsOf(readyState, ctx.now)),
+    })
+    .where('id', '=', deployment.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (!changes) return showToOperator(row)
+  return showToOperator(await settle(ctx, project, owner, row))
+}
+
+function isEnd(state: ReadyState): boolean {
+  return state === 'READY' || state === 'ERROR' || state === 'CANCELED'
+}
+
+/** The deployment of the account that `idOrUrl` (or `id`) says, by its id or host name. Refuses: not_found 404. */
+export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'deployment'>> {
+  const idOrUrl = (params.idOrUrl ?? params.id ?? params.deploymentId ?? '').replace(/^https:\/\/|\/$/g, '')
+  const row = await ctx.db
+    .selectFrom('deployment')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where(idOrUrl.startsWith('dpl_') ? 'id' : 'url', '=', idOrUrl.startsWith('dpl_') ? idOrUrl : idOrUrl.toLowerCase())
+    .executeTakeFirst()
+  if (row === undefined || !seesProject(ctx.who, row.project_id)) {
+    refuse('not_found', `Deployment "${idOrUrl.slice(0, 100)}" not found.`)
+  }
+  return row
+}
+
+/** The answer for one deployment. */
+export async function answerDeployment(ctx: Ctx, row: Row<'deployment'>): Promise<Deployment> {
+  return showDeployment(row, ctx.account, await namesOf(ctx, row.id))
+}
+
+export type OfProject = { project: Row<'project'>; deployment: Row<'deployment'> }
+
+/** The project and, of its deployments, the one that the path says. Refuses: not_found 404. */
+export async function findDeploymentOfProject(ctx: Ctx, params: Params): Promise<OfProject> {
+  const project = await findProject(ctx, params)
+  const deployment = await findDeployment(ctx, params)
+  if (deployment.project_id !== project.id) {
+    refuse('not_found', `Deployment "${params.deploymentId!.slice(0, 100)}" not found.`)
+  }
+  return { project, deployment }
+}

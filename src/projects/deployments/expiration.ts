@@ -1,0 +1,182 @@
+/** Deployments that are removed once they are older than their project says. docs/deployments.md: Expiration. */
+import type { Static } from 'typebox'
+import type { Ctx, EventOwner, Input, OperatorCtx } from '../../context.ts'
+import { foldDeployments } from '../../model/deployment-summary.ts'
+import { changeProject } from '../../model/project.ts'
+import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { OneOf } from '../../platform/schema/fields.ts'
+import { forgetRequests } from '../serving/production.ts'
+import { forgetMeta } from './meta.ts'
+import { releaseOutputs } from './outputs.ts'
+import { showDeploymentEvent } from './register.ts'
+
+const DAY_MS = 86_400_000
+const DAYS = { '1d': 1, '1w': 7, '1m': 30, '2m': 60, '3m': 90, '6m': 180, '1y': 365, unlimited: 36_500 } as const
+type Period = keyof typeof DAYS
+const NEVER = DAYS.unlimited
+/** Which field of a request says the days of which field of a project. */
+const FIELDS = {
+  expiration: 'expirationDays',
+  expirationProduction: 'expirationDaysProduction',
+  expirationCanceled: 'expirationDaysCanceled',
+  expirationErrored: 'expirationDaysErrored',
+} as const
+type Field = keyof typeof FIELDS
+type Policy = Record<(typeof FIELDS)[Field], number>
+
+const Period = OneOf(...(Object.keys(DAYS) as Period[]))
+export const PatchExpiration = Type.Object({
+  expiration: Type.Optional({ ...Period, description: 'of previews' }),
+  expirationProduction: Type.Optional(Period),
+  expirationCanceled: Type.Optional(Period),
+  expirationErrored: Type.Optional(Period),
+})
+export const Expiration = Type.Object({
+  deploymentExpiration: Type.Object({
+    expiration: Period,
+    expirationProduction: Period,
+    expirationCanceled: Period,
+    expirationErrored: Period,
+  }),
+})
+
+/**
+ * Says after which time the deployments of a project are removed. What the body does not name stays as it was, and is unlimited at
+ * first. Nothing is removed before an hour has passed, so that a mistake can be mended.
+ */
+export async function updateExpiration(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, Static<typeof PatchExpiration>>,
+): Promise<Static<typeof Expiration>> {
+  const policy = policyOf(project)
+  for (const field of Object.keys(FIELDS) as Field[]) {
+    const period = body[field]
+    if (period !== undefined) policy[FIELDS[field]] = DAYS[period]
+  }
+  await changeProject(ctx, project, {
+    expiration_json: JSON.stringify(policy),
+    expiration_checked_at: Object.values(policy).every((days) => days === NEVER) ? null : ctx.now,
+  })
+  const periodOf = (field: Field) =>
+    (Object.keys(DAYS) as Period[]).find((period) => DAYS[period] === policy[FIELDS[field]])!
+  return {
+    deploymentExpiration: {
+      expiration: periodOf('expiration'),
+      expirationProduction: periodOf('expirationProduction'),
+      expirationCanceled: periodOf('expirationCanceled'),
+      expirationErrored: periodOf('expirationErrored'),
+    },
+  }
+}
+
+function policyOf({ expiration_json }: Row<'project'>): Policy {
+  const unlimited = Object.fromEntries(Object.values(FIELDS).map((field) => [field, NEVER])) as Policy
+  return expiration_json === null ? unlimited : { ...unlimited, ...JSON.parse(expiration_json) }
+}
+
+const HOUR_MS = 3_600_000
+/** In one transaction: each is told to webhooks. */
+const MOST_REMOVED = 20
+
+/**
+ * Sweep: removes deployments that are older than their project says, looking at each such project once an hour. The one that serves
+ * production stays, and so do those to which an alias or an unfinished promote or rollback leads. A project that moves to another account waits.
+ */
+export async function expireDeployments(ctx: OperatorCtx, limit: number): Promise<number> {
+  const projects = await ctx.db
+    .selectFrom('project')
+    .selectAll()
+    .where('expiration_checked_at', '<=', ctx.now - HOUR_MS)
+    .where((eb) => eb.or([eb('transfer_started_at', 'is', null), eb('transfer_completed_at', 'is not', null)]))
+    .orderBy('expiration_checked_at')
+    .limit(limit)
+    .execute()
+  let left = MOST_REMOVED
+  for (const project of projects) {
+    left -= await removeExpired(ctx, project, left)
+    // Whatever is left over is removed by the next slice, which follows at once.
+    if (left === 0) return limit
+    await ctx.db
+      .updateTable('project')
+      .set({ expiration_checked_at: ctx.now })
+      .where('account_id', '=', project.account_id)
+      .where('id', '=', project.id)
+      .execute()
+  }
+  return projects.length
+}
+
+async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: number): Promise<number> {
+  const rows = await selectExpired(ctx, project, limit).execute()
+  if (rows.length === 0) return 0
+  const ids = rows.map(({ id }) => id)
+  const owner = await ctx.db
+    .selectFrom('account')
+    .select(['id', 'kind'])
+    .where('id', '=', project.account_id)
+    .executeTakeFirstOrThrow()
+  const requests = await ctx.db
+    .selectFrom('alias_request')
+    .select('to_deployment_id')
+    .where('project_id', '=', project.id)
+    .where('to_deployment_id', 'in', ids)
+    .execute()
+  for (const { to_deployment_id } of requests)
+    await forgetRequests(ctx, project.id, { toDeploymentId: to_deployment_id })
+  for (const row of rows) {
+    await forgetMeta(ctx, row)
+    ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner as EventOwner)
+  }
+  await releaseOutputs(ctx, rows)
+  await ctx.db.deleteFrom('deployment').where('id', 'in', ids).execute()
+  await foldDeployments(ctx, project.id)
+  return rows.length
+}
+
+/** The oldest deployments of a project that are past their time and that nothing leads to. */
+function selectExpired(ctx: OperatorCtx, project: Row<'project'>, limit: number) {
+  const policy = policyOf(project)
+  const before = (days: number) => (ctx.now - days * DAY_MS) * STAMPS_PER_MS
+  return ctx.db
+    .selectFrom('deployment')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('created_stamp', '<', before(Math.min(...Object.values(policy))))
+    .where((eb) => {
+      const went = (state: 'ERROR' | 'CANCELED', days: number) =>
+        eb.and([eb('ready_state', '=', state), eb('created_stamp', '<', before(days))])
+      const ofTarget = (target: 'production' | 'preview', days: number) =>
+        eb.and([
+          eb('ready_state', 'not in', ['ERROR', 'CANCELED']),
+          eb('target', '=', target),
+          eb('created_stamp', '<', before(days)),
+        ])
+      return eb.or([
+        went('ERROR', policy.expirationDaysErrored),
+        went('CANCELED', policy.expirationDaysCanceled),
+        ofTarget('production', policy.expirationDaysProduction),
+        ofTarget('preview', policy.expirationDays),
+      ])
+    })
+    .where('id', '!=', project.live_deployment_id ?? '')
+    .where((eb) => {
+      const alias = eb.selectFrom('alias').select('name').whereRef('alias.deployment_id', '=', 'deployment.id')
+      const request = eb
+        .selectFrom('alias_request')
+        .select('id')
+        .where('alias_request.project_id', '=', project.id)
+        .where('finished_at', 'is', null)
+        .where((of) =>
+          of.or([
+            of('to_deployment_id', '=', of.ref('deployment.id')),
+            of('from_deployment_id', '=', of.ref('deployment.id')),
+          ]),
+        )
+      return eb.and([eb.not(eb.exists(alias)), eb.not(eb.exists(request))])
+    })
+    .orderBy('created_stamp')
+    .limit(limit)
+}

@@ -1,0 +1,167 @@
+/** The list of deployments, with the filters that the CLI and the SDKs send. */
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { environmentOf } from '../../model/environment.ts'
+import { READY_STATES, type ReadyState } from '../../platform/db/deployment-tables.ts'
+import type { Schema } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Listed, OneOf, PageQuery } from '../../platform/schema/fields.ts'
+import { findFew, hasMeta, MOST_FEW, metaWanted } from './meta.ts'
+import { type DeploymentList, showListed } from './schema.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+const Since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
+export const ListDeploymentsQuery = Type.Object(
+  {
+    ...PageQuery,
+    since: Since,
+    from: Type.Optional(Type.Integer({ minimum: 0, description: 'as `since`' })),
+    to: Type.Optional(Type.Integer({ minimum: 0, description: 'as `until`' })),
+    projectId: Text,
+    projectIds: Type.Optional(
+      Listed(Type.String({ minLength: 1, maxLength: 256 }), 'ids or names of projects: any of them'),
+    ),
+    app: Type.Optional(Type.String({ maxLength: 256, description: 'the name of a project' })),
+    target: Type.Optional(OneOf('production', 'preview')),
+    state: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description: `comma-separated, of ${READY_STATES.join(', ')}; case does not count`,
+      }),
+    ),
+    branch: Text,
+    sha: Type.Optional(
+      Type.String({ maxLength: 1000, description: 'the commit, as `meta` has it of GitHub, GitLab or Bitbucket' }),
+    ),
+    users: Type.Optional(
+      Type.String({
+        maxLength: 4096,
+        description: 'ids of its creator, comma-separated: the account itself, or nobody',
+      }),
+    ),
+    customEnvironmentSlugOrId: Type.Optional(
+      Type.String({ maxLength: 256, description: 'the id of one, or the slug where `projectId` names the project' }),
+    ),
+    rollbackCandidate: Type.Optional(
+      Type.Boolean({ description: '`true`: only those that served production before and do not now' }),
+    ),
+  },
+  {
+    patternProperties: {
+      '^meta-.': {
+        type: 'string',
+        maxLength: 1000,
+        description: 'only those whose `meta` has this value in this field',
+      },
+    },
+  },
+)
+export type ListDeploymentsQuery = Static<typeof ListDeploymentsQuery>
+
+type Builder = ExpressionBuilder<Schema, 'deployment' | 'project'>
+
+/**
+ * Lists the account's deployments, newest first; those of projects that the token may not see are not there.
+ * Refuses: bad_request 400 (`state`, more than 20 fields of the meta, and the slug of an environment without a project).
+ */
+export async function listDeployments(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<ListDeploymentsQuery>,
+): Promise<Static<typeof DeploymentList>> {
+  const { limit = DEFAULT_LIMIT, until = query.to, since = query.from } = query
+  const states = readStates(query.state)
+  const environment = await environmentWanted(ctx, query)
+  const meta = metaWanted(query)
+  const few = meta.length > 0 ? await findFew(ctx, meta) : undefined
+  if (few?.length === 0) return { deployments: [], pagination: { count: 0, next: null, prev: null } }
+  const rows = await (few === undefined ? ctx.db.selectFrom('deployment') : ctx.db.selectFrom(theseAlone(ctx, few)))
+    .innerJoin('project', (join) =>
+      join.onRef('project.account_id', '=', 'deployment.account_id').onRef('project.id', '=', 'deployment.project_id'),
+    )
+    .selectAll('deployment')
+    .select('project.live_deployment_id')
+    .where('deployment.account_id', '=', ctx.account.id)
+    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, ctx, query, { states, environment })]))
+    .where((eb) => eb.and(meta.map((marks) => hasMeta(eb, marks))))
+    .orderBy('deployment.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { deployments: items.map((row) => showListed(row, ctx.account, row.live_deployment_id)), pagination }
+}
+
+/** The bound keeps both engines from walking the account's deployments to look for them. */
+function theseAlone({ db }: Ctx, ids: readonly string[]) {
+  return db.selectFrom('deployment').selectAll().where('id', 'in', ids).limit(sql.lit(MOST_FEW)).as('deployment')
+}
+
+function placed(eb: Builder, until: number | undefined, since: number | undefined): Expression<SqlBool>[] {
+  return [
+    ...(until === undefined ? [] : [eb('deployment.created_stamp', '<', stampBefore(until))]),
+    ...(since === undefined ? [] : [eb('deployment.created_stamp', '>', stampAfter(since))]),
+  ]
+}
+
+function filters(
+  eb: Builder,
+  { who, account }: Ctx,
+  query: ListDeploymentsQuery,
+  { states, environment }: { states: ReadyState[] | undefined; environment: string | undefined },
+): Expression<SqlBool>[] {
+  const all: Expression<SqlBool>[] = []
+  if (who.projectIds !== null) all.push(eb('deployment.project_id', 'in', who.projectIds))
+  if (query.projectId !== undefined) all.push(ofProjects(eb, [query.projectId]))
+  if (query.projectIds !== undefined) all.push(ofProjects(eb, query.projectIds))
+  if (query.app !== undefined) all.push(eb('project.name', '=', query.app))
+  if (query.target !== undefined) all.push(eb('deployment.target', '=', query.target))
+  if (query.branch !== undefined) all.push(eb('deployment.git_branch', '=', query.branch))
+  if (states !== undefined) all.push(eb('deployment.ready_state', 'in', states))
+  // The account stands for the creator of its deployments.
+  if (query.users !== undefined) all.push(eb.lit(query.users.split(',').includes(account.id)))
+  if (environment !== undefined) all.push(eb('deployment.custom_environment_id', '=', environment))
+  if (query.rollbackCandidate) {
+    all.push(eb('deployment.promoted_at', 'is not', null))
+    all.push(eb('deployment.id', '!=', eb.ref('project.live_deployment_id')))
+  }
+  return all
+}
+
+/** The id of the environment that is asked for; the slug of none is an id that no deployment has. */
+async function environmentWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise<string | undefined> {
+  const { customEnvironmentSlugOrId: slugOrId, projectId = query.app } = query
+  if (slugOrId === undefined || slugOrId.startsWith('env_')) return slugOrId
+  if (projectId === undefined)
+    refuse(
+      'bad_request',
+      'Invalid request: the slug in `customEnvironmentSlugOrId` needs a `projectId`; an id needs none.',
+    )
+  const project = await ctx.db
+    .selectFrom('project')
+    .select('custom_environments_json')
+    .where('account_id', '=', ctx.account.id)
+    .where(projectId.startsWith('prj_') ? 'id' : 'name', '=', projectId)
+    .executeTakeFirst()
+  return (project && environmentOf(project, slugOrId)?.id) ?? ''
+}
+
+/** Each is named by its id or by its name. No name is an id. */
+function ofProjects(eb: Builder, idsOrNames: readonly string[]): Expression<SqlBool> {
+  const ids = idsOrNames.filter((one) => one.startsWith('prj_'))
+  const names = idsOrNames.filter((one) => !one.startsWith('prj_'))
+  if (names.length === 0) return eb('deployment.project_id', 'in', ids)
+  if (ids.length === 0) return eb('project.name', 'in', names)
+  return eb.or([eb('deployment.project_id', 'in', ids), eb('project.name', 'in', names)])
+}
+
+function readStates(list: string | undefined): ReadyState[] | undefined {
+  if (list === undefined) return undefined
+  const names: readonly string[] = READY_STATES
+  const states = list.toUpperCase().split(',')
+  if (!states.every((state) => names.includes(state)))
+    refuse('bad_request', `Invalid request: \`state\` should be of ${READY_STATES.join(', ')}, comma-separated.`)
+  return states as ReadyState[]
+}

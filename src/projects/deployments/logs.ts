@@ -1,0 +1,108 @@
+/** What clients ask about builds and logs. Berth does neither, and says so where a client would wait for ever. docs/deployments.md. */
+
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment, OneOf } from '../../platform/schema/fields.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+/** What the CLI and the SDKs send. `format` is read where the answer is written (`lines` of `Route`); nothing is followed. */
+export const EventsQuery = Type.Object({
+  format: Type.Optional(Type.String({ maxLength: 20, description: '`lines`: one event a line instead of a list' })),
+  direction: Type.Optional(OneOf('forward', 'backward')),
+  limit: Type.Optional(Type.Integer({ minimum: -1, maximum: 10_000, description: '-1: all' })),
+  since: Type.Optional(Moment),
+  until: Type.Optional(Moment),
+  name: Type.Optional(Type.String({ maxLength: 256, description: 'the events of one build: there is none' })),
+  statusCode: Type.Optional(
+    Type.String({ maxLength: 256, description: 'the requests with this status: there are none' }),
+  ),
+  ...{ follow: Text, builds: Text, delimiter: Text },
+})
+
+const DeploymentEvent = Type.Object({
+  id: Type.String(),
+  deploymentId: Type.String(),
+  created: Moment,
+  date: Moment,
+  serial: Type.String(),
+  type: OneOf('deployment-state'),
+  info: Type.Object({ type: OneOf('build'), name: OneOf('berth'), readyState: Type.String() }),
+  text: Type.String(),
+})
+export const DeploymentEvents = Type.Array(DeploymentEvent)
+export const Builds = Type.Object({ builds: Type.Array(Type.Object({})) })
+export const RuntimeLog = Type.Object({
+  rowId: Type.String(),
+  level: OneOf('error'),
+  source: OneOf('delimiter'),
+  message: Type.String(),
+  messageTruncated: Type.Boolean(),
+  domain: Type.String(),
+  requestMethod: Type.String(),
+  requestPath: Type.String(),
+  responseStatusCode: Type.Integer(),
+  timestampInMs: Moment,
+})
+
+/** The states that Berth was told of, oldest first, and who has the log of the build. The list ends, also where a client follows it. */
+export function listDeploymentEvents(
+  _ctx: Ctx,
+  row: Row<'deployment'>,
+  { query }: Input<Static<typeof EventsQuery>>,
+): Static<typeof DeploymentEvents> {
+  const { direction, limit = -1, since = 0, until = Infinity, name, statusCode } = query
+  if (name !== undefined || statusCode !== undefined) return []
+  const events = eventsOf(row).filter(({ created }) => created >= since && created <= until)
+  const ordered = direction === 'backward' ? events.toReversed() : events
+  return limit === -1 ? ordered : ordered.slice(0, limit)
+}
+
+function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
+  const hasFiles = row.output_id !== null
+  const begin = hasFiles ? 'The files were uploaded.' : 'The build system registered the deployment.'
+  const steps: [number, string, string][] = [[momentOf(row.created_stamp), 'QUEUED', begin]]
+  const building = hasFiles ? 'The output was read.' : 'The build began.'
+  if (row.building_at !== null) steps.push([row.building_at, 'BUILDING', building])
+  const ended = row.ready_at ?? row.failed_at
+  if (ended !== null) steps.push([ended, row.ready_state, `The deployment is ${row.ready_state}.`])
+  const [lastAt, lastState] = steps.at(-1)!
+  const place = hasFiles ? 'where it was built' : 'in the build system'
+  steps.push([lastAt, lastState, `Berth does not build: the log of the build is ${place}.`])
+  return steps.map(([created, readyState, text], at) => ({
+    id: `${row.id}-${at}`,
+    deploymentId: row.id,
+    created,
+    date: created,
+    serial: String(at),
+    type: 'deployment-state',
+    info: { type: 'build', name: 'berth', readyState },
+    text,
+  }))
+}
+
+/** No builds: Berth was told of the deployment, and of none of its parts. */
+export function listBuilds(): Static<typeof Builds> {
+  return { builds: [] }
+}
+
+/** The one line that clients end at: they print its message. */
+export function readRuntimeLogs(
+  ctx: Ctx,
+  { deployment }: { deployment: Row<'deployment'> },
+): Static<typeof RuntimeLog> {
+  return {
+    rowId: '',
+    level: 'error',
+    source: 'delimiter',
+    message: 'Berth keeps no logs of what runs. A log drain sends them on: docs/webhooks.md, Log drains.',
+    messageTruncated: false,
+    domain: deployment.url,
+    requestMethod: '',
+    requestPath: '',
+    responseStatusCode: 0,
+    timestampInMs: ctx.now,
+  }
+}

@@ -1,0 +1,86 @@
+/** The meta of deployments, by which CI finds the deployment of its commit: a table beside them, since no JSON column is filtered on. */
+import { hash } from 'node:crypto'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { Ctx, OperatorCtx } from '../../context.ts'
+import type { Row, Schema } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+/** From so many deployments on that have a field's value, a list is walked in its order and asks of each whether it has it. */
+export const MOST_FEW = 500
+const MOST_FILTERS = 20
+const PREFIX = 'meta-'
+
+/** Where the git providers' integrations write the commit. */
+const COMMIT_FIELDS = ['githubCommitSha', 'gitlabCommitSha', 'bitbucketCommitSha'] as const
+
+/** Marks of which a deployment has one. */
+type Marks = readonly string[]
+
+/** Writes what a new deployment is found by. */
+export async function writeMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
+  const fields = Object.entries(JSON.parse(row.meta_json) as Record<string, string>)
+  if (fields.length === 0) return
+  const place = { project_id: row.project_id, deployment_id: row.id }
+  const marks = fields.map(([key, value]) => ({ ...place, mark: markOf(key, value) }))
+  await ctx.db.insertInto('deployment_meta').values(marks).execute()
+}
+
+/** Removes what a deployment that goes was found by. */
+export async function forgetMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
+  const fields = Object.entries(JSON.parse(row.meta_json) as Record<string, string>)
+  if (fields.length === 0) return
+  const marks = fields.map(([key, value]) => markOf(key, value))
+  await ctx.db
+    .deleteFrom('deployment_meta')
+    .where('project_id', '=', row.project_id)
+    .where('mark', 'in', marks)
+    .where('deployment_id', '=', row.id)
+    .execute()
+}
+
+/** One field with its value. Stored (0034-deployment-meta.ts): it stays as it is. */
+function markOf(key: string, value: string): string {
+  return hash('sha256', JSON.stringify([key, value]), 'base64url').slice(0, 22)
+}
+
+/** What a query asks of the meta: each `meta-<field>`, and `sha`. Refuses: bad_request 400 (more than 20 of them). */
+export function metaWanted(query: { sha?: string }): Marks[] {
+  const pairs = Object.entries(query).filter(([name]) => name.startsWith(PREFIX))
+  const marks = pairs.map(([name, value]) => [markOf(name.slice(PREFIX.length), value)])
+  const { sha } = query
+  if (sha !== undefined) marks.push(COMMIT_FIELDS.map((field) => markOf(field, sha)))
+  if (marks.length > MOST_FILTERS) {
+    refuse('bad_request', `Invalid request: a list is filtered by at most ${MOST_FILTERS} fields of the meta.`)
+  }
+  return marks
+}
+
+/**
+ * The ids of the deployments that have one of the wanted values, when they are few: then these are read, and sorted. Undefined
+ * when many have each of them, as all of a branch do.
+ */
+export async function findFew(ctx: Ctx, filters: readonly Marks[]): Promise<string[] | undefined> {
+  for (const marks of filters) {
+    const rows = await ctx.db
+      .selectFrom('project')
+      .innerJoin('deployment_meta', 'deployment_meta.project_id', 'project.id')
+      .select('deployment_meta.deployment_id')
+      .where('project.account_id', '=', ctx.account.id)
+      .where('deployment_meta.mark', 'in', marks)
+      .limit(sql.lit(MOST_FEW + 1))
+      .execute()
+    if (rows.length <= MOST_FEW) return rows.map((row) => row.deployment_id)
+  }
+  return undefined
+}
+
+/** That a deployment has one of the values. */
+export function hasMeta(eb: ExpressionBuilder<Schema, 'deployment'>, marks: Marks): Expression<SqlBool> {
+  const having = eb
+    .selectFrom('deployment_meta')
+    .select(sql.lit(1).as('one'))
+    .whereRef('deployment_meta.project_id', '=', 'deployment.project_id')
+    .where('deployment_meta.mark', 'in', marks)
+    .whereRef('deployment_meta.deployment_id', '=', 'deployment.id')
+  return eb.exists(having)
+}

@@ -1,0 +1,33 @@
+/** What becomes of a project's deployments when the project moves to another account or is deleted. */
+import type { OnProject, OperatorCtx } from '../../context.ts'
+import { foldDeployments } from '../../model/deployment-summary.ts'
+import { releaseOutputsOfProject } from './outputs.ts'
+
+export const deploymentsOnProject: OnProject = {
+  remove: (ctx, { id }) => removeDeployments(ctx, id),
+  async move(ctx, { id, deployments_json }, to) {
+    if (deployments_json !== null) await moveDeployments(ctx, id, to.id)
+  },
+}
+
+/** Moves what a project has of deployments to another account, within the transaction that moves the project. */
+async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, accountId: string) {
+  for (const table of ['deployment', 'alias'] as const) {
+    await ctx.db.updateTable(table).set({ account_id: accountId }).where('project_id', '=', projectId).execute()
+  }
+  await foldDeployments(ctx, projectId)
+}
+
+/** Removes all that a project had of deployments. */
+async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
+  const requests = await ctx.db
+    .deleteFrom('alias_request')
+    .where('project_id', '=', projectId)
+    .returning('id')
+    .execute()
+  for (const { id } of requests) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
+  await releaseOutputsOfProject(ctx, projectId)
+  for (const table of ['alias', 'deployment_meta', 'deployment'] as const) {
+    await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
+  }
+}

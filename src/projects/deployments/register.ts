@@ -1,0 +1,115 @@
+/** How a deployment comes to be, and what follows from each of its states, whoever makes it. docs/deployments.md. */
+import type { EventOwner, OperatorCtx } from '../../context.ts'
+import type { EventName } from '../../events.ts'
+import { foldDeployments } from '../../model/deployment-summary.ts'
+import type { ReadyState } from '../../platform/db/deployment-tables.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { mustFit } from '../../platform/limiter/must-fit.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { takeOver } from '../serving/production.ts'
+import { mustNotBeDomain } from '../serving/validate.ts'
+import { writeMeta } from './meta.ts'
+
+/** What registering a deployment, or a change of its state, may tell. */
+export const DEPLOYMENT_EVENTS = [
+  'deployment.created',
+  'deployment.ready',
+  'deployment.succeeded',
+  'deployment.error',
+  'deployment.canceled',
+] as const satisfies EventName[]
+
+/** What is said of a new deployment; all else follows from its project and this moment. */
+type New = Pick<
+  Row<'deployment'>,
+  'id' | 'url' | 'target' | 'ready_state' | 'git_branch' | 'custom_environment_id' | 'meta_json'
+> &
+  Partial<Pick<Row<'deployment'>, 'upstream' | 'output_id' | 'building_at' | 'ready_at' | 'failed_at'>>
+
+/**
+ * Writes a deployment, and what follows from its state; one that is READY takes over the domains that are its to take (`takeOver`), unless
+ * `takesDomains` is false. Gives its row. Refuses: deployment_url_taken 409 (by the unique index, or by a verified domain), and as the budget does.
+ */
+export async function registerDeployment(
+  ctx: OperatorCtx,
+  project: Row<'project'>,
+  owner: EventOwner & Pick<Row<'account'>, 'plan'>,
+  said: New,
+  takesDomains = true,
+): Promise<Row<'deployment'>> {
+  await mustNotBeDomain(ctx, said.url)
+  const row = await ctx.db
+    .insertInto('deployment')
+    .values({
+      account_id: project.account_id,
+      project_id: project.id,
+      name: project.name,
+      plan: owner.plan,
+      created_stamp: ctx.stamp,
+      ...said,
+    })
+    .onConflict((conflict) => conflict.column('url').doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) refuse('deployment_url_taken', `Another deployment has the url "${said.url}".`)
+  await mustFit(ctx, 'deployments', project.account_id)
+  await writeMeta(ctx, row)
+  tell(ctx, 'deployment.created', row, owner)
+  const settled = await settle(ctx, project, owner, row, takesDomains)
+  // The project is written last, as everywhere: those that meet on it hold nothing that the other waits for.
+  await ctx.db
+    .updateTable('project')
+    .set({ updated_stamp: ctx.stamp })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .execute()
+  return settled
+}
+
+/** What an event tells of a deployment. docs/spec/wire.md 3.8. */
+export function showDeploymentEvent(ctx: Pick<OperatorCtx, 'deps'>, row: Row<'deployment'>) {
+  const { id, url, name } = row
+  return {
+    deployment: { id, meta: JSON.parse(row.meta_json) as Record<string, string>, url, name },
+    links: { deployment: `https://${url}`, project: `${ctx.deps.origin()}/v9/projects/${row.project_id}` },
+    target: row.target === 'production' ? ('production' as const) : null,
+    project: { id: row.project_id },
+    plan: row.plan,
+    regions: [],
+  }
+}
+
+/** What follows from the state that a deployment now has: domains, events, and what the project shows. Gives its row afterwards. `takesDomains` false: it stays STAGED. */
+export async function settle(
+  ctx: OperatorCtx,
+  project: Row<'project'>,
+  owner: EventOwner,
+  row: Row<'deployment'>,
+  takesDomains = true,
+): Promise<Row<'deployment'>> {
+  if (row.ready_state === 'READY') {
+    if (takesDomains) await takeOver(ctx, project, row)
+    tell(ctx, 'deployment.ready', row, owner)
+    tell(ctx, 'deployment.succeeded', row, owner)
+  }
+  if (row.ready_state === 'ERROR') tell(ctx, 'deployment.error', row, owner)
+  if (row.ready_state === 'CANCELED') tell(ctx, 'deployment.canceled', row, owner)
+  await foldDeployments(ctx, project.id)
+  return ctx.db.selectFrom('deployment').selectAll().where('id', '=', row.id).executeTakeFirstOrThrow()
+}
+
+function tell(
+  ctx: OperatorCtx,
+  type: (typeof DEPLOYMENT_EVENTS)[number],
+  row: Row<'deployment'>,
+  { id, kind }: EventOwner,
+): void {
+  ctx.emit(type, showDeploymentEvent(ctx, row), row.project_id, { id, kind })
+}
+
+/** The moments of a deployment that is in a state since now. */
+export function momentsOf(state: ReadyState, now: number) {
+  if (state === 'BUILDING') return { building_at: now }
+  if (state === 'READY') return { ready_at: now }
+  return state === 'ERROR' || state === 'CANCELED' ? { failed_at: now } : {}
+}

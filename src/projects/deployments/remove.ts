@@ -1,0 +1,92 @@
+/** Removing one deployment, as `vercel remove` and the SDK do. docs/deployments.md. */
+
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { foldDeployments } from '../../model/deployment-summary.ts'
+import { findProject } from '../../model/project.ts'
+import { notInTransferItself } from '../../platform/access/guards.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { OneOf } from '../../platform/schema/fields.ts'
+import { newestPreview, pointAll, pointDomains, SHOWS_PRODUCTION } from '../serving/pointing.ts'
+import { forgetRequests } from '../serving/production.ts'
+import { findDeployment } from './deployments.ts'
+import { forgetMeta } from './meta.ts'
+import { releaseOutputs } from './outputs.ts'
+import { showDeploymentEvent } from './register.ts'
+
+export const DeleteDeploymentQuery = Type.Object({
+  url: Type.Optional(Type.String({ maxLength: 300, description: 'its own host name: then the id is not looked at' })),
+})
+export const DeletedDeployment = Type.Object({ uid: Type.String(), state: OneOf('DELETED') })
+
+/**
+ * Removes a deployment, and every name that leads to it leads nowhere, but for those of a branch or custom
+ * environment: they go to the newest READY one of it that is left. When it is the one that serves production, nothing does until the next deployment or promote;
+ * but a promote to it that is under way is undone.
+ * Its host name is free. Refuses: not_found 404, in_transfer 409.
+ */
+export async function deleteDeployment(
+  ctx: Ctx,
+  _: undefined,
+  input: Input<Static<typeof DeleteDeploymentQuery>>,
+): Promise<Static<typeof DeletedDeployment> & { id: string }> {
+  const { params, query } = input
+  const deployment = await findDeployment(ctx, query.url === undefined ? params : { idOrUrl: query.url })
+  const project = await findProject(ctx, { projectId: deployment.project_id })
+  await notInTransferItself(ctx, project, input)
+  const { id } = deployment
+  const served = project.live_deployment_id === id
+  const before = served ? await servedBefore(ctx, project.id, id) : undefined
+  const ofPreviews = await domainsOfPreviews(ctx, id)
+  await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
+  await forgetRequests(ctx, project.id, { toDeploymentId: id })
+  await forgetMeta(ctx, deployment)
+  await releaseOutputs(ctx, [deployment])
+  await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
+  if (before !== undefined) await pointAll(ctx, before, SHOWS_PRODUCTION)
+  for (const domains of Map.groupBy(ofPreviews, (one) => one.custom_environment_id ?? one.git_branch).values()) {
+    const newest = await newestPreview(ctx, project.id, domains[0]!)
+    if (newest !== undefined) await pointDomains(ctx, domains, newest)
+  }
+  ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, deployment), project.id)
+  // Written last, as everywhere: those that meet on the project hold nothing that the other waits for.
+  await ctx.db
+    .updateTable('project')
+    .set({ updated_stamp: ctx.stamp, ...(served && { live_deployment_id: before?.id ?? null }) })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .execute()
+  await foldDeployments(ctx, project.id)
+  return { id, uid: id, state: 'DELETED' }
+}
+
+/** Whom an unfinished promote or rollback takes production from: most domains still lead there. */
+function servedBefore(ctx: Ctx, projectId: string, deploymentId: string) {
+  return ctx.db
+    .selectFrom('alias_request')
+    .innerJoin('deployment', 'deployment.id', 'alias_request.from_deployment_id')
+    .select(['deployment.id', 'deployment.project_id'])
+    .where('alias_request.project_id', '=', projectId)
+    .where('alias_request.finished_at', 'is', null)
+    .where('alias_request.to_deployment_id', '=', deploymentId)
+    .where('deployment.id', '!=', deploymentId)
+    .executeTakeFirst()
+}
+
+function domainsOfPreviews(ctx: Ctx, deploymentId: string): Promise<Row<'project_domain'>[]> {
+  return ctx.db
+    .selectFrom('alias')
+    .innerJoin('project_domain', (join) =>
+      join.onRef('project_domain.account_id', '=', 'alias.account_id').onRef('project_domain.name', '=', 'alias.name'),
+    )
+    .selectAll('project_domain')
+    .where('alias.deployment_id', '=', deploymentId)
+    .where((eb) =>
+      eb.or([
+        eb('project_domain.git_branch', 'is not', null),
+        eb('project_domain.custom_environment_id', 'is not', null),
+      ]),
+    )
+    .execute()
+}

@@ -1,0 +1,195 @@
+/** What callers send and get for deployments and promotes. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
+import type { Static } from 'typebox'
+import type { Account } from '../../context.ts'
+import { Meta, substateOf } from '../../model/deployment-summary.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { READY_STATES } from '../../platform/db/deployment-tables.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment, Nullable, OneOf, Pagination } from '../../platform/schema/fields.ts'
+
+const ReadyState = OneOf(...READY_STATES)
+const Upstream = Nullable(
+  Type.String({ maxLength: 500, description: 'where the edge sends its visitors: an http or https origin' }),
+)
+
+/** What the build system says of a new deployment. */
+export const NewDeployment = Type.Object({
+  url: Type.String({ maxLength: 253, description: 'its own host name, such as web-abc123.apps.example.com' }),
+  target: Type.Optional(Nullable(OneOf('production', 'preview'))),
+  readyState: ReadyState,
+  gitBranch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 250 }))),
+  customEnvironmentId: Type.Optional(
+    Nullable(Type.String({ maxLength: 100, description: 'the id or slug of a custom environment of the project' })),
+  ),
+  meta: Type.Optional(Meta),
+  upstream: Type.Optional(Upstream),
+})
+export type NewDeployment = Static<typeof NewDeployment>
+
+export const PatchDeployment = Type.Object({
+  readyState: Type.Optional(ReadyState),
+  upstream: Type.Optional(Upstream),
+})
+export type PatchDeployment = Static<typeof PatchDeployment>
+
+const Creator = Type.Object({ uid: Type.String(), username: Type.String() })
+const shared = {
+  name: Type.String(),
+  url: Type.String(),
+  projectId: Type.String(),
+  createdAt: Moment,
+  creator: Creator,
+  inspectorUrl: Type.Null(),
+  buildingAt: Moment,
+  meta: Meta,
+  ready: Type.Optional(Moment),
+  readyState: ReadyState,
+  readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
+  target: Nullable(OneOf('production')),
+  customEnvironment: Type.Optional(Type.Object({ id: Type.String() })),
+  type: OneOf('LAMBDAS'),
+}
+
+const ListedDeployment = Type.Object(
+  {
+    ...shared,
+    uid: Type.String(),
+    created: Moment,
+    state: ReadyState,
+    aliasError: Type.Null(),
+    isRollbackCandidate: Type.Boolean(),
+  },
+  { title: 'ListedDeployment' },
+)
+export const DeploymentList = Type.Object({ deployments: Type.Array(ListedDeployment), pagination: Pagination })
+
+export const Deployment = Type.Object(
+  {
+    ...shared,
+    id: Type.String(),
+    alias: Type.Array(Type.String(), { description: 'at most 20 of the domains that lead to it' }),
+    aliasAssigned: Type.Boolean(),
+    bootedAt: Moment,
+    build: Type.Object({ env: Type.Array(Type.String()) }),
+    buildSkipped: Type.Boolean(),
+    canceledAt: Type.Optional(Moment),
+    createdIn: Type.String(),
+    env: Type.Array(Type.String()),
+    gitBranch: Nullable(Type.String()),
+    isInConcurrentBuildsQueue: Type.Boolean(),
+    isInSystemBuildsQueue: Type.Boolean(),
+    ownerId: Type.String(),
+    plan: OneOf('hobby', 'pro', 'enterprise'),
+    project: Type.Object({ id: Type.String(), name: Type.String(), framework: Type.Null() }),
+    projectSettings: Type.Object({}),
+    public: Type.Boolean(),
+    regions: Type.Array(Type.String()),
+    // Without it every SDK takes the answer for that of a stranger, and drops eleven fields. docs/clients.md: Why.
+    routes: Type.Null(),
+    status: ReadyState,
+    team: Type.Optional(Type.Object({ id: Type.String(), name: Type.String(), slug: Type.String() })),
+    version: Type.Integer(),
+  },
+  { title: 'Deployment' },
+)
+export type Deployment = Static<typeof Deployment>
+
+/** A deployment as the operator sees it. */
+export const OperatorDeployment = Type.Object({
+  id: Type.String(),
+  projectId: Type.String(),
+  url: Type.String(),
+  target: OneOf('production', 'preview'),
+  readyState: ReadyState,
+  readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
+  gitBranch: Nullable(Type.String()),
+  customEnvironmentId: Nullable(Type.String()),
+  meta: Meta,
+  upstream: Nullable(Type.String()),
+  createdAt: Moment,
+})
+
+function showShared(row: Row<'deployment'>, account: Pick<Account, 'id' | 'slug'>) {
+  const createdAt = momentOf(row.created_stamp)
+  return {
+    name: row.name,
+    url: row.url,
+    projectId: row.project_id,
+    createdAt,
+    creator: { uid: account.id, username: account.slug },
+    inspectorUrl: null,
+    buildingAt: row.building_at ?? createdAt,
+    meta: JSON.parse(row.meta_json) as Record<string, string>,
+    ...(row.ready_at !== null && { ready: row.ready_at }),
+    readyState: row.ready_state,
+    ...substateOf(row),
+    target: row.target === 'production' ? ('production' as const) : null,
+    ...(row.custom_environment_id !== null && { customEnvironment: { id: row.custom_environment_id } }),
+    type: 'LAMBDAS' as const,
+  }
+}
+
+/** A deployment in a list. `liveId`: the one that serves production now. */
+export function showListed(
+  row: Row<'deployment'>,
+  account: Account,
+  liveId: string | null,
+): Static<typeof ListedDeployment> {
+  return {
+    ...showShared(row, account),
+    uid: row.id,
+    created: momentOf(row.created_stamp),
+    state: row.ready_state,
+    aliasError: null,
+    isRollbackCandidate: row.promoted_at !== null && row.id !== liveId,
+  }
+}
+
+/** A deployment alone, with the names that lead to it. */
+export function showDeployment(row: Row<'deployment'>, account: Account, alias: string[]): Deployment {
+  const { id, kind, slug, name } = account
+  return {
+    ...showShared(row, account),
+    id: row.id,
+    alias,
+    // Clients ask until it is true: at READY nothing is to be waited for, also where no name leads to it.
+    aliasAssigned: row.ready_state === 'READY',
+    bootedAt: row.building_at ?? momentOf(row.created_stamp),
+    build: { env: [] },
+    buildSkipped: false,
+    ...(row.ready_state === 'CANCELED' && row.failed_at !== null && { canceledAt: row.failed_at }),
+    createdIn: '',
+    env: [],
+    gitBranch: row.git_branch,
+    isInConcurrentBuildsQueue: false,
+    isInSystemBuildsQueue: false,
+    ownerId: id,
+    plan: row.plan,
+    project: { id: row.project_id, name: row.name, framework: null },
+    projectSettings: {},
+    public: false,
+    regions: [],
+    routes: null,
+    status: row.ready_state,
+    ...(kind === 'team' && { team: { id, name: name ?? slug, slug } }),
+    version: 2,
+  }
+}
+
+/** A deployment for the operator. */
+export function showToOperator(row: Row<'deployment'>): Static<typeof OperatorDeployment> {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    url: row.url,
+    target: row.target,
+    readyState: row.ready_state,
+    ...substateOf(row),
+    gitBranch: row.git_branch,
+    customEnvironmentId: row.custom_environment_id,
+    meta: JSON.parse(row.meta_json) as Record<string, string>,
+    upstream: row.upstream,
+    createdAt: momentOf(row.created_stamp),
+  }
+}

@@ -1,0 +1,109 @@
+/** The challenge of a claim: a TXT record that only the holder of the apex can write. docs/spec/decisions.md: Domains, Challenge and Verify. */
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { DomainSettings } from '../../config.ts'
+import type { Ctx } from '../../context.ts'
+import type { DnsAnswer } from '../../platform/adapters/dns.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { mustBeLeft } from '../../platform/limiter/limiter.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'pending_domain_verification' }
+
+/** What is claimed: a name for a project, or an apex for the account. */
+export type Claim = Pick<Row<'project_domain'>, 'name' | 'apex_name' | 'challenge_token'>
+
+const MOST_SHOWN = 100
+const TOKEN = /^[0-9a-f]{20}$/
+
+/** The record that proves this claim and no other: the value names the domain, and the token is this attachment's own. */
+export function challengeOf(domain: Claim, settings: DomainSettings): Challenge {
+  return {
+    type: 'TXT',
+    domain: `${settings.challengeLabel}.${domain.apex_name}`,
+    value: `${settings.challengePrefix}=${domain.name},${domain.challenge_token}`,
+    reason: 'pending_domain_verification',
+  }
+}
+
+/**
+ * Returns when one of the records is the challenge's, byte for byte. Records for other names of the apex stand beside it
+ * and say nothing. Refuses: dns_unavailable 503, txt_verifies_another_project 400, txt_record_mismatch 400,
+ * missing_txt_record 400.
+ */
+export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<string>): Promise<void> {
+  const settings = ctx.deps.config.domains
+  const challenge = challengeOf(domain, settings)
+  const { state, about } = judge(domain, records, settings)
+  if (state === 'found') return
+  if (state === 'no-answer')
+    refuse('dns_unavailable', `The name servers did not answer for ${challenge.domain}; nothing was changed.`)
+
+  const payload = { domain: domain.name, challenge }
+  if (state === 'missing')
+    refuse('missing_txt_record', `${challenge.domain} has no TXT record "${challenge.value}".`, payload)
+  const begin = `${settings.challengePrefix}=${domain.name},`
+  const tokens = about.filter((record) => record.startsWith(begin)).map((record) => record.slice(begin.length))
+  if (await isOfAnotherClaim(ctx, domain, tokens)) {
+    const add = `Add the record "${challenge.value}" beside it`
+    const message = `The TXT record at ${challenge.domain} verifies ${domain.name} for another project. ${add}.`
+    refuse('txt_verifies_another_project', message, payload)
+  }
+  const message = `The TXT record at ${challenge.domain} is ${quoteRecords(about)}; it should be "${challenge.value}".`
+  refuse('txt_record_mismatch', message, payload)
+}
+
+/** What the records of one name server say of a claim. `seen`: what is there in the place of the challenge, quoted as in a refusal. */
+export function judgeRecords(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings) {
+  const { state, about } = judge(domain, records, settings)
+  return { state, seen: state === 'other' ? quoteRecords(about) : null }
+}
+
+type Judged = { state: 'no-answer' | 'found' | 'missing' | 'other'; about: string[] }
+
+/** Whether the record of a claim is among these. `about`: the records in its place, without those for other names of the apex. */
+function judge(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings): Judged {
+  if (records === undefined) return { state: 'no-answer', about: [] }
+  const { value } = challengeOf(domain, settings)
+  if (records.some((record) => isSame(record, value))) return { state: 'found', about: [] }
+  const about = records.filter((record) => !isForAnotherName(record, domain.name, settings))
+  return { state: about.length === 0 ? 'missing' : 'other', about }
+}
+
+/** In constant time, whatever the lengths. */
+function isSame(record: string, value: string): boolean {
+  return timingSafeEqual(hash('sha256', record, 'buffer'), hash('sha256', value, 'buffer'))
+}
+
+/** All names of an apex have their records at one place: one that plainly names another is none of our business. */
+function isForAnotherName(record: string, name: string, settings: DomainSettings): boolean {
+  const [, named] = /^([^,]*),[0-9a-f]{20}$/.exec(record.slice(settings.challengePrefix.length + 1)) ?? []
+  return record.startsWith(`${settings.challengePrefix}=`) && named !== undefined && named !== name
+}
+
+/** Whether one of the tokens is that of another claim on the same name. Its own would have matched. */
+async function isOfAnotherClaim(ctx: Ctx, domain: Claim, records: string[]): Promise<boolean> {
+  const tokens = records.filter((token) => TOKEN.test(token))
+  if (tokens.length === 0) return false
+  for (const table of ['project_domain', 'account_domain'] as const) {
+    const other = await ctx.db
+      .selectFrom(table)
+      .select('name')
+      .where('name', '=', domain.name)
+      .where('challenge_token', 'in', tokens)
+      .executeTakeFirst()
+    if (other !== undefined) return true
+  }
+  return false
+}
+
+function quoteRecords(records: string[]): string {
+  const [first = '', ...rest] = records
+  const start = first.length > MOST_SHOWN ? `${first.slice(0, MOST_SHOWN)}…` : first
+  return `"${start}"${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`
+}
+
+/** However often they ask, an account has name servers asked so often and no more, those of one domain and all. Refuses: rate_limited 429. */
+export async function mayLookUp({ account, now, deps }: Ctx, name: string): Promise<void> {
+  mustBeLeft(await deps.limits.take('account-lookup', account.id, now), now, 'lookups')
+  mustBeLeft(await deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
+}

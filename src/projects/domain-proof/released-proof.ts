@@ -1,0 +1,98 @@
+/**
+ * A proof outlives the name that it was made for by 30 days: whoever removes a name and adds it again (a Terraform replace does) need
+ * not touch DNS, and visitors notice nothing. It ends at once when another account proves the apex. docs/domains.md.
+ */
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../../context.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import type { Row } from '../../platform/db/schema.ts'
+
+const RELEASED_KEPT_MS = 30 * 24 * 60 * 60_000
+
+type Names = { names: readonly string[] } | { projectId: string }
+
+/** Call it before these names of an account are removed: keeps what was proven by them. What came by a transfer proves nothing. */
+export async function releaseProofs(
+  ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
+  accountId: string,
+  removed: Names,
+): Promise<void> {
+  const proofs = ctx.db
+    .selectFrom('project_domain')
+    .select((eb) => [
+      'apex_name',
+      'account_id',
+      eb.fn.max('proven_at').as('proven_at'),
+      sql<number>`cast(${momentOf(ctx.stamp)} as bigint)`.as('released_at'),
+    ])
+    .where('account_id', '=', accountId)
+    .where('verified_at', 'is not', null)
+    .where('proven_at', 'is not', null)
+    .where('inherited_at', 'is', null)
+    .groupBy(['apex_name', 'account_id'])
+  const parts =
+    'names' in removed
+      ? chunks(removed.names).map((names) => proofs.where('name', 'in', names))
+      : [proofs.where('project_id', '=', removed.projectId)]
+  for (const part of parts) {
+    await ctx.db
+      .insertInto('released_proof')
+      .columns(['apex_name', 'account_id', 'proven_at', 'released_at'])
+      .expression(part)
+      .onConflict((conflict) =>
+        conflict.columns(['apex_name', 'account_id']).doUpdateSet((eb) => ({
+          proven_at: eb.ref('excluded.proven_at'),
+          released_at: eb.ref('excluded.released_at'),
+        })),
+      )
+      .execute()
+  }
+}
+
+/** The latest proof of an apex whose name was removed not long ago. */
+export function readReleasedProof(
+  ctx: Pick<OperatorCtx, 'db' | 'now'>,
+  apex: string,
+): Promise<Pick<Row<'released_proof'>, 'account_id' | 'proven_at'> | undefined> {
+  return ctx.db
+    .selectFrom('released_proof')
+    .select(['account_id', 'proven_at'])
+    .where('apex_name', '=', apex)
+    .where('released_at', '>', ctx.now - RELEASED_KEPT_MS)
+    .orderBy('proven_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Ends what accounts kept of an apex: of all but `provenBy`, who has just proven it, or of `accountId`, who gives it up. */
+export async function endReleasedProofs(
+  ctx: Pick<OperatorCtx, 'db'>,
+  apex: string,
+  whose: { provenBy: string } | { accountId: string },
+): Promise<void> {
+  const ofApex = ctx.db.deleteFrom('released_proof').where('apex_name', '=', apex)
+  await ('provenBy' in whose
+    ? ofApex.where('account_id', '!=', whose.provenBy)
+    : ofApex.where('account_id', '=', whose.accountId)
+  ).execute()
+}
+
+/** A sweep: removes proofs that were released 30 days ago. Gives how many. */
+export async function forgetReleasedProofs(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = await ctx.db
+    .selectFrom('released_proof')
+    .select(['apex_name', 'account_id'])
+    .where('released_at', '<=', ctx.now - RELEASED_KEPT_MS)
+    .orderBy('released_at')
+    .limit(limit)
+    .execute()
+  for (const { apex_name, account_id } of old) {
+    await ctx.db
+      .deleteFrom('released_proof')
+      .where('apex_name', '=', apex_name)
+      .where('account_id', '=', account_id)
+      .execute()
+  }
+  return old.length
+}

@@ -1,0 +1,231 @@
+/** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
+
+import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../../context.ts'
+import type { RefusalKey } from '../../errors.ts'
+import { showEvent, showRouting } from '../../model/domain.ts'
+import { apexOf, canonicalName, nameToFind } from '../../model/domain-name.ts'
+import { findProject } from '../../model/project.ts'
+import { seesProject } from '../../platform/access/guards.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { newChallengeToken } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { mustFit } from '../../platform/limiter/must-fit.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { mustBeAllowed, settleClaim } from '../domain-proof/proof.ts'
+import { releaseProofs } from '../domain-proof/released-proof.ts'
+import { followDomain, leaveDomain } from '../serving/pointing.ts'
+import {
+  clearRedirectsTo,
+  PRODUCTION,
+  productionMustNotHaveFailed,
+  type Routing,
+  readRouting,
+  redirectingTo,
+} from './routing.ts'
+import { type AddDomain, type ProjectDomain, type RemoveDomain, showDomain, type UpdateDomain } from './schema.ts'
+
+/** A domain and the project it is on. */
+export type DomainOfProject = { project: Row<'project'>; domain: Row<'project_domain'> }
+
+/** What every route that takes routing may refuse. */
+export const ROUTING_REFUSALS = [
+  'environment_of_domain',
+  'branch_and_redirect',
+  'production_branch',
+  'redirect_to_itself',
+  'invalid_redirect',
+] as const
+
+/** What adding a domain may refuse, beyond what loading the project refuses. */
+export const ADD_REFUSALS = [
+  ...ROUTING_REFUSALS,
+  'invalid_domain',
+  'domain_forbidden',
+  'domain_owned_by_your_other_account',
+  'conflict_with_verified_domain',
+  'domain_not_allowed',
+  'production_deployment_failed',
+] as const satisfies RefusalKey[]
+
+/**
+ * Adds a domain to a project: verified at once where nothing is to be proved, else with a challenge.
+ * Refuses: ADD_REFUSALS, domain_on_project 400, domain_on_other_project 409 (both decided by the primary key).
+ */
+export async function addDomain(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Pick<Input<unknown, AddDomain>, 'body'>,
+): Promise<ProjectDomain> {
+  const settings = ctx.deps.config.domains
+  const name = canonicalName(body.name, settings)
+  const routing = await readRouting(ctx, project, name, PRODUCTION, body)
+  mustBeAllowed(name, settings)
+  await productionMustNotHaveFailed(ctx, project)
+  const claim = await insertDomain(ctx, project, name, routing)
+  if (claim === undefined) return refuseTaken(ctx, project, name)
+  await mustFit(ctx, 'domains', project.account_id)
+  const domain = await settleClaim(ctx, claim)
+  await followDomain(ctx, project, domain)
+  ctx.emit('project.domain.created', showEvent(project, domain), project.id)
+  return showDomain(domain, settings)
+}
+
+/** The domain that the path says, on the project that it says. Refuses: not_found 404. */
+export async function findDomain(ctx: Ctx, params: Params): Promise<DomainOfProject> {
+  const { project, name, domain } = await lookUp(ctx, params, nameToFind)
+  if (domain === undefined) refuse('not_found', `The domain "${name}" is not assigned to "${project.name}".`)
+  return { project, domain }
+}
+
+/** As `findDomain`, for verify, where the specification answers 400. Refuses: not_found 404 (the project), domain_not_assigned 400. */
+export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<DomainOfProject> {
+  const { project, name, domain } = await lookUp(ctx, params, canonicalName)
+  if (domain === undefined) refuse('domain_not_assigned', `The domain "${name}" is not assigned to "${project.name}".`)
+  return { project, domain }
+}
+
+/** The domain of this name, on whichever project of the account the token may see. Refuses: not_found 404. */
+export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'project_domain'>> {
+  const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
+  const domain = await readDomain(ctx, name)
+  if (domain === undefined || !seesProject(ctx.who, domain.project_id))
+    refuse('not_found', `The domain "${name}" is on no project.`)
+  return domain
+}
+
+/** The domain of this name in the account. */
+export function readDomain(ctx: Ctx, name: string): Promise<Row<'project_domain'> | undefined> {
+  return ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where('name', '=', name)
+    .executeTakeFirst()
+}
+
+async function lookUp(ctx: Ctx, params: Params, nameOf: typeof canonicalName) {
+  const project = await findProject(ctx, params)
+  const name = nameOf(params.domain ?? '', ctx.deps.config.domains)
+  const domain = await readDomain(ctx, name)
+  return { project, name, domain: domain?.project_id === project.id ? domain : undefined }
+}
+
+/** Changes what the body mentions of branch and redirect. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
+export async function updateDomain(
+  ctx: Ctx,
+  { project, domain }: DomainOfProject,
+  { body }: Pick<Input<unknown, UpdateDomain>, 'body'>,
+): Promise<ProjectDomain> {
+  const routing = await readRouting(ctx, project, domain.name, domain, body)
+  const row = await ctx.db
+    .updateTable('project_domain')
+    .set({ ...routing, updated_at: momentOf(ctx.stamp) })
+    .where('account_id', '=', domain.account_id)
+    .where('name', '=', domain.name)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await followDomain(ctx, project, row)
+  const payload = { ...showEvent(project, row), previous: showRouting(domain) }
+  ctx.emit('project.domain.updated', payload, project.id)
+  return showDomain(row, ctx.deps.config.domains)
+}
+
+/** How many redirects one request takes along: each row is a statement of its own. docs/limits.md. */
+const MOST_REDIRECTS = 100
+
+/**
+ * Removes a domain. Domains that redirected to it stop redirecting, or go too when the body says `removeRedirects`, and so
+ * on with those that redirected to them. Its challenge goes with it: the next attachment gets a new one. What was proven by it
+ * speaks for the account for 30 days more. Refuses: too_many_names 409 (more than 100 would go along).
+ */
+export async function removeDomain(
+  ctx: Ctx,
+  { project, domain }: DomainOfProject,
+  { body }: Pick<Input<unknown, RemoveDomain>, 'body'>,
+): Promise<Record<string, never>> {
+  const domains = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]
+  if (!body.removeRedirects) await stopRedirects(ctx, ctx.account, project, domain)
+  await releaseProofs(ctx, domain.account_id, { names: domains.map((row) => row.name) })
+  for (const row of domains) {
+    await ctx.db
+      .deleteFrom('project_domain')
+      .where('account_id', '=', row.account_id)
+      .where('name', '=', row.name)
+      .execute()
+    await leaveDomain(ctx, project, row)
+    ctx.emit('project.domain.deleted', showEvent(project, row), project.id)
+  }
+  return {}
+}
+
+/** Clears the redirects to a domain that leaves the project, and tells `owner` of each. */
+export async function stopRedirects(
+  ctx: OperatorCtx,
+  owner: EventOwner,
+  project: Row<'project'>,
+  domain: Row<'project_domain'>,
+): Promise<void> {
+  for (const row of await clearRedirectsTo(ctx, domain)) {
+    const changed = { ...row, redirect: null, redirect_status_code: null }
+    await followDomain(ctx, project, changed)
+    ctx.emit(
+      'project.domain.updated',
+      { ...showEvent(project, changed), previous: showRouting(row) },
+      project.id,
+      owner,
+    )
+  }
+}
+
+/** Engines bound the values of one query. */
+const NAMES_A_QUERY = 500
+
+/**
+ * Every domain whose redirects end at this one. There are no circles to be caught in. Refuses: too_many_names 409 (more than 100).
+ */
+export async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
+  const domains: Row<'project_domain'>[] = []
+  const open = [domain.name]
+  while (open.length > 0) {
+    const next = await redirectingTo(ctx, domain, open.splice(0, NAMES_A_QUERY))
+    domains.push(...next)
+    if (domains.length > MOST_REDIRECTS) {
+      const message = `More than ${MOST_REDIRECTS} domains redirect to ${domain.name}. Remove some first, or leave out \`removeRedirects\`.`
+      refuse('too_many_names', message)
+    }
+    open.push(...next.map((row) => row.name))
+  }
+  return domains
+}
+
+/** No row comes back when the account has the name already. */
+function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: Routing) {
+  return ctx.db
+    .insertInto('project_domain')
+    .values({
+      account_id: project.account_id,
+      name,
+      project_id: project.id,
+      apex_name: apexOf(name),
+      ...routing,
+      challenge_token: newChallengeToken(),
+      verified_at: null,
+      proven_at: null,
+      inherited_at: null,
+      created_stamp: ctx.stamp,
+      updated_at: momentOf(ctx.stamp),
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** A token that is limited to some projects is not told the id of another. */
+async function refuseTaken(ctx: Ctx, project: Row<'project'>, name: string): Promise<never> {
+  const { project_id: projectId } = (await readDomain(ctx, name))!
+  if (projectId === project.id)
+    refuse('domain_on_project', `The domain "${name}" is already on this project.`, { domain: name, projectId })
+  const visible = seesProject(ctx.who, projectId)
+  const message = `Cannot add ${name} since it's already in use by another project of your account.`
+  return refuse('domain_on_other_project', message, { domain: name, ...(visible && { projectId }) })
+}

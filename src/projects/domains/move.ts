@@ -1,0 +1,47 @@
+/** Moving a domain to another project of the account, in one step: it is never on neither. docs/spec/wire.md 6. */
+
+import type { Ctx, Input } from '../../context.ts'
+import { showEvent } from '../../model/domain.ts'
+import { findProject } from '../../model/project.ts'
+import { notInTransfer } from '../../platform/access/guards.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { newChallengeToken } from '../../platform/base/ids.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { followDomain, leaveDomain } from '../serving/pointing.ts'
+import { type DomainOfProject, stopRedirects } from './domains.ts'
+import { PRODUCTION, readRouting } from './routing.ts'
+import { type MoveDomain, type ProjectDomain, showDomain } from './schema.ts'
+
+/**
+ * Moves a domain. Branch and redirect are those of the body, for the old ones meant things of the old project; a verified
+ * domain stays verified, another gets a challenge of its own. Refuses: not_found 404 (the target), in_transfer 409 (the
+ * target too), domain_on_project 400 (it is there already), ROUTING_REFUSALS 400.
+ */
+export async function moveDomain(
+  ctx: Ctx,
+  { project, domain }: DomainOfProject,
+  input: Input<unknown, MoveDomain>,
+): Promise<ProjectDomain> {
+  const target = await findProject(ctx, { projectId: input.body.projectId })
+  await notInTransfer(ctx, target, input)
+  if (target.id === project.id)
+    refuse('domain_on_project', `The domain "${domain.name}" is already on this project.`, {
+      domain: domain.name,
+      projectId: target.id,
+    })
+  const routing = await readRouting(ctx, target, domain.name, PRODUCTION, input.body)
+  await stopRedirects(ctx, ctx.account, project, domain)
+  await leaveDomain(ctx, project, domain)
+  const row = await ctx.db
+    .updateTable('project_domain')
+    .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
+    .where('account_id', '=', domain.account_id)
+    .where('name', '=', domain.name)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await followDomain(ctx, target, row)
+  // Each side is told of its own project only: who hears of one may not know that the other is there.
+  ctx.emit('project.domain.moved', { ...showEvent(project, domain), direction: 'out' }, project.id)
+  ctx.emit('project.domain.moved', { ...showEvent(target, row), direction: 'in' }, target.id)
+  return showDomain(row, ctx.deps.config.domains)
+}

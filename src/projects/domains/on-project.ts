@@ -1,0 +1,94 @@
+/** The domains of a project that moves to another account. docs/transfer.md: Domains move. */
+
+import type { EventOwner, OnProject, OperatorCtx } from '../../context.ts'
+import { showEvent } from '../../model/domain.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { newChallengeToken } from '../../platform/base/ids.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { releaseProofs } from '../domain-proof/released-proof.ts'
+import { stopRedirects } from './domains.ts'
+
+type Domain = Row<'project_domain'>
+
+export const domainsOnProject: OnProject = { remove: removeDomains, move: moveDomains }
+
+/** Removes every domain of a project: the names are free again, and what was proven by them speaks for the account for 30 days more. */
+async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise<void> {
+  await releaseProofs(ctx, project.account_id, { projectId: project.id })
+  await ctx.db
+    .deleteFrom('project_domain')
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .execute()
+}
+
+/**
+ * Moves every domain of a project to another account, in the transaction that moves the project. What is verified stays so; a
+ * claim gets a new challenge. A name that the other account has claimed too is left once: where it is verified, and where
+ * neither is, with the project that the account had it on. The account hears what became of its own.
+ */
+async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
+  await settleDoubleClaims(ctx, project, to)
+  const domains = await domainsOf(ctx, project)
+  await ctx.db
+    .updateTable('project_domain')
+    .set({ account_id: to.id, inherited_at: ctx.now, updated_at: momentOf(ctx.stamp) })
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .where('verified_at', 'is not', null)
+    .execute()
+  for (const { name } of domains.filter((domain) => domain.verified_at === null)) {
+    await ctx.db
+      .updateTable('project_domain')
+      .set({ account_id: to.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
+      .where('account_id', '=', project.account_id)
+      .where('name', '=', name)
+      .execute()
+  }
+}
+
+async function settleDoubleClaims(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
+  const own = new Map((await domainsOf(ctx, project)).map((domain) => [domain.name, domain]))
+  for (const names of chunks([...own.keys()])) {
+    const rivals = await ctx.db
+      .selectFrom('project_domain')
+      .selectAll()
+      .where('account_id', '=', to.id)
+      .where('name', 'in', names)
+      .execute()
+    for (const rival of rivals) {
+      const moving = own.get(rival.name)!
+      if (moving.verified_at === null) await drop(ctx, project, moving, to)
+      else await drop(ctx, await projectOf(ctx, rival), rival, to)
+    }
+  }
+}
+
+async function drop(ctx: OperatorCtx, project: Row<'project'>, domain: Domain, hears: EventOwner): Promise<void> {
+  await stopRedirects(ctx, hears, project, domain)
+  await ctx.db
+    .deleteFrom('project_domain')
+    .where('account_id', '=', domain.account_id)
+    .where('name', '=', domain.name)
+    .execute()
+  ctx.emit('project.domain.deleted', showEvent(project, domain), project.id, hears)
+}
+
+function domainsOf(ctx: OperatorCtx, project: Row<'project'>): Promise<Domain[]> {
+  return ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .execute()
+}
+
+function projectOf(ctx: OperatorCtx, domain: Domain): Promise<Row<'project'>> {
+  return ctx.db
+    .selectFrom('project')
+    .selectAll()
+    .where('account_id', '=', domain.account_id)
+    .where('id', '=', domain.project_id)
+    .executeTakeFirstOrThrow()
+}

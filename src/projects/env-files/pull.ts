@@ -1,0 +1,98 @@
+/** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones, and these over shared ones. */
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { environmentsOf } from '../../model/environment.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { openSecretBox, type SecretBox } from '../../platform/secrets/data-keys.ts'
+import { isReadable, mustTouch, visibleTo } from '../env/access.ts'
+import { findTarget, targetsNamed } from '../env/rules.ts'
+import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
+import { sharedOf } from '../shared-env/shared-env.ts'
+import { writeDotenv } from './dotenv.ts'
+
+const Variables = Type.Unsafe<Record<string, string>>(Type.Object({}, { additionalProperties: Type.String() }))
+export const PulledEnv = Type.Object({
+  env: Variables,
+  buildEnv: Variables,
+  omitted: Type.Array(Type.String(), {
+    description:
+      'keys without a value here: write-only ones, those that the platform sets in a deployment, and those of production ' +
+      'that the caller may not decrypt',
+  }),
+})
+export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
+export const ExportQuery = Type.Object({
+  target: Environment,
+  gitBranch: Type.Optional(Type.String({ maxLength: LONGEST_BRANCH })),
+})
+
+/**
+ * Answers the values of a target in clear; without a target, those of development. Values that are write-only, or that the caller may not
+ * decrypt, are named in `omitted` and never sent as "". A variable that has production among its targets is one of production. Refuses:
+ * not_found 404 (no such target), missing_permission 403 (production), internal_server_error 500 (a value does not open:
+ * an answer without it would be a deployment without it).
+ */
+export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Input): Promise<Static<typeof PulledEnv>> {
+  const name = params.target ?? 'development'
+  const target = findTarget(project, name)
+  if (target === undefined) {
+    const names = [...TARGETS, ...environmentsOf(project).map(({ slug }) => slug)]
+    refuse('not_found', `There is no environment "${name.slice(0, 100)}"; there are ${names.join(', ')}.`)
+  }
+  return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
+}
+
+/** Answers the same as `.env` text. Refuses as `pullEnv` does, but an unknown environment with bad_request 400. */
+export async function exportEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<Static<typeof ExportQuery>>,
+): Promise<string> {
+  const [target] = targetsNamed(project, [query.target], 'target')
+  const { env, omitted } = await readTarget(ctx, project, target!, query.gitBranch ?? '')
+  return writeDotenv(env, omitted)
+}
+
+/** What a project has, and what opens it. */
+type Sealed = {
+  row: Pick<Row<'env_var'>, 'id' | 'type' | 'targets' | 'value_version' | 'sealed_value'>
+  box: SecretBox
+}
+
+async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
+  if (gitBranch.length > LONGEST_BRANCH)
+    refuse('bad_request', 'Invalid request: `gitBranch` is at most 250 characters.')
+  mustTouch(ctx.who, [target])
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('git_branch', 'in', ['', gitBranch])
+    .where(visibleTo(ctx.who))
+    .orderBy('git_branch')
+    .orderBy('key')
+    .execute()
+  const shared = await sharedOf(ctx, project.id, target)
+  const box = await openSecretBox(ctx, project.id)
+  const boxOfAccount = await openSecretBox(ctx, ctx.account.id)
+  // What is shared comes first, the project's general value after it and the branch's own last, so that the later one stands.
+  const chosen = new Map<string, Sealed>([
+    ...shared.map((row) => [row.key, { row, box: boxOfAccount }] as const),
+    ...rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, { row, box }] as const),
+  ])
+  const env: Record<string, string> = Object.create(null)
+  const omitted: string[] = []
+  for (const [key, { row, box }] of chosen) {
+    if (!isReadable(ctx.who, row)) {
+      omitted.push(key)
+      continue
+    }
+    const value = box.open(row.id, row.value_version, row.sealed_value)
+    if (value === undefined) refuse('internal_server_error')
+    ctx.reveal(targetsIn(row))
+    env[key] = value
+  }
+  return { env, omitted }
+}

@@ -1,0 +1,249 @@
+/** Environment variables of a project: create, list, get, edit, delete. Specification: operations 16 to 20. */
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import type { Static } from 'typebox'
+import type { Ctx, Input, Params } from '../../context.ts'
+import { environmentOf } from '../../model/environment.ts'
+import { findProject } from '../../model/project.ts'
+import { variablesAhead } from '../../platform/access/read-ahead.ts'
+import { oneOf } from '../../platform/db/bulk.ts'
+import { prepared } from '../../platform/db/db.ts'
+import type { Row, Schema } from '../../platform/db/schema.ts'
+import { page, stampBefore } from '../../platform/http/page.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+import { isVisible, mayOpen, mustChange, mustTouch, readValue, visibleTo } from './access.ts'
+import { type Prepared, planOf, prepare } from './prepare.ts'
+import { createDrafts, draftOf, mustBeVariable, targetsNamed, typeIn } from './rules.ts'
+import {
+  addLogos,
+  type CreatedEnv,
+  type CreateEnv,
+  type CreateEnvQuery,
+  type DeletedEnvs,
+  type DeleteEnvQuery,
+  type DeleteEnvs,
+  type EditEnv,
+  type EnvList,
+  type EnvVar,
+  type ListEnvQuery,
+  MOST_VARIABLES,
+  showEnv,
+  showTargets,
+  type Target,
+  targetsIn,
+} from './schema.ts'
+import { changeVariable, removal, storeVariables } from './store.ts'
+import { isSameValue, type Plan, planUpsert, storePlan } from './upsert.ts'
+
+const FIRST_VERSION_WITH_ARRAYS = 10
+
+/** A project together with one of its variables. */
+export type WithVariable = Row<'project'> & { variable: Row<'env_var'> }
+
+/** A variable of the project, when the caller may see it. Refuses: not_found 404. */
+export async function findEnv(ctx: Ctx, params: Params): Promise<WithVariable> {
+  const project = await findProject(ctx, params)
+  const id = params.id ?? ''
+  const variable = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('id', '=', id)
+    .where(visibleTo(ctx.who))
+    .executeTakeFirst()
+  if (variable === undefined) refuse('not_found', `The project has no variable "${id.slice(0, 100)}".`)
+  return { ...project, variable }
+}
+
+type CreateInput = Input<Static<typeof CreateEnvQuery>, CreateEnv>
+
+/** Plans the creation of many variables before its transaction. Refuses what is wrong with the request itself, and rate_limited 429. */
+export async function prepareEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body, query }: CreateInput,
+): Promise<Prepared<Plan> | undefined> {
+  const drafts = createDrafts(ctx, project, body)
+  // Whoever wrote too much is refused here, and takes up neither the store's writer nor the time that a plan takes.
+  await ctx.countRows(drafts.length)
+  const ids = drafts.map(({ id }) => id)
+  return prepare(ctx, project, ids, (box) => planUpsert(ctx, box, project, { drafts, replace: query.upsert === true }))
+}
+
+/**
+ * Creates one variable, or several from an array (paths from /v10 on). With `upsert` a variable that is there is changed. Of one, a taken place
+ * refuses with env_already_exists 403; of several, what the store refuses is told in `failed`. Anything wrong with the request itself refuses it whole: bad_request 400 (an array below v10), and as `createDrafts`.
+ */
+export async function createEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body, query, version }: CreateInput,
+  prepared: Prepared<Plan> | undefined,
+): Promise<CreatedEnv> {
+  const many = Array.isArray(body)
+  if (many && version !== undefined && version < FIRST_VERSION_WITH_ARRAYS) {
+    refuse('bad_request', 'Invalid request: should be object.')
+  }
+  const replace = query.upsert === true
+  const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
+  const plan = await planOf(ctx, project, box, prepared, async () => {
+    const drafts = createDrafts(ctx, project, body, prepared?.ids)
+    await ctx.countRows(drafts.length)
+    return planUpsert(ctx, box, project, { drafts, replace, ...(!many && !replace && { existing: [] }) })
+  })
+  const outcomes = await storePlan(ctx, project, plan)
+  const created = outcomes.flatMap((one) =>
+    'row' in one ? [showEnv(one.row, readValue(ctx, box, one.row, false))] : [],
+  )
+  const failed = outcomes.flatMap((one) => ('failed' in one ? [one] : []))
+  if (many) return { created, failed: failed.map(({ error }) => ({ error })) }
+  if (failed[0] !== undefined) refuse(failed[0].failed, undefined, failed[0].error)
+  return { created: created[0]!, failed: [] }
+}
+
+/**
+ * Lists the variables that the caller may see, last made first: all of them, or a page when `limit` is given. A custom
+ * environment that is not there has none. Refuses: bad_request 400 (such a one as `target`).
+ */
+export async function listEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<Static<typeof ListEnvQuery>>,
+): Promise<Static<typeof EnvList>> {
+  const { decrypt = false, limit, until } = query
+  const variables = await readList(ctx, project, query)
+  const { rows, pagination } = page(variables, limit ?? variables.length, until, (row) => row.created_stamp)
+  const box = rows.some((row) => mayOpen(ctx, row, decrypt)) ? await openSecretBox(ctx, project.id) : undefined
+  const envs = rows.map((row) => ({ ...showEnv(row, readValue(ctx, box, row, decrypt)), securityIssues: [] }))
+  await addLogos(ctx.db, envs)
+  return { envs, pagination }
+}
+
+/** The variables of a list, and one more when it has a limit. */
+async function readList(
+  ctx: Ctx,
+  project: Row<'project'>,
+  query: Static<typeof ListEnvQuery>,
+): Promise<Row<'env_var'>[]> {
+  const { limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug } = query
+  const ahead = variablesAhead(ctx, project.id)
+  const isWhole = [limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug].every((one) => !one)
+  if (ahead !== undefined && isWhole) return ahead.filter((row) => isVisible(ctx.who, row))
+  let select = ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where(visibleTo(ctx.who))
+    .orderBy('created_stamp', 'desc')
+  if (until !== undefined) select = select.where('created_stamp', '<', stampBefore(until))
+  if (gitBranch !== undefined) select = select.where('git_branch', '=', gitBranch)
+  if (target !== undefined) select = select.where(within(project, targetsNamed(project, [target], 'target')[0]))
+  if (limit !== undefined) select = select.limit(limit + 1)
+  for (const name of [customEnvironmentId, customEnvironmentSlug]) {
+    if (name) select = select.where(within(project, environmentOf(project, name)?.id))
+  }
+  return select.execute()
+}
+
+function within({ id }: Row<'project'>, target: Target | undefined) {
+  return (eb: ExpressionBuilder<Schema, 'env_var'>): Expression<SqlBool> =>
+    eb(
+      'id',
+      'in',
+      eb
+        .selectFrom('env_target')
+        .select('env_id')
+        .where('project_id', '=', id)
+        .where('target', '=', target ?? ''),
+    )
+}
+
+/** One variable, in clear where the caller may read it. Refuses: internal_server_error 500 (a value that does not open is a fault of ours). */
+export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
+  const reading = readValue(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
+  if (reading === 'broken') refuse('internal_server_error')
+  const reply = showEnv(variable, reading)
+  await addLogos(ctx.db, [reply])
+  return reply
+}
+
+/**
+ * Changes what the body mentions. Refuses: what no variable may be, env_stays_sensitive 400 (write-only is for good),
+ * env_conflict 400, env_limit 400, missing_permission 403.
+ */
+export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
+  const { variable: row } = subject
+  const before = showTargets(targetsIn(row))
+  const alone = body.customEnvironmentIds === undefined && body.customEnvironmentId !== undefined
+  const customEnvironmentIds = alone ? [] : body.customEnvironmentIds
+  const moved = body.target !== undefined || customEnvironmentIds !== undefined
+  const { value, ...draft } = draftOf(subject, {
+    ...body,
+    key: body.key ?? row.key,
+    value: body.value ?? '',
+    type: body.type ?? row.type,
+    target: body.target === undefined ? before.target : body.target,
+    customEnvironmentIds: customEnvironmentIds === undefined ? before.customEnvironmentIds : customEnvironmentIds,
+    gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
+  })
+  // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
+  const isWritten = moved || body.value !== undefined || body.type !== undefined
+  const rest = isWritten ? { ...draft, type: typeIn(ctx.account, draft.type, draft.targets) } : draft
+  mustChange(ctx.who, row)
+  mustTouch(ctx.who, rest.targets)
+  if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
+  const box = await openSecretBoxToWrite(ctx, subject.id)
+  const clear = () => box.open(row.id, row.value_version, row.sealed_value) ?? ''
+  const checked = body.value === undefined && rest.type === 'system' ? clear() : value
+  mustBeVariable({ ...rest, value: checked })
+  const fresh = body.value !== undefined && !isSameValue(box, row, value)
+  await ctx.countRows(1)
+  const next = await changeVariable(ctx, box, subject, row, { ...rest, ...(fresh && { value }) })
+  return showEnv(next, readValue(ctx, box, next, false))
+}
+
+/**
+ * Removes a variable and answers it as it was, without its value. Refuses: not_found 404 (not had in the custom environment
+ * that the query says).
+ */
+export async function deleteEnv(
+  ctx: Ctx,
+  subject: WithVariable,
+  { query }: Input<Static<typeof DeleteEnvQuery>>,
+): Promise<EnvVar> {
+  const { variable } = subject
+  const { customEnvironmentId: name } = query
+  const environment = name === undefined ? undefined : environmentOf(subject, name)
+  if (name !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
+    refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${name}".`)
+  mustChange(ctx.who, variable)
+  await ctx.countRows(1)
+  await storeVariables(ctx, ctx.account, subject, [removal(variable)])
+  return showEnv(variable, 'hidden')
+}
+
+/** Removes several variables at once, and names those that were there. Refuses: env_too_many_ids 400, bad_request 400 (no id), missing_permission 403. */
+export async function deleteEnvs(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, Static<typeof DeleteEnvs>>,
+): Promise<Static<typeof DeletedEnvs>> {
+  if (body.ids.length > MOST_VARIABLES) refuse('env_too_many_ids')
+  const ids = [...new Set(body.ids)]
+  if (ids.length === 0) refuse('bad_request', 'Invalid request: `ids` should name at least one variable.')
+  const variables = await selectByIds(ctx.db, { projectId: project.id, ids: JSON.stringify(ids) })
+  const rows = variables.filter((row) => isVisible(ctx.who, row))
+  for (const row of rows) mustChange(ctx.who, row)
+  await ctx.countRows(rows.length)
+  await storeVariables(ctx, ctx.account, project, rows.map(removal))
+  const removedIds = new Set(rows.map((row) => row.id))
+  return { deleted: rows.length, ids: ids.filter((id) => removedIds.has(id)) }
+}
+
+const selectByIds = prepared<{ projectId: string; ids: string }, Row<'env_var'>>((db, value) =>
+  db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', value.projectId)
+    .where('id', 'in', oneOf(db, value.ids)),
+)

@@ -1,0 +1,160 @@
+/** The history as it is written: a row a version, with the value as it was sealed for that version. */
+import type { OperatorCtx } from '../../context.ts'
+import { deleteRows, insertRows, oneOf } from '../../platform/db/bulk.ts'
+import { openPace } from '../../platform/db/chunks.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import type { Change } from './change.ts'
+import { showTargets, targetsIn } from './schema.ts'
+
+/** Who writes, when, and where. */
+type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
+
+/** Versions that are kept of a variable. */
+const VERSIONS_KEPT = 100
+/** Rows of the history that one statement changes: some milliseconds. */
+const VERSIONS_AT_ONCE = 500
+const DAY_MS = 86_400_000
+const DELETED_KEPT_MS = 30 * DAY_MS
+
+/** The fields whose changes are told, by the names that people know, and whether two versions differ in them. The targets of a row are two fields. */
+const FIELDS: readonly [string, (before: Row<'env_var'>, after: Row<'env_var'>) => boolean][] = [
+  ['key', (before, after) => before.key !== after.key],
+  ['type', (before, after) => before.type !== after.type],
+  ['target', (before, after) => areOthers(before, after, 'target')],
+  ['customEnvironmentIds', (before, after) => areOthers(before, after, 'customEnvironmentIds')],
+  ['gitBranch', (before, after) => before.git_branch !== after.git_branch],
+  ['value', (before, after) => before.sealed_value !== after.sealed_value],
+  ['comment', (before, after) => before.comment !== after.comment],
+  ['edgeConfigId', (before, after) => before.edge_config_id !== after.edge_config_id],
+  ['edgeConfigTokenId', (before, after) => before.edge_config_token_id !== after.edge_config_token_id],
+  ['contentHint', (before, after) => before.content_hint_json !== after.content_hint_json],
+]
+
+function areOthers(before: Row<'env_var'>, after: Row<'env_var'>, which: 'target' | 'customEnvironmentIds'): boolean {
+  if (before.targets === after.targets) return false
+  return showTargets(targetsIn(before))[which].join() !== showTargets(targetsIn(after))[which].join()
+}
+
+/** The names of the fields in which two versions of a variable differ. */
+export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string[] {
+  return FIELDS.filter(([, differ]) => differ(before, after)).map(([name]) => name)
+}
+
+/** Writes the version that each change made; of a variable that was removed, one that says so. Of each variable the newest versions are kept. */
+export async function recordHistory(ctx: Writing, changes: readonly Change[]): Promise<void> {
+  const versions = changes.map((change) => versionOf(ctx, change))
+  await insertRows(ctx.db, 'env_history', versions)
+  const outdated = versions
+    .filter(({ version }) => version > VERSIONS_KEPT)
+    .map(({ project_id, env_id, version }) => ({ project_id, env_id, version: version - VERSIONS_KEPT }))
+  await deleteRows(ctx.db, 'env_history', outdated)
+}
+
+function versionOf(ctx: Writing, { before, after, fields, action }: Change): Row<'env_history'> {
+  const row = (after ?? before)!
+  const removed = after === undefined
+  return {
+    project_id: row.project_id,
+    env_id: row.id,
+    version: removed ? row.version + 1 : row.version,
+    action,
+    changed_json: JSON.stringify(fields),
+    key: row.key,
+    type: row.type,
+    targets: row.targets,
+    git_branch: row.git_branch,
+    sealed_value: removed ? null : row.sealed_value,
+    value_version: row.value_version,
+    comment: row.comment,
+    configuration_id: row.configuration_id,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    at: ctx.now,
+    expires_at: removed ? ctx.now + DELETED_KEPT_MS : null,
+  }
+}
+
+/** Erases the values of removed variables at once; what happened to them is kept for 30 days. A statement changes few rows, however many versions there are. */
+export async function eraseValues(ctx: Writing, projectId: string, rows: readonly Versioned[]): Promise<void> {
+  const pace = openPace()
+  for (const ids of fewVersionsAtOnce(rows)) {
+    await ctx.db
+      .updateTable('env_history')
+      .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })
+      .where('project_id', '=', projectId)
+      .where('env_id', 'in', oneOf(ctx.db, JSON.stringify(ids)))
+      .execute()
+    await pace()
+  }
+}
+
+type Versioned = Pick<Row<'env_var'>, 'id' | 'version'>
+
+/** The ids in groups whose kept versions one statement changes. */
+function fewVersionsAtOnce(rows: readonly Versioned[]): string[][] {
+  const groups: string[][] = []
+  let versions = Number.POSITIVE_INFINITY
+  for (const { id, version } of rows) {
+    const count = Math.min(version, VERSIONS_KEPT)
+    versions += count
+    if (versions > VERSIONS_AT_ONCE) {
+      groups.push([])
+      versions = count
+    }
+    groups.at(-1)!.push(id)
+  }
+  return groups
+}
+
+/** Removes the history of a project, in steps of few rows; of what integrations made alone, when asked to. */
+export async function removeHistory(
+  { db }: Pick<OperatorCtx, 'db'>,
+  projectId: string,
+  ofIntegrations = false,
+): Promise<void> {
+  const pace = openPace()
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const next: string | undefined = await lastOfStep(db, projectId, after)
+    let step = db.deleteFrom('env_history').where('project_id', '=', projectId).where('env_id', '>', after)
+    if (next !== undefined) step = step.where('env_id', '<=', next)
+    if (ofIntegrations) step = step.where('configuration_id', 'is not', null)
+    await step.execute()
+    await pace()
+    after = next
+  }
+}
+
+/** The variable at which a step ends that begins after another one; undefined where what is left is one step. */
+async function lastOfStep(db: Queries, projectId: string, after: string): Promise<string | undefined> {
+  const [row] = await db
+    .selectFrom('env_history')
+    .select('env_id')
+    .where('project_id', '=', projectId)
+    .where('env_id', '>', after)
+    .orderBy('env_id')
+    .orderBy('version')
+    .offset(VERSIONS_AT_ONCE)
+    .limit(1)
+    .execute()
+  return row?.env_id
+}
+
+/** Sweep: the history of variables that were deleted long ago goes. */
+export async function forgetDeletedHistory(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = await ctx.db
+    .selectFrom('env_history')
+    .select(['project_id', 'env_id', 'version'])
+    .where('expires_at', '<=', ctx.now)
+    .limit(limit)
+    .execute()
+  for (const row of old) {
+    await ctx.db
+      .deleteFrom('env_history')
+      .where('project_id', '=', row.project_id)
+      .where('env_id', '=', row.env_id)
+      .where('version', '=', row.version)
+      .execute()
+  }
+  return old.length
+}

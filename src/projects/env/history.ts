@@ -1,0 +1,104 @@
+/** The history of a variable as it is read, and the way back to an earlier version. Values are kept sealed and never shown. */
+
+import type { Static } from 'typebox'
+import type { Ctx, Input, Params } from '../../context.ts'
+import { findProject } from '../../model/project.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment, OneOf } from '../../platform/schema/fields.ts'
+import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+import { isVisible, mustChange, mustTouch } from './access.ts'
+import type { WithVariable } from './env.ts'
+import { findTarget, mustBeVariable, typeIn } from './rules.ts'
+import { ENV_TYPES, type EnvVar, showEnv, showTargets, TARGETS, targetsIn } from './schema.ts'
+import { changeVariable, type Difference } from './store.ts'
+
+const Version = Type.Object({
+  version: Type.Integer(),
+  action: OneOf('created', 'updated', 'restored', 'deleted'),
+  changed: Type.Array(Type.String(), { description: 'names of fields' }),
+  at: Moment,
+  by: Type.Object({ kind: Type.String(), id: Type.String() }),
+  key: Type.String(),
+  type: OneOf(...ENV_TYPES),
+  target: Type.Array(OneOf(...TARGETS)),
+  customEnvironmentIds: Type.Array(Type.String()),
+  gitBranch: Type.Optional(Type.String()),
+  comment: Type.Optional(Type.String()),
+  restorable: Type.Boolean(),
+})
+export const EnvHistory = Type.Object({ history: Type.Array(Version) })
+
+/** The versions of a variable, newest first: of one that is deleted, too, for 30 days. Refuses: not_found 404. */
+export async function findHistory(ctx: Ctx, params: Params): Promise<Row<'env_history'>[]> {
+  const project = await findProject(ctx, params)
+  const id = params.id ?? ''
+  const rows = await ctx.db
+    .selectFrom('env_history')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('env_id', '=', id)
+    .orderBy('version', 'desc')
+    .execute()
+  if (rows[0] === undefined || !isVisible(ctx.who, rows[0])) {
+    refuse('not_found', `The project has no variable "${id.slice(0, 100)}".`)
+  }
+  return rows
+}
+
+/** Who changed what and when; at most the last 100 versions. */
+export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeof EnvHistory> {
+  return {
+    history: rows.map((row, at) => ({
+      version: row.version,
+      action: row.action,
+      changed: JSON.parse(row.changed_json) as string[],
+      at: row.at,
+      by: { kind: row.actor_kind, id: row.actor_id },
+      key: row.key,
+      type: row.type,
+      ...showTargets(targetsIn(row)),
+      ...(row.git_branch !== '' && { gitBranch: row.git_branch }),
+      ...(row.comment !== null && { comment: row.comment }),
+      restorable: at > 0 && row.sealed_value !== null,
+    })),
+  }
+}
+
+/**
+ * Brings key, value, type, target, branch and comment back to what they were: as a new version, so that this can be undone
+ * too. Custom environments that are gone since stay out of it; a variable that was write-only at any time since comes back
+ * write-only. Refuses: not_found 404 (no such version), what no variable may be (it would be in no environment), env_conflict 400 (its
+ * place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
+ */
+export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: Input): Promise<EnvVar> {
+  const { variable: row } = subject
+  const version = /^\d{1,9}$/.test(params.version ?? '') ? Number(params.version) : 0
+  const since = await ctx.db
+    .selectFrom('env_history')
+    .selectAll()
+    .where('project_id', '=', subject.id)
+    .where('env_id', '=', row.id)
+    .where('version', '>=', version)
+    .orderBy('version')
+    .execute()
+  const former = since[0]
+  if (former === undefined || former.version !== version || former.sealed_value === null) {
+    refuse('not_found', `The variable has no version "${params.version?.slice(0, 20)}" to go back to.`)
+  }
+  mustChange(ctx.who, row)
+  const targets = targetsIn(former).filter((target) => findTarget(subject, target) !== undefined)
+  mustTouch(ctx.who, targets)
+  const box = await openSecretBoxToWrite(ctx, subject.id)
+  const value = box.open(row.id, former.value_version, former.sealed_value)
+  if (value === undefined) refuse('internal_server_error')
+  const leastShown = since.some((later) => later.type === 'sensitive') ? 'sensitive' : former.type
+  const type = typeIn(ctx.account, leastShown, targets)
+  const before = { key: former.key, type, targets, gitBranch: former.git_branch }
+  mustBeVariable({ ...before, value })
+  await ctx.countRows(1)
+  const change: Difference = { ...before, extras: { comment: former.comment } }
+  if (former.value_version !== row.value_version) change.value = value
+  return showEnv(await changeVariable(ctx, box, subject, row, change, 'restored'), 'hidden')
+}

@@ -1,0 +1,158 @@
+/** Variables as part of their project: `Project.env`, what a new project begins with, and what goes with a removed one. */
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import type { Ctx, EventOwner, OnProject, OperatorCtx } from '../../context.ts'
+import { permit } from '../../platform/access/authenticate.ts'
+import { variablesAhead } from '../../platform/access/read-ahead.ts'
+import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { openPace } from '../../platform/db/chunks.ts'
+import { prepared } from '../../platform/db/db.ts'
+import type { Row, Schema } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
+import { isVisible, visibleTo } from './access.ts'
+import { removeHistory } from './history-log.ts'
+import { createDrafts } from './rules.ts'
+import { addLogos, type EnvVar, type NewVariable, showEnv } from './schema.ts'
+import { removal, storeVariables } from './store.ts'
+import { planUpsert, storePlan } from './upsert.ts'
+
+/** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
+const MOST_PLACES = 300
+const MOST_BYTES = 48 * 1024
+/** At least what a hidden variable takes besides what people chose: names of fields, ids, moments. */
+const PLAIN_BYTES = 800
+/** Variables of so many places are read at once; then others are let in. */
+const PLACES_AT_ONCE = 200
+
+/** What variables do when their project is created, shown, removed or moved. */
+export const envOnProject: OnProject = {
+  show: async (ctx, { id }) => ({ env: await envOfProject(ctx, id) }),
+  async showPage(ctx, projects) {
+    const env = await envOfProjects(
+      ctx,
+      projects.map(({ id }) => id),
+    )
+    return new Map([...env].map(([id, variables]) => [id, { env: variables }]))
+  },
+  remove: (ctx, { id }) => deleteProjectEnv(ctx, id),
+  leave: (ctx, project, from) => removeEnvOfIntegrations(ctx, from, project),
+}
+
+/** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
+async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
+  const rows = variablesAhead(ctx, projectId) ?? (await selectOfProject(ctx.db, { projectId }))
+  const variables = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
+  await addLogos(ctx.db, variables)
+  return variables
+}
+
+/** The same for each project of a page. Those with very many or very heavy variables are not in the answer. docs/limits.md. */
+async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string, EnvVar[]>> {
+  const all = new Map<string, EnvVar[]>(projectIds.map((id) => [id, []]))
+  if (projectIds.length === 0) return all
+  const sizes = await ctx.db
+    .selectFrom('env_usage')
+    .select(['project_id', (eb) => eb.fn.sum<number>('variables').as('places')])
+    .where('project_id', 'in', projectIds)
+    .groupBy('project_id')
+    .execute()
+  const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MOST_PLACES)
+  for (const { project_id, places } of sizes) if (Number(places) > MOST_PLACES) all.delete(project_id)
+  await mapInPieces(fewAtOnce(small), async (ids) => {
+    const rows = await ctx.db
+      .selectFrom('env_var')
+      .selectAll()
+      .where('project_id', 'in', ids)
+      .where(visibleTo(ctx.who))
+      .orderBy('created_stamp', 'desc')
+      .execute()
+    const variables = rows.map((row) => showEnv(row, 'hidden'))
+    await addLogos(ctx.db, variables)
+    for (const [at, row] of rows.entries()) all.get(row.project_id)!.push(variables[at]!)
+    for (const id of ids) if (isHeavy(all.get(id)!)) all.delete(id)
+  })
+  return all
+}
+
+/** Whether the variables weigh more than a list bears. They are written out to be weighed only where they could weigh so much. */
+function isHeavy(variables: readonly EnvVar[]): boolean {
+  let most = 0
+  for (const { key, comment = '', gitBranch = '', customEnvironmentIds, ...variable } of variables) {
+    const isPlain =
+      variable.integration === undefined && variable.contentHint === null && variable.edgeConfigId === null
+    // A character is at most six bytes of JSON.
+    most += 6 * (key.length + comment.length + gitBranch.length) + 100 * customEnvironmentIds.length + PLAIN_BYTES
+    if (!isPlain || most > MOST_BYTES) return Buffer.byteLength(JSON.stringify(variables)) > MOST_BYTES
+  }
+  return false
+}
+
+/** The projects in groups that are read at once: as many as have few variables together, and at least one. */
+function fewAtOnce(projects: { project_id: string; places: number }[]): string[][] {
+  const groups: string[][] = []
+  let places = Number.POSITIVE_INFINITY
+  for (const project of projects) {
+    places += Number(project.places)
+    if (places > PLACES_AT_ONCE) {
+      groups.push([])
+      places = Number(project.places)
+    }
+    groups.at(-1)!.push(project.project_id)
+  }
+  return groups
+}
+
+/** The variables that a new project begins with: every rule of operation 16, and one that fails fails all. */
+export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: readonly NewVariable[]): Promise<void> {
+  if (items.length === 0) return
+  permit(ctx.who, ['env:write'])
+  const drafts = createDrafts(ctx, project, items)
+  const box = await openSecretBoxToWrite(ctx, project.id)
+  await ctx.countRows(drafts.length)
+  const plan = await planUpsert(ctx, box, project, { drafts, replace: false, existing: [] })
+  for (const outcome of await storePlan(ctx, project, plan)) {
+    if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
+  }
+}
+
+/** Removes what integrations made in a project, with its history: it stays behind when the project moves. `owner` hears of it. */
+async function removeEnvOfIntegrations(ctx: OperatorCtx, owner: EventOwner, project: Row<'project'>): Promise<void> {
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('configuration_id', 'is not', null)
+    .execute()
+  await storeVariables(ctx, owner, project, rows.map(removal))
+  await removeHistory(ctx, project.id, true)
+}
+
+/** Removes all that a project had of variables: rows, history and the data key, without which no copy opens. */
+async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
+  await removeHistory(ctx, projectId)
+  const pace = openPace()
+  for (const table of ['env_target', 'env_usage', 'env_var', 'project_key'] as const) {
+    await pace()
+    await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
+  }
+}
+
+/** A project is connected to an Edge Config through a variable that names it. For the filters of the list of projects. */
+export function hasEdgeConfig(
+  eb: ExpressionBuilder<Schema, 'project'>,
+  column: 'edge_config_id' | 'edge_config_token_id',
+  id: string,
+): Expression<SqlBool> {
+  const naming = eb
+    .selectFrom('env_var')
+    .select('env_var.project_id')
+    .where(`env_var.${column}`, '=', id)
+    .whereRef('env_var.project_id', '=', 'project.id')
+  return eb.exists(naming)
+}
+
+const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>(
+  (db, value) =>
+    db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
+  { long: true },
+)

@@ -1,0 +1,229 @@
+/**
+ * Storing changes of variables: the rows, the places they take, what they add up to, their history and their events, together. A place
+ * is (key, target, branch) of a project, and the primary key of env_target says that it is taken once.
+ */
+
+import type { Ctx, EventOwner, OperatorCtx } from '../../context.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { deleteRows, insertFreeRows, insertRows, updateRows } from '../../platform/db/bulk.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { SecretBox } from '../../platform/secrets/data-keys.ts'
+import { actorId } from './access.ts'
+import type { Change, Variable } from './change.ts'
+import { changesOf, eraseValues, recordHistory } from './history-log.ts'
+import type { Draft, Extras } from './rules.ts'
+import { showTargets, targetsIn } from './schema.ts'
+import { differenceOf, writeUsage } from './usage.ts'
+
+type Named = Pick<Row<'project'>, 'id' | 'name'>
+
+/** What is to be different of a variable. A `value` is sealed anew, bound to the new version. */
+export type Difference = Partial<Pick<Draft, 'key' | 'type' | 'targets' | 'gitBranch' | 'extras'>> & {
+  value?: string | undefined
+}
+
+const NO_EXTRAS: Extras = { comment: null, edge_config_id: null, edge_config_token_id: null, content_hint_json: null }
+
+/** A change may be planned before its transaction: `storeVariables` sets its moments. */
+const UNDATED = 0
+
+/** A variable that is made. */
+export function creation(ctx: Ctx, box: SecretBox, project: Named, draft: Draft): Change & { after: Variable } {
+  const by = actorId(ctx)
+  const after = {
+    project_id: project.id,
+    id: draft.id,
+    key: draft.key,
+    type: draft.type,
+    targets: draft.targets.join(','),
+    git_branch: draft.gitBranch,
+    sealed_value: box.seal(draft.id, 1, draft.value),
+    value_version: 1,
+    value_bytes: Buffer.byteLength(draft.value),
+    ...NO_EXTRAS,
+    ...draft.extras,
+    configuration_id: ctx.who.installationId,
+    version: 1,
+    created_by: by,
+    updated_by: by,
+    created_stamp: UNDATED,
+    updated_at: UNDATED,
+  } satisfies Variable
+  return { after, fields: [], action: 'created' }
+}
+
+/** A variable that is changed: its id stays, and its version goes up by one. One of which nothing differs stays as it is, and no field is named. */
+export function update(
+  ctx: Ctx,
+  box: SecretBox,
+  before: Variable,
+  difference: Difference,
+  action: 'updated' | 'restored' = 'updated',
+): Change & { after: Variable } {
+  const { key, type, targets, gitBranch, value, extras = {} } = difference
+  const version = before.version + 1
+  // Each column is named: a thousand rows are made so several times as fast as by spreading them.
+  const after: Variable = {
+    project_id: before.project_id,
+    id: before.id,
+    key: key ?? before.key,
+    type: type ?? before.type,
+    targets: targets?.join(',') ?? before.targets,
+    git_branch: gitBranch ?? before.git_branch,
+    sealed_value: value === undefined ? before.sealed_value : box.seal(before.id, version, value),
+    value_version: value === undefined ? before.value_version : version,
+    value_bytes: value === undefined ? before.value_bytes : Buffer.byteLength(value),
+    comment: extras.comment === undefined ? before.comment : extras.comment,
+    configuration_id: before.configuration_id,
+    edge_config_id: extras.edge_config_id === undefined ? before.edge_config_id : extras.edge_config_id,
+    edge_config_token_id:
+      extras.edge_config_token_id === undefined ? before.edge_config_token_id : extras.edge_config_token_id,
+    content_hint_json: extras.content_hint_json === undefined ? before.content_hint_json : extras.content_hint_json,
+    version,
+    created_by: before.created_by,
+    updated_by: actorId(ctx),
+    created_stamp: before.created_stamp,
+    updated_at: UNDATED,
+  }
+  const fields = changesOf(before, after)
+  return { before, after: fields.length === 0 ? before : after, fields, action }
+}
+
+/** A variable that is removed for good: its values go from the history too, which keeps who and when for a while. */
+export function removal(before: Variable): Change {
+  return { before, fields: [], action: 'deleted' }
+}
+
+/**
+ * Changes one variable and gives it as it is then. Refuses: env_conflict 400 (another variable has one of the places), env_limit 400.
+ */
+export async function changeVariable(
+  ctx: Ctx,
+  box: SecretBox,
+  project: Row<'project'>,
+  before: Variable,
+  difference: Difference,
+  action?: 'restored',
+): Promise<Variable> {
+  const change = update(ctx, box, before, difference, action)
+  const unplaced = await storeVariables(ctx, ctx.account, project, [change])
+  if (unplaced === undefined) return change.after
+  const { key, git_branch } = unplaced
+  const { target, customEnvironmentIds } = showTargets(targetsIn(unplaced))
+  refuse('env_conflict', `Another variable has the key "${key}" in one of these targets and on this branch.`, {
+    key,
+    envVarKey: key,
+    target,
+    ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
+    ...(git_branch !== '' && { gitBranch: git_branch }),
+  })
+}
+
+/**
+ * Stores changes, each of which follows on those before it. `owner`: the account of the project, which hears of it. Gives a variable whose
+ * place another one has, if there is one: then nothing more is written, and the caller must refuse. Refuses: env_limit 400.
+ */
+export async function storeVariables(
+  ctx: OperatorCtx,
+  owner: EventOwner,
+  project: Named,
+  all: readonly Change[],
+): Promise<Variable | undefined> {
+  const changes = all.filter(({ before, after }) => before !== after)
+  if (changes.length === 0) return undefined
+  for (const change of changes) setMoments(ctx, change)
+  const ends = endsOf(changes)
+  const unplaced = await movePlaces(ctx, ends)
+  if (unplaced !== undefined) return unplaced
+  await writeUsage(ctx, project.id, differenceOf(ends))
+  await writeRows(ctx, ends)
+  await recordHistory(ctx, changes)
+  const removed = changes.flatMap(({ before, after }) => (after === undefined && before ? [before] : []))
+  await eraseValues(ctx, project.id, removed)
+  for (const change of changes) emit(ctx, owner, project, change)
+  return undefined
+}
+
+/** A variable is made at a stamp of its own, and changed at the moment of the transaction. */
+function setMoments({ now, deps }: OperatorCtx, { before, after }: Change): void {
+  if (after === undefined) return
+  after.created_stamp = before?.created_stamp ?? deps.clock.stamp()
+  after.updated_at = before === undefined ? momentOf(after.created_stamp) : now
+}
+
+/** A variable before all of the changes, and after them. */
+type Ends = { before: Variable | undefined; after: Variable | undefined }
+
+function endsOf(changes: readonly Change[]): Ends[] {
+  const ends = new Map<string, Ends>()
+  for (const { before, after } of changes) {
+    const { id } = (before ?? after)!
+    const end = ends.get(id)
+    ends.set(id, { before: end ? end.before : before, after })
+  }
+  return [...ends.values()]
+}
+
+/** Gives up the places that are no longer wanted, then takes the new ones. Gives a variable that did not get all of its places. */
+async function movePlaces(ctx: OperatorCtx, all: readonly Ends[]): Promise<Variable | undefined> {
+  const dropped: Row<'env_target'>[] = []
+  const added: Row<'env_target'>[] = []
+  for (const { before, after } of all) {
+    if (before?.key === after?.key && before?.targets === after?.targets && before?.git_branch === after?.git_branch)
+      continue
+    const [from, to] = [placesOf(before), placesOf(after)]
+    dropped.push(...from.filter((place) => !to.some((other) => isSamePlace(place, other))))
+    added.push(...to.filter((place) => !from.some((other) => isSamePlace(place, other))))
+  }
+  await deleteRows(ctx.db, 'env_target', dropped)
+  const rows = await insertFreeRows(ctx.db, 'env_target', added)
+  if (rows.length === added.length) return undefined
+  const missing = added.find((place) => !rows.some((other) => isSamePlace(place, other)))!
+  return all.find(({ after }) => after?.id === missing.env_id)?.after
+}
+
+function placesOf(row: Variable | undefined): Row<'env_target'>[] {
+  if (row === undefined) return []
+  const { project_id, key, git_branch, id: env_id } = row
+  return targetsIn(row).map((target) => ({ project_id, key, target, git_branch, env_id }))
+}
+
+function isSamePlace(one: Row<'env_target'>, other: Row<'env_target'>): boolean {
+  return one.key === other.key && one.target === other.target && one.git_branch === other.git_branch
+}
+
+async function writeRows({ db }: OperatorCtx, all: readonly Ends[]): Promise<void> {
+  const creations = all.flatMap(({ before, after }) => (before === undefined && after ? [after] : []))
+  const changed = all.flatMap(({ before, after }) => (before !== undefined && after ? [after] : []))
+  const removed = all.flatMap(({ before, after }) => (before !== undefined && !after ? [before] : []))
+  await insertRows(db, 'env_var', creations)
+  await updateRows(db, 'env_var', ['project_id', 'id'], columnsChanged(all), changed)
+  await deleteRows(
+    db,
+    'env_var',
+    removed.map(({ project_id, id }) => ({ project_id, id })),
+  )
+}
+
+/** The columns in which any variable differs: the fewer are written, the fewer indexes are looked at. */
+function columnsChanged(all: readonly Ends[]): (keyof Variable)[] {
+  const columns = new Set<keyof Variable>()
+  for (const { before, after } of all) {
+    if (before === undefined || after === undefined) continue
+    for (const column of Object.keys(after) as (keyof Variable)[]) {
+      if (before[column] !== after[column]) columns.add(column)
+    }
+  }
+  return [...columns]
+}
+
+function emit(ctx: OperatorCtx, owner: EventOwner, project: Named, { before, after }: Change): void {
+  const row = (after ?? before)!
+  const what = before === undefined ? 'created' : after === undefined ? 'deleted' : 'updated'
+  const { target, customEnvironmentIds } = showTargets(targetsIn(row))
+  const custom = customEnvironmentIds.length > 0 && { customEnvironmentIds }
+  const envVar = { id: row.id, key: row.key, target, ...custom }
+  const about = { projectId: project.id, madeBy: row.configuration_id }
+  ctx.emit(`project.env-variable.${what}`, { project: { id: project.id, name: project.name }, envVar }, about, owner)
+}

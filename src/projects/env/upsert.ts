@@ -1,0 +1,202 @@
+/**
+ * Upserting variables: each is made where its place is free, or changes what has the place. All of it is decided in memory first, and then
+ * stored together. docs/spec/decisions.md: Upsert.
+ */
+import type { Ctx } from '../../context.ts'
+import { REFUSALS } from '../../errors.ts'
+import { oneOf } from '../../platform/db/bulk.ts'
+import { openPace } from '../../platform/db/chunks.ts'
+import { prepared } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { SecretBox } from '../../platform/secrets/data-keys.ts'
+import { isVisible, mustChange } from './access.ts'
+import type { Change } from './change.ts'
+import { type Draft, mustBeVariable, typeIn } from './rules.ts'
+import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './schema.ts'
+import { creation, removal, storeVariables, update } from './store.ts'
+import { addIfFits, differenceOf, readUsage, type Usage } from './usage.ts'
+
+type Variable = Row<'env_var'>
+type Failure = { failed: 'env_already_exists' | 'env_limit'; error: FailedEnv['error'] }
+/** What came of a draft: the variable, or why there is none. */
+export type Outcome = { row: Variable } | Failure
+
+/** What is to be upserted. */
+export type Upsert = {
+  drafts: readonly Draft[]
+  /** Whether a draft changes what has its place. Otherwise it fails there. */
+  replace: boolean
+  /** Variables that give up targets first. */
+  withdrawn?: readonly { row: Variable; targets: readonly Target[] }[]
+  /**
+   * The variables that have the keys of the drafts, where they are known already. Of a single draft that replaces nothing they need not be:
+   * the statement that takes its places says whether they are free.
+   */
+  existing?: readonly Variable[]
+}
+
+/** What an upsert changes, and what comes of each draft. */
+export type Plan = { drafts: readonly Draft[]; changes: Change[]; outcomes: Outcome[] }
+
+/**
+ * Upserts by a plan. Each draft is as if alone and after those before it: one that fails leaves nothing behind, and the others stand.
+ * Refuses: env_already_exists 403 (a place was taken since the plan was made).
+ */
+export async function storePlan(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { drafts, changes, outcomes }: Plan,
+): Promise<Outcome[]> {
+  const unplaced = await storeVariables(ctx, ctx.account, project, changes)
+  if (unplaced === undefined) return outcomes
+  const draft = drafts.find(({ key }) => key === unplaced.key)!
+  const [holder] = holdersOf(await findByKeys(ctx, project.id, [draft]), draft)
+  refuse('env_already_exists', undefined, failure(ctx, draft, 'env_already_exists', holder).error)
+}
+
+/** Plans an upsert from what is there now. It writes nothing. Refuses: missing_permission 403, and what no variable may be. */
+export async function planUpsert(
+  ctx: Ctx,
+  box: SecretBox,
+  project: Row<'project'>,
+  { drafts, replace, withdrawn = [], existing }: Upsert,
+): Promise<Plan> {
+  const rows = existing ?? (await findByKeys(ctx, project.id, drafts))
+  const there = Map.groupBy(rows, (row) => spotOf(row.key, row.git_branch))
+  const usage = await readUsage(ctx, project.id)
+  const all: Change[] = withdrawn.map(({ row, targets }) => withoutTargets(ctx, box, row, targets))
+  addIfFits(usage, differenceOf(all))
+  const outcomes: Outcome[] = []
+  const pace = openPace()
+  for (const draft of drafts) {
+    const changes = changesFor(ctx, box, project, draft, { replace, there, usage })
+    if ('failed' in changes) outcomes.push(changes)
+    else {
+      for (const change of changes) follow(there, change)
+      all.push(...changes)
+      outcomes.push({ row: changes.at(-1)!.after! })
+    }
+    await pace()
+  }
+  return { drafts, changes: all, outcomes }
+}
+
+/** What is there while drafts are decided one after another: variables by key and branch, and what they add up to. */
+type There = { replace: boolean; there: Map<string, Variable[]>; usage: Usage }
+
+/** What a draft changes; the last change is of the variable itself. Refuses: missing_permission 403, and what no variable may be. */
+function changesFor(
+  ctx: Ctx,
+  box: SecretBox,
+  project: Row<'project'>,
+  draft: Draft,
+  { replace, there, usage }: There,
+): Change[] | Failure {
+  const holders = holdersOf(there.get(spotOf(draft.key, draft.gitBranch)), draft)
+  const isTaken = replace ? holders.some((row) => !isVisible(ctx.who, row)) : holders.length > 0
+  if (isTaken) return failure(ctx, draft, 'env_already_exists', holders[0])
+  const type = holders.length === 0 ? draft.type : typeOver(ctx, draft, holders)
+  const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
+  const others = holders.filter((row) => row !== inside)
+  const changes = others.map((row) => withoutTargets(ctx, box, row, draft.targets))
+  if (inside === undefined) changes.push(creation(ctx, box, project, { ...draft, type }))
+  else {
+    const value = isSameValue(box, inside, draft.value) ? undefined : draft.value
+    changes.push(update(ctx, box, inside, { ...draft, type, value }))
+  }
+  return addIfFits(usage, differenceOf(changes)) ? changes : failure(ctx, draft, 'env_limit')
+}
+
+/** The type of a draft that replaces variables. Refuses what the caller may not change, and what no variable may be. */
+function typeOver(ctx: Ctx, draft: Draft, holders: readonly Variable[]): EnvType {
+  for (const row of holders) mustChange(ctx.who, row)
+  const type = typeIn(ctx.account, typeFor(draft, holders), draft.targets)
+  // With its own type the draft was checked when it was read.
+  if (type !== draft.type) mustBeVariable({ ...draft, type })
+  return type
+}
+
+const LEAST_SHOWN_FIRST: readonly EnvType[] = ['sensitive', 'secret', 'encrypted', 'system', 'plain']
+
+/** The type that a draft gets in the place of these variables. Where it keeps theirs, of several the one that shows the least. */
+export function typeFor(draft: Pick<Draft, 'keepType' | 'type'>, holders: readonly Variable[]): EnvType {
+  const formerType = draft.keepType
+    ? LEAST_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type))
+    : undefined
+  return formerType ?? draft.type
+}
+
+/** Takes targets from a variable. It keeps its others; one that has no other is removed. */
+function withoutTargets(ctx: Ctx, box: SecretBox, row: Variable, targets: readonly Target[]): Change {
+  const targetsLeft = targetsIn(row).filter((target) => !targets.includes(target))
+  return targetsLeft.length === 0 ? removal(row) : update(ctx, box, row, { targets: targetsLeft })
+}
+
+/** Makes `there` what it is after a change. */
+function follow(there: Map<string, Variable[]>, { before, after }: Change): void {
+  const { key, git_branch } = (after ?? before)!
+  const spot = spotOf(key, git_branch)
+  const rows = there.get(spot) ?? []
+  const at = rows.findIndex((row) => row.id === before?.id)
+  rows.splice(at < 0 ? rows.length : at, 1, ...(after ? [after] : []))
+  there.set(spot, rows)
+}
+
+function spotOf(key: string, branch: string): string {
+  return `${key}\0${branch}`
+}
+
+/** The variables of the draft's key and branch that have one of its targets. */
+export function holdersOf(rows: readonly Variable[] = [], { key, gitBranch, targets }: Draft): Variable[] {
+  return rows.filter((row) => row.key === key && row.git_branch === gitBranch && overlap(row, targets).length > 0)
+}
+
+/** The targets of a variable that are among the wanted ones. */
+export function overlap(row: Pick<Variable, 'targets'>, targets: readonly Target[]): Target[] {
+  return targetsIn(row).filter((target) => targets.includes(target))
+}
+
+/** A write-only value is never compared with another: the answer would tell a guesser that the guess was right. */
+export function isSameValue(box: SecretBox, row: Variable, value: string): boolean {
+  return row.type !== 'sensitive' && box.open(row.id, row.value_version, row.sealed_value) === value
+}
+
+/** The variables of these keys, oldest first. */
+export async function findByKeys(ctx: Ctx, projectId: string, drafts: readonly { key: string }[]): Promise<Variable[]> {
+  if (drafts.length === 0) return []
+  const keys = [...new Set(drafts.map(({ key }) => key))]
+  return selectByKeys(ctx.db, { projectId, keys: JSON.stringify(keys) })
+}
+
+const selectByKeys = prepared<{ projectId: string; keys: string }, Variable>((db, value) =>
+  db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', value.projectId)
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('env_target')
+        .select('env_id')
+        .where('project_id', '=', value.projectId)
+        .where('key', 'in', oneOf(db, value.keys)),
+    )
+    .orderBy('created_stamp'),
+)
+
+/** Why there is no variable for a draft. What the caller cannot see is in the way without its id being told. */
+function failure(ctx: Ctx, draft: Draft, failed: Failure['failed'], holder?: Variable): Failure {
+  const [, code, message] = REFUSALS[failed]
+  const { target, customEnvironmentIds } = showTargets(draft.targets)
+  const error = {
+    code,
+    message,
+    key: draft.key,
+    envVarKey: draft.key,
+    ...(holder !== undefined && isVisible(ctx.who, holder) && { envVarId: holder.id }),
+    target,
+    ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
+    ...(draft.gitBranch !== '' && { gitBranch: draft.gitBranch }),
+  }
+  return { failed, error }
+}

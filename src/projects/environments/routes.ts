@@ -1,0 +1,110 @@
+/** Custom environments: docs/spec/wire.md 6, at the paths of the official SDK; the CLI and Terraform ask at others of the same operation. */
+
+import {
+  EnvironmentList,
+  EnvironmentsQuery,
+  NewEnvironment,
+  PatchEnvironment,
+  RemoveEnvironment,
+  ShownEnvironment,
+} from '../../model/environment.ts'
+import { findProject } from '../../model/project.ts'
+import { accountInGoodStanding, notInTransfer } from '../../platform/access/guards.ts'
+import { route } from '../../platform/http/route.ts'
+import {
+  createEnvironment,
+  findEnvironment,
+  getEnvironment,
+  listEnvironments,
+  prepareEnvironment,
+  removeEnvironment,
+  updateEnvironment,
+} from './environments.ts'
+import { COPY_REFUSALS } from './variables.ts'
+
+const tag = 'custom environments'
+
+export const environmentRoutes = [
+  route({
+    method: 'POST',
+    path: '/v9/projects/:idOrName/custom-environments',
+    operationId: 'createCustomEnvironment',
+    summary: 'Create a custom environment',
+    tag,
+    needs: ['project:write'],
+    body: NewEnvironment,
+    load: findProject,
+    guards: [accountInGoodStanding, notInTransfer],
+    prepare: prepareEnvironment,
+    run: createEnvironment,
+    emits: ['project.env-variable.created'],
+    refuses: [
+      'not_found',
+      'invalid_environment_slug',
+      'environment_slug_taken',
+      'too_many_environments',
+      ...COPY_REFUSALS,
+    ],
+    status: 201,
+    reply: ShownEnvironment,
+  }),
+  route({
+    method: 'GET',
+    path: '/v9/projects/:idOrName/custom-environments',
+    operationId: 'getProjectCustomEnvironments',
+    summary: 'List the custom environments of a project',
+    tag,
+    needs: ['project:read'],
+    query: EnvironmentsQuery,
+    load: findProject,
+    run: listEnvironments,
+    refuses: ['not_found'],
+    list: { rows: 12, rowBytes: 8 * 1024 },
+    status: 200,
+    reply: EnvironmentList,
+  }),
+  route({
+    method: 'GET',
+    path: '/v9/projects/:idOrName/custom-environments/:environmentSlugOrId',
+    operationId: 'getCustomEnvironment',
+    summary: 'Get a custom environment by its slug or id',
+    tag,
+    needs: ['project:read'],
+    load: findEnvironment,
+    run: getEnvironment,
+    refuses: ['not_found'],
+    status: 200,
+    reply: ShownEnvironment,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/v9/projects/:idOrName/custom-environments/:environmentSlugOrId',
+    operationId: 'updateCustomEnvironment',
+    summary: 'Change a custom environment',
+    tag,
+    needs: ['project:write'],
+    body: PatchEnvironment,
+    load: findEnvironment,
+    guards: [accountInGoodStanding, notInTransfer],
+    run: updateEnvironment,
+    refuses: ['not_found', 'invalid_environment_slug', 'environment_slug_taken'],
+    status: 200,
+    reply: ShownEnvironment,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v9/projects/:idOrName/custom-environments/:environmentSlugOrId',
+    operationId: 'removeCustomEnvironment',
+    summary: 'Remove a custom environment with its domains; its variables stay, in no environment, or are deleted',
+    tag,
+    needs: ['project:write'],
+    body: RemoveEnvironment,
+    load: findEnvironment,
+    guards: [notInTransfer],
+    run: removeEnvironment,
+    emits: ['project.env-variable.updated', 'project.env-variable.deleted', 'project.domain.deleted'],
+    refuses: ['not_found', 'missing_permission', 'env_limit', 'too_many_names'],
+    status: 200,
+    reply: ShownEnvironment,
+  }),
+]

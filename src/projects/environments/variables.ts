@@ -1,0 +1,151 @@
+/** What becomes of variables when a custom environment is made or removed. docs/custom-environments.md: Removing takes no right to variables. */
+
+import type { Ctx } from '../../context.ts'
+import type { RefusalKey } from '../../errors.ts'
+import type { EnvironmentId } from '../../model/environment.ts'
+import { permit } from '../../platform/access/authenticate.ts'
+import { newId } from '../../platform/base/ids.ts'
+import { someOf } from '../../platform/base/words.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../../platform/secrets/data-keys.ts'
+import { isVisible, mayChange, mustTouch, visibleTo } from '../env/access.ts'
+import { type Prepared, planOf, prepare, unlessRefused } from '../env/prepare.ts'
+import { type Draft, targetsNamed, typeIn } from '../env/rules.ts'
+import { type Target, targetsIn } from '../env/schema.ts'
+import { removal, storeVariables, update } from '../env/store.ts'
+import { type Plan, planUpsert, storePlan, type Upsert } from '../env/upsert.ts'
+import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
+
+/** What `copyVariables` refuses with. */
+export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
+
+/** Plans, before its transaction, a copy of many variables to an environment whose id is not known yet. Refuses: rate_limited 429. */
+export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: string): Promise<Copying | undefined> {
+  const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
+  const ids = (rows ?? []).map(() => newId('env'))
+  const to = newId('env')
+  await ctx.countRows(ids.length)
+  const prepared = await prepare(ctx, project, ids, async (box) =>
+    planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids)),
+  )
+  return prepared && { to, prepared }
+}
+
+/** A copy that was planned, and the id that the environment gets. */
+export type Copying = { to: EnvironmentId; prepared: Prepared<Plan> }
+
+/**
+ * Copies the variables that the caller sees of an environment to one that was just made; those of branches stay behind. A
+ * write-only value is copied without being shown. Refuses: bad_request 400 (there is no environment `from`), env_limit 400,
+ * missing_permission 403 (to write variables, or to decrypt one of these), internal_server_error 500 (a value does not open).
+ */
+export async function copyVariables(
+  ctx: Ctx,
+  project: Row<'project'>,
+  from: string,
+  to: EnvironmentId,
+  prepared: Prepared<Plan> | undefined,
+): Promise<void> {
+  const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
+  const plan = await planOf(ctx, project, box, prepared, async () => {
+    const rows = await rowsToCopy(ctx, project, from)
+    await ctx.countRows(rows.length)
+    return planUpsert(ctx, box, project, copiesOf(ctx, box, rows, to, prepared?.ids))
+  })
+  await storePlan(ctx, project, plan)
+}
+
+async function rowsToCopy(ctx: Ctx, project: Row<'project'>, from: string): Promise<Row<'env_var'>[]> {
+  permit(ctx.who, ['env:write'])
+  const [source] = targetsNamed(project, [from], 'copyEnvVarsFrom')
+  mustTouch(ctx.who, [source!])
+  const rows = (await variablesIn(ctx, project, source!)).filter((row) => row.git_branch === '')
+  for (const row of rows) mustCarry(ctx, row)
+  return rows
+}
+
+/** The copies, in an environment that has no variable yet. Refuses: internal_server_error 500 (a value does not open). */
+function copiesOf(
+  ctx: Ctx,
+  box: SecretBox,
+  rows: readonly Row<'env_var'>[],
+  to: EnvironmentId,
+  ids: readonly string[] = [],
+): Upsert {
+  const drafts = rows.map((row, at): Draft => {
+    const value = box.open(row.id, row.value_version, row.sealed_value) ?? refuse('internal_server_error')
+    const { key, comment, edge_config_id, edge_config_token_id, content_hint_json } = row
+    const extras = { comment, edge_config_id, edge_config_token_id, content_hint_json }
+    const id = ids[at] ?? newId('env')
+    const type = typeIn(ctx.account, row.type, [to])
+    return { id, key, value, type, keepType: false, targets: [to], gitBranch: '', extras }
+  })
+  return { drafts, replace: false, existing: [] }
+}
+
+/** Whose value is not open to all must not come to where the caller could read it. Refuses: missing_permission 403. */
+function mustCarry({ who }: Ctx, row: Row<'env_var'>): void {
+  if (row.type === 'plain' || row.type === 'system') return
+  permit(who, ['env:decrypt'])
+  mustTouch(who, targetsIn(row))
+}
+
+/**
+ * Takes a custom environment that is being removed from every variable, whoever made it. One that was in no other stays, in
+ * no environment; with `deleteUnassigned` it is deleted. Refuses: missing_permission 403 (the caller may not change one of them),
+ * env_limit 400 (more stay in no environment than a project may have).
+ */
+export async function takeFromVariables(
+  ctx: Ctx,
+  project: Row<'project'>,
+  id: EnvironmentId,
+  deleteUnassigned: boolean,
+): Promise<void> {
+  const rows = await variablesIn(ctx, project, id, true)
+  mustChangeAll(ctx, rows)
+  await ctx.countRows(rows.length)
+  const box = await openSecretBox(ctx, project.id)
+  const isDeleted = (row: Row<'env_var'>) => deleteUnassigned && row.targets === id
+  const [deleted, staying] = [rows.filter(isDeleted), rows.filter((row) => !isDeleted(row))]
+  const updates = staying.map((row) => {
+    return update(ctx, box, row, { targets: targetsIn(row).filter((target) => target !== id) })
+  })
+  const changes = [...deleted.map(removal), ...updates]
+  if (!addIfFits(await readUsage(ctx, project.id), differenceOf(changes))) {
+    refuse(
+      'env_limit',
+      'More than 1,000 variables, or 64 KiB of values, would be in no environment. Say `deleteUnassignedEnvironmentVariables`, or delete some first.',
+    )
+  }
+  await storeVariables(ctx, ctx.account, project, changes)
+  await ctx.db.deleteFrom('env_usage').where('project_id', '=', project.id).where('target', '=', id).execute()
+}
+
+/** Refuses: missing_permission 403, naming what the caller may see of what stands in the way. Specification: Scopes. */
+function mustChangeAll({ who }: Ctx, rows: readonly Row<'env_var'>[]): void {
+  const standing = rows.filter((row) => !mayChange(who, row))
+  if (standing.length === 0) return
+  const keys = who.permissions.has('env:read')
+    ? standing.filter((row) => isVisible(who, row)).map(({ key }) => key)
+    : []
+  const named = keys.length === 0 ? 'that you do not see' : `(${someOf(keys)})`
+  const message = `You don't have permission to do this: the environment has variables ${named} that you may not change. Take them out of it first.`
+  refuse('missing_permission', message)
+}
+
+/** The variables of an environment, oldest first: those that the caller sees, or all. */
+async function variablesIn(ctx: Ctx, project: Row<'project'>, target: Target, all = false): Promise<Row<'env_var'>[]> {
+  const placed = ctx.db
+    .selectFrom('env_target')
+    .select('env_id')
+    .where('project_id', '=', project.id)
+    .where('target', '=', target)
+  const rows = ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('id', 'in', placed)
+    .orderBy('created_stamp')
+  return (all ? rows : rows.where(visibleTo(ctx.who))).execute()
+}

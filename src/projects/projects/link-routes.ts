@@ -1,0 +1,59 @@
+import { GitRepository, SetBranch } from '../../model/link.ts'
+import { findProject } from '../../model/project.ts'
+import { notInTransferItself } from '../../platform/access/guards.ts'
+import { route } from '../../platform/http/route.ts'
+import { CONNECT_REFUSALS, disconnectAgain, removeWebhook } from '../links/connect.ts'
+import { connectProject, linkProject, setProductionBranch, unlinkProject } from './link.ts'
+import { Project } from './schema.ts'
+
+const tag = 'git links'
+
+export const linkRoutes = [
+  route({
+    method: 'POST',
+    path: '/v9/projects/:idOrName/link',
+    operationId: 'linkProject',
+    summary: 'Link a project to a repository',
+    tag,
+    needs: ['project:write'],
+    body: GitRepository,
+    load: findProject,
+    guards: [notInTransferItself],
+    prepare: connectProject,
+    run: linkProject,
+    undo: disconnectAgain,
+    refuses: ['not_found', 'already_linked', 'production_branch', ...CONNECT_REFUSALS],
+    status: 200,
+    reply: Project,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v9/projects/:idOrName/link',
+    operationId: 'unlinkProject',
+    summary: 'End the link of a project to its repository',
+    tag,
+    needs: ['project:write'],
+    load: findProject,
+    guards: [notInTransferItself],
+    prepare: removeWebhook,
+    run: unlinkProject,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Project,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/v9/projects/:idOrName/branch',
+    operationId: 'updateProjectBranch',
+    summary: 'Say which branch of the repository is production',
+    tag,
+    needs: ['project:write'],
+    body: SetBranch,
+    load: findProject,
+    guards: [notInTransferItself],
+    run: setProductionBranch,
+    refuses: ['not_found', 'not_linked', 'production_branch'],
+    status: 200,
+    reply: Project,
+  }),
+]

@@ -1,0 +1,83 @@
+/** The link of a project to a repository: made, ended, and which of its branches is production. docs/git-links.md. */
+import type { Static } from 'typebox'
+import type { Ctx, Input } from '../../context.ts'
+import { type GitRepository, linkOf, type SetBranch, type StoredLink } from '../../model/link.ts'
+import { changeProject } from '../../model/project.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { type Connected, connect, linkColumns } from '../links/connect.ts'
+import { answerProject } from './projects.ts'
+import type { Project } from './schema.ts'
+
+/** Before the transaction of a link: connects the repository, unless the project is linked to it already. Refuses: as `linkProject`, and CONNECT_REFUSALS. */
+export async function connectProject(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, GitRepository>,
+): Promise<Connected | undefined> {
+  if (mustBeUnlinked(project, body)) return undefined
+  return connect(ctx, body, (branch) => mustNotBeServed(ctx, project, branch))
+}
+
+/**
+ * Links a project to a repository. To the same again changes nothing. Refuses: already_linked 409, production_branch 400 (one
+ * of its domains serves the branch), busy 503 (the link that was there when the provider would have been asked is gone).
+ */
+export async function linkProject(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, GitRepository>,
+  connected: Connected | undefined,
+): Promise<Project> {
+  if (mustBeUnlinked(project, body)) {
+    // Somebody else linked it while the provider was asked: the webhook that was made for this one goes again.
+    if (connected !== undefined) refuse('already_linked', 'Another request has just made this link.')
+    return answerProject(ctx, project)
+  }
+  if (connected === undefined) refuse('busy')
+  await mustNotBeServed(ctx, project, connected.link.productionBranch)
+  return answerProject(ctx, await changeProject(ctx, project, linkColumns(ctx, connected)))
+}
+
+/** Ends the link of a project. Without one nothing changes. */
+export async function unlinkProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
+  if (project.link_json === null) return answerProject(ctx, project)
+  const none = { repo: null, repo_id: null, repo_url: null, link_json: null }
+  return answerProject(ctx, await changeProject(ctx, project, none))
+}
+
+/** Says which branch is production. Refuses: not_linked 400, production_branch 400 (one of its domains serves the branch). */
+export async function setProductionBranch(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, Static<typeof SetBranch>>,
+): Promise<Project> {
+  const link = linkOf(project)
+  if (link === undefined) refuse('not_linked')
+  await mustNotBeServed(ctx, project, body.branch)
+  const changed: StoredLink = { ...link, productionBranch: body.branch, updatedAt: ctx.now }
+  return answerProject(ctx, await changeProject(ctx, project, { link_json: JSON.stringify(changed) }))
+}
+
+/** True when the project is linked to just this repository. Refuses: already_linked 409. */
+function mustBeUnlinked(project: Row<'project'>, { type, repo }: GitRepository): boolean {
+  const link = linkOf(project)
+  if (link === undefined) return false
+  if (link.type !== type || project.repo !== repo.toLowerCase())
+    refuse('already_linked', `The project is linked to ${project.repo}. End that link first.`)
+  return true
+}
+
+/** A domain serves the production branch by having no branch. Refuses: production_branch 400. */
+async function mustNotBeServed(ctx: Ctx, project: Row<'project'>, branch: string): Promise<void> {
+  const domain = await ctx.db
+    .selectFrom('project_domain')
+    .select('name')
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .where('git_branch', '=', branch)
+    .executeTakeFirst()
+  if (domain === undefined) return
+  const way = 'Set the gitBranch of that domain to null first.'
+  refuse('production_branch', `"${branch}" is what ${domain.name} serves as a preview. ${way}`)
+}

@@ -1,0 +1,186 @@
+/** What callers send and get for a project. Specification: Project; docs/spec/wire.md 2.2 and 4.2 for what every SDK version decodes. */
+import type { Static } from 'typebox'
+import { ShownDeployments, showDeployments } from '../../model/deployment-summary.ts'
+import { environmentsOf, ShownEnvironment, showEnvironment } from '../../model/environment.ts'
+import { GitRepository, Link, linkOf, showLink } from '../../model/link.ts'
+import {
+  MOST_OPEN,
+  MOST_SETTINGS,
+  OPEN_SETTINGS,
+  type Settings,
+  SettingsBody,
+  ShownSettings,
+  showSettings,
+} from '../../model/project-settings.ts'
+import { PasswordProtection } from '../../model/setting-schemas.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { AnyObject, Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { EnvVar, NewVariable } from '../env/schema.ts'
+import { ProtectionBypass } from './bypass.ts'
+
+const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
+
+const NewPassword = Type.Optional(
+  Nullable(
+    Type.Object({
+      ...PasswordProtection.properties,
+      password: Type.Optional(Nullable(Type.String({ maxLength: 72 }))),
+    }),
+  ),
+)
+
+export const CreateProject = Type.Object({
+  name: Name,
+  ...SettingsBody.properties,
+  // Nothing is stored yet that may weigh more.
+  trustedSources: Type.Optional(Nullable(AnyObject(MOST_OPEN))),
+  passwordProtection: NewPassword,
+  environmentVariables: Type.Optional(Nullable(Type.Array(NewVariable))),
+  gitRepository: Type.Optional(Nullable(GitRepository)),
+})
+export type CreateProject = Static<typeof CreateProject>
+
+export const UpdateProject = Type.Object({
+  name: Type.Optional(Name),
+  ...SettingsBody.properties,
+  passwordProtection: NewPassword,
+})
+export type UpdateProject = Static<typeof UpdateProject>
+
+export const UpdateDataCache = Type.Object({ disabled: Type.Optional(Type.Boolean()) })
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+export const ListProjectsQuery = Type.Object({
+  ...PageQuery,
+  from: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'only projects updated after this timestamp; or `next` of the page before',
+    }),
+  ),
+  since: Type.Optional(Type.Integer({ minimum: 0, description: 'as `from`' })),
+  search: Text,
+  repo: Text,
+  repoId: Text,
+  repoUrl: Text,
+  excludeRepos: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      description: '`1` or `true`: only projects without a repository; else names of repositories, comma-separated',
+    }),
+  ),
+  gitForkProtection: Type.Optional(OneOf('1', '0')),
+  hasProductionDomains: Type.Optional(OneOf('1', 'true', '0', 'false')),
+  domain: Type.Optional(
+    Type.String({ maxLength: 256, description: 'only projects with this production domain, or with one below it' }),
+  ),
+  edgeConfigId: Text,
+  edgeConfigTokenId: Text,
+  deprecated: Type.Optional(Type.Boolean()),
+})
+
+const Open = Type.Object({}, { additionalProperties: true })
+
+export const PatchCrons = Type.Object({ enabled: Type.Boolean() })
+/** Berth runs nothing and knows of no job: `definitions` is empty. */
+export const Crons = Type.Object({
+  enabledAt: Moment,
+  disabledAt: Nullable(Moment),
+  updatedAt: Moment,
+  deploymentId: Type.Null(),
+  definitions: Type.Array(Open),
+})
+
+const Days = Type.Optional(Type.Integer({ description: 'days; 36500: they stay' }))
+const DeploymentExpiration = Type.Object({
+  expirationDays: Days,
+  expirationDaysProduction: Days,
+  expirationDaysCanceled: Days,
+  expirationDaysErrored: Days,
+})
+
+export const Project = Type.Object(
+  {
+    accountId: Type.String(),
+    id: Type.String(),
+    name: Type.String(),
+    ...ShownSettings,
+    alias: Type.Array(Open),
+    createdAt: Moment,
+    customEnvironments: Type.Array(ShownEnvironment),
+    dataCache: Type.Object({ userDisabled: Type.Boolean() }),
+    crons: Type.Optional(Crons),
+    deploymentExpiration: DeploymentExpiration,
+    env: Type.Optional(
+      Type.Array(EnvVar, { description: 'left out in a list where the variables have more than 300 places' }),
+    ),
+    gitForkProtection: Type.Boolean(),
+    ...ShownDeployments,
+    link: Type.Optional(Link),
+    paused: Type.Optional(Type.Boolean()),
+    pausedAt: Type.Optional(Moment),
+    pausedBy: Type.Optional(
+      Type.String({ description: 'the user or the installation; not told where another account paused it' }),
+    ),
+    protectionBypass: Type.Optional(ProtectionBypass),
+    transferCompletedAt: Type.Optional(Moment),
+    transferStartedAt: Type.Optional(Moment),
+    transferToAccountId: Type.Optional(Type.String()),
+    transferredFromAccountId: Type.Optional(Type.String()),
+    updatedAt: Moment,
+  },
+  { title: 'Project' },
+)
+export type Project = Static<typeof Project>
+
+export const ProjectList = Type.Object({ projects: Type.Array(Project), pagination: Pagination })
+
+/**
+ * As `showProject`, for a list: what a row weighs is bounded, also of projects from before there were limits. Free-form settings that
+ * weigh more than one may say today are left out; the project by itself shows them. docs/limits.md.
+ */
+export function showListed(row: Row<'project'>): Project {
+  const reply = showProject(row)
+  if (row.settings_json.length > MOST_SETTINGS) for (const name of OPEN_SETTINGS) delete reply[name as keyof Project]
+  return reply
+}
+
+function showCrons(json: string): Static<typeof Crons> {
+  return { ...JSON.parse(json), deploymentId: null, definitions: [] }
+}
+
+/** Makes the answer from a row; features add theirs (src/on-project.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
+export function showProject(row: Row<'project'>): Project {
+  return {
+    accountId: row.account_id,
+    id: row.id,
+    name: row.name,
+    ...showSettings(row.settings_json),
+    alias: [],
+    createdAt: row.created_at,
+    customEnvironments: environmentsOf(row).map(showEnvironment),
+    dataCache: { userDisabled: row.data_cache_disabled_at !== null },
+    ...(row.crons_json !== null && { crons: showCrons(row.crons_json) }),
+    deploymentExpiration: row.expiration_json === null ? {} : JSON.parse(row.expiration_json),
+    gitForkProtection: row.git_fork_protection === 1,
+    ...showDeployments(row.deployments_json),
+    ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),
+    ...(row.paused_at !== null && showPause(row, row.paused_at)),
+    ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),
+    ...(row.transfer_started_at !== null && { transferStartedAt: row.transfer_started_at }),
+    ...(row.transfer_completed_at !== null && { transferCompletedAt: row.transfer_completed_at }),
+    ...(row.transfer_to_account_id !== null && { transferToAccountId: row.transfer_to_account_id }),
+    ...(row.transferred_from_account_id !== null && { transferredFromAccountId: row.transferred_from_account_id }),
+    updatedAt: momentOf(row.updated_stamp),
+  }
+}
+
+/** Since when a project is paused, and who paused it. People are named to the account for which they acted, and to no other. */
+function showPause({ settings_json, ...row }: Row<'project'>, pausedAt: number) {
+  const { transferred_from_account_id: from, transfer_completed_at: movedAt } = row
+  const { pausedBy } = JSON.parse(settings_json) as Settings
+  const isOwn = from === null || movedAt === null || movedAt < pausedAt
+  return { paused: true, pausedAt, ...(isOwn && pausedBy !== undefined && { pausedBy }) }
+}

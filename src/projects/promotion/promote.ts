@@ -1,0 +1,102 @@
+/** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/deployments.md: Promote and rollback in the background. */
+import { sql } from 'kysely'
+import type { Ctx } from '../../context.ts'
+import { foldDeployments } from '../../model/deployment-summary.ts'
+import type { Settings } from '../../model/project-settings.ts'
+import { newId } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import type { OfProject } from '../deployments/deployments.ts'
+import { showDeploymentEvent } from '../deployments/register.ts'
+import { forgetRequests, makeLive, supersedeRequests } from '../serving/production.ts'
+
+/**
+ * Makes a deployment serve production and asks for its domains to be mapped to it. Undoes what a rollback switched off.
+ * Refuses: project_paused 409, deployment_not_ready 409.
+ */
+export async function requestPromote(ctx: Ctx, { project, deployment }: OfProject): Promise<void> {
+  mustServe(project, deployment)
+  const restored = project.auto_assign_off_at === null ? {} : { settings_json: autoAssigning(project, true) }
+  await request(ctx, project, deployment, 'promote', { ...restored, auto_assign_off_at: null })
+  ctx.emit('deployment.promoted', showDeploymentEvent(ctx, deployment), project.id)
+}
+
+/**
+ * Makes a deployment that served production before serve it again. New deployments stay STAGED until the next promote:
+ * else the one that was rolled back from would be followed by the next of its kind.
+ * Refuses: project_paused 409, deployment_not_ready 409, deployment_never_live 409.
+ */
+export async function requestRollback(ctx: Ctx, { project, deployment }: OfProject): Promise<void> {
+  mustServe(project, deployment)
+  if (deployment.promoted_at === null) refuse('deployment_never_live')
+  const on = (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
+  const switched = on ? { settings_json: autoAssigning(project, false), auto_assign_off_at: ctx.now } : {}
+  await request(ctx, project, deployment, 'rollback', switched)
+}
+
+function mustServe(project: Row<'project'>, deployment: Row<'deployment'>): void {
+  if (project.paused_at !== null) refuse('project_paused')
+  if (deployment.ready_state !== 'READY') {
+    refuse(
+      'deployment_not_ready',
+      `The deployment is ${deployment.ready_state}; only one that is READY can serve production.`,
+    )
+  }
+}
+
+function autoAssigning(project: Row<'project'>, autoAssignCustomDomains: boolean): string {
+  return JSON.stringify({ ...(JSON.parse(project.settings_json) as Settings), autoAssignCustomDomains })
+}
+
+async function request(
+  ctx: Ctx,
+  project: Row<'project'>,
+  deployment: Row<'deployment'>,
+  type: 'promote' | 'rollback',
+  columns: Partial<Row<'project'>>,
+): Promise<void> {
+  await supersedeRequests(ctx, project.id)
+  await forgetRequests(ctx, project.id, { type })
+  const id = newId('areq')
+  await ctx.db
+    .insertInto('alias_request')
+    .values({
+      id,
+      project_id: project.id,
+      type,
+      from_deployment_id: project.live_deployment_id,
+      to_deployment_id: deployment.id,
+      status: 'pending',
+      requested_stamp: ctx.stamp,
+      advanced_stamp: ctx.stamp,
+      finished_at: null,
+    })
+    .execute()
+  await listDomains(ctx, project, id)
+  await makeLive(ctx, project, deployment.id, columns)
+  await foldDeployments(ctx, project.id)
+}
+
+/** Every verified production domain as it is now, in one statement, however many they are; the oldest is first. One that is not verified serves nothing. */
+async function listDomains(ctx: Ctx, project: Row<'project'>, requestId: string): Promise<void> {
+  await ctx.db
+    .insertInto('alias_mapping')
+    .columns(['request_id', 'place', 'name', 'status'])
+    .expression(
+      ctx.db
+        .selectFrom('project_domain')
+        .select([
+          sql<string>`cast(${requestId} as text)`.as('request_id'),
+          sql<number>`cast(${ctx.stamp} as bigint) + row_number() over (order by created_stamp)`.as('place'),
+          'name',
+          sql<'pending'>`cast('pending' as text)`.as('status'),
+        ])
+        .where('account_id', '=', project.account_id)
+        .where('project_id', '=', project.id)
+        .where('verified_at', 'is not', null)
+        .where('git_branch', 'is', null)
+        .where('custom_environment_id', 'is', null)
+        .where('redirect', 'is', null),
+    )
+    .execute()
+}

@@ -1,0 +1,108 @@
+/**
+ * Projects and domains by a part of their names. The names of an account stand side by side in an index, and are read there in slices:
+ * other requests run in between. docs/scaling.md: How a search works.
+ */
+import { sql } from 'kysely'
+import type { Ctx } from '../../context.ts'
+import { oneOf } from '../../platform/db/bulk.ts'
+import { openPace } from '../../platform/db/chunks.ts'
+import { containing } from '../../platform/db/db.ts'
+import { exactFirst, exactly, type Found, isLonger, MOST_PROJECTS } from './find.ts'
+
+/** Names of a kind that one search looks at, and those that one statement looks at: a millisecond. */
+const MOST_NAMES = 50_000
+const SLICE = 5000
+
+/** Projects that the caller sees and whose name holds the text. */
+export async function findProjects(ctx: Ctx, text: string, count: number): Promise<Found> {
+  const { projectIds } = ctx.who
+  const all = ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', ctx.account.id)
+  if (projectIds !== null) {
+    const found = await all
+      .where('id', 'in', oneOf(ctx.db, JSON.stringify(projectIds.slice(0, MOST_PROJECTS))))
+      .where(sql<boolean>`name like ${containing(text)} escape '!'`)
+      .orderBy(exactly('name', text))
+      .orderBy('name')
+      .limit(count)
+      .execute()
+    return { found, partial: projectIds.length > MOST_PROJECTS }
+  }
+  const { names, partial } = await walkNames(ctx, 'project', text, count)
+  const found = await all.where('name', 'in', names).orderBy('name').execute()
+  return { found: firstOf(found, text, count), partial }
+}
+
+/** Domains of projects that the caller sees and whose name holds the text. */
+export async function findDomains(ctx: Ctx, text: string, count: number): Promise<Found> {
+  const { projectIds } = ctx.who
+  if (projectIds !== null) return findDomainsOf(ctx, projectIds, text, count)
+  const { names, partial } = await walkNames(ctx, 'project_domain', text, count)
+  const rows = await ctx.db
+    .selectFrom('project_domain')
+    .select(['name', 'project_id'])
+    .where('account_id', '=', ctx.account.id)
+    .where('name', 'in', names)
+    .orderBy('name')
+    .execute()
+  return { found: await withProjects(ctx, firstOf(rows, text, count)), partial }
+}
+
+/** The domains of the projects that a caller sees who sees only some. */
+async function findDomainsOf(ctx: Ctx, projectIds: readonly string[], text: string, count: number): Promise<Found> {
+  const domains = ctx.db
+    .selectFrom('project_domain')
+    .select(['name', 'project_id'])
+    .where('account_id', '=', ctx.account.id)
+    .where('project_id', 'in', oneOf(ctx.db, JSON.stringify(projectIds.slice(0, MOST_PROJECTS))))
+  const rows = await ctx.db
+    .selectFrom(domains.limit(SLICE).as('some'))
+    .selectAll()
+    .where(sql<boolean>`name like ${containing(text)} escape '!'`)
+    .orderBy(exactly('name', text))
+    .orderBy('name')
+    .limit(count)
+    .execute()
+  const partial = projectIds.length > MOST_PROJECTS || (await isLonger(domains, SLICE))
+  return { found: await withProjects(ctx, rows), partial }
+}
+
+/** As many names as are wanted that have the text in them, in their order, and the text itself: it may be a name that stands behind them. */
+async function walkNames(
+  { db, account }: Ctx,
+  table: 'project' | 'project_domain',
+  text: string,
+  count: number,
+): Promise<{ names: string[]; partial: boolean }> {
+  const pace = openPace()
+  const names = [text]
+  let after = ''
+  for (let looked = 0; looked < MOST_NAMES; looked += SLICE) {
+    const rest = sql`from ${sql.table(table)} where account_id = ${account.id} and name > ${after} order by name`
+    const found = await sql<{ name: string }>`
+      select name from (select name ${rest} limit ${sql.lit(SLICE)}) as slice
+      where name like ${containing(text)} escape '!' order by name limit ${sql.lit(count)}`.execute(db)
+    names.push(...found.rows.map(({ name }) => name))
+    if (names.length > count) return { names, partial: false }
+    const last = await sql<{ name: string }>`select name ${rest} limit 1 offset ${sql.lit(SLICE - 1)}`.execute(db)
+    if (last.rows[0] === undefined) return { names, partial: false }
+    after = last.rows[0].name
+    await pace()
+  }
+  return { names, partial: true }
+}
+
+function firstOf<T extends { name: string }>(rows: readonly T[], text: string, count: number): T[] {
+  return exactFirst(rows, text, ({ name }) => name).slice(0, count)
+}
+
+async function withProjects(ctx: Ctx, rows: readonly { name: string; project_id: string }[]): Promise<Found['found']> {
+  if (rows.length === 0) return []
+  const projects = await ctx.db
+    .selectFrom('project')
+    .select(['id', 'name'])
+    .where('account_id', '=', ctx.account.id)
+    .where('id', 'in', [...new Set(rows.map((row) => row.project_id))])
+    .execute()
+  const byId = new Map(projects.map((project) => [project.id, project]))
+  return rows.map(({ name, project_id }) => ({ name, project: byId.get(project_id)! }))
+}

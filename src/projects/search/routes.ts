@@ -1,0 +1,21 @@
+/** One search over what an account has. docs/console.md: Search. */
+import { route } from '../../platform/http/route.ts'
+import { KINDS, MOST_OF_A_KIND, SearchQuery, SearchResults } from './schema.ts'
+import { searchAccount } from './search.ts'
+
+export const searchRoutes = [
+  route({
+    method: 'GET',
+    path: '/v1/search',
+    operationId: 'searchAccount',
+    summary:
+      'Find projects, domains, keys of variables, people, integrations and apps of an account by a part of their names',
+    tag: 'accounts',
+    needs: ['team:read'],
+    query: SearchQuery,
+    run: searchAccount,
+    list: { rows: KINDS.length * MOST_OF_A_KIND, rowBytes: 4 * 1024 },
+    status: 200,
+    reply: SearchResults,
+  }),
+]

@@ -1,0 +1,54 @@
+/** What a search takes and gives. docs/console.md: Search. */
+import type { Static } from 'typebox'
+import { Type } from '../../platform/schema/builder.ts'
+import { OneOf } from '../../platform/schema/fields.ts'
+
+/** What can be found, in the order of the answer. */
+export const KINDS = ['project', 'domain', 'variable', 'person', 'integration', 'app'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** The most that is given of one kind. */
+export const MOST_OF_A_KIND = 20
+
+export const SearchQuery = Type.Object({
+  q: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    pattern: '\\S',
+    description: 'part of a name, of a key, or of an email; not only spaces. It is blind to case',
+  }),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MOST_OF_A_KIND, description: 'most results of one kind, 5 when not given' }),
+  ),
+})
+export type SearchQuery = Static<typeof SearchQuery>
+
+export const SearchResult = Type.Object(
+  {
+    kind: OneOf(...KINDS),
+    name: Type.String({
+      description: 'of a project or a domain, the key of a variable, a username, the slug of an integration or an app',
+    }),
+    title: Type.Optional(Type.String({ description: 'what people call a person, an integration or an app' })),
+    email: Type.Optional(Type.String({ description: 'of a person' })),
+    id: Type.Optional(
+      Type.String({
+        description: 'of a project, a person, an installation or an app. A key has no id: it may have several values',
+      }),
+    ),
+    project: Type.Optional(
+      Type.Object({ id: Type.String(), name: Type.String() }, { description: 'the project of a domain or a variable' }),
+    ),
+  },
+  { title: 'SearchResult' },
+)
+export type SearchResult = Static<typeof SearchResult>
+
+export const SearchResults = Type.Object({
+  results: Type.Array(SearchResult),
+  more: Type.Array(OneOf(...KINDS), { description: 'kinds of which more was found than `limit`' }),
+  partial: Type.Array(OneOf(...KINDS), {
+    description: 'kinds of which the account has so many that not all were looked at',
+  }),
+})
+export type SearchResults = Static<typeof SearchResults>

@@ -1,0 +1,90 @@
+/** Keys of variables by a part of them, in the projects of the account that changed last. No value is read. */
+import { sql } from 'kysely'
+import type { Ctx } from '../../context.ts'
+import { oneOf } from '../../platform/db/bulk.ts'
+import { openPace } from '../../platform/db/chunks.ts'
+import { containing } from '../../platform/db/db.ts'
+import { visibleTo } from '../env/access.ts'
+import { exactFirst, type Found, MOST_PROJECTS } from './find.ts'
+
+/** Places of variables that one search looks at. A variable that is in two environments has two. */
+const MOST_PLACES = 20_000
+/** Those that one statement looks at, unless one project alone has more. */
+const SLICE = 1000
+/** From so many keys on that are found no more are looked for. */
+const ENOUGH = 100
+
+type Project = { id: string; name: string }
+
+/** Keys of variables that hold the text, in the projects that changed last. */
+export async function findVariables(ctx: Ctx, text: string, count: number): Promise<Found> {
+  const { projects, partial } = await recentProjects(ctx)
+  const { slices, partial: isCut } = cut(projects, await placesOf(ctx, projects))
+  const found: Found['found'] = []
+  const pace = openPace()
+  for (const slice of slices) {
+    found.push(...(await findIn(ctx, slice, text)))
+    if (found.length >= ENOUGH) break
+    await pace()
+  }
+  return { found: exactFirst(found, text, ({ name }) => name).slice(0, count), partial: partial || isCut }
+}
+
+/** The projects of the account that changed last, as far as the caller sees them. */
+async function recentProjects({ db, account, who }: Ctx): Promise<{ projects: Project[]; partial: boolean }> {
+  let recent = db.selectFrom('project').select(['id', 'name']).where('account_id', '=', account.id)
+  if (who.projectIds !== null)
+    recent = recent.where('id', 'in', oneOf(db, JSON.stringify(who.projectIds.slice(0, MOST_PROJECTS))))
+  const rows = await recent
+    .orderBy('updated_stamp', 'desc')
+    .limit(MOST_PROJECTS + 1)
+    .execute()
+  const partial = rows.length > MOST_PROJECTS || (who.projectIds?.length ?? 0) > MOST_PROJECTS
+  return { projects: rows.slice(0, MOST_PROJECTS), partial }
+}
+
+/** In how many places each project has variables; a project without any is not there. */
+async function placesOf({ db }: Ctx, projects: readonly Project[]): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('env_usage')
+    .select(['project_id', ({ fn }) => fn.sum<number>('variables').as('places')])
+    .where('project_id', 'in', oneOf(db, JSON.stringify(projects.map(({ id }) => id))))
+    .groupBy('project_id')
+    .execute()
+  return new Map(rows.map(({ project_id, places }) => [project_id, Number(places)]))
+}
+
+/** Cuts projects for statements that look at some variables each. What is beyond the most is left out; the first project never is. */
+function cut(projects: readonly Project[], places: ReadonlyMap<string, number>) {
+  const slices: Project[][] = []
+  let [inSlice, looked] = [0, 0]
+  for (const project of projects) {
+    const more = places.get(project.id) ?? 0
+    if (more === 0) continue
+    looked += more
+    if (looked > MOST_PLACES && slices.length > 0) return { slices, partial: true }
+    if (slices.length === 0 || inSlice + more > SLICE) {
+      slices.push([])
+      inSlice = 0
+    }
+    inSlice += more
+    slices.at(-1)!.push(project)
+  }
+  return { slices, partial: false }
+}
+
+/** The keys that some projects have, in the order of the projects. */
+async function findIn({ db, who }: Ctx, projects: readonly Project[], text: string): Promise<Found['found']> {
+  const rows = await db
+    .selectFrom('env_var')
+    .select(['project_id', 'key'])
+    .distinct()
+    .where('project_id', 'in', oneOf(db, JSON.stringify(projects.map(({ id }) => id))))
+    .where(sql<boolean>`lower(env_var.key) like ${containing(text)} escape '!'`)
+    .where(visibleTo(who))
+    .orderBy('key')
+    .limit(ENOUGH)
+    .execute()
+  const byProject = Map.groupBy(rows, (row) => row.project_id)
+  return projects.flatMap((project) => (byProject.get(project.id) ?? []).map(({ key }) => ({ name: key, project })))
+}

@@ -1,0 +1,110 @@
+/** The rows that the verdict on a host is decided from, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
+import { sql } from 'kysely'
+import type { Queries } from '../../platform/db/db.ts'
+import type { DeploymentFacts, NameFacts, OutputFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
+import { protectionOf } from '../../platform/verdict/protection.ts'
+import { showsProduction } from './pointing.ts'
+
+/** What is known of these names; those that nobody claims are not in the answer. */
+export async function readNames(db: Queries, names: readonly string[]): Promise<NameFacts[]> {
+  const rows = await db
+    .selectFrom('project_domain')
+    .leftJoin('alias', (join) =>
+      join.onRef('alias.name', '=', 'project_domain.name').onRef('alias.project_id', '=', 'project_domain.project_id'),
+    )
+    .select([
+      'project_domain.name',
+      'project_domain.project_id',
+      'redirect',
+      'redirect_status_code',
+      'git_branch',
+      'custom_environment_id',
+      'verified_at',
+      'deployment_id',
+    ])
+    .where('project_domain.name', 'in', names)
+    .execute()
+  const facts = new Map<string, NameFacts>()
+  for (const row of rows) {
+    if (row.verified_at === null && facts.has(row.name)) continue
+    const { name, project_id: projectId, redirect, redirect_status_code: redirectStatusCode } = row
+    const domain = { name, projectId, redirect, redirectStatusCode, ofBranch: !showsProduction(row) }
+    facts.set(name, {
+      name,
+      domain: row.verified_at === null ? undefined : { ...domain, deploymentId: row.deployment_id },
+    })
+  }
+  return [...facts.values()]
+}
+
+/** The next names after this one that anybody claims, in their order. */
+export async function nextNames(db: Queries, after: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('project_domain')
+    .select('name')
+    .distinct()
+    .where('name', '>', after)
+    .orderBy('name')
+    .limit(limit)
+    .execute()
+  return rows.map(({ name }) => name)
+}
+
+/** These deployments, as far as they are there. */
+export async function readDeployments(db: Queries, ids: readonly string[]): Promise<DeploymentFacts[]> {
+  const rows = await selectDeployments(db).where('id', 'in', ids).execute()
+  return rows.map(deploymentFacts)
+}
+
+/** The next deployments after this id, in their order. */
+export async function nextDeployments(db: Queries, after: string, limit: number): Promise<DeploymentFacts[]> {
+  const rows = await selectDeployments(db).where('id', '>', after).orderBy('id').limit(limit).execute()
+  return rows.map(deploymentFacts)
+}
+
+/** Not by joins: PostgreSQL without statistics would read all outputs for each slice. */
+function selectDeployments(db: Queries) {
+  return db
+    .selectFrom('deployment')
+    .select(['id', 'project_id', 'url', 'ready_state', 'target', 'upstream'])
+    .select((eb) =>
+      eb
+        .selectFrom('output')
+        .innerJoin('blob', 'blob.id', 'output.manifest_id')
+        .select(sql<string>`output.account_id || ' ' || blob.sha256 || ' ' || blob.size`.as('facts'))
+        .whereRef('output.id', '=', 'deployment.output_id')
+        .as('output'),
+    )
+}
+
+function deploymentFacts(
+  row: Awaited<ReturnType<ReturnType<typeof selectDeployments>['execute']>>[number],
+): DeploymentFacts {
+  const { id, project_id: projectId, url, upstream } = row
+  return {
+    ...{ id, projectId, url, upstream },
+    ready: row.ready_state === 'READY',
+    production: row.target === 'production',
+    output: row.output === null ? null : outputFacts(row.output),
+  }
+}
+
+function outputFacts(text: string): OutputFacts {
+  const [accountId = '', digest = '', size = ''] = text.split(' ')
+  return { accountId, digest, size: Number(size) }
+}
+
+/** These projects, as far as they are there. */
+export async function readProjects(db: Queries, ids: readonly string[]): Promise<ProjectFacts[]> {
+  const rows = await db
+    .selectFrom('project')
+    .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json'])
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    paused: row.paused_at !== null,
+    liveDeploymentId: row.live_deployment_id,
+    protection: protectionOf(row),
+  }))
+}

@@ -1,0 +1,156 @@
+/**
+ * Where domains lead. A verified domain that serves production leads to the project's live deployment, one with a branch or a custom
+ * environment to the newest READY deployment of that, a redirect and an unverified one to none. docs/deployments.md: Where domains lead.
+ */
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../../context.ts'
+import { foldDeployments } from '../../model/deployment-summary.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+type Writing = Pick<OperatorCtx, 'db' | 'stamp'>
+type Domain = Row<'project_domain'>
+
+/** Makes a domain lead where it should as it now is: after it was added, verified, changed, moved or lost. */
+export async function followDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
+  // A project that never had a deployment has nothing to lead to, and nothing that led to it.
+  if (project.deployments_json === null) return
+  const deployment = await deploymentFor(ctx, project, domain)
+  if (deployment === undefined) await dropAlias(ctx, domain)
+  else await pointDomains(ctx, [domain], deployment)
+  await foldDeployments(ctx, project.id)
+}
+
+/** Ends where a domain of this account leads, as it leaves its project or is removed from it. */
+export async function leaveDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
+  await leaveDomains(ctx, project, [domain])
+}
+
+/** As `leaveDomain`, for many of one project. */
+export async function leaveDomains(ctx: Writing, project: Row<'project'>, domains: readonly Domain[]): Promise<void> {
+  if (project.deployments_json === null) return
+  for (const domain of domains) await dropAlias(ctx, domain)
+  await foldDeployments(ctx, project.id)
+}
+
+/** Ends where a name led that another account has just proved: its alias was of the account that lost it. */
+export async function loseDomain(ctx: Writing, domain: Domain): Promise<void> {
+  const alias = await dropAlias(ctx, domain)
+  if (alias) await foldDeployments(ctx, domain.project_id)
+}
+
+/** True when there was one. A claim that is not verified never touches the alias of the account that holds the name. */
+async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id'>): Promise<boolean> {
+  const rows = await ctx.db
+    .deleteFrom('alias')
+    .where('name', '=', domain.name)
+    .where('account_id', '=', domain.account_id)
+    .returning('name')
+    .execute()
+  return rows.length > 0
+}
+
+/** What a domain shows: production, a branch, or a custom environment. */
+export type TargetEnvironment = Pick<Domain, 'git_branch' | 'custom_environment_id'>
+export const SHOWS_PRODUCTION: TargetEnvironment = { git_branch: null, custom_environment_id: null }
+
+/** Whether a domain shows production, and no branch or custom environment. */
+export function showsProduction({ git_branch, custom_environment_id }: TargetEnvironment): boolean {
+  return git_branch === null && custom_environment_id === null
+}
+
+type Target = Pick<Row<'deployment'>, 'id' | 'project_id'>
+
+async function deploymentFor(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<Target | undefined> {
+  if (domain.verified_at === null || domain.redirect !== null) return undefined
+  if (!showsProduction(domain)) return newestPreview(ctx, project.id, domain)
+  return project.live_deployment_id === null ? undefined : { id: project.live_deployment_id, project_id: project.id }
+}
+
+/** The newest READY deployment of a custom environment, or of a branch and of no environment. */
+export function newestPreview(
+  ctx: Pick<Writing, 'db'>,
+  projectId: string,
+  { git_branch, custom_environment_id: environment }: TargetEnvironment,
+): Promise<Target | undefined> {
+  let previews = ctx.db
+    .selectFrom('deployment')
+    .select(['id', 'project_id'])
+    .where('project_id', '=', projectId)
+    .where('custom_environment_id', environment === null ? 'is' : '=', environment)
+  if (environment === null) previews = previews.where('git_branch', '=', git_branch)
+  return previews
+    .where('ready_state', '=', 'READY')
+    .where('target', '=', 'preview')
+    .orderBy('created_stamp', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Points these domains of the deployment's project to it. They are verified, and no redirects. */
+export async function pointDomains(ctx: Writing, domains: readonly Domain[], deployment: Target): Promise<void> {
+  for (const slice of chunks(domains)) {
+    await ctx.db
+      .insertInto('alias')
+      .values(
+        slice.map((domain) => ({
+          name: domain.name,
+          account_id: domain.account_id,
+          project_id: domain.project_id,
+          deployment_id: deployment.id,
+          target: showsProduction(domain) ? ('production' as const) : ('preview' as const),
+          created_stamp: domain.created_stamp,
+          updated_at: momentOf(ctx.stamp),
+        })),
+      )
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(REPLACED))
+      .execute()
+  }
+}
+
+/** Points every domain that shows this to a deployment, in one statement. */
+export async function pointAll(ctx: Writing, deployment: Target, environment: TargetEnvironment): Promise<void> {
+  const { git_branch, custom_environment_id } = environment
+  const domains = ctx.db
+    .selectFrom('project_domain')
+    .innerJoin('project', (join) =>
+      join.onRef('project.account_id', '=', 'project_domain.account_id').onRef('project.id', '=', 'project_id'),
+    )
+    .select([
+      'project_domain.name',
+      'project_domain.account_id',
+      'project_id',
+      sql<string>`cast(${deployment.id} as text)`.as('deployment_id'),
+      sql<'production'>`cast(${showsProduction(environment) ? 'production' : 'preview'} as text)`.as('target'),
+      'created_stamp',
+      sql<number>`cast(${momentOf(ctx.stamp)} as bigint)`.as('updated_at'),
+    ])
+    .where('project.id', '=', deployment.project_id)
+    .where('verified_at', 'is not', null)
+    .where('redirect', 'is', null)
+    .where('git_branch', git_branch === null ? 'is' : '=', git_branch)
+    .where('custom_environment_id', custom_environment_id === null ? 'is' : '=', custom_environment_id)
+  await ctx.db
+    .insertInto('alias')
+    .columns(['name', 'account_id', 'project_id', 'deployment_id', 'target', 'created_stamp', 'updated_at'])
+    .expression(domains)
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(REPLACED))
+    .execute()
+}
+
+const REPLACED = {
+  account_id: sql<string>`excluded.account_id`,
+  project_id: sql<string>`excluded.project_id`,
+  deployment_id: sql<string>`excluded.deployment_id`,
+  target: sql<'production'>`excluded.target`,
+  created_stamp: sql<number>`excluded.created_stamp`,
+  updated_at: sql<number>`excluded.updated_at`,
+}
+
+/** The own host name of a deployment is no domain to be had. Refuses: domain_not_allowed 409. */
+export async function mustNotBeDeployment(ctx: Pick<Writing, 'db'>, name: string): Promise<void> {
+  const row = await ctx.db.selectFrom('deployment').select('id').where('url', '=', name).executeTakeFirst()
+  if (row !== undefined) refuse('domain_not_allowed', `"${name}" is the own address of a deployment.`, { domain: name })
+}

@@ -1,0 +1,94 @@
+/** Which deployment serves: what a deployment that became READY takes over, and the one that serves production. */
+import type { OperatorCtx } from '../../context.ts'
+import type { Settings } from '../../model/project-settings.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { newestPreview, pointAll, SHOWS_PRODUCTION, showsProduction } from './pointing.ts'
+
+type Project = Row<'project'>
+type Deployment = Row<'deployment'>
+
+/**
+ * Gives a deployment that became READY the domains that are its to take. Production: all production domains, when
+ * autoAssignCustomDomains is on, the project is not paused, and no newer deployment serves; else it stays STAGED. Preview:
+ * the domains of its custom environment, or, in none, those of its branch.
+ */
+export async function takeOver(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<void> {
+  if (deployment.target === 'preview') {
+    const { git_branch, custom_environment_id } = deployment
+    const environment = { custom_environment_id, git_branch: custom_environment_id === null ? git_branch : null }
+    if (showsProduction(environment)) return
+    const newest = await newestPreview(ctx, project.id, environment)
+    if (newest !== undefined) await pointAll(ctx, newest, environment)
+    return
+  }
+  if (project.paused_at !== null || !autoAssigns(project) || (await isOlderThanLive(ctx, project, deployment))) return
+  await supersedeRequests(ctx, project.id)
+  await pointAll(ctx, deployment, SHOWS_PRODUCTION)
+  await makeLive(ctx, project, deployment.id, {})
+}
+
+function autoAssigns(project: Project): boolean {
+  return (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
+}
+
+/** A slow build of an old commit does not put a newer one off line. */
+async function isOlderThanLive(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<boolean> {
+  if (project.live_deployment_id === null) return false
+  const live = await ctx.db
+    .selectFrom('deployment')
+    .select('created_stamp')
+    .where('id', '=', project.live_deployment_id)
+    .executeTakeFirst()
+  return live !== undefined && live.created_stamp > deployment.created_stamp
+}
+
+/** Makes a deployment the one that serves production; new production domains lead to it from now on. */
+export async function makeLive(
+  ctx: Pick<OperatorCtx, 'db' | 'now' | 'stamp'>,
+  project: Project,
+  deploymentId: string,
+  columns: Partial<Project>,
+): Promise<void> {
+  await ctx.db.updateTable('deployment').set({ promoted_at: ctx.now }).where('id', '=', deploymentId).execute()
+  await ctx.db
+    .updateTable('project')
+    .set({ ...columns, live_deployment_id: deploymentId, updated_stamp: ctx.stamp })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .execute()
+}
+
+/** Ends open requests of a project: what comes after them says where its domains lead. */
+export async function supersedeRequests(ctx: Pick<OperatorCtx, 'db' | 'now'>, projectId: string): Promise<void> {
+  const ended = await ctx.db
+    .updateTable('alias_request')
+    .set({ status: 'skipped', finished_at: ctx.now })
+    .where('project_id', '=', projectId)
+    .where('finished_at', 'is', null)
+    .returning('id')
+    .execute()
+  for (const { id } of ended) {
+    await ctx.db
+      .updateTable('alias_mapping')
+      .set({ status: 'failed' })
+      .where('request_id', '=', id)
+      .where('status', 'in', ['pending', 'in-progress'])
+      .execute()
+  }
+}
+
+/** Forgets those of a kind, of which only the last is ever asked for, or those to a deployment that goes. */
+export async function forgetRequests(
+  ctx: Pick<OperatorCtx, 'db'>,
+  projectId: string,
+  which: { type: 'promote' | 'rollback' } | { toDeploymentId: string },
+): Promise<void> {
+  const [column, value] = 'type' in which ? ['type', which.type] : ['to_deployment_id', which.toDeploymentId]
+  const rows = await ctx.db
+    .deleteFrom('alias_request')
+    .where('project_id', '=', projectId)
+    .where(column as 'type' | 'to_deployment_id', '=', value)
+    .returning('id')
+    .execute()
+  for (const { id } of rows) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
+}

@@ -1,0 +1,50 @@
+/** What the build system gives of a deployment, read strictly. */
+import type { DomainSettings } from '../../config.ts'
+import type { OperatorCtx } from '../../context.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
+
+/** The host name of a deployment in the form in which it is stored. Refuses: bad_request 400. */
+export function canonicalUrl(text: string, { ownNames }: Pick<DomainSettings, 'ownNames'>): string {
+  const url = text.toLowerCase()
+  if (!HOST.test(url))
+    refuse('bad_request', 'Invalid request: `url` should be a host name, such as web-abc123.apps.example.com.')
+  if (ownNames.includes(url))
+    refuse('bad_request', `Invalid request: \`url\` is "${url}", where Berth itself is reached.`)
+  return url
+}
+
+/** A domain that somebody proved stays theirs. Refuses: deployment_url_taken 409. */
+export async function mustNotBeDomain(ctx: OperatorCtx, url: string): Promise<void> {
+  const domain = await ctx.db
+    .selectFrom('project_domain')
+    .select('name')
+    .where('name', '=', url)
+    .where('verified_at', 'is not', null)
+    .executeTakeFirst()
+  if (domain !== undefined) refuse('deployment_url_taken', `"${url}" is a verified domain of a project.`)
+}
+
+/** The origin alone, without a path. Refuses: bad_request 400. */
+export function readOrigin(text: string | null): string | null {
+  if (text === null) return null
+  const url = URL.parse(text)
+  const bare = url !== null && `${url.pathname}${url.search}${url.hash}${url.username}${url.password}` === '/'
+  if (!bare || !/^https?:$/.test(url.protocol))
+    refuse(
+      'bad_request',
+      'Invalid request: `upstream` should be an http or https origin, such as http://10.0.0.7:3000.',
+    )
+  return url.origin
+}
+
+/** Every list of projects carries it, so it is kept small. */
+const META_BYTES = 4096
+
+/** Refuses: bad_request 400. */
+export function readMeta(meta: Record<string, string>): string {
+  const text = JSON.stringify(meta)
+  if (Buffer.byteLength(text) > META_BYTES) refuse('bad_request', 'Invalid request: `meta` is at most 4 KiB of JSON.')
+  return text
+}

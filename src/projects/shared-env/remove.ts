@@ -1,0 +1,39 @@
+/** The end of shared variables: of one, of what an installation made, of all that an account has. */
+import type { OperatorCtx } from '../../context.ts'
+import { leaveProjects, projectsOf } from './links.ts'
+import type { SharedRow } from './schema.ts'
+
+/** Removes what an installation made. */
+export async function removeSharedOfInstallation(ctx: Pick<OperatorCtx, 'db'>, installationId: string): Promise<void> {
+  const rows = await ctx.db
+    .selectFrom('shared_env_var')
+    .selectAll()
+    .where('configuration_id', '=', installationId)
+    .execute()
+  for (const row of rows) {
+    await leaveProjects(ctx, row, (await projectsOf(ctx, row.account_id, [row.id])).get(row.id)!)
+    await deleteRow(ctx, row)
+  }
+}
+
+/** Removes all of an account, whose projects are gone. */
+export async function removeSharedOfAccount(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<void> {
+  for (const table of ['shared_env_link', 'shared_env_target', 'shared_env_var'] as const)
+    await ctx.db.deleteFrom(table).where('account_id', '=', accountId).execute()
+}
+
+/** Removes the row, which no project has any more, and frees its places. */
+export async function deleteRow(ctx: Pick<OperatorCtx, 'db'>, row: SharedRow): Promise<void> {
+  await leavePlaces(ctx, row)
+  await ctx.db.deleteFrom('shared_env_var').where('account_id', '=', row.account_id).where('id', '=', row.id).execute()
+}
+
+/** Frees the places of a variable: its key in each of its targets. */
+export async function leavePlaces(ctx: Pick<OperatorCtx, 'db'>, row: SharedRow): Promise<void> {
+  await ctx.db
+    .deleteFrom('shared_env_target')
+    .where('account_id', '=', row.account_id)
+    .where('key', '=', row.key)
+    .where('variable_id', '=', row.id)
+    .execute()
+}

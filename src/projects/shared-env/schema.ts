@@ -1,0 +1,141 @@
+/** What callers send and get for a shared variable: the shapes of the newest SDK and of the Terraform provider. docs/shared-variables.md. */
+import type { Static } from 'typebox'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment, Nullable, OneOf, Pagination } from '../../platform/schema/fields.ts'
+import { type Reading, type StandardTarget, TARGETS } from '../env/schema.ts'
+
+/** Of an account. */
+export const MOST_SHARED = 200
+/** Projects that have one variable. */
+export const MOST_PROJECTS = 100
+/** Links of all variables of an account to all its projects. */
+export const MOST_LINKS = 500
+/** Variables that one request makes, changes or deletes. */
+const MOST_AT_ONCE = 20
+
+const Id = Type.String({ minLength: 1, maxLength: 100 })
+const Projects = Type.Array(Id, { maxItems: MOST_PROJECTS, description: 'projects of the account, by id' })
+const fields = {
+  type: Type.Optional(Nullable(OneOf('encrypted', 'sensitive'))),
+  target: Type.Optional(
+    Type.Union([OneOf(...TARGETS), Type.Array(OneOf(...TARGETS), { minItems: 1, maxItems: 20 }), Type.Null()]),
+  ),
+  projectId: Type.Optional(Nullable(Projects)),
+  applyToAllCustomEnvironments: Type.Optional(
+    Type.Boolean({ description: 'only false: shared variables are in production, preview and development' }),
+  ),
+}
+const Comment = Type.Optional(Nullable(Type.String({ maxLength: 500 })))
+
+export const CreateShared = Type.Object({
+  evs: Type.Array(Type.Object({ key: Type.String(), value: Type.String(), comment: Comment }), {
+    minItems: 1,
+    maxItems: MOST_AT_ONCE,
+  }),
+  ...fields,
+})
+export type CreateShared = Static<typeof CreateShared>
+
+const Update = Type.Object({
+  key: Type.Optional(Type.String()),
+  value: Type.Optional(Type.String()),
+  comment: Comment,
+  ...fields,
+  projectIdUpdates: Type.Optional(
+    Nullable(Type.Object({ link: Type.Optional(Nullable(Projects)), unlink: Type.Optional(Nullable(Projects)) })),
+  ),
+})
+export type Update = Static<typeof Update>
+
+export const UpdateShared = Type.Object({
+  updates: Type.Unsafe<Record<string, Update>>({
+    type: 'object',
+    minProperties: 1,
+    maxProperties: MOST_AT_ONCE,
+    patternProperties: { '^.': Update },
+    description: 'what is to change of each variable, by its id',
+  }),
+})
+export type UpdateShared = Static<typeof UpdateShared>
+
+export const DeleteShared = Type.Object({ ids: Type.Array(Id, { minItems: 1, maxItems: MOST_AT_ONCE }) })
+export type DeleteShared = Static<typeof DeleteShared>
+
+const Ids = Type.Optional(Type.String({ maxLength: 8192, description: 'ids, comma-separated' }))
+const NotIds = Type.Optional(Type.String({ maxLength: 8192, description: 'all but these ids, comma-separated' }))
+const NotOf = Type.Optional(Type.String({ maxLength: 100, description: 'only those that this project does not have' }))
+export const ListSharedQuery = Type.Object({
+  search: Type.Optional(Type.String({ maxLength: 256, description: 'a part of the key; case does not count' })),
+  projectId: Type.Optional(Type.String({ maxLength: 100, description: 'only those that this project has' })),
+  ids: Ids,
+  exclude_ids: NotIds,
+  'exclude-ids': NotIds,
+  exclude_projectId: NotOf,
+  'exclude-projectId': NotOf,
+})
+export type ListSharedQuery = Static<typeof ListSharedQuery>
+
+const replyFields = {
+  id: Type.String(),
+  key: Type.String(),
+  value: Type.String({ description: 'empty where it is not shown' }),
+  type: OneOf('encrypted', 'sensitive'),
+  target: Type.Array(OneOf(...TARGETS)),
+  projectId: Type.Array(Type.String(), { description: 'the projects that have it' }),
+  ownerId: Type.String({ description: 'the account' }),
+  comment: Type.Optional(Type.String()),
+  applyToAllCustomEnvironments: Type.Boolean({ description: 'always false' }),
+  customEnvironmentIds: Type.Array(Type.String(), { description: 'always empty' }),
+  created: Type.String({ description: 'as a date' }),
+  createdAt: Moment,
+  createdBy: Type.String(),
+  updatedAt: Moment,
+  updatedBy: Type.String(),
+  decrypted: Type.Boolean(),
+}
+export const SharedVariable = Type.Object(replyFields, { title: 'SharedVariable' })
+export type SharedVariable = Static<typeof SharedVariable>
+
+const Listed = Type.Object({ ...replyFields, securityIssues: Type.Array(Type.Object({})) })
+export const SharedList = Type.Object({ data: Type.Array(Listed), pagination: Pagination })
+/** What the store says no to refuses the whole request, so that nothing is ever in `failed`. */
+const failed = Type.Array(Type.Object({}), { maxItems: 0 })
+export const CreatedShared = Type.Object({ created: Type.Array(SharedVariable), failed })
+export const UpdatedShared = Type.Object({ updated: Type.Array(SharedVariable), failed })
+export const DeletedShared = Type.Object({ deleted: Type.Array(Type.String()), failed })
+
+export type SharedRow = Row<'shared_env_var'>
+
+/** The targets of a shared variable, as its row keeps them. */
+export function sharedTargets({ targets }: Pick<SharedRow, 'targets'>): StandardTarget[] {
+  return targets.split(',') as StandardTarget[]
+}
+
+/** The answer for a variable and the projects that have it. */
+export function showShared(
+  row: Omit<SharedRow, 'sealed_value'>,
+  projectId: string[],
+  reading: Reading,
+): SharedVariable {
+  const clear = typeof reading === 'object'
+  return {
+    id: row.id,
+    key: row.key,
+    value: clear ? reading.clear : '',
+    type: row.type,
+    target: sharedTargets(row),
+    projectId,
+    ownerId: row.account_id,
+    ...(row.comment !== null && { comment: row.comment }),
+    applyToAllCustomEnvironments: false,
+    customEnvironmentIds: [],
+    created: new Date(momentOf(row.created_stamp)).toISOString(),
+    createdAt: momentOf(row.created_stamp),
+    createdBy: row.created_by,
+    updatedAt: row.updated_at,
+    updatedBy: row.updated_by,
+    decrypted: clear,
+  }
+}

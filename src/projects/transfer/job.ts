@@ -1,0 +1,95 @@
+/** The sweep that moves projects to the accounts that took them over. The rows alone say what is to be done, so it goes on wherever it was cut off. */
+import type { EventOwner, OperatorCtx } from '../../context.ts'
+import type { EventPayload } from '../../events.ts'
+import { linkWithoutCredential } from '../../model/link.ts'
+import { isNameTaken } from '../../model/project-name.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { writeEventsOf } from '../../platform/outbox/outbox.ts'
+import { fullBudget } from './room.ts'
+import { freeStamps } from './stamps.ts'
+import { readOwner, showBriefly } from './transfer.ts'
+
+/** Of those that wait, any of the first may be next: one that cannot be moved for a fault of ours does not hold up the others. */
+const CANDIDATES = 20
+
+/**
+ * Sweep: moves one project, whole, in this one transaction: it is on one side before it and on the other after it. One that
+ * cannot be moved (the account is gone or full, the name taken since) is unlocked where it is.
+ */
+export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
+  const rows = await ctx.db
+    .selectFrom('project')
+    .selectAll()
+    .where('transfer_started_at', 'is not', null)
+    .where('transfer_completed_at', 'is', null)
+    .orderBy('transfer_started_at')
+    .limit(CANDIDATES)
+    .execute()
+  const project = rows[Math.floor(Math.random() * rows.length)]
+  if (project === undefined) return 0
+  const request = await ctx.db
+    .deleteFrom('transfer_request')
+    .where('project_id', '=', project.id)
+    .returning('new_name')
+    .executeTakeFirst()
+  const name = request?.new_name ?? project.name
+  const to = await readOwner(ctx, project.transfer_to_account_id ?? '')
+  if (to === undefined) await unlock(ctx, project, name, 'account_gone', undefined)
+  else if (await isNameTaken(ctx, to.id, name)) await unlock(ctx, project, name, 'name_taken', to)
+  else if ((await fullBudget(ctx, project, to.id)) !== undefined) await unlock(ctx, project, name, 'account_full', to)
+  else await moveProject(ctx, project, name, to)
+  return 1
+}
+
+async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: string, to: EventOwner): Promise<void> {
+  const from = await readOwner(ctx, project.account_id)
+  const { onProject } = ctx.deps
+  const payload = { fromAccountId: project.account_id, toAccountId: to.id }
+  if (from !== undefined) {
+    // Told while those who listen for this project alone still do.
+    await writeEventsOf(ctx, async (before) => {
+      for (const { leave } of onProject) await leave?.(before, project, from)
+      before.emit('project.transfer.completed', { ...payload, project: showBriefly(project) }, project.id, from)
+    })
+    for (const { forget } of onProject) await forget?.(ctx, project, from)
+  }
+  await freeStamps(ctx, project, to.id)
+  await ctx.db
+    .updateTable('project')
+    .set({
+      account_id: to.id,
+      name,
+      link_json: linkWithoutCredential(project),
+      transfer_completed_at: ctx.now,
+      transfer_to_account_id: null,
+      transferred_from_account_id: project.account_id,
+      updated_stamp: ctx.stamp,
+    })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .execute()
+  for (const { move } of onProject) await move?.(ctx, project, to)
+  ctx.emit('project.transfer.completed', { ...payload, project: { id: project.id, name } }, project.id, to)
+}
+
+type Reason = EventPayload<'project.transfer.failed'>['reason']
+
+async function unlock(
+  ctx: OperatorCtx,
+  project: Row<'project'>,
+  name: string,
+  reason: Reason,
+  to: EventOwner | undefined,
+): Promise<void> {
+  await ctx.db
+    .updateTable('project')
+    .set({ transfer_started_at: null, transfer_to_account_id: null, updated_stamp: ctx.stamp })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .execute()
+  const toAccountId = project.transfer_to_account_id ?? ''
+  const payload = { fromAccountId: project.account_id, toAccountId, reason }
+  const from = await readOwner(ctx, project.account_id)
+  if (from) ctx.emit('project.transfer.failed', { ...payload, project: showBriefly(project) }, project.id, from)
+  if (to) ctx.emit('project.transfer.failed', { ...payload, project: { id: project.id, name } }, project.id, to)
+}

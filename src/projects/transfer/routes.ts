@@ -1,0 +1,64 @@
+import { findProject } from '../../model/project.ts'
+import { accountInGoodStanding, notInTransferItself } from '../../platform/access/guards.ts'
+import { route } from '../../platform/http/route.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import {
+  AcceptTransfer,
+  acceptTransfer,
+  findOffer,
+  RequestTransfer,
+  requestTransfer,
+  TransferCode,
+} from './transfer.ts'
+
+const tag = 'transfer'
+
+export const transferRoutes = [
+  route({
+    method: 'POST',
+    path: '/projects/:idOrName/transfer-request',
+    operationId: 'createProjectTransferRequest',
+    summary: 'Make the code by which another account can take a project over',
+    tag,
+    needs: ['project:transfer'],
+    body: RequestTransfer,
+    load: findProject,
+    guards: [notInTransferItself],
+    run: requestTransfer,
+    refuses: ['not_found', 'callback_not_supported'],
+    status: 200,
+    reply: TransferCode,
+    noStore: true,
+  }),
+  route({
+    method: 'PUT',
+    path: '/projects/transfer-request/:code',
+    operationId: 'acceptProjectTransferRequest',
+    summary: 'Take a project over into this account',
+    tag,
+    needs: ['project:write', 'project:receive'],
+    body: AcceptTransfer,
+    ignores: {
+      body: {
+        paidFeatures: 'nothing is paid for by project: what a plan allows is asked when it is used',
+        acceptedPolicies: 'Berth has no policies that a person accepts',
+      },
+    },
+    load: findOffer,
+    guards: [accountInGoodStanding],
+    run: acceptTransfer,
+    emits: ['project.transfer.started'],
+    refuses: [
+      'budget_used_up',
+      'not_found',
+      'missing_permission',
+      'transfer_to_same_account',
+      'invalid_project_name',
+      'project_name_taken',
+      'in_transfer',
+    ],
+    triggers: 'project-transfers',
+    status: 202,
+    reply: Type.Object({}),
+  }),
+]

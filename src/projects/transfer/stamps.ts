@@ -1,0 +1,55 @@
+/** Stamps are unique within an account, and two instances can give the same one to two accounts in one millisecond. */
+import type { OperatorCtx } from '../../context.ts'
+import type { Row } from '../../platform/db/schema.ts'
+
+/** What lists of an account are walked through by its stamp, and moves with a project. */
+const STAMPED = ['project_domain', 'deployment'] as const
+type Stamped = (typeof STAMPED)[number]
+type Moving = Pick<Row<'project'>, 'id' | 'account_id'>
+
+/** Gives what a project brings a stamp of its own where the other account has that one: the next that is free in both. */
+export async function freeStamps(ctx: Pick<OperatorCtx, 'db'>, project: Moving, toAccountId: string): Promise<void> {
+  for (const table of STAMPED) {
+    for (const stamp of await sharedStamps(ctx, table, project, toAccountId)) {
+      let free = stamp + 1
+      while (await isTaken(ctx, table, [project.account_id, toAccountId], free)) free++
+      // An alias is listed by the stamp of its domain.
+      for (const listed of table === 'project_domain' ? (['project_domain', 'alias'] as const) : [table]) {
+        await ctx.db
+          .updateTable(listed)
+          .set({ created_stamp: free })
+          .where('account_id', '=', project.account_id)
+          .where('project_id', '=', project.id)
+          .where('created_stamp', '=', stamp)
+          .execute()
+      }
+    }
+  }
+}
+
+async function sharedStamps(
+  ctx: Pick<OperatorCtx, 'db'>,
+  table: Stamped,
+  project: Moving,
+  toAccountId: string,
+): Promise<number[]> {
+  const there = ctx.db.selectFrom(table).select('created_stamp').where('account_id', '=', toAccountId)
+  const shared = await ctx.db
+    .selectFrom(table)
+    .select('created_stamp')
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .where('created_stamp', 'in', there)
+    .execute()
+  return shared.map((row) => row.created_stamp)
+}
+
+async function isTaken(ctx: Pick<OperatorCtx, 'db'>, table: Stamped, accounts: string[], stamp: number) {
+  const row = await ctx.db
+    .selectFrom(table)
+    .select('created_stamp')
+    .where('account_id', 'in', accounts)
+    .where('created_stamp', '=', stamp)
+    .executeTakeFirst()
+  return row !== undefined
+}

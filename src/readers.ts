@@ -1,0 +1,139 @@
+/**
+ * TABLE what is read of strangers: reader -> how large and in how many parts its input may be, whose it is, and where it is read. A stranger's
+ * input is bounded before it is read, so that nobody decides how long the event loop takes. docs/limits.md: Readers.
+ */
+export type Reader = {
+  /** The largest input. */
+  bytes: number
+  /** The most parts: fields, pairs, records, items. What has no limit of its own has as many as its bytes can hold. */
+  parts: number
+  /**
+   * Whose it is. `anyone`: the caller is not known yet; `caller`: somebody who was let in; `pieces`: of a caller too, and read in pieces of some
+   * milliseconds; `server`: another server that the service asks; `command`: another server that a command asks, in a process of its own.
+   */
+  from: 'anyone' | 'caller' | 'pieces' | 'server' | 'command'
+  /** The files below `src` that read it. */
+  files: readonly string[]
+}
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** What is not here is not read: no multipart form, no JWT but by the library of single sign-on, no client certificate, no webhook of others. */
+export const READERS = {
+  headers: {
+    bytes: 16 * KIB,
+    parts: 2000,
+    from: 'anyone',
+    files: [
+      'platform/http/parse-request.ts',
+      'platform/access/authenticate.ts',
+      'platform/tracing/traces.ts',
+      'integrations/oauth/client.ts',
+      'sites/visitors/visit.ts',
+    ],
+  },
+  cookies: { bytes: 16 * KIB, parts: 8 * KIB, from: 'anyone', files: ['platform/pages/cookies.ts'] },
+  path: {
+    bytes: 16 * KIB,
+    parts: 16 * KIB,
+    from: 'anyone',
+    files: ['platform/server/path-spelling.ts', 'platform/server/not-served.ts', 'platform/http/route.ts'],
+  },
+  query: { bytes: 16 * KIB, parts: 1000, from: 'anyone', files: ['platform/http/query.ts'] },
+  form: {
+    bytes: 256 * KIB,
+    parts: 2000,
+    from: 'anyone',
+    files: ['platform/pages/form.ts', 'platform/pages/kept-form.ts'],
+  },
+  'form of a client': { bytes: 16 * KIB, parts: 100, from: 'anyone', files: ['platform/http/parse-request.ts'] },
+  'JSON of a client': {
+    bytes: 16 * KIB,
+    parts: 16 * KIB,
+    from: 'anyone',
+    files: ['platform/http/parse-request.ts', 'platform/schema/json-weight.ts', 'platform/http/validate.ts'],
+  },
+  'state of single sign-on': { bytes: 4 * KIB, parts: 2, from: 'anyone', files: ['accounts/single-sign-on/tie.ts'] },
+  'answer of a passkey': {
+    bytes: 16 * KIB,
+    parts: 8 * KIB,
+    from: 'anyone',
+    files: ['accounts/second-factor/passkeys.ts', 'accounts/second-factor/challenges.ts'],
+  },
+  'question of a proxy': {
+    bytes: 64 * KIB,
+    parts: 2000,
+    from: 'anyone',
+    files: [
+      'operations/edge/listener.ts',
+      'operations/edge/callers.ts',
+      'operations/edge/visitor.ts',
+      'operations/edge/sites-channel.ts',
+      'operations/edge/site-files.ts',
+    ],
+  },
+  'form of a text': { bytes: 3 * MIB, parts: 2000, from: 'caller', files: ['platform/pages/form.ts'] },
+  'JSON body': {
+    bytes: 64 * KIB,
+    parts: 50_000,
+    from: 'caller',
+    files: ['platform/http/parse-request.ts', 'platform/schema/json-weight.ts', 'platform/http/validate.ts'],
+  },
+  'JSON body of many': {
+    bytes: MIB,
+    parts: 50_000,
+    from: 'caller',
+    files: ['platform/http/parse-request.ts', 'platform/schema/json-weight.ts', 'platform/http/validate.ts'],
+  },
+  'JSON body with a list': {
+    bytes: 8 * MIB,
+    parts: 300_000,
+    from: 'pieces',
+    files: ['platform/http/list-body.ts', 'platform/schema/json-list.ts'],
+  },
+  'kept form': { bytes: 192 * KIB, parts: 2000, from: 'caller', files: ['platform/pages/kept-form.ts'] },
+  'env file': { bytes: MIB, parts: 80_000, from: 'caller', files: ['projects/env-files/dotenv.ts'] },
+  'file list': {
+    bytes: 8 * MIB,
+    parts: 20_000,
+    from: 'pieces',
+    files: ['delivery/deploys/file-list.ts', 'delivery/deploys/inline-files.ts'],
+  },
+  'attributes in an archive': {
+    bytes: 64 * KIB,
+    parts: 256,
+    from: 'caller',
+    files: ['delivery/archive/extended.ts', 'delivery/archive/header.ts'],
+  },
+  'piece of a file': {
+    bytes: 128 * KIB,
+    parts: 128 * KIB,
+    from: 'caller',
+    files: ['platform/server/bodies.ts', 'delivery/files/digest.ts'],
+  },
+  'DNS answer': {
+    bytes: 64 * KIB,
+    parts: 100,
+    from: 'server',
+    files: ['platform/adapters/dns.ts', 'projects/domain-proof/challenge.ts'],
+  },
+  'answer of a receiver': { bytes: 64 * KIB, parts: 4 * KIB, from: 'server', files: ['platform/adapters/egress.ts'] },
+  'answer of a git host': { bytes: 256 * KIB, parts: 128 * KIB, from: 'server', files: ['platform/adapters/git.ts'] },
+  'answer of the identity provider': {
+    bytes: 256 * KIB,
+    parts: 128 * KIB,
+    from: 'server',
+    files: ['platform/adapters/identity-provider.ts'],
+  },
+  'line of the control plane': {
+    bytes: 16 * KIB,
+    parts: 16 * KIB,
+    from: 'server',
+    files: ['delivery/protocol/snapshot.ts', 'sites/snapshot/control-plane.ts', 'sites/visitors/admission.ts'],
+  },
+  'page of a bucket': { bytes: 4 * MIB, parts: 1000, from: 'server', files: ['platform/adapters/s3.ts'] },
+  'answer to an import': { bytes: 32 * MIB, parts: 16 * MIB, from: 'command', files: ['cli/command/import/answer.ts'] },
+} as const satisfies Record<string, Reader>
+
+export type ReaderName = keyof typeof READERS

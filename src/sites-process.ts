@@ -1,0 +1,111 @@
+/** The sites server of a laptop: a process that the service starts, and that ends with it. docs/deploying-sites.md: On a laptop. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { isSea } from 'node:sea'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { randomText } from './platform/base/ids.ts'
+import type { Setting } from './platform/settings/kinds.ts'
+import { localNames } from './platform/tls/local-certificate.ts'
+import { SETTINGS } from './settings.ts'
+
+/** The service answers first: a process that starts takes a processor of a small machine. */
+const AFTER_MS = 250
+/** After a failure, and twice as long after each further one. */
+const LEAST_PAUSE_MS = 500
+const MOST_PAUSE_MS = 60_000
+/** One that ran for so long had no failure of its start. */
+const RAN_MS = 60_000
+/** EX_CONFIG: another start does not mend that. */
+const BAD_SETTING = 78
+/** The service ends after 9 s at the latest, and it ends by itself before. */
+const LONGEST_STOP_MS = 8000
+
+/** Starts it, and again whenever it ends. */
+export type SitesProcess = {
+  /** Asks it to end, and resolves when it has. */
+  stop(): Promise<void>
+}
+
+/**
+ * Whether the service starts a sites server of its own: on a laptop, where nobody runs one. A token set by somebody means that
+ * somebody does. Gives the configuration with a token for it, which is kept in memory alone.
+ */
+export function withSitesProcess(config: Config): Config | undefined {
+  const { edge, sites } = config
+  const isWanted = edge.port !== undefined && edge.sitesToken === undefined && sites.port !== undefined
+  if (!isWanted || localNames(config) === undefined) return undefined
+  return { ...config, edge: { ...edge, sitesToken: randomText(43) } }
+}
+
+/** Keeps a sites server running that asks the control plane at `controlPlane`. `env`: of this process. */
+export function startSitesProcess(
+  config: Config,
+  controlPlane: string,
+  env: NodeJS.ProcessEnv,
+  log: Logger,
+): SitesProcess {
+  const own = {
+    ...withoutSecrets(env),
+    BERTH_SITES_TOKEN: config.edge.sitesToken,
+    BERTH_SITES_CONTROL_PLANE: controlPlane,
+  }
+  const stopping = new AbortController()
+  const running = keepRunning(own, log, stopping.signal)
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+async function keepRunning(env: NodeJS.ProcessEnv, log: Logger, stopping: AbortSignal): Promise<void> {
+  await sleep(AFTER_MS, undefined, { signal: stopping }).catch(() => {})
+  for (let failures = 0; !stopping.aborted; failures++) {
+    const began = performance.now()
+    const code = await runOnce(env, stopping)
+    if (stopping.aborted) return
+    if (code === BAD_SETTING) return log.error('the sites server does not start with these settings: no site is shown')
+    if (performance.now() - began >= RAN_MS) failures = 0
+    const pauseMs = Math.min(MOST_PAUSE_MS, LEAST_PAUSE_MS * 2 ** failures)
+    log.warn({ code, pauseMs }, 'the sites server has ended, and is started again')
+    await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
+  }
+}
+
+/** Gives its exit code; null where a signal ended it, undefined where it could not be started. */
+async function runOnce(env: NodeJS.ProcessEnv, stopping: AbortSignal): Promise<number | null | undefined> {
+  const [program, ...words] = commandLine()
+  // It ends when the channel does, so it cannot outlive this process, however that ends.
+  const child = spawn(program!, [...words, 'sites'], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  child.channel?.unref()
+  const ended = once(child, 'exit') as Promise<[number | null]>
+  let last: NodeJS.Timeout | undefined
+  const end = () => {
+    if (child.connected) child.disconnect()
+    last = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS)
+  }
+  stopping.addEventListener('abort', end, { once: true })
+  if (stopping.aborted) end()
+  try {
+    return (await ended)[0]
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(last)
+    stopping.removeEventListener('abort', end)
+  }
+}
+
+/** How this program was started. The single executable is all of it. */
+function commandLine(): string[] {
+  return isSea() ? [process.execPath] : [process.execPath, ...process.execArgv, process.argv[1]!]
+}
+
+/** It opens nothing of the store, so it is told nothing that does. */
+function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const settings: Record<string, Setting> = SETTINGS
+  return Object.fromEntries(Object.entries(env).filter(([name]) => settings[name]?.secret !== true))
+}

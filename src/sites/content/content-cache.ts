@@ -1,0 +1,203 @@
+/**
+ * The files that visitors read, each by its digest in its account: fetched at the first use, checked while they are written, kept within
+ * a budget over restarts. docs/deploying-sites.md: Cache of files.
+ */
+import { openSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
+import { ENCODINGS, type EncodedForm, type Encoding, LARGEST_ENCODED } from '../static/encodings.ts'
+import { keyOf } from './cache-files.ts'
+import { ContentUnavailable } from './content-fault.ts'
+import { type Encoder, encodePieces, NoGain, openEncoder } from './encoder.ts'
+import type { Entry } from './entries.ts'
+import type { Space } from './eviction.ts'
+import { type KeptFiles, openKeptFiles } from './kept-files.ts'
+import { letGo, type OpenedFile, piecesOf } from './opened-file.ts'
+import { verified, withoutStalls } from './pieces.ts'
+
+/** A file of a deployment: its SHA-256 in hex, and its size in bytes. */
+export type ContentFile = { sha256: string; size: number }
+
+/** Fetches the bytes of a file. `signal`: nobody waits for it any more. What it throws is told to those who wait, as the cause. */
+export type FetchContent = (account: string, file: ContentFile, signal: AbortSignal) => Promise<AsyncIterable<Buffer>>
+
+export type ContentCache = {
+  /** Opens a file, and fetches it first where it is not there: once, however many wait. Whoever has it closes it. Throws ContentUnavailable. */
+  open(account: string, file: ContentFile): Promise<OpenedFile>
+  /** Opens an encoded form; undefined where there is none any more. */
+  openEncoded(account: string, sha256: string, encoding: Encoding): Promise<OpenedFile | undefined>
+  /** The encoded forms that are there. */
+  formsOf(account: string, sha256: string): EncodedForm[]
+  /** Makes an encoded form of a file that is there, when it is its turn. Nobody need wait: it resolves when it is over, and never rejects. */
+  encode(account: string, sha256: string, encoding: Encoding): Promise<void>
+  /** What the files take: in bytes on the disk, and their number. */
+  used(): Space
+  /** Ends what is being fetched and waits for what is being written. */
+  close(): Promise<void>
+}
+
+export type CacheOptions = {
+  folder: string
+  /** What all files may take on the disk. */
+  budgetBytes: number
+  fetch: FetchContent
+  /** Told what failed where nobody waits. */
+  onFault: (error: unknown) => void
+  /** How long a fetch waits for its turn, and for each piece of the file. */
+  patienceMs?: number
+}
+
+const PATIENCE_MS = 30_000
+/** Files that are fetched at once. An account has a part of them; the last ones are for accounts that have none. */
+const FETCHES = 64
+const FETCHES_OF_ACCOUNT = 16
+/** An encoded form that is larger than this part of the plain one is not kept. */
+const WORTH_KEEPING = 0.9
+/** Files of which a form was not worth keeping. All of them are tried again when there are more. */
+const MOST_WITHOUT_GAIN = 50_000
+
+/** What arrives for those who wait: each of them has the entry in use when it is there. */
+type Arrival = { waiting: number; entry: Promise<Entry> }
+
+type State = CacheOptions & {
+  kept: KeptFiles
+  encoder: Encoder
+  turns: Semaphore
+  arrivals: Map<string, Arrival>
+  withoutGain: Set<string>
+  closing: AbortController
+}
+
+/** Opens the cache with what is there, so that it serves without fetching. Removes what is over the budget. */
+export async function openContentCache(options: CacheOptions): Promise<ContentCache> {
+  const state: State = {
+    ...options,
+    kept: await openKeptFiles(options.folder, options.budgetBytes),
+    encoder: openEncoder(options.onFault),
+    turns: openSemaphore({
+      slots: FETCHES,
+      mayTake: (_, inUse, free) => inUse === 0 || (inUse < FETCHES_OF_ACCOUNT && free > FETCHES_OF_ACCOUNT),
+    }),
+    arrivals: new Map(),
+    withoutGain: new Set(),
+    closing: new AbortController(),
+  }
+  const { kept, encoder, arrivals, closing } = state
+  return {
+    open: (account, file) => openPlain(state, account, file),
+    async openEncoded(account, sha256, encoding) {
+      const entry = kept.use(keyOf(account, sha256, encoding))
+      return entry && (await kept.open(entry))
+    },
+    formsOf: (account, sha256) =>
+      ENCODINGS.flatMap((encoding) => {
+        const entry = kept.get(keyOf(account, sha256, encoding))
+        return entry === undefined ? [] : { encoding, size: entry.size }
+      }),
+    async encode(account, sha256, encoding) {
+      const key = keyOf(account, sha256, encoding)
+      if (state.withoutGain.has(key)) return
+      await encoder.run(account, key, () => makeForm(state, account, sha256, encoding))
+    },
+    used: kept.used,
+    async close() {
+      closing.abort()
+      await encoder.close()
+      await Promise.allSettled([...arrivals.values()].map(({ entry }) => entry))
+    },
+  }
+}
+
+async function openPlain(state: State, account: string, file: ContentFile): Promise<OpenedFile> {
+  const { kept } = state
+  const key = keyOf(account, file.sha256)
+  const before = kept.use(key)
+  if (before !== undefined && before.size !== file.size) await kept.drop(before)
+  const opened = before?.size === file.size ? await kept.open(before) : undefined
+  if (opened !== undefined) return opened
+  const arrived = await arrivalOf(state, account, file)
+  try {
+    const whole = await kept.open(arrived)
+    if (whole === undefined) throw new ContentUnavailable('damaged', key)
+    return whole
+  } finally {
+    letGo(arrived)
+  }
+}
+
+/** The entry of a file that is fetched now. It is in use for the caller. */
+async function arrivalOf(state: State, account: string, file: ContentFile): Promise<Entry> {
+  const name = `${keyOf(account, file.sha256)} ${file.size}`
+  const arrival = state.arrivals.getOrInsertComputed(name, () => {
+    const made: Arrival = { waiting: 0, entry: Promise.resolve().then(() => arrive(state, account, file, made)) }
+    made.entry.catch(() => {}).finally(() => state.arrivals.delete(name))
+    return made
+  })
+  arrival.waiting++
+  return await arrival.entry
+}
+
+async function arrive(state: State, account: string, file: ContentFile, arrival: Arrival): Promise<Entry> {
+  const { turns, kept, patienceMs = PATIENCE_MS } = state
+  const key = keyOf(account, file.sha256)
+  if (!(await turns.take(account, patienceMs))) throw new ContentUnavailable('busy', key)
+  try {
+    // Where several found it damaged, one may have fetched it since.
+    const there = kept.get(key)
+    if (there?.size === file.size) there.uses++
+    const entry = there?.size === file.size ? there : await fetchWhole(state, account, file)
+    entry.uses += arrival.waiting - 1
+    return entry
+  } finally {
+    turns.release(account)
+  }
+}
+
+/** Gives the entry, in use once. */
+function fetchWhole(state: State, account: string, file: ContentFile): Promise<Entry> {
+  const key = keyOf(account, file.sha256)
+  if (state.closing.signal.aborted) throw new ContentUnavailable('closed', key)
+  const pieces = verified(fetched(state, account, file), { ...file, key })
+  return state.kept.write(account, key, file.size, pieces, () => file.size)
+}
+
+async function* fetched(state: State, account: string, file: ContentFile): AsyncGenerator<Buffer> {
+  const { fetch, closing, patienceMs = PATIENCE_MS } = state
+  const stop = new AbortController()
+  const signal = AbortSignal.any([stop.signal, closing.signal])
+  try {
+    yield* withoutStalls(() => fetch(account, file, signal), {
+      mostMs: patienceMs,
+      signal: closing.signal,
+      key: keyOf(account, file.sha256),
+    })
+  } finally {
+    stop.abort()
+  }
+}
+
+/** Reads the plain form once more, so a change of it that left its size alone is found here. */
+async function makeForm(state: State, account: string, sha256: string, encoding: Encoding): Promise<void> {
+  const { kept, withoutGain } = state
+  const key = keyOf(account, sha256, encoding)
+  const plain = kept.get(keyOf(account, sha256))
+  if (plain === undefined || plain.size > LARGEST_ENCODED || kept.get(key) !== undefined) return
+  const opened = await kept.open(plain)
+  if (opened === undefined) return
+  const { size } = plain
+  const most = Math.floor(size * WORTH_KEEPING)
+  const read = verified(piecesOf(opened), { sha256, size, key: plain.key })
+  const encoded = encodePieces(read, encoding, { size, most })
+  try {
+    letGo(await kept.write(account, key, most, encoded.pieces, encoded.size))
+  } catch (error) {
+    if (error instanceof NoGain) {
+      if (withoutGain.size >= MOST_WITHOUT_GAIN) withoutGain.clear()
+      withoutGain.add(key)
+    } else if (error instanceof ContentUnavailable) {
+      if (error.why === 'mismatch') await kept.drop(plain)
+      // Without room the plain form is sent, as before.
+      if (error.why !== 'full' && error.why !== 'too_large') throw error
+    } else throw error
+  } finally {
+    opened.close()
+  }
+}

@@ -1,0 +1,61 @@
+/** Streams of pieces on their way into the cache: whole, of the right digest, and never waiting for ever. */
+import { createHash } from 'node:crypto'
+import { ContentUnavailable } from './content-fault.ts'
+
+type Pieces = AsyncIterable<Buffer>
+
+/** Hands pieces on, and throws ContentUnavailable (`mismatch`) where they are more than `size`, or at the end differ from digest or size. */
+export async function* verified(
+  pieces: Pieces,
+  { sha256, size, key }: { sha256: string; size: number; key: string },
+): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256')
+  let seen = 0
+  for await (const piece of pieces) {
+    seen += piece.length
+    if (seen > size) throw new ContentUnavailable('mismatch', key)
+    hash.update(piece)
+    yield piece
+  }
+  if (seen !== size || hash.digest('hex') !== sha256) throw new ContentUnavailable('mismatch', key)
+}
+
+/** `mostMs`: the longest pause between two pieces. `signal`: the sites server stops. */
+type Patience = { mostMs: number; signal: AbortSignal; key: string }
+
+/** Hands pieces on as long as they come. Throws ContentUnavailable: `stalled`, `closed`, or `fetch` where the source fails. */
+export async function* withoutStalls(open: () => Promise<Pieces>, patience: Patience): AsyncGenerator<Buffer> {
+  const iterator = (await inTime(Promise.try(open), patience))[Symbol.asyncIterator]()
+  let isOver = false
+  try {
+    for (;;) {
+      const { done, value } = await inTime(iterator.next(), patience).catch((error) => {
+        isOver = true
+        throw error
+      })
+      isOver = done === true
+      if (isOver) return
+      yield value
+    }
+  } finally {
+    // A source that did not answer would not answer this either.
+    if (!isOver) await iterator.return?.()
+  }
+}
+
+async function inTime<T>(step: Promise<T>, { mostMs, signal, key }: Patience): Promise<T> {
+  const { promise: gaveUp, reject } = Promise.withResolvers<never>()
+  const giveUp = (why: 'stalled' | 'closed') => reject(new ContentUnavailable(why, key))
+  const patience = setTimeout(giveUp, mostMs, 'stalled')
+  const close = () => giveUp('closed')
+  signal.addEventListener('abort', close)
+  if (signal.aborted) close()
+  try {
+    return await Promise.race([step, gaveUp])
+  } catch (error) {
+    throw error instanceof ContentUnavailable ? error : new ContentUnavailable('fetch', key, error)
+  } finally {
+    clearTimeout(patience)
+    signal.removeEventListener('abort', close)
+  }
+}

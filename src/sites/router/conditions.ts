@@ -1,0 +1,75 @@
+/** `has` and `missing`: what else a request must be for a rule to match. */
+import type { Condition, Match } from '../../delivery/protocol/routing-manifest.ts'
+import type { Captures, Routing } from './decision.ts'
+import { capturesOf } from './destination.ts'
+import type { Matcher } from './pattern.ts'
+import { cookiesOf, queryOf } from './request.ts'
+
+/** A condition with its pattern ready. */
+export type ReadyCondition = Condition & { matcher?: Matcher }
+
+/** Whether all of `has` hold and none of `missing` does. Captures of `has` join those of the source. */
+export function conditionsHold(
+  { has = [], missing = [] }: { has?: ReadyCondition[]; missing?: ReadyCondition[] },
+  routing: Routing,
+  captures: Captures,
+): boolean {
+  return (
+    has.every((condition) => holds(condition, routing, captures)) &&
+    !missing.some((condition) => holds(condition, routing, new Map()))
+  )
+}
+
+function holds(condition: ReadyCondition, routing: Routing, captures: Captures): boolean {
+  const value = subjectOf(condition, routing)
+  if (value === undefined) return false
+  const { match, matcher, key } = condition
+  if (match === undefined) {
+    const name = key.replace(/[^A-Za-z]/g, '')
+    if (name !== '') captures.set(name, value)
+    return true
+  }
+  if (!valueMatches(match, value)) return false
+  const found = matcher?.exec(value)
+  if (found === null) return false
+  if (found !== undefined) addCaptures(capturesOf(found), captures)
+  if (condition.type === 'host') captures.set('host', value)
+  return true
+}
+
+/** Numbers belong to the source first; names are taken over. */
+function addCaptures(found: Captures, captures: Captures): void {
+  for (const [name, value] of found) {
+    if (!/^[0-9]/.test(name) || !captures.has(name)) captures.set(name, value)
+  }
+}
+
+function subjectOf({ type, key }: Condition, routing: Routing): string | undefined {
+  switch (type) {
+    case 'host':
+      return routing.host
+    case 'header':
+      return routing.requestHeaders.get(key)
+    case 'cookie':
+      return cookiesOf(routing).get(key)
+    case 'query':
+      return queryOf(routing).findLast(([name]) => name === key)?.[1]
+  }
+}
+
+/** Whether everything but the pattern holds. */
+export function valueMatches(match: Match, value: string): boolean {
+  const { eq, neq, inc, ninc, pre, suf, gt, gte, lt, lte } = match
+  return (
+    (eq === undefined || String(eq) === value) &&
+    (neq === undefined || String(neq) !== value) &&
+    (inc === undefined || inc.includes(value)) &&
+    (ninc === undefined || !ninc.includes(value)) &&
+    (pre === undefined || value.startsWith(pre)) &&
+    (suf === undefined || value.endsWith(suf)) &&
+    (gt === undefined || Number(value) > gt) &&
+    (gte === undefined || Number(value) >= gte) &&
+    (lt === undefined || Number(value) < lt) &&
+    (lte === undefined || Number(value) <= lte)
+  )
+}

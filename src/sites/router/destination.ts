@@ -1,0 +1,114 @@
+/** Captures of a match, and texts of rules with captures in them. */
+import type { Captures, Pair, Routing } from './decision.ts'
+import { decoded, queryOf, setQuery } from './request.ts'
+
+/** The most characters that the rules of one request may write in all: paths, headers and queries with captures in them. */
+const MOST_WRITTEN = 256 * 1024
+/** The longest path. */
+const LONGEST_PATH = 16 * 1024
+
+/** The rules of a deployment cannot be followed any further. */
+export class RoutingFault extends Error {
+  readonly code: 'INFINITE_LOOP_DETECTED' | 'ROUTING_TOO_LARGE' | 'ROUTER_EXTERNAL_TARGET_ERROR'
+
+  constructor(code: RoutingFault['code']) {
+    super(code)
+    this.code = code
+  }
+}
+
+/** The groups of a match by number and name. Group 0 is the whole match. */
+export function capturesOf(match: RegExpExecArray): Captures {
+  const captures: Captures = new Map()
+  for (const [at, text] of match.entries()) captures.set(String(at), text ?? '')
+  for (const [name, text] of Object.entries(match.groups ?? {})) captures.set(name, text ?? '')
+  return captures
+}
+
+const PLACEHOLDER = /\$(?:([0-9]+|[A-Za-z_][A-Za-z0-9_]*)|\{([^{}]+)\})/g
+
+/** Puts captures into a template, once: what they contain is never a placeholder. An unknown name becomes empty. Throws `RoutingFault` where the rules write too much. */
+export function substitute(routing: Routing, template: string, captures: Captures): string {
+  if (!template.includes('$')) return charge(routing, template)
+  let text = ''
+  let end = 0
+  for (const found of template.matchAll(PLACEHOLDER)) {
+    text += template.slice(end, found.index)
+    text += found[1] === undefined ? (captures.get(found[2]!) ?? '') : captureNamed(found[1], captures)
+    end = found.index + found[0].length
+    if (text.length > MOST_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
+  }
+  return charge(routing, text + template.slice(end))
+}
+
+function charge(routing: Routing, text: string): string {
+  routing.written += text.length
+  if (routing.written > MOST_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
+  return text
+}
+
+/** `$1x` and `$localeSuffix` name the longest capture that they begin with; what follows it is text. */
+function captureNamed(name: string, captures: Captures): string {
+  for (let length = Math.min(name.length, LONGEST_NAME); length > 0; length--) {
+    const value = captures.get(name.slice(0, length))
+    if (value !== undefined) return value + name.slice(length)
+  }
+  return ''
+}
+
+/** Longer names of groups are not found, so that looking for one stays cheap. */
+const LONGEST_NAME = 256
+
+/** The destination of a rule: another origin as a URL, or undefined after it became the path and the query of the request. */
+export function applyDestination(routing: Routing, dest: string, captures: Captures): string | undefined {
+  const target = substitute(routing, dest, captures)
+  if (/^https?:\/\//i.test(target)) return target
+  const question = target.indexOf('?')
+  if (question >= 0) overrideQuery(routing, [...new URLSearchParams(target.slice(question + 1))])
+  const path = `/${question >= 0 ? target.slice(0, question) : target}`.replace(/\/{2,}/g, '/')
+  if (path.length > LONGEST_PATH) throw new RoutingFault('ROUTING_TOO_LARGE')
+  routing.path = path
+  return undefined
+}
+
+/** The query of a destination belongs to the function: it replaces what the visitor sent under the same names. */
+function overrideQuery(routing: Routing, pairs: Pair[]): void {
+  const names = new Set(pairs.map(([name]) => name))
+  setQuery(routing, [...queryOf(routing).filter(([name]) => !names.has(name)), ...pairs])
+  routing.destinationQuery = pairs
+}
+
+/** A header value that fits into one line: captures of queries and cookies are decoded, so they may hold line breaks. */
+export function headerValue(text: string): string {
+  return text.replace(/[^\t\x20-\x7e\x80-\xff]/gu, (character) =>
+    character.isWellFormed() ? encodeURIComponent(character) : '',
+  )
+}
+
+/**
+ * Where a redirect goes. A template that begins with one slash stays on its host: `/$1` with a capture of `/other.example`
+ * would lead to another one. Browsers read a backslash as a slash, and pass over tabs and line ends before they read anything.
+ */
+export function locationOf(template: string, location: string): string {
+  const staysHere = template.startsWith('/') && !/^\/[/\\]/.test(template)
+  const plain = location.replace(/[\t\r\n]/g, '')
+  return staysHere ? plain.replace(/^[/\\]+/, '/') : plain
+}
+
+/** TABLE parameters that open a protected site, which no other server is told. */
+const OF_PROTECTION = ['x-vercel-protection-bypass', 'x-vercel-set-bypass-cookie']
+const SHORTEST = Math.min(...OF_PROTECTION.map((name) => name.length))
+
+/** A query without what opens a protected site, however it is encoded. The rest stays byte for byte. */
+export function withoutSecrets(search: string): string {
+  const kept = search
+    .slice(1)
+    .split('&')
+    .filter((part) => !isOfProtection(part.split('=', 1)[0]!))
+  return kept.length === 0 ? '' : search.slice(0, 1) + kept.join('&')
+}
+
+function isOfProtection(name: string): boolean {
+  // Decoding makes a name no longer. Readers pass over a question mark before the first one.
+  return name.length >= SHORTEST && OF_PROTECTION.includes(decoded(name).replace(/^\?/, ''))
+}

@@ -1,0 +1,79 @@
+/** Finds what a deployment has for a path. A path that is not in the index leads nowhere: no file system is asked. */
+import type {
+  FunctionBundle,
+  FunctionPath,
+  RoutingManifest,
+  StaticFile,
+} from '../../delivery/protocol/routing-manifest.ts'
+import { decoded } from './request.ts'
+
+export type Entry =
+  | { kind: 'file'; file: StaticFile }
+  | { kind: 'function'; path: FunctionPath; bundle: FunctionBundle }
+
+export type FileIndex = {
+  /** What a percent-encoded path leads to: the entry of that path, else the index of that folder. */
+  find(path: string): Entry | undefined
+  /** The function of a name such as `api/hello`. */
+  functionOf(name: string): FunctionBundle | undefined
+}
+
+/** An escaped slash or backslash separates nothing: it stays an escape, which rules see too. */
+const ESCAPED_SEPARATOR = /%(2f|5c)/gi
+
+/** Builds the index. Where a file and a function have one path, the function answers. */
+export function indexFiles({ files, functions, functionPaths }: RoutingManifest): FileIndex {
+  const entries = new Map<string, Entry>()
+  for (const file of files) entries.set(file.path, { kind: 'file', file })
+  for (const path of functionPaths) {
+    const bundle = functions[path.bundle]
+    if (bundle !== undefined) entries.set(path.path, { kind: 'function', path, bundle })
+  }
+  addComposedNames(entries)
+  const indexes = folderIndexes(entries)
+  return {
+    find(path) {
+      const name = decoded(path.replace(ESCAPED_SEPARATOR, '%25$1'))
+      if (name.includes('\0')) return undefined
+      const base = withoutTrailingSlashes(name)
+      return entries.get(name) ?? entries.get(path) ?? entries.get(base) ?? entries.get(`${base}/`) ?? indexes.get(base)
+    },
+    functionOf(name) {
+      const entry = entries.get(name.startsWith('/') ? name : `/${name}`)
+      return entry?.kind === 'function' ? entry.bundle : undefined
+    },
+  }
+}
+
+/** Links may name `é` by one code point where a file has two. */
+function addComposedNames(entries: Map<string, Entry>): void {
+  for (const [path, entry] of [...entries]) {
+    const composed = path.normalize('NFC')
+    if (!entries.has(composed)) entries.set(composed, entry)
+  }
+}
+
+/** The entry of each folder: `index`, else `index.html`, else the first `index.*`. */
+function folderIndexes(entries: Map<string, Entry>): Map<string, Entry> {
+  const indexes = new Map<string, { name: string; entry: Entry }>()
+  for (const [path, entry] of entries) {
+    const slash = path.lastIndexOf('/')
+    const name = path.slice(slash + 1)
+    if (name !== 'index' && !name.startsWith('index.')) continue
+    const before = indexes.get(path.slice(0, slash))
+    if (before === undefined || rank(name) < rank(before.name)) indexes.set(path.slice(0, slash), { name, entry })
+  }
+  return new Map([...indexes].map(([folder, { entry }]) => [folder, entry]))
+}
+
+function rank(name: string): string {
+  if (name === 'index') return '0'
+  return name === 'index.html' ? '1' : `2${name}`
+}
+
+/** `/a//` is `/a`, and the root is empty. A loop, because `/\/+$/` takes a time that grows with the square. */
+export function withoutTrailingSlashes(path: string): string {
+  let end = path.length
+  while (end > 0 && path[end - 1] === '/') end--
+  return path.slice(0, end)
+}

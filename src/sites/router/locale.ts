@@ -1,0 +1,42 @@
+/** Redirects of visitors to the pages of their language. */
+import type { Route } from '../../delivery/protocol/routing-manifest.ts'
+import type { Captures, Routing } from './decision.ts'
+import { locationOf, substitute } from './destination.ts'
+import { cookiesOf } from './request.ts'
+
+/** More languages than browsers send. Others are not looked at. */
+const MOST_LANGUAGES = 32
+
+/**
+ * Where the language of the visitor leads: first the cookie, then `accept-language` by weight. Undefined where that is the path itself,
+ * or another rule's language: a visitor who chose Portuguese is not sent to the domain for Swedish. `known`: of all rules.
+ */
+export function localeRedirect(
+  routing: Routing,
+  { redirects, cookie }: NonNullable<Route['locale']>,
+  captures: Captures,
+  known: ReadonlySet<string>,
+): string | undefined {
+  const chosen = cookie === undefined ? undefined : cookiesOf(routing).get(cookie)
+  const wanted = [...(chosen === undefined ? [] : [chosen.toLowerCase()]), ...languagesOf(routing)]
+  const language = wanted.find((one) => known.has(one))
+  const template = redirects.find(({ locale }) => locale === language)?.to
+  if (template === undefined) return undefined
+  const location = locationOf(template, substitute(routing, template, captures))
+  return location === routing.path ? undefined : location
+}
+
+/** The languages of the visitor, the preferred first, in lower case; `de` after `de-CH` where it is not named itself. */
+function languagesOf(routing: Routing): string[] {
+  const header = routing.requestHeaders.get('accept-language') ?? ''
+  const weighted = header
+    .split(',', MOST_LANGUAGES)
+    .map((part) => {
+      const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))
+      return { name: name.toLowerCase(), weight: weight === undefined ? 1 : Number(weight.slice(2)) }
+    })
+    .filter(({ name, weight }) => name !== '' && name !== '*' && weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+  return weighted.flatMap(({ name }) => [name, name.split('-', 1)[0]!])
+}

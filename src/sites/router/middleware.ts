@@ -1,0 +1,79 @@
+/** What a middleware answers, and what it means for the request. The headers are those that `@vercel/functions` and Next.js send. */
+import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
+import type { Decision, Pair, Routing } from './decision.ts'
+import { headerValue, RoutingFault } from './destination.ts'
+import { routedOf, searchOf, setQuery } from './request.ts'
+
+/** The answer without its body: its headers by lower-case name, in their order. */
+export type MiddlewareAnswer = { status: number; headers: Pair[] }
+
+/** Headers of an answer that say something of its body, which nobody gets when routing goes on. */
+const OF_THE_BODY = new Set(['content-type', 'content-encoding', 'date'])
+const OVERRIDE = 'x-middleware-override-headers'
+const REQUEST_PREFIX = 'x-middleware-request-'
+
+/** Takes over what the middleware changed. Gives a decision where routing ends with it: its answer for the visitor, or another origin. */
+export function applyAnswer(routing: Routing, answer: MiddlewareAnswer): Decision | undefined {
+  const values = new Map(answer.headers)
+  takeHeaders(routing, answer.headers)
+  const rewrite = values.get('x-middleware-rewrite')
+  if (rewrite === undefined && values.get('x-middleware-next') !== '1') {
+    return { ...routedOf(routing), kind: 'answer', status: answer.status }
+  }
+  if (values.has(OVERRIDE)) overrideHeaders(routing, values)
+  return rewrite === undefined ? undefined : applyRewrite(routing, rewrite)
+}
+
+function takeHeaders(routing: Routing, headers: Pair[]): void {
+  for (const [name, value] of headers) {
+    if (name === 'set-cookie') routing.cookies.push(headerValue(value))
+    else if (!name.startsWith('x-middleware-') && !MESSAGE_HEADERS.has(name) && !OF_THE_BODY.has(name)) {
+      routing.headers.set(name, headerValue(value))
+    }
+  }
+}
+
+/** The list names the headers that the request has from now on; what it does not name is taken off. Headers of the message and of the platform stay. */
+function overrideHeaders(routing: Routing, values: ReadonlyMap<string, string>): void {
+  const listed = values
+    .get(OVERRIDE)!
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+  const kept = new Set(listed)
+  for (const name of [...routing.requestHeaders.keys()]) {
+    if (!kept.has(name) && !isOfThePlatform(name)) routing.requestHeaders.delete(name)
+  }
+  for (const name of kept) {
+    const value = values.get(REQUEST_PREFIX + name)
+    if (value !== undefined && !isOfThePlatform(name)) routing.requestHeaders.set(name, headerValue(value))
+  }
+  routing.headersChanged = true
+}
+
+function isOfThePlatform(name: string): boolean {
+  return (
+    MESSAGE_HEADERS.has(name) || name.startsWith('x-forwarded-') || name.startsWith('x-vercel-') || name === 'x-real-ip'
+  )
+}
+
+function applyRewrite(routing: Routing, rewrite: string): Decision | undefined {
+  const here = URL.parse(`http://${routing.host}/`)
+  const target = URL.parse(rewrite, here?.href)
+  if (target === null || !/^https?:$/.test(target.protocol)) throw new RoutingFault('ROUTER_EXTERNAL_TARGET_ERROR')
+  if (target.hostname !== here?.hostname) {
+    return { ...routedOf(routing), kind: 'proxy', url: target.href, request: forwardedOf(routing) }
+  }
+  routing.path = target.pathname
+  routing.rewritten = true
+  setQuery(routing, [...target.searchParams])
+  return undefined
+}
+
+/** The request as another origin or a middleware gets it. */
+export function forwardedOf(routing: Routing) {
+  return {
+    path: routing.path,
+    search: searchOf(routing),
+    ...(routing.headersChanged && { headers: [...routing.requestHeaders] as Pair[] }),
+  }
+}

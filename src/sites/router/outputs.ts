@@ -1,0 +1,86 @@
+/** From a path to a decision: what the index has, with the rules of the phase `hit`; and the page of an error. */
+import type { Decision, ErrorCode, Invocation, Routing } from './decision.ts'
+import { applyDestination, RoutingFault } from './destination.ts'
+import type { Entry } from './file-index.ts'
+import { withoutTrailingSlashes } from './file-index.ts'
+import { routedOf, searchOf } from './request.ts'
+import { applyHeaders, matchOf } from './rules.ts'
+import type { Site } from './site.ts'
+
+/** How often the rules of one request may look for an output. Each look costs at most a walk through the rewrites and those for misses. */
+const MOST_LOOKUPS = 16
+
+const IMAGE_PATHS: ReadonlySet<string> = new Set(['/_next/image', '/_vercel/image'])
+
+/** What the current path leads to. Throws `RoutingFault` when rules look again and again. */
+export function lookUp(site: Site, routing: Routing): Decision | undefined {
+  if (site.hasImages && IMAGE_PATHS.has(withoutTrailingSlashes(routing.path))) {
+    return { ...routedOf(routing), reusable: false, kind: 'image', search: searchOf(routing) }
+  }
+  if (++routing.lookups > MOST_LOOKUPS) throw new RoutingFault('INFINITE_LOOP_DETECTED')
+  const entry = site.files.find(routing.path)
+  return entry && decisionOf(site, routing, entry, routing.status)
+}
+
+/** Serves an entry. `status` replaces what a file (200) or a function answers. */
+function decisionOf(site: Site, routing: Routing, entry: Entry, status: number | undefined): Decision {
+  applyHit(site, routing)
+  if (entry.kind === 'file') return { ...routedOf(routing), kind: 'file', status: status ?? 200, file: entry.file }
+  const invocation = invocationOf(routing, entry.path)
+  const answer = status === undefined ? {} : { status }
+  const { bundle } = entry
+  const { path, prerender } = entry.path
+  const common = { ...routedOf(routing), reusable: false, ...answer, bundle, invocation }
+  return prerender === undefined ? { ...common, kind: 'function' } : { ...common, kind: 'prerender', path, prerender }
+}
+
+/** The page that a deployment has for an error: by the rules of the phase `error`, else the file of the status (`/404`). The rules see the path that the visitor asked for. */
+export function errorPage(site: Site, routing: Routing, status: number, code: ErrorCode): Decision {
+  for (const route of site.phases.error) {
+    if (route.status !== undefined && route.status !== status) continue
+    routing.path = routing.visitorPath
+    const captures = matchOf(site, routing, route)
+    if (captures === undefined) continue
+    routing.rules.push(route.rule)
+    applyHeaders(routing, route, captures)
+    if (route.dest !== undefined && applyDestination(routing, route.dest, captures) === undefined) {
+      const entry = site.files.find(routing.path)
+      if (entry !== undefined) return decisionOf(site, routing, entry, status)
+    }
+    if (!route.continue) break
+  }
+  const entry = site.files.find(`/${status}`)
+  if (entry === undefined) return { ...routedOf(routing), kind: 'error', status, code }
+  routing.path = `/${status}`
+  return decisionOf(site, routing, entry, status)
+}
+
+/** The rules for what was found. They set headers, and change neither path nor status. */
+function applyHit(site: Site, routing: Routing): void {
+  const { path } = routing
+  routing.path = withoutTrailingSlashes(path) || '/'
+  for (const route of site.phases.hit) {
+    const captures = matchOf(site, routing, route)
+    if (captures === undefined) continue
+    routing.rules.push(route.rule)
+    applyHeaders(routing, route, captures)
+  }
+  routing.path = path
+}
+
+/** How the function is asked: with the visitor's path, unless a rule or a middleware gave another one. */
+function invocationOf(routing: Routing, output: Extract<Entry, { kind: 'function' }>['path']): Invocation {
+  const name = output.path === '/index' ? '/' : output.path
+  const path = routing.invocationPath ?? (routing.rewritten ? routing.path : routing.visitorPath)
+  const { prerender } = output
+  const ofOutput = prerender?.concrete === true ? name : routing.visitorPath
+  const concrete = prerender?.passQuery === true ? routing.visitorPath : (routing.concretePath ?? ofOutput)
+  return {
+    path,
+    search: searchOf(routing),
+    ...(routing.headersChanged && { headers: [...routing.requestHeaders] }),
+    matchedPath: routing.importantHeaders.get('x-matched-path') ?? name,
+    concretePath: routing.invocationPath ?? concrete,
+    routeMatches: new URLSearchParams(routing.destinationQuery.map(([key, value]) => [key, value])).toString(),
+  }
+}

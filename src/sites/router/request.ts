@@ -1,0 +1,139 @@
+/** A visitor's request, and what the rules have made of it so far. docs/deploying-sites.md: Router. */
+import type { Header } from '../../delivery/protocol/routing-manifest.ts'
+import type { Pair, ResponseTransform, Routed, Routing } from './decision.ts'
+
+/** What the sites server hands over. `path` as it came, percent-encoded (`beginRouting` makes its spelling one); `search` with its question mark, or empty; `headers` by lower-case name. */
+export type VisitorRequest = {
+  method: string
+  host: string
+  path: string
+  search: string
+  headers: ReadonlyMap<string, string>
+}
+
+/**
+ * TABLE headers that only the platform may set: functions and rules believe them, so a visitor who sent one could choose a page, an
+ * address or a country. What ends in a dash is a prefix.
+ */
+const PLATFORM_HEADERS = [
+  'forwarded',
+  'x-forwarded-',
+  'x-matched-path',
+  'x-middleware-',
+  'x-now-',
+  'x-real-ip',
+  'x-vercel-',
+] as const
+
+/** The headers of a visitor by lower-case name, without those of the platform. Values of one name are joined (RFC 9110 5.3; cookies RFC 6265 5.4). */
+export function visitorHeaders(pairs: Iterable<Pair>): Map<string, string> {
+  const headers = new Map<string, string>()
+  for (const [given, value] of pairs) {
+    const name = given.toLowerCase()
+    if (PLATFORM_HEADERS.some((row) => (row.endsWith('-') ? name.startsWith(row) : name === row))) continue
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ', '}${value}`)
+  }
+  return headers
+}
+
+/** Begins with a request. */
+export function beginRouting({ method, host, path: given, search, headers }: VisitorRequest): Routing {
+  const path = normalized(given)
+  return {
+    method,
+    host: host.split(':', 1)[0]!.toLowerCase(),
+    visitorPath: path,
+    path,
+    search,
+    requestHeaders: new Map(headers),
+    headersChanged: false,
+    query: undefined,
+    queryChanged: false,
+    cookieJar: undefined,
+    status: undefined,
+    stopped: false,
+    headers: new Map(),
+    importantHeaders: new Map(),
+    cookies: [],
+    responseTransforms: [] as ResponseTransform[],
+    rules: [],
+    reusable: true,
+    destinationQuery: [],
+    concretePath: undefined,
+    invocationPath: undefined,
+    rewritten: false,
+    middlewareRun: [],
+    lookups: 0,
+    written: 0,
+  }
+}
+
+const ESCAPE = /%[0-9a-f]{2}|%[0-9a-f]?(?:%[0-9a-f]{2})?/gi
+const ONE_ESCAPE = '%61'.length
+const UNRESERVED = /^[a-z0-9._~-]$/i
+
+/**
+ * One spelling of a path, so that rules match what the index finds: what needs no escape has none, and escapes are in upper case
+ * (RFC 3986 6.2.2). A percent sign that begins no escape stays with the escape behind it: `%%361` must not become `%61`.
+ */
+function normalized(path: string): string {
+  return path.replace(ESCAPE, (found) => {
+    if (found.length !== ONE_ESCAPE) return found
+    const character = String.fromCharCode(Number.parseInt(found.slice(1), 16))
+    return UNRESERVED.test(character) ? character : found.toUpperCase()
+  })
+}
+
+/** The parts of the query, decoded. */
+export function queryOf(routing: Routing): Pair[] {
+  routing.query ??= [...new URLSearchParams(routing.search)]
+  return routing.query
+}
+
+/** Replaces the query. */
+export function setQuery(routing: Routing, query: Pair[]): void {
+  routing.query = query
+  routing.queryChanged = true
+}
+
+/** The query as text, with its question mark, or empty: as it came unless a rule changed it. */
+export function searchOf(routing: Routing): string {
+  if (!routing.queryChanged) return routing.search
+  const text = new URLSearchParams(queryOf(routing).map(([name, value]) => [name, value])).toString()
+  return text === '' ? '' : `?${text}`
+}
+
+/** The cookies of the request by name. The first of a name counts (RFC 6265 5.4: the more specific path stands first). */
+export function cookiesOf(routing: Routing): Map<string, string> {
+  routing.cookieJar ??= parseCookies(routing.requestHeaders.get('cookie') ?? '')
+  return routing.cookieJar
+}
+
+function parseCookies(header: string): Map<string, string> {
+  const jar = new Map<string, string>()
+  for (const part of header.split(';')) {
+    const equals = part.indexOf('=')
+    const name = part.slice(0, equals).trim()
+    if (equals > 0 && name !== '' && !jar.has(name)) jar.set(name, decoded(part.slice(equals + 1).trim()))
+  }
+  return jar
+}
+
+/** A percent-encoded text decoded, or as it is where it is not well-formed. */
+export function decoded(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The headers of the response so far, and the rest that every decision has. */
+export function routedOf(routing: Routing): Routed {
+  const merged = new Map([...routing.headers, ...routing.importantHeaders])
+  const headers: Header[] = [...merged].map(([name, value]) => ({ name, value }))
+  const { cookies, responseTransforms, rules, reusable } = routing
+  return { headers, cookies, responseTransforms, rules, reusable }
+}

@@ -1,0 +1,190 @@
+/**
+ * The router: rules and index of a deployment, and a request, give a decision. Pure: it reads nothing, waits for nothing and ends
+ * after a number of steps that grows with the number of rules. Tenants' patterns run inside, so it is called in workers only.
+ * The order of phases: docs/deploying-sites.md: Router.
+ */
+import type { Phase } from '../../delivery/protocol/routing-manifest.ts'
+import type { Captures, Decision, MiddlewareState, Routing } from './decision.ts'
+import { applyDestination, RoutingFault, withoutSecrets } from './destination.ts'
+import { localeRedirect } from './locale.ts'
+import { applyAnswer, forwardedOf, type MiddlewareAnswer } from './middleware.ts'
+import { errorPage, lookUp } from './outputs.ts'
+import { beginRouting, routedOf, type VisitorRequest } from './request.ts'
+import { applyHeaders, matchOf } from './rules.ts'
+import type { ReadyRoute, Site } from './site.ts'
+import { applyTransform } from './transforms.ts'
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** `next`: the rules of the phase go on. `end`: the phase ends, the next one begins. */
+type Step = Decision | 'next' | 'end'
+
+/** Decides what to do with a request. Nothing is thrown: rules that cannot be followed are a decision of the kind `error`. */
+export function resolve(site: Site, request: VisitorRequest): Decision {
+  const routing = beginRouting(request)
+  return safely(routing, () => routeFrom(site, routing, 0))
+}
+
+/** Goes on where `resolve` asked for a middleware. The state must be of the same deployment. */
+export function resume(site: Site, { routing, at, captures }: MiddlewareState, answer: MiddlewareAnswer): Decision {
+  return safely(routing, () => {
+    const decision = applyAnswer(routing, answer)
+    if (decision !== undefined) return decision
+    const route = site.phases.none[at]!
+    const step = applyRule(site, routing, 'none', route, captures)
+    if (step === 'next') return routeFrom(site, routing, at + 1)
+    return step === 'end' ? afterNone(site, routing) : step
+  })
+}
+
+/** The page for an error that the sites server found itself, such as a function that failed. */
+export function resolveError(site: Site, request: VisitorRequest, status: number): Decision {
+  const routing = beginRouting(request)
+  return safely(routing, () => errorPage(site, routing, status, 'STATUS'))
+}
+
+function safely(routing: Routing, decide: () => Decision): Decision {
+  try {
+    return decide()
+  } catch (error) {
+    if (!(error instanceof RoutingFault)) throw error
+    routing.written = 0
+    const status = error.code === 'ROUTER_EXTERNAL_TARGET_ERROR' ? 502 : 508
+    return { ...routedOf(routing), kind: 'error', status, code: error.code }
+  }
+}
+
+function routeFrom(site: Site, routing: Routing, at: number): Decision {
+  return walk(site, routing, 'none', at) ?? afterNone(site, routing)
+}
+
+function afterNone(site: Site, routing: Routing): Decision {
+  const ended = routing.stopped && (routing.status ?? 0) >= 400
+  const found = ended
+    ? undefined
+    : (lookUp(site, routing) ??
+      walk(site, routing, 'filesystem') ??
+      lookAround(site, routing, 'filesystem') ??
+      walk(site, routing, 'resource'))
+  if (found !== undefined) return found
+  const status = routing.status ?? 404
+  return errorPage(
+    site,
+    routing,
+    status >= 400 ? status : 404,
+    status >= 400 && status !== 404 ? 'STATUS' : 'NOT_FOUND',
+  )
+}
+
+/** Follows the rules of a phase. Undefined where none of them decided. */
+function walk(site: Site, routing: Routing, phase: Phase, from = 0): Decision | undefined {
+  const routes = site.phases[phase]
+  for (let at = from; at < routes.length; at++) {
+    const route = routes[at]!
+    const captures = matchOf(site, routing, route)
+    if (captures === undefined) continue
+    routing.rules.push(route.rule)
+    const step = beforeRule(site, routing, route, captures, at) ?? applyRule(site, routing, phase, route, captures)
+    if (step === 'end') return undefined
+    if (step !== 'next') return step
+  }
+  return undefined
+}
+
+/** What comes before the effects of a rule: refusals, languages, middleware. */
+function beforeRule(
+  site: Site,
+  routing: Routing,
+  route: ReadyRoute,
+  captures: Captures,
+  at: number,
+): Decision | undefined {
+  // A challenge needs a script of the platform, which there is none of: who cannot be asked is not let in.
+  if (route.mitigate !== undefined) return errorPage(site, routing, 403, 'DENIED')
+  const elsewhere = route.locale && localeRedirect(routing, route.locale, captures, site.locales)
+  if (elsewhere !== undefined) return redirect(routing, 307, elsewhere)
+  const name = route.middleware
+  if (name === undefined || routing.middlewareRun.includes(name)) return undefined
+  routing.middlewareRun.push(name)
+  const bundle = site.files.functionOf(name)
+  const state = { routing, at, captures }
+  return { ...routedOf(routing), kind: 'middleware', name, bundle, request: forwardedOf(routing), state }
+}
+
+/** The effects of a rule that matched, in the order of the format: override, headers, transforms, destination, status. */
+function applyRule(site: Site, routing: Routing, phase: Phase, route: ReadyRoute, captures: Captures): Step {
+  const { dest, status } = route
+  if (route.override) routing.status = undefined
+  applyHeaders(routing, route, captures)
+  for (const transform of route.transforms ?? []) applyTransform(routing, transform, captures)
+  if (dest !== undefined) {
+    const before = routing.path
+    const url = applyDestination(routing, dest, captures)
+    if (url !== undefined) return proxy(routing, url, status)
+    if (phase === 'rewrite' && route.check) routing.concretePath = before
+    if (status === undefined && routing.stopped) clearStatus(routing)
+  }
+  const away = redirectOf(routing, route)
+  if (away !== undefined) return away
+  if (status !== undefined) routing.status = status
+  if (route.check) return checkPath(site, routing, phase) ?? 'next'
+  if (route.continue) return 'next'
+  const found = lookUp(site, routing)
+  routing.stopped = found === undefined && status !== undefined && dest === undefined
+  return found ?? 'end'
+}
+
+function clearStatus(routing: Routing): void {
+  routing.status = undefined
+  routing.stopped = false
+}
+
+/** A rule with a `location` header redirects: with its status, or with 307 when it has neither status nor destination. */
+function redirectOf(routing: Routing, { status, dest, headers = [] }: ReadyRoute): Decision | undefined {
+  const location = routing.headers.get('location') ?? routing.importantHeaders.get('location')
+  if (location === undefined) return undefined
+  const alone = status === undefined && dest === undefined && headers.some(({ name }) => name === 'location')
+  if (!alone && !(status !== undefined && REDIRECTS.has(status))) return undefined
+  routing.headers.delete('location')
+  routing.importantHeaders.delete('location')
+  return redirect(routing, status ?? 307, location)
+}
+
+/** The visitor's query goes along unless the rule wrote one. What opens a protected site stays on this host. */
+function redirect(routing: Routing, status: number, location: string): Decision {
+  const passed = staysHere(location) ? routing.search : withoutSecrets(routing.search)
+  const search = location.includes('?') ? '' : passed
+  const refresh = status === 308 ? [{ name: 'refresh', value: `0;url=${location}${search}` }] : []
+  const routed = routedOf(routing)
+  const headers = [...routed.headers, ...refresh]
+  return { ...routed, headers, reusable: false, kind: 'redirect', status, location: location + search }
+}
+
+function staysHere(location: string): boolean {
+  return location.startsWith('/') && URL.parse(location, 'http://here.invalid')?.host === 'here.invalid'
+}
+
+function proxy(routing: Routing, url: string, status: number | undefined): Decision {
+  if (URL.parse(url) === null) throw new RoutingFault('ROUTER_EXTERNAL_TARGET_ERROR')
+  const request = forwardedOf(routing)
+  const answer = status === undefined ? {} : { status }
+  return { ...routedOf(routing), reusable: false, kind: 'proxy', url, ...answer, request }
+}
+
+/** What `check` does: looks whether the new path leads somewhere. Rewrites only look; other phases also try the rewrites and the rules for misses. */
+function checkPath(site: Site, routing: Routing, phase: Phase): Decision | undefined {
+  if (phase !== 'rewrite') return lookAround(site, routing, phase)
+  const found = lookUp(site, routing)
+  if (found === undefined) routing.concretePath = undefined
+  return found
+}
+
+/** The path itself, the rewrites, and the rules for misses, whose path and status count only when they find something. */
+function lookAround(site: Site, routing: Routing, phase: Phase): Decision | undefined {
+  const found = lookUp(site, routing) ?? walk(site, routing, 'rewrite')
+  if (found !== undefined || phase === 'miss') return found
+  const { path, status } = routing
+  const late = walk(site, routing, 'miss')
+  if (late === undefined) Object.assign(routing, { path, status })
+  return late
+}

@@ -1,0 +1,34 @@
+/** What all phases have in common: whether a rule matches, and the headers that it sets. */
+import { conditionsHold } from './conditions.ts'
+import type { Captures, Routing } from './decision.ts'
+import { capturesOf, headerValue, locationOf, RoutingFault, substitute } from './destination.ts'
+import type { ReadyRoute, Site } from './site.ts'
+
+/** The captures of a rule that matches. */
+export function matchOf(site: Site, routing: Routing, route: ReadyRoute): Captures | undefined {
+  if (route.conditional) routing.reusable = false
+  if (route.methods !== undefined && !route.methods.includes(routing.method)) return undefined
+  const match = route.matcher.exec(routing.path)
+  if (match === null) return undefined
+  const captures = capturesOf(match)
+  if (!conditionsHold(route, routing, captures)) return undefined
+  if (site.wildcards.size > 0) {
+    routing.reusable = false
+    captures.set('wildcard', site.wildcards.get(routing.host) ?? '')
+  }
+  return captures
+}
+
+/** The most headers that the rules of one request may set. */
+const MOST_HEADERS = 1000
+
+/** Sets the headers of a rule. Of those with `important` the first value stays. Throws `RoutingFault` where there are too many. */
+export function applyHeaders(routing: Routing, route: ReadyRoute, captures: Captures): void {
+  for (const { name, value } of route.headers ?? []) {
+    const text = headerValue(substitute(routing, value, captures))
+    const location = name === 'location' ? locationOf(value, text) : text
+    if (!route.important) routing.headers.set(name, location)
+    else if (!routing.importantHeaders.has(name)) routing.importantHeaders.set(name, location)
+  }
+  if (routing.headers.size + routing.importantHeaders.size > MOST_HEADERS) throw new RoutingFault('ROUTING_TOO_LARGE')
+}

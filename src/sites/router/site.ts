@@ -1,0 +1,70 @@
+/** A deployment ready for routing: its rules by phase with their patterns, and its index of files. */
+import { inLowerCase, mayChange } from '../../delivery/protocol/message-headers.ts'
+import {
+  type Condition,
+  PHASES,
+  type Phase,
+  type Route,
+  type RoutingManifest,
+  type Transform,
+} from '../../delivery/protocol/routing-manifest.ts'
+import type { ReadyCondition } from './conditions.ts'
+import { type FileIndex, indexFiles } from './file-index.ts'
+import { type Matcher, matcherOf } from './pattern.ts'
+
+export type ReadyRoute = Omit<Route, 'has' | 'missing'> & {
+  matcher: Matcher
+  has?: ReadyCondition[]
+  missing?: ReadyCondition[]
+  /** Whether more than the path decides what the rule does. */
+  conditional: boolean
+}
+
+export type Site = {
+  phases: Record<Phase, ReadyRoute[]>
+  files: FileIndex
+  wildcards: ReadonlyMap<string, string>
+  /** The languages that any rule redirects to. */
+  locales: ReadonlySet<string>
+  hasImages: boolean
+}
+
+/** Prepares a manifest. Costs a few milliseconds for the largest one; patterns are compiled at their first use. */
+export function openSite(manifest: RoutingManifest): Site {
+  const phases = Object.fromEntries(PHASES.map((phase) => [phase, manifest.phases[phase].map(readyRoute)]))
+  return {
+    phases: phases as Record<Phase, ReadyRoute[]>,
+    files: indexFiles(manifest),
+    wildcards: new Map(manifest.wildcards.map(({ domain, value }) => [domain, value])),
+    locales: new Set(
+      Object.values(manifest.phases)
+        .flat()
+        .flatMap(({ locale }) => locale?.redirects.map((one) => one.locale) ?? []),
+    ),
+    hasImages: manifest.images !== undefined,
+  }
+}
+
+function readyRoute(route: Route): ReadyRoute {
+  const { source, caseSensitive = false, has, missing, methods, transforms, locale, middleware, mitigate } = route
+  return {
+    ...route,
+    matcher: matcherOf(source, caseSensitive),
+    ...(has && { has: has.map(readyCondition) }),
+    ...(missing && { missing: missing.map(readyCondition) }),
+    ...(transforms && { transforms: transforms.flatMap(readyTransform) }),
+    conditional: [has, missing, methods, transforms, locale, middleware, mitigate].some((part) => part !== undefined),
+  }
+}
+
+/** Manifests of older versions have names of headers as the deployment spelled them, and names that it may not change. */
+function readyTransform(transform: Transform): Transform[] {
+  if (!transform.target.endsWith('.headers')) return [transform]
+  const match = inLowerCase(transform.match)
+  return match.eq !== undefined && !mayChange(String(match.eq)) ? [] : [{ ...transform, match }]
+}
+
+function readyCondition(condition: Condition): ReadyCondition {
+  const pattern = condition.match?.pattern
+  return pattern === undefined ? condition : { ...condition, matcher: matcherOf(pattern, true) }
+}

@@ -1,0 +1,74 @@
+/** Changes of the request and of the response that rules ask for. */
+import { mayChange } from '../../delivery/protocol/message-headers.ts'
+import type { Match, Transform } from '../../delivery/protocol/routing-manifest.ts'
+import { valueMatches } from './conditions.ts'
+import type { Captures, Routing } from './decision.ts'
+import { headerValue, RoutingFault, substitute } from './destination.ts'
+import { queryOf, setQuery } from './request.ts'
+
+/** The most that a decision tells of transforms of the response, in characters: the thread that answers visitors reads it. */
+const MOST_NOTED = 128 * 1024
+/** What an object or a text costs beside its characters. */
+const PART_WEIGHT = 16
+
+/** Applies one transform. A response transform is noted: it also applies to headers that the router does not know yet. */
+export function applyTransform(routing: Routing, transform: Transform, captures: Captures): void {
+  const { op, match } = transform
+  const args = transform.args.map((arg) => substitute(routing, arg, captures))
+  switch (transform.target) {
+    case 'request.path':
+      routing.invocationPath = args[0] ?? routing.path
+      return
+    case 'request.query':
+      transformQuery(routing, transform, args)
+      return
+    case 'request.headers':
+      transformHeaders(routing, transform, args.map(headerValue).join(', '))
+      return
+    case 'response.headers':
+      noteWeight(routing, match)
+      routing.responseTransforms.push({ op, match, value: args.map(headerValue).join(', ') })
+      return
+  }
+}
+
+function noteWeight(routing: Routing, match: Match): void {
+  const texts = Object.values(match).flat()
+  const weight = texts.reduce<number>((sum, text) => sum + PART_WEIGHT + String(text).length, 2 * PART_WEIGHT)
+  routing.noted = (routing.noted ?? 0) + weight
+  if (routing.noted > MOST_NOTED) throw new RoutingFault('ROUTING_TOO_LARGE')
+}
+
+function transformQuery(routing: Routing, { op, match }: Transform, args: string[]): void {
+  const query = queryOf(routing)
+  const names = namesOf(
+    match,
+    query.map(([name]) => name),
+  )
+  const kept = op === 'append' ? query : query.filter(([name]) => !names.has(name))
+  const added = op === 'delete' ? [] : [...names].flatMap((name) => args.map((arg) => [name, arg] as const))
+  setQuery(routing, [...kept, ...added])
+}
+
+function transformHeaders(routing: Routing, { op, match }: Transform, value: string): void {
+  const headers = routing.requestHeaders
+  for (const name of namesOf(match, [...headers.keys()])) {
+    if (!mayChange(name)) continue
+    const before = headers.get(name)
+    if (op === 'delete') headers.delete(name)
+    else headers.set(name, op === 'append' && before !== undefined ? `${before}, ${value}` : value)
+  }
+  routing.headersChanged = true
+}
+
+/** The name that a transform gives in full, or those that are there and match. */
+function namesOf(match: Match, present: string[]): Set<string> {
+  const full = fullNameOf(match)
+  if (full !== undefined) return new Set([full])
+  return new Set(present.filter((name) => valueMatches(match, name)))
+}
+
+/** The name that a transform gives in full. Others only choose among what is there. */
+export function fullNameOf({ eq, ...others }: Match): string | undefined {
+  return eq !== undefined && Object.keys(others).length === 0 ? String(eq) : undefined
+}

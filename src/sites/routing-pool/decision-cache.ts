@@ -1,0 +1,74 @@
+/** A cache of decisions that depend on the path alone, so that most requests for files ask no worker. */
+import type { Decision } from '../router/decision.ts'
+
+export type DecisionCache = {
+  get(site: string, path: string): Decision | undefined
+  /** Keeps a decision that is reusable and small. */
+  set(site: string, path: string, decision: Decision): void
+}
+
+/** Characters of all entries, and of those of one site: visitors of one site cannot evict all others by asking for paths that it has not. */
+const MOST_CHARACTERS = 16 * 1024 ** 2
+const MOST_OF_A_SITE = 1024 ** 2
+/** One that is larger is not kept. */
+const LARGEST = 4096
+/** What an entry takes besides its texts. */
+const ENTRY = 256
+
+type Entry = { decision: Decision; characters: number }
+/** Both maps are in the order of their last use. */
+type Kept = { entries: Map<string, Entry>; characters: number }
+
+/** An empty cache. */
+export function openDecisionCache(): DecisionCache {
+  const sites = new Map<string, Kept>()
+  let total = 0
+
+  function evict(kept: Kept, most: number): void {
+    for (const [path, { characters }] of kept.entries) {
+      if (kept.characters <= most) return
+      kept.entries.delete(path)
+      kept.characters -= characters
+      total -= characters
+    }
+  }
+
+  return {
+    get(site, path) {
+      const kept = sites.get(site)
+      const entry = kept?.entries.get(path)
+      if (kept === undefined || entry === undefined) return undefined
+      renew(sites, site, kept)
+      renew(kept.entries, path, entry)
+      return entry.decision
+    },
+    set(site, path, decision) {
+      const characters = decision.reusable ? sizeOf(path, decision) : Number.POSITIVE_INFINITY
+      if (characters > LARGEST) return
+      const kept = sites.get(site) ?? { entries: new Map(), characters: 0 }
+      const before = kept.entries.get(path)?.characters ?? 0
+      renew(sites, site, kept)
+      renew(kept.entries, path, { decision, characters })
+      kept.characters += characters - before
+      total += characters - before
+      evict(kept, MOST_OF_A_SITE)
+      for (const [oldest, others] of sites) {
+        if (total <= MOST_CHARACTERS) return
+        evict(others, 0)
+        sites.delete(oldest)
+      }
+    },
+  }
+}
+
+function renew<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key)
+  map.set(key, value)
+}
+
+function sizeOf(path: string, { headers, rules }: Decision): number {
+  return headers.reduce(
+    (sum, { name, value }) => sum + name.length + value.length,
+    ENTRY + path.length + 8 * rules.length,
+  )
+}

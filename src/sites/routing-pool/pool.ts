@@ -1,0 +1,151 @@
+/**
+ * Runs the router in worker threads, so that no pattern of a tenant ever holds the event loop of the sites server. One question at a
+ * time in each worker, accounts take turns, and a worker that works too long on one question is ended. docs/deploying-sites.md: Patterns.
+ */
+import type { Worker } from 'node:worker_threads'
+import { type FairQueue, openFairQueue } from '../../platform/fairness/fair-queue.ts'
+import type { Decision, ErrorCode } from '../router/decision.ts'
+import { type DecisionCache, openDecisionCache } from './decision-cache.ts'
+import { openProcessorBudget, type ProcessorBudget } from './processor-budget.ts'
+import { openThread, type RoutingThread, type Task } from './thread.ts'
+
+/** A question of an account about a site. `site` names its manifest (its digest). `manifest` is that manifest as JSON. */
+type RoutingJob = Task & { account: string }
+
+export type RoutingPool = {
+  /** Decides. Rules that take too long are a decision of the kind `error` with status 508. Throws when the router has a bug. */
+  ask(job: RoutingJob): Promise<Decision>
+  /** How many workers were ended because a question took too long. */
+  ended(): number
+  close(): Promise<void>
+}
+
+/** Questions of one account that wait. */
+const MOST_WAITING = 200
+/** Loading counts a quarter against the budget: the largest site may be loaded in two workers at once, and nobody loads one site after another. */
+const LOADS_COUNT = 4
+/** What a question that was ended counts: its 50 ms, and another worker that starts and loads its sites, measured as 400 to 600 ms. One is more than an account may owe. */
+const ENDED_MICROS = 600_000
+/** Threads that are started beyond those that may work, so that after an ending nobody waits for the start of a worker. */
+const SPARE = 1
+
+type Pending = RoutingJob & { resolve(decision: Decision): void; reject(error: Error): void }
+type State = {
+  spawn: () => Worker
+  waiting: FairQueue<Pending>
+  cache: DecisionCache
+  budget: ProcessorBudget
+  /** With the question that each works on. */
+  threads: Map<RoutingThread, Pending | undefined>
+  /** How many of them may work at once. */
+  size: number
+  ended: number
+}
+
+/** Opens a pool. `spawn` starts a thread that calls `serveRouting`. The workers start at once. `size`: how many questions are worked on at once. */
+export function openRoutingPool({
+  spawn,
+  now = Date.now,
+  size = 2,
+}: {
+  spawn: () => Worker
+  now?: () => number
+  size?: number
+}): RoutingPool {
+  const state: State = {
+    spawn,
+    waiting: openFairQueue(),
+    cache: openDecisionCache(),
+    budget: openProcessorBudget(now),
+    threads: new Map(),
+    size,
+    ended: 0,
+  }
+  for (let at = 0; at < size + SPARE; at++) start(state)
+  return {
+    ask: (job) => ask(state, job),
+    ended: () => state.ended,
+    close: () => close(state),
+  }
+}
+
+function ask(state: State, job: RoutingJob): Promise<Decision> {
+  const { waiting, budget, cache } = state
+  const path = pathOf(job)
+  const kept = path === undefined ? undefined : cache.get(job.site, path)
+  if (kept !== undefined) return Promise.resolve(kept)
+  if (budget.isSpent(job.account)) return Promise.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
+  if (waiting.sizeOf(job.account) >= MOST_WAITING) return Promise.resolve(overload(503, 'ROUTING_BUSY'))
+  return new Promise((resolve, reject) => {
+    waiting.push(job.account, { ...job, resolve, reject })
+    next(state)
+  })
+}
+
+/** What a decision may be kept by. */
+function pathOf({ question }: Task): string | undefined {
+  return question.kind === 'resolve' && question.request.method === 'GET' ? question.request.path : undefined
+}
+
+function start(state: State): void {
+  const { threads, budget, cache } = state
+  const thread: RoutingThread = openThread(state.spawn(), {
+    loaded: (micros) => budget.charge(threads.get(thread)!.account, micros / LOADS_COUNT),
+    answered(answer) {
+      const pending = threads.get(thread)!
+      threads.set(thread, undefined)
+      budget.charge(pending.account, answer.micros)
+      const path = pathOf(pending)
+      if ('decision' in answer && path !== undefined) cache.set(pending.site, path, answer.decision)
+      if ('decision' in answer) pending.resolve(answer.decision)
+      else pending.reject(new Error(`the router failed for ${pending.site}: ${answer.failure}`))
+      next(state)
+    },
+    ended: () => replace(state, thread),
+  })
+  threads.set(thread, undefined)
+}
+
+function replace(state: State, thread: RoutingThread): void {
+  if (!state.threads.has(thread)) return
+  const pending = state.threads.get(thread)
+  state.threads.delete(thread)
+  void thread.terminate()
+  if (pending !== undefined) {
+    state.ended++
+    state.budget.charge(pending.account, ENDED_MICROS)
+    pending.resolve(overload(508, 'ROUTING_TIMEOUT'))
+  }
+  start(state)
+  next(state)
+}
+
+/** Gives work to the threads that have none, the oldest first: the newest is the spare one and may still be starting. */
+function next({ threads, size, waiting, budget }: State): void {
+  let busy = [...threads.keys()].filter((thread) => thread.isBusy()).length
+  for (const thread of threads.keys()) {
+    while (busy < size && !thread.isBusy()) {
+      const pending = waiting.shift()
+      if (pending === undefined) return
+      if (budget.isSpent(pending.account)) pending.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
+      else {
+        busy++
+        threads.set(thread, pending)
+        thread.begin(pending)
+      }
+    }
+  }
+}
+
+async function close({ threads, waiting }: State): Promise<void> {
+  const open = [...threads]
+  threads.clear()
+  const left = open.flatMap(([, pending]) => pending ?? [])
+  for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) left.push(one)
+  for (const { resolve } of left) resolve(overload(503, 'ROUTING_BUSY'))
+  await Promise.all(open.map(([thread]) => thread.terminate()))
+}
+
+function overload(status: number, code: ErrorCode): Decision {
+  return { kind: 'error', status, code, headers: [], cookies: [], responseTransforms: [], rules: [], reusable: false }
+}

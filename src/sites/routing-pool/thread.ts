@@ -1,0 +1,122 @@
+/** One routing worker as the pool sees it: what it has loaded, the question that it works on, and how long it may. */
+import type { Worker } from 'node:worker_threads'
+import type { FromWorker, Question, ToWorker } from './messages.ts'
+
+/** What a thread is given: a question about a site, and the manifest for where it has not loaded that. */
+export type Task = { site: string; manifest: string; question: Question }
+
+export type RoutingThread = {
+  isBusy(): boolean
+  begin(task: Task): void
+  terminate(): Promise<unknown>
+}
+
+/** `ended`: it worked too long, or its heap was full. */
+export type ThreadEvents = {
+  loaded(micros: number): void
+  answered(answer: Exclude<FromWorker, { loaded: true; micros: number }>): void
+  ended(): void
+}
+
+/** Processor time for one question, and for loading a site. */
+const QUESTION_MS = 50
+const LOADING_MS = 1000
+const LOOK_EVERY_MS = 10
+/** Sites that a worker keeps, by number and by characters of their manifests. */
+const MOST_SITES = 500
+const MOST_CHARACTERS = 64 * 1024 ** 2
+
+type State = {
+  worker: Worker
+  ended: () => void
+  /** Characters of the manifests, the one that was used last at the end. */
+  sites: Map<string, number>
+  task: Task | undefined
+  timer: NodeJS.Timeout | undefined
+}
+
+/** Takes over a worker that was just started. */
+export function openThread(worker: Worker, { loaded, answered, ended }: ThreadEvents): RoutingThread {
+  const state: State = { worker, ended, sites: new Map(), task: undefined, timer: undefined }
+  worker.unref()
+  worker.on('message', (message: FromWorker) => {
+    if (state.task === undefined) return
+    if ('loaded' in message) {
+      loaded(message.micros)
+      ask(state, state.task)
+    } else {
+      rest(state)
+      answered(message)
+    }
+  })
+  worker.on('error', ended)
+  worker.on('exit', ended)
+  return {
+    isBusy: () => state.task !== undefined,
+    begin: (task) => begin(state, task),
+    terminate() {
+      rest(state)
+      return worker.terminate()
+    },
+  }
+}
+
+function rest(state: State): void {
+  clearTimeout(state.timer)
+  state.timer = undefined
+  state.task = undefined
+}
+
+function begin(state: State, task: Task): void {
+  const { sites } = state
+  state.task = task
+  const isLoaded = sites.delete(task.site)
+  sites.set(task.site, task.manifest.length)
+  if (isLoaded) ask(state, task)
+  else {
+    dropOldest(state)
+    post(state, { type: 'load', site: task.site, manifest: task.manifest })
+    limit(state, LOADING_MS)
+  }
+}
+
+function ask(state: State, { site, question }: Task): void {
+  post(state, { type: 'ask', site, question })
+  limit(state, QUESTION_MS)
+}
+
+/** The newest site stays, however large it is. */
+function dropOldest(state: State): void {
+  const { sites } = state
+  let characters = [...sites.values()].reduce((sum, size) => sum + size, 0)
+  for (const [site, size] of sites) {
+    if (sites.size === 1 || (sites.size <= MOST_SITES && characters <= MOST_CHARACTERS)) return
+    sites.delete(site)
+    characters -= size
+    post(state, { type: 'drop', site })
+  }
+}
+
+function post({ worker }: State, message: ToWorker): void {
+  worker.postMessage(message)
+}
+
+type Watch = { state: State; mostMs: number; first: number | undefined }
+
+function limit(state: State, mostMs: number): void {
+  clearTimeout(state.timer)
+  const watch: Watch = { state, mostMs, first: undefined }
+  state.timer = setTimeout(look, LOOK_EVERY_MS, watch)
+}
+
+/** Looks at the processor time of the worker, again and again. Most questions are answered before the first look. */
+async function look(watch: Watch): Promise<void> {
+  const { state, mostMs } = watch
+  const { timer } = state
+  const { user, system } = await state.worker.cpuUsage().catch(() => ({ user: 0, system: 0 }))
+  // Answered meanwhile, and maybe asked something else.
+  if (timer === undefined || state.timer !== timer) return
+  watch.first ??= user + system
+  if (user + system - watch.first > (mostMs - LOOK_EVERY_MS) * 1000) state.ended()
+  else state.timer = setTimeout(look, LOOK_EVERY_MS, watch)
+}

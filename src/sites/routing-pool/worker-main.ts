@@ -1,0 +1,5 @@
+/** What a routing worker runs. */
+import { parentPort } from 'node:worker_threads'
+import { serveRouting } from './worker.ts'
+
+serveRouting(parentPort!)

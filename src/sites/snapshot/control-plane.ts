@@ -1,0 +1,117 @@
+/** The control plane, as a sites server asks it: what hosts resolve to, over HTTP. docs/deploying-sites.md: What the sites server knows. */
+import { type Dispatcher, Pool } from 'undici'
+import {
+  BadSnapshot,
+  type FactLine,
+  type HostFacts,
+  readHostFacts,
+  readLine,
+  type SnapshotLine,
+} from '../../delivery/protocol/snapshot.ts'
+import { READERS } from '../../readers.ts'
+import { textLines } from './text-lines.ts'
+
+type Head = Extract<SnapshotLine, { kind: 'head' }>
+export type End = Extract<SnapshotLine, { kind: 'end' }>
+
+export type ControlPlane = {
+  /**
+   * Asks for what changed since a version, or for all. `begin` is called once the answer comes, and gives what takes the facts as they come. Gives the
+   * end of the list; undefined where nothing changed within `waitS` seconds. Throws where the answer cannot be had or is not whole.
+   */
+  snapshot(
+    since: string | undefined,
+    waitS: number,
+    stopping: AbortSignal,
+    begin: (head: Head) => (lines: FactLine[]) => void,
+  ): Promise<End | undefined>
+  /** What an own url resolves to; undefined: no deployment has it. Throws where that cannot be had. */
+  host(host: string): Promise<HostFacts | undefined>
+  close(): Promise<void>
+}
+
+/** Own urls that are looked up at once. */
+export const LOOKUPS_AT_ONCE = 16
+const CONNECT_MS = 3000
+const LOOKUP_MS = 3000
+/** Beyond the time for which the control plane waits for a change. */
+const ANSWER_MS = 10_000
+/** A body of which nothing comes for so long is given up. */
+const STALL_MS = 20_000
+const { bytes: MOST_OF_HOST } = READERS['line of the control plane']
+
+/** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. */
+export function openControlPlane(origin: string, token: string): ControlPlane {
+  const pool = new Pool(origin, {
+    connections: LOOKUPS_AT_ONCE + 1,
+    pipelining: 1,
+    connect: { timeout: CONNECT_MS },
+    bodyTimeout: STALL_MS,
+    keepAliveTimeout: 60_000,
+  })
+  const headers = { authorization: `Bearer ${token}` }
+  const ask = (path: string, headersTimeout: number, signal: AbortSignal | null = null) =>
+    pool.request({ method: 'GET', path, headers, headersTimeout, signal })
+  return {
+    async snapshot(since, waitS, stopping, begin) {
+      const query = since === undefined ? '' : `?since=${encodeURIComponent(since)}&wait=${waitS}`
+      const answer = await ask(`/sites/v1/snapshot${query}`, waitS * 1000 + ANSWER_MS, stopping)
+      if (answer.statusCode === 304) {
+        await answer.body.dump()
+        return undefined
+      }
+      return readList(await mustBeGood(answer), begin)
+    },
+    async host(host) {
+      const answer = await ask(`/sites/v1/hosts/${encodeURIComponent(host)}`, LOOKUP_MS)
+      if (answer.statusCode === 404) {
+        await answer.body.dump()
+        return undefined
+      }
+      return readHostFacts(await readText(await mustBeGood(answer)))
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+type Body = Dispatcher.ResponseData['body']
+
+/** Throws the sentence of a refusal. */
+async function mustBeGood({ statusCode, body }: Dispatcher.ResponseData): Promise<Body> {
+  if (statusCode === 200) return body
+  const text = await readText(body)
+  throw new Error(`the control plane answered ${statusCode}: ${text.slice(0, 200).trim()}`)
+}
+
+async function readText(body: Body): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of body) {
+    bytes += piece.length
+    if (bytes > MOST_OF_HOST) throw new BadSnapshot('The control plane sent a longer answer than any can be.')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+async function readList(body: Body, begin: (head: Head) => (lines: FactLine[]) => void): Promise<End> {
+  let take: ((lines: FactLine[]) => void) | undefined
+  let end: End | undefined
+  let count = 0
+  for await (const texts of textLines(body)) {
+    const facts: FactLine[] = []
+    for (const { text } of texts) {
+      if (end !== undefined) throw new BadSnapshot('The control plane sent something behind the end of a list.')
+      const line = readLine(text)
+      if ((line.kind === 'head') !== (take === undefined))
+        throw new BadSnapshot('A list has one head, and begins with it.')
+      if (line.kind === 'head') take = begin(line)
+      else if (line.kind === 'end') end = line
+      else facts.push(line)
+    }
+    count += facts.length
+    take?.(facts)
+  }
+  if (end === undefined || end.lines !== count) throw new BadSnapshot('The list of the control plane was cut off.')
+  return end
+}

@@ -1,0 +1,48 @@
+/** Fetches files of accounts from the control plane, over HTTP. docs/deploying-sites.md: Cache of files. */
+import { Pool } from 'undici'
+import type { ContentFile, FetchContent } from '../content/content-cache.ts'
+
+/** The control plane has no such file: its deployment was deleted, or its disk has lost it. */
+export class FileMissing extends Error {}
+
+export type FileSource = { fetch: FetchContent; close(): Promise<void> }
+
+/** As many as the cache fetches at once. */
+const CONNECTIONS = 64
+const CONNECT_MS = 3000
+/** The control plane reads few files at once, and others wait there. */
+const ANSWER_MS = 25_000
+const STALL_MS = 20_000
+const MOST_OF_SENTENCE = 200
+
+/** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. `fetch` throws FileMissing, and Error where the file cannot be had now. */
+export function openFileSource(origin: string, token: string): FileSource {
+  const pool = new Pool(origin, {
+    connections: CONNECTIONS,
+    pipelining: 1,
+    connect: { timeout: CONNECT_MS },
+    keepAliveTimeout: 60_000,
+  })
+  return {
+    async fetch(account, { sha256 }: ContentFile, signal) {
+      const { statusCode, body } = await pool.request({
+        method: 'GET',
+        path: `/sites/v1/files/${sha256}?account=${encodeURIComponent(account)}`,
+        headers: { authorization: `Bearer ${token}` },
+        headersTimeout: ANSWER_MS,
+        bodyTimeout: STALL_MS,
+        signal,
+      })
+      if (statusCode === 200) return body
+      const said = await startOf(body)
+      if (statusCode === 404) throw new FileMissing(`the control plane has no such file: ${said}`)
+      throw new Error(`the control plane answered ${statusCode}: ${said}`)
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
+  for await (const piece of body) return piece.subarray(0, MOST_OF_SENTENCE).toString().trim()
+  return ''
+}

@@ -1,0 +1,72 @@
+/** Own urls on disk, beside the snapshot, so that they count after a restart while the control plane is away. */
+import { createReadStream, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { BadSnapshot, readHostFacts } from '../../delivery/protocol/snapshot.ts'
+import { removeCutShort, writeWholePieces } from '../../platform/adapters/whole-file.ts'
+import type { HostFactsOf, OwnUrls } from './own-urls.ts'
+import { textLines } from './text-lines.ts'
+
+const NAME = 'own-urls.ndjson'
+const EVERY_MS = 10_000
+/** Urls in one piece of the file. */
+const SLICE = 200
+
+/** Restores the urls of the file in this folder, and then writes it anew some seconds after urls changed. `stop` writes it once more. */
+export async function keepOwnUrls(ownUrls: OwnUrls, folder: string, log: Logger): Promise<{ stop(): Promise<void> }> {
+  removeCutShort(folder, NAME, Number.NEGATIVE_INFINITY)
+  const file = join(folder, NAME)
+  ownUrls.restore(await readUrls(file).catch((error) => warn(log, error, 'cannot read the own urls that were kept')))
+  let written = ownUrls.version()
+  const write = async () => {
+    const version = ownUrls.version()
+    if (version === written) return
+    await writeWholePieces(file, piecesOf(ownUrls.kept()))
+    written = version
+  }
+  const writeQuietly = () => write().catch((error) => void warn(log, error, 'cannot keep own urls on disk'))
+  let writing = Promise.resolve()
+  const timer = setInterval(() => {
+    writing = writing.then(writeQuietly)
+  }, EVERY_MS).unref()
+  return {
+    async stop() {
+      clearInterval(timer)
+      await writing.then(writeQuietly)
+    },
+  }
+}
+
+function warn(log: Logger, error: unknown, what: string): [] {
+  log.warn({ err: error }, what)
+  return []
+}
+
+function* piecesOf(urls: Iterable<HostFactsOf>): Generator<Buffer> {
+  let text = ''
+  let count = 0
+  for (const { host, facts } of urls) {
+    text += `${host}\t${JSON.stringify(facts)}\n`
+    if (++count % SLICE !== 0) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  yield Buffer.from(text)
+}
+
+async function readUrls(file: string): Promise<HostFactsOf[]> {
+  if (!existsSync(file)) return []
+  const urls: HostFactsOf[] = []
+  for await (const lines of textLines(createReadStream(file))) {
+    for (const { text } of lines) {
+      const [host = '', facts = ''] = text.split('\t', 2)
+      try {
+        urls.push({ host, facts: readHostFacts(facts) })
+      } catch (error) {
+        // Of another version of the protocol: it is looked up again.
+        if (!(error instanceof BadSnapshot)) throw error
+      }
+    }
+  }
+  return urls
+}

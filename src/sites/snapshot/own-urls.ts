@@ -1,0 +1,214 @@
+/**
+ * Own urls of deployments, of which a sites server does not know all: each is looked up at the first visit, and kept until a change names its deployment or
+ * project. While the control plane is away those that are kept count. docs/deploying-sites.md: What the sites server knows.
+ */
+import { deploymentFacts, type FactLine, type HostFacts, projectFacts } from '../../delivery/protocol/snapshot.ts'
+import { networkOf } from '../../platform/base/network.ts'
+import { openSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
+import { entryOfDeployment, type HostEntry } from '../../platform/verdict/hosts.ts'
+
+/** `none`: no deployment has this url. `unavailable`: that cannot be known now. */
+export type OwnUrl = HostEntry | 'none' | 'unavailable'
+
+export type OwnUrls = {
+  /** What an own url resolves to. `address`: the visitor's, whose look-ups are counted. */
+  find(host: string, address: string): Promise<OwnUrl>
+  /** Drops the urls of deployments and projects that changed. */
+  changed(lines: readonly FactLine[]): void
+  /** Anything may have changed: what is kept is looked up again, and counts where that cannot be done. */
+  suspect(): void
+  /** Those that are kept, least recently used first. */
+  kept(): Iterable<HostFactsOf>
+  /** Grows with every url that is kept or dropped. */
+  version(): number
+  /** Keeps urls that an earlier process kept. They are looked up again, as after `suspect`. */
+  restore(urls: Iterable<HostFactsOf>): void
+}
+
+export type HostFactsOf = { host: string; facts: HostFacts }
+
+export type OwnUrlRules = {
+  /** Asks the control plane; undefined: no deployment has the url. */
+  ask(host: string): Promise<HostFacts | undefined>
+  /** Whether an answer of this version is of a control plane that has not read what is known here. */
+  isOld(version: string): boolean
+  atOnce: number
+  mostKept?: number
+  /** New look-ups that a visitor's address (of IPv6 the /64) may cause in a second. */
+  perSecond?: number
+  now?: () => number
+}
+
+const MOST_KEPT = 20_000
+/** Hosts that were no own url, for as long as that is believed. */
+const MOST_NEGATIVE = 20_000
+const NEGATIVE_MS = 1000
+/** After a look-up that failed nothing is asked for so long, so that visitors do not wait while the control plane is away. */
+const PAUSE_MS = 1000
+const PER_SECOND = 20
+const MOST_ADDRESSES = 100_000
+/** Look-ups of an address that wait, and for how long. */
+const MOST_WAITING = 50
+const PATIENCE_MS = 2000
+
+type Kept = HostFactsOf & { entry: HostEntry; isSuspect: boolean }
+/** A look-up that runs. `touched`: what changed meanwhile, so that an answer of before is not kept. */
+type Flight = { result: Promise<OwnUrl>; touched: Set<string>; isOverrun: boolean }
+
+type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
+  urls: ReturnType<typeof openKept>
+  /** Until when it is believed that nobody has them. */
+  negative: Map<string, number>
+  flights: Map<string, Flight>
+  slots: Semaphore
+  mayAsk(owner: string): boolean
+  pausedUntil: number
+  now(): number
+}
+
+/** Knows no url yet. */
+export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
+  const { now = () => performance.now(), mostKept = MOST_KEPT, perSecond = PER_SECOND } = rules
+  const state: State = {
+    ask: rules.ask,
+    isOld: rules.isOld,
+    urls: openKept(mostKept),
+    negative: new Map(),
+    flights: new Map(),
+    slots: openSemaphore({ slots: rules.atOnce }),
+    mayAsk: openRate(perSecond, now),
+    pausedUntil: 0,
+    now,
+  }
+  const { urls, flights } = state
+  return {
+    find: (host, address) => find(state, host, networkOf(address)),
+    changed(lines) {
+      for (const line of lines) {
+        if (line.kind === 'name' || (line.kind === 'gone' && line.of === 'name')) continue
+        urls.removeOf(line.id)
+        for (const flight of flights.values()) flight.touched.add(line.id)
+      }
+    },
+    suspect() {
+      urls.suspect()
+      for (const flight of flights.values()) flight.isOverrun = true
+    },
+    kept: urls.all,
+    version: urls.version,
+    restore(restored) {
+      for (const { host, facts } of restored) urls.add(host, facts, true)
+    },
+  }
+}
+
+async function find(state: State, host: string, owner: string): Promise<OwnUrl> {
+  const { urls, negative, flights, slots, now } = state
+  const kept = urls.get(host)
+  if (kept !== undefined && !kept.isSuspect) return kept.entry
+  if ((negative.get(host) ?? 0) > now()) return 'none'
+  const running = flights.get(host)?.result
+  const mayStart = () => now() >= state.pausedUntil && slots.waiting(owner) < MOST_WAITING && state.mayAsk(owner)
+  const found = await (running ?? (mayStart() ? start(state, host, owner) : 'unavailable'))
+  return found === 'unavailable' ? (urls.get(host)?.entry ?? found) : found
+}
+
+function start(state: State, host: string, owner: string): Promise<OwnUrl> {
+  const flight: Flight = { result: Promise.resolve('unavailable'), touched: new Set(), isOverrun: false }
+  state.flights.set(host, flight)
+  flight.result = inTurn(state, host, owner, flight).finally(() => state.flights.delete(host))
+  return flight.result
+}
+
+async function inTurn(state: State, host: string, owner: string, flight: Flight): Promise<OwnUrl> {
+  const { slots, now } = state
+  if (!(await slots.take(owner, PATIENCE_MS))) return 'unavailable'
+  try {
+    return await lookUp(state, host, flight)
+  } catch {
+    state.pausedUntil = now() + PAUSE_MS
+    return 'unavailable'
+  } finally {
+    slots.release(owner)
+  }
+}
+
+async function lookUp({ ask, isOld, urls, negative, now }: State, host: string, flight: Flight): Promise<OwnUrl> {
+  const facts = await ask(host)
+  if (facts === undefined) {
+    urls.remove(host)
+    negative.delete(host)
+    if (negative.size >= MOST_NEGATIVE) negative.delete(negative.keys().next().value!)
+    negative.set(host, now() + NEGATIVE_MS)
+    return 'none'
+  }
+  const { deployment, project, version } = facts
+  const isOvertaken = flight.isOverrun || flight.touched.has(deployment.id) || flight.touched.has(project.id)
+  return isOvertaken || isOld(version) ? entryOf(facts) : urls.add(host, facts, false)
+}
+
+function entryOf({ deployment, project }: HostFacts): HostEntry {
+  return entryOfDeployment(deploymentFacts(deployment), projectFacts(project))
+}
+
+/** Urls in the order of their last use, found by host and by the ids that they depend on. */
+function openKept(most: number) {
+  const byHost = new Map<string, Kept>()
+  const hostsOf = new Map<string, Set<string>>()
+  let version = 0
+  const remove = (host: string) => {
+    const kept = byHost.get(host)
+    if (kept === undefined) return
+    version++
+    byHost.delete(host)
+    for (const id of [kept.facts.deployment.id, kept.facts.project.id]) {
+      const hosts = hostsOf.get(id)!
+      hosts.delete(host)
+      if (hosts.size === 0) hostsOf.delete(id)
+    }
+  }
+  return {
+    remove,
+    version: () => version,
+    all: (): Iterable<HostFactsOf> => [...byHost.values()],
+    get(host: string): Kept | undefined {
+      const kept = byHost.get(host)
+      if (kept === undefined) return undefined
+      byHost.delete(host)
+      byHost.set(host, kept)
+      return kept
+    },
+    add(host: string, facts: HostFacts, isSuspect: boolean): HostEntry {
+      remove(host)
+      version++
+      const entry = entryOf(facts)
+      byHost.set(host, { host, facts, entry, isSuspect })
+      for (const id of [facts.deployment.id, facts.project.id])
+        hostsOf.getOrInsertComputed(id, () => new Set()).add(host)
+      if (byHost.size > most) remove(byHost.keys().next().value!)
+      return entry
+    },
+    removeOf(id: string) {
+      for (const host of [...(hostsOf.get(id) ?? [])]) remove(host)
+    },
+    suspect() {
+      for (const kept of byHost.values()) kept.isSuspect = true
+    },
+  }
+}
+
+/** Whether an owner may do something once more in this second. */
+function openRate(perSecond: number, now: () => number): (owner: string) => boolean {
+  let counts = new Map<string, number>()
+  let began = now()
+  return (owner) => {
+    if (now() - began >= 1000) {
+      counts = new Map()
+      began = now()
+    }
+    const count = counts.get(owner) ?? 0
+    if (count >= perSecond || counts.size >= MOST_ADDRESSES) return false
+    counts.set(owner, count + 1)
+    return true
+  }
+}

@@ -1,0 +1,63 @@
+/** Content codings of static files (RFC 9110 8.4.1 and 12.5.3). docs/deploying-sites.md: Static files. */
+
+/** TABLE the codings that files are kept in beside the plain form, the preferred one first. */
+export const ENCODINGS = ['br', 'zstd'] as const
+export type Encoding = (typeof ENCODINGS)[number]
+
+/** A form of a file that is there, with its size in bytes. */
+export type EncodedForm = { encoding: Encoding; size: number }
+
+/** Below it the headers weigh more than what is saved. */
+const SMALLEST = 1024
+/** Above it encoding takes the processor for too long. */
+export const LARGEST_ENCODED = 16 * 1024 ** 2
+
+/** TABLE types that compress, besides `text/*`, `*+json` and `*+xml`. Pictures, films and archives are compressed already. */
+const COMPRESSIBLE: ReadonlySet<string> = new Set([
+  'application/javascript',
+  'application/json',
+  'application/vnd.ms-fontobject',
+  'application/wasm',
+  'application/xml',
+  'font/otf',
+  'font/ttf',
+  'image/bmp',
+  'image/vnd.microsoft.icon',
+])
+
+/** Whether a file of this type and size is offered in other forms, so that the answer varies by `Accept-Encoding`. */
+export function mayEncode(contentType: string, size: number): boolean {
+  if (size < SMALLEST || size > LARGEST_ENCODED) return false
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
+  return type.startsWith('text/') || /\+(json|xml)$/.test(type) || COMPRESSIBLE.has(type)
+}
+
+/**
+ * The codings that a visitor takes at least as gladly as the plain form, the preferred one first. None without the header: RFC 9110
+ * allows any then, but what sends none often reads none. A weight that is not well-formed counts as 0.
+ */
+export function acceptedEncodings(header: string | undefined): Encoding[] {
+  if (header === undefined) return []
+  const weights = weightsOf(header)
+  const others = weights.get('*')
+  const plain = weights.get('identity') ?? others ?? 0
+  const weightOf = (encoding: Encoding) => weights.get(encoding) ?? others ?? 0
+  return ENCODINGS.filter((encoding) => weightOf(encoding) > 0 && weightOf(encoding) >= plain).sort(
+    (a, b) => weightOf(b) - weightOf(a),
+  )
+}
+
+function weightsOf(header: string): Map<string, number> {
+  const weights = new Map<string, number>()
+  for (const item of header.toLowerCase().split(',')) {
+    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim())
+    if (coding !== '') weights.set(coding, weightOf(parameters))
+  }
+  return weights
+}
+
+function weightOf(parameters: readonly string[]): number {
+  if (parameters.length === 0) return 1
+  const weight = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.exec(parameters[0]!)?.[1]
+  return parameters.length === 1 && weight !== undefined ? Number(weight) : 0
+}

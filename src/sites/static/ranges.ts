@@ -1,0 +1,27 @@
+/** Requests for a part of a file (RFC 9110 14). docs/deploying-sites.md: Static files. */
+
+/** A part of a file: its first byte and its length, which is at least 1. */
+export type Slice = { first: number; length: number }
+
+/**
+ * What a `Range` asks of a file of `size` bytes. `full`: there is none, it is malformed, of another unit, or of several parts, so it is
+ * ignored (RFC 9110 14.2). `unsatisfiable`: it begins behind the end.
+ */
+export function sliceOf(header: string | undefined, size: number): Slice | 'full' | 'unsatisfiable' {
+  const list = /^bytes=(.*)$/i.exec(header ?? '')?.[1] ?? ''
+  const parts = list.split(',').flatMap((part) => part.trim() || [])
+  const [, first = '', last = ''] = /^(\d*)-(\d*)$/.exec(parts[0] ?? '') ?? []
+  if (parts.length !== 1 || (first === '' && last === '')) return 'full'
+  if (first === '') return suffixOf(Number(last), size)
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
+  if (last !== '' && Number(last) < Number(first)) return 'full'
+  if (Number(first) >= size) return 'unsatisfiable'
+  return { first: Number(first), length: end - Number(first) + 1 }
+}
+
+/** The last bytes. All of an empty file is no part that `Content-Range` can name. */
+function suffixOf(length: number, size: number): Slice | 'full' | 'unsatisfiable' {
+  if (length === 0) return 'unsatisfiable'
+  if (size === 0) return 'full'
+  return { first: Math.max(0, size - length), length: Math.min(length, size) }
+}

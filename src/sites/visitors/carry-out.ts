@@ -1,0 +1,109 @@
+/** Does what the router decided: sends a file, a redirect or a page. docs/deploying-sites.md: The sites server. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Header } from '../../delivery/protocol/routing-manifest.ts'
+import type { PageKind } from '../../platform/verdict/page.ts'
+import { pageAnswer } from '../../platform/verdict/visitor-answer.ts'
+import type { ContentCache } from '../content/content-cache.ts'
+import type { Decision, ErrorCode } from '../router/decision.ts'
+import { RoutingFault } from '../router/destination.ts'
+import { responseHeaders } from '../router/response-headers.ts'
+import { answerFile } from '../static/answer.ts'
+import type { Forwarding } from './forward.ts'
+import type { OpenSite } from './open-sites.ts'
+import { drain, ERROR_HEADER, type Outgoing, sendAnswer } from './send.ts'
+import type { Visit } from './visit.ts'
+
+export type Exchange = { raw: IncomingMessage; response: ServerResponse }
+
+/** `isPreviewUrl`: search engines are asked to pass it over. `isProtected`: the visitor may have sent the password of the site. */
+export type Shown = { visit: Visit; site: OpenSite; isPreviewUrl: boolean; isProtected: boolean }
+
+type Means = { cache: ContentCache; forwarding: Forwarding }
+
+/** Carries a decision out. Throws ContentUnavailable where a file cannot be had, before anything is sent, and what sending throws. */
+export async function carryOut(means: Means, decision: Decision, shown: Shown, exchange: Exchange): Promise<void> {
+  try {
+    await carryOutAll(means, decision, shown, exchange)
+  } catch (error) {
+    const { raw, response } = exchange
+    if (!(error instanceof RoutingFault) || response.headersSent) throw error
+    drain(raw, response)
+    const rules = { ...decision, responseTransforms: [] }
+    sendAnswer(raw, response, errorAnswer(shown.visit, { status: 508, code: error.code }, rules))
+  }
+}
+
+async function carryOutAll(
+  { cache, forwarding }: Means,
+  decision: Decision,
+  { visit, site, isPreviewUrl, isProtected }: Shown,
+  { raw, response }: Exchange,
+): Promise<void> {
+  const rules = isPreviewUrl ? { ...decision, headers: [NOINDEX, ...decision.headers] } : decision
+  if (decision.kind === 'proxy') {
+    const order = { account: site.account, decision, rules, visit, hidesPassword: isProtected }
+    return forwarding.send(order, { raw, response })
+  }
+  drain(raw, response)
+  const { method, headers } = visit.request
+  switch (decision.kind) {
+    case 'file': {
+      const file = { ...decision.file, status: decision.status }
+      return answerFile(cache, response, { account: site.account, request: { method, headers }, file, rules })
+    }
+    case 'redirect':
+      return sendAnswer(raw, response, redirect(decision, rules))
+    case 'error':
+      return sendAnswer(raw, response, errorAnswer(visit, decision, rules))
+    default: {
+      const answer = pageAnswer('NOT_RUN', 501, visit.visitor, { [ERROR_HEADER]: 'FUNCTIONS_NOT_RUN' })
+      return sendAnswer(raw, response, answer)
+    }
+  }
+}
+
+const NOINDEX: Header = { name: 'x-robots-tag', value: 'noindex' }
+
+type Rules = Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
+
+/** TABLE headers that describe a body, and go where another one is sent. */
+const OF_A_BODY = [
+  'accept-ranges',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-range',
+  'etag',
+]
+
+/** The headers and cookies of the rules, for a body that is ours. */
+function withRules(rules: Rules): Outgoing['headers'] {
+  const headers: Outgoing['headers'] = {}
+  for (const { name, value } of responseHeaders(rules, [])) if (!OF_A_BODY.includes(name)) headers[name] = value
+  if (rules.cookies.length > 0) headers['set-cookie'] = [headers['set-cookie'] ?? [], rules.cookies].flat()
+  return headers
+}
+
+function redirect({ status, location }: Extract<Decision, { kind: 'redirect' }>, rules: Rules): Outgoing {
+  const headers = withRules(rules)
+  const own = { location, 'content-type': 'text/plain; charset=utf-8' }
+  return { status, headers: { ...headers, ...own }, body: 'Redirecting...\n' }
+}
+
+/** TABLE which page a fault of the rules has; others are SITE_FAULT. */
+const PAGES: Partial<Record<ErrorCode, PageKind>> = {
+  NOT_FOUND: 'NOT_FOUND',
+  DENIED: 'DENIED',
+  ROUTING_BUSY: 'BACK_IN_A_MOMENT',
+}
+
+/** What the site sets of headers, such as those of CORS, stays. What describes the page is ours. */
+function errorAnswer(
+  { visitor }: Visit,
+  { status, code }: Pick<Extract<Decision, { kind: 'error' }>, 'status' | 'code'>,
+  rules: Rules,
+): Outgoing {
+  const kind = PAGES[code] ?? (status === 404 ? 'NOT_FOUND' : 'SITE_FAULT')
+  const answer = pageAnswer(kind, status, visitor, { [ERROR_HEADER]: code })
+  return { ...answer, headers: { ...withRules(rules), ...answer.headers } }
+}

@@ -1,0 +1,207 @@
+/**
+ * Rewrites of a site to another server: the request is sent on there, and the answer comes back, both as they come. Only public addresses are
+ * reached (platform/adapters/egress.ts), because tenants write the rules. docs/deploying-sites.md: Other servers.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
+import { type Egress, type ForwardedAnswer, Unanswered } from '../../platform/adapters/egress.ts'
+import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
+import type { Decision } from '../router/decision.ts'
+import { RoutingFault, withoutSecrets } from '../router/destination.ts'
+import { responseHeaders } from '../router/response-headers.ts'
+import { becomes } from '../static/send.ts'
+import { drain, ERROR_HEADER, letContinue, type Outgoing, sendAnswer, sentence } from './send.ts'
+import { namesIn, type Visit } from './visit.ts'
+
+type Proxy = Extract<Decision, { kind: 'proxy' }>
+type Exchange = { raw: IncomingMessage; response: ServerResponse }
+
+/** `rules`: the decision with headers of our own. `hidesPassword`: what the visitor sends as `Authorization` may be the password of the site. */
+type ForwardOrder = {
+  account: string
+  decision: Proxy
+  rules: Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
+  visit: Visit
+  hidesPassword: boolean
+}
+
+export type Forwarding = {
+  /** Sends a request on. It throws only where something was sent to the visitor before, and RoutingFault where the rules cost too much. */
+  send(order: ForwardOrder, exchange: Exchange): Promise<void>
+}
+
+/** Requests that are on their way at once, and those of one account. Those that wait take turns by account. */
+const AT_ONCE = 512
+const OF_ACCOUNT = 64
+const WAIT_MS = 5000
+const MOST_BODY_BYTES = 100 * 1024 ** 2
+/** A visitor who takes nothing for so long is not waited for. */
+const PATIENCE_MS = 60_000
+/** Sites whose rules lead to each other send a request in a circle: each adds itself to `Via` (RFC 9110 7.6.3). */
+const VIA = '1.1 berth'
+const MOST_HOPS = 4
+/** The longest address of another server. Few read more. */
+const LONGEST_URL = 32 * 1024
+
+class TooLarge extends Error {}
+
+/** Sends requests on by this way out. */
+export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Forwarding {
+  const slots = openSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < OF_ACCOUNT && inUse < free })
+  return {
+    async send(order, exchange) {
+      const { account, visit, decision } = order
+      const { raw, response } = exchange
+      const refused = refusalOf(visit, raw)
+      if (refused !== undefined) return tell(exchange, refused)
+      const url = withQuery(decision.url, decision.request.search)
+      if (url === undefined) return tell(exchange, page(visit, 'SITE_FAULT', 508))
+      const gone = goneWith(response)
+      if (!(await slots.take(account, WAIT_MS, gone))) return tell(exchange, page(visit, 'BACK_IN_A_MOMENT', 503))
+      try {
+        const request = { url, ...requestOf(order, exchange), accountId: account }
+        await egress.forward(request, gone, (answer) => passOn(answer, order, exchange))
+      } catch (error) {
+        if (gone.aborted) return
+        if (response.headersSent || error instanceof RoutingFault) throw error
+        if (error instanceof TooLarge) return tell(exchange, TOO_LARGE)
+        log.debug(
+          { err: error, host: visit.request.host, to: URL.parse(decision.url)?.host },
+          'a rewrite was not answered',
+        )
+        tell(exchange, page(visit, 'NO_ANSWER', error instanceof Unanswered && error.isLate ? 504 : 502))
+      } finally {
+        slots.release(account)
+      }
+    },
+  }
+}
+
+const TOO_LARGE = sentence(
+  413,
+  `The body has more than ${MOST_BODY_BYTES / 1024 ** 2} MiB, which is the most that is sent on to another server.`,
+  'PAYLOAD_TOO_LARGE',
+)
+
+function refusalOf({ request }: Visit, { headers }: IncomingMessage): Outgoing | undefined {
+  if (Number(headers['content-length'] ?? 0) > MOST_BODY_BYTES) return TOO_LARGE
+  const hops = (request.headers.get('via') ?? '').split(',').filter((hop) => hop.trim() === VIA).length
+  if (hops < MOST_HOPS) return undefined
+  return sentence(508, 'The rules of these sites send the request in circles.', 'INFINITE_LOOP_DETECTED')
+}
+
+function tell({ raw, response }: Exchange, answer: Outgoing): void {
+  drain(raw, response)
+  sendAnswer(raw, response, answer)
+}
+
+/** TABLE pages in the place of an answer -> the headers that they have. */
+const PAGES = {
+  BACK_IN_A_MOMENT: { 'retry-after': MOMENT_SECONDS },
+  NO_ANSWER: { [ERROR_HEADER]: 'ROUTER_EXTERNAL_TARGET_ERROR' },
+  SITE_FAULT: { [ERROR_HEADER]: 'ROUTING_TOO_LARGE' },
+}
+
+function page({ visitor }: Visit, kind: keyof typeof PAGES, status: number): Outgoing {
+  return pageAnswer(kind, status, visitor, PAGES[kind])
+}
+
+function goneWith(response: ServerResponse): AbortSignal {
+  const leaving = new AbortController()
+  response.once('close', () => leaving.abort())
+  if (response.destroyed) leaving.abort()
+  return leaving.signal
+}
+
+/** The request as the other server gets it. */
+function requestOf({ decision, visit, hidesPassword }: ForwardOrder, { raw, response }: Exchange) {
+  const { request } = visit
+  const headers: Record<string, string> = {}
+  for (const [name, value] of decision.request.headers ?? request.headers) {
+    if (MESSAGE_HEADERS.has(name)) continue
+    if (name === 'authorization' && hidesPassword) continue
+    headers[name] = value
+  }
+  const before = request.headers.get('via')
+  headers.via = before === undefined ? VIA : `${before}, ${VIA}`
+  const length = raw.headers['content-length']
+  const hasBody = Number(length ?? 0) > 0 || raw.headers['transfer-encoding'] !== undefined
+  if (hasBody && length !== undefined) headers['content-length'] = length
+  if (hasBody) letContinue(raw, response)
+  else drain(raw, response)
+  const body = hasBody ? Readable.from(bounded(raw), { objectMode: false }) : null
+  return { method: request.method, headers, body }
+}
+
+async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const piece of raw.iterator({ destroyOnReturn: false })) {
+    bytes += piece.length
+    if (bytes > MOST_BODY_BYTES) throw new TooLarge()
+    yield piece
+  }
+}
+
+/** The visitor's query goes along; what the rule says of a parameter counts. Undefined where the whole is too long. */
+export function withQuery(url: string, search: string): string | undefined {
+  if (url.length + search.length > LONGEST_URL) return undefined
+  const target = new URL(url)
+  const passed = withoutSecrets(search)
+  if (target.search === '') target.search = passed
+  else {
+    const ruled = new Set(target.searchParams.keys())
+    const added = [...new URLSearchParams(passed)].filter(([name]) => !ruled.has(name))
+    if (added.length > 0) target.search += `&${new URLSearchParams(added)}`
+  }
+  return target.href.length > LONGEST_URL ? undefined : target.href
+}
+
+/** RFC 9110 6.4.1, 15.3.6. */
+function hasNoBody(status: number): boolean {
+  return status < 200 || status === 204 || status === 205 || status === 304
+}
+
+/** Hands the answer to the visitor, a piece at a time. */
+async function passOn(
+  { statusCode, headers, body }: ForwardedAnswer,
+  { decision, rules, visit }: ForwardOrder,
+  { response }: Exchange,
+): Promise<void> {
+  // What has no body is not made an answer that has one: a 304 as 200 would be an empty page.
+  const status = hasNoBody(statusCode) ? statusCode : (decision.status ?? statusCode)
+  const isWhole = visit.request.method === 'HEAD' || hasNoBody(status)
+  response.writeHead(status, headersOf(headers, rules, !hasNoBody(status)))
+  response.flushHeaders()
+  if (isWhole) await body.dump()
+  else
+    for await (const piece of body) {
+      if (!response.write(piece)) await becomes(response, 'drain', PATIENCE_MS)
+      if (response.destroyed) return
+    }
+  response.end()
+}
+
+/** The headers of the other server under those of the rules, without those that are about its connection. Cookies of both are sent. */
+function headersOf(
+  { connection, 'set-cookie': cookies, ...others }: ForwardedAnswer['headers'],
+  rules: ForwardOrder['rules'],
+  hasLength: boolean,
+): Outgoing['headers'] {
+  const listed = namesIn(connection === undefined ? undefined : String(connection))
+  const own = Object.entries(others).flatMap(([name, value]) =>
+    value === undefined || MESSAGE_HEADERS.has(name) || listed.has(name)
+      ? []
+      : [{ name, value: [value].flat().join(', ') }],
+  )
+  const merged: Outgoing['headers'] = {}
+  for (const { name, value } of responseHeaders(rules, own)) merged[name] = value
+  const all = [cookies ?? [], merged['set-cookie'] ?? [], rules.cookies].flat()
+  if (all.length > 0) merged['set-cookie'] = all
+  // The length stays, so that a part is not taken for the whole.
+  if (hasLength && others['content-length'] !== undefined) merged['content-length'] = String(others['content-length'])
+  return merged
+}

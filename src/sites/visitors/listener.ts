@@ -1,0 +1,100 @@
+/** The listener that visitors reach: how their requests are read, and what is bounded of their connections. docs/deploying-sites.md: The sites server. */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Deps } from '../../context.ts'
+import { noteConnection } from '../../platform/base/event-loop.ts'
+import { answerUnreadable } from '../../platform/http/error-handler.ts'
+import { openRequestIds } from '../../platform/http/request-metrics.ts'
+import { takeTlsOnLaptop } from '../../platform/server/both-protocols.ts'
+import { boundConnections } from '../../platform/server/connections.ts'
+import { emptyServer } from '../../platform/server/graceful-shutdown.ts'
+import { HTTP_LIMITS } from '../../platform/server/http-limits.ts'
+import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
+import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
+import { isOfTls, keepSecure, readPair, secureOptions } from '../../platform/tls/tls.ts'
+import { READERS } from '../../readers.ts'
+import { keepCookiesApart } from './cookies.ts'
+import { waitsForContinue } from './send.ts'
+
+export type Answering = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+export type Listener = {
+  /** Listens; gives the address as a URL. Throws what the system says. */
+  listen(host: string, port: number): Promise<string>
+  /** Takes no new connection, and resolves when all requests are answered. */
+  close(graceMs: number, whenClosed: () => Promise<void>): Promise<void>
+}
+
+/** Proxies in front let go first. */
+const KEEP_ALIVE_MS = 65_000
+/** For a whole request with its body. */
+const REQUEST_MS = 60_000
+
+/** Makes the listener: plain HTTP and TLS on one port on a laptop, else the one that the settings say. Throws BadSetting. */
+export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, answer: Answering): Listener {
+  const { config, log } = deps
+  const server = openServer(deps)
+  const nextId = openRequestIds()
+  const suffix = config.domains.platformSuffix ?? LAPTOP_SUFFIX
+  const isTold = log.isLevelEnabled('debug')
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    waitsForContinue(request)
+    server.emit('request', request, response)
+  })
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    keepCookiesApart(response, suffix)
+    if (deps.stopping.aborted) response.setHeader('connection', 'close')
+    if (isTold) tellOf(log, request, response)
+    void answer(request, response)
+  })
+  answerOneAtATime(server)
+  if (config.tls === undefined) takeTlsOnLaptop(server, deps)
+  const endsOnceAnswered = boundConnections(server, config.connections)
+  server.on('connection', noteConnection)
+  server.on('clientError', (error, socket) => {
+    if (isOfTls(error)) return void socket.destroy()
+    if (endsOnceAnswered(socket as Parameters<typeof endsOnceAnswered>[0])) return
+    answerUnreadable(error, socket as Parameters<typeof answerUnreadable>[1], nextId())
+  })
+  return {
+    listen: (host, port) => listen(server, host, port, config.tls === undefined ? 'http' : 'https'),
+    close: (graceMs, whenClosed) => emptyServer({ server, close: async () => {} }, { graceMs }, whenClosed),
+  }
+}
+
+/** Not by `import`: operations/edge/listener.ts says why. */
+function openServer({ config, log, stopping }: Pick<Deps, 'config' | 'log' | 'stopping'>): Server {
+  const options = { ...HTTP_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }
+  const pair = config.tls && readPair(config.tls)
+  const server =
+    pair === undefined
+      ? process.getBuiltinModule('node:http').createServer(options)
+      : process.getBuiltinModule('node:https').createServer({ ...options, ...secureOptions(pair) })
+  if (pair !== undefined) keepSecure(server as Parameters<typeof keepSecure>[0], { log, stopping }, config.tls!, pair)
+  server.maxHeadersCount = READERS.headers.parts
+  return server
+}
+
+/** A line of each request, without its query: it may hold what opens something. */
+function tellOf(log: Deps['log'], request: IncomingMessage, response: ServerResponse): void {
+  const began = performance.now()
+  response.once('close', () => {
+    const { method, url = '', headers } = request
+    const path = url.split('?', 1)[0]!.slice(0, 500)
+    const ms = performance.now() - began
+    log.debug({ method, host: headers.host?.slice(0, 260), path, status: response.statusCode, ms }, 'answered')
+  })
+}
+
+function listen(server: Server, host: string, port: number, scheme: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      const { address, family, port: bound } = server.address() as AddressInfo
+      resolve(`${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
+    })
+  })
+}

@@ -1,0 +1,77 @@
+/** The sites that are open: the routing manifests of deployments that visitors ask for, read once and kept within bounds. docs/deploying-sites.md: The sites server. */
+import { OUTPUT_LIMITS } from '../../delivery/protocol/output-limits.ts'
+import type { OutputFacts } from '../../platform/verdict/facts.ts'
+import type { ContentCache } from '../content/content-cache.ts'
+import { ContentUnavailable } from '../content/content-fault.ts'
+import { piecesOf } from '../content/opened-file.ts'
+
+/** A site as the routing pool is asked about it. `account`: whose files it shows. `manifest`: JSON. */
+export type OpenSite = { site: string; account: string; manifest: string }
+
+export type OpenSites = {
+  /** The site of an output. Those who ask for one at once wait for the same. Throws ContentUnavailable. */
+  get(output: OutputFacts): Promise<OpenSite>
+  /** How many are open. */
+  size(): number
+}
+
+/** By number, and by characters of their manifests. The site that was used longest ago is closed. */
+const MOST_SITES = 500
+const MOST_CHARACTERS = 64 * 1024 ** 2
+
+/** No site is open yet. `most`: bounds other than these, for tests. */
+export function openSites(
+  cache: Pick<ContentCache, 'open'>,
+  { sites = MOST_SITES, characters = MOST_CHARACTERS }: { sites?: number; characters?: number } = {},
+): OpenSites {
+  /** In the order of their last use. */
+  const open = new Map<string, OpenSite>()
+  const arriving = new Map<string, Promise<OpenSite>>()
+  let held = 0
+  const keep = (site: OpenSite) => {
+    open.set(site.site, site)
+    held += site.manifest.length
+    for (const oldest of open.values()) {
+      if (open.size === 1 || (open.size <= sites && held <= characters)) return
+      open.delete(oldest.site)
+      held -= oldest.manifest.length
+    }
+  }
+  const arrive = async (name: string, output: OutputFacts) => {
+    const site = { site: name, account: output.accountId, manifest: await readManifest(cache, output) }
+    keep(site)
+    return site
+  }
+  return {
+    size: () => open.size,
+    get(output) {
+      const name = `${output.accountId}/${output.digest}`
+      const there = open.get(name)
+      if (there !== undefined) {
+        open.delete(name)
+        open.set(name, there)
+        return Promise.resolve(there)
+      }
+      return arriving.getOrInsertComputed(name, () =>
+        Promise.resolve()
+          .then(() => arrive(name, output))
+          .finally(() => arriving.delete(name)),
+      )
+    },
+  }
+}
+
+async function readManifest(
+  cache: Pick<ContentCache, 'open'>,
+  { accountId, digest, size }: OutputFacts,
+): Promise<string> {
+  if (size > OUTPUT_LIMITS.manifestBytes) throw new ContentUnavailable('too_large', `${accountId}/${digest}`)
+  const file = await cache.open(accountId, { sha256: digest, size })
+  try {
+    const pieces: Buffer[] = []
+    for await (const piece of piecesOf(file)) pieces.push(piece)
+    return Buffer.concat(pieces).toString()
+  } finally {
+    file.close()
+  }
+}

@@ -1,0 +1,65 @@
+/** The sites server: answers visitors from what it knows of hosts and from its cache of files. It has no database. docs/deploying-sites.md: The sites server. */
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { BadSetting } from '../../config.ts'
+import type { Deps } from '../../context.ts'
+import { isPublicAddress } from '../../platform/adapters/addresses.ts'
+import { openDns } from '../../platform/adapters/dns.ts'
+import { openEgress } from '../../platform/adapters/egress.ts'
+import { makeFolder } from '../../platform/adapters/folder.ts'
+import { workerCode } from '../../platform/base/shipped-files.ts'
+import { openContentCache } from '../content/content-cache.ts'
+import { openRoutingPool } from '../routing-pool/pool.ts'
+import { openFileSource } from '../snapshot/file-source.ts'
+import { openKnownHosts } from '../snapshot/known-hosts.ts'
+import { openAdmission } from './admission.ts'
+import { answerVisitor } from './answer-visitor.ts'
+import { openForwarding } from './forward.ts'
+import { openListener } from './listener.ts'
+import { openSites } from './open-sites.ts'
+
+export type SitesServer = {
+  /** Listens; gives the address as a URL. */
+  listen(host: string, port: number): Promise<string>
+  /** Takes no new connection, lets requests in flight finish, and closes what they needed. `graceMs`: as of a service (service.ts). */
+  close(graceMs?: number): Promise<void>
+}
+
+/** Of a worker that routes: a full heap ends it, and another one starts. */
+const WORKER_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
+
+/** `mayReach`: the addresses that rewrites may lead to. Opens what is on the disk, follows the control plane and makes the listener. Throws BadSetting, and what the system says of the folder. */
+export async function openSitesServer(
+  { config, log }: Pick<Deps, 'config' | 'log'>,
+  mayReach = isPublicAddress,
+): Promise<SitesServer> {
+  const { folder, cacheBytes, controlPlane } = config.sites
+  const token = config.edge.sitesToken
+  if (token === undefined)
+    throw new BadSetting('BERTH_SITES_TOKEN must be set for berth sites, to what the control plane has')
+  makeFolder(folder)
+  const stop = new AbortController()
+  const source = openFileSource(controlPlane, token)
+  const onFault = (error: unknown) => log.warn({ err: error }, 'a file of a site could not be encoded')
+  const cache = await openContentCache({ folder, budgetBytes: cacheBytes, fetch: source.fetch, onFault })
+  const known = await openKnownHosts({ origin: controlPlane, token, folder: join(folder, 'hosts'), log })
+  const admission = openAdmission(controlPlane, token, log)
+  const pool = openRoutingPool({
+    spawn: () => new Worker(workerCode(), { eval: true, resourceLimits: WORKER_LIMITS }),
+  })
+  const egress = openEgress(openDns(config.dnsServers), mayReach)
+  const forwarding = openForwarding(egress, log)
+  const { connections } = config
+  const parts = { known, admission, sites: openSites(cache), cache, pool, forwarding, connections, log }
+  const listener = openListener({ config, log, stopping: stop.signal }, (request, response) =>
+    answerVisitor(parts, request, response),
+  )
+  return {
+    listen: listener.listen,
+    async close(graceMs = 0) {
+      await listener.close(graceMs, async () => stop.abort())
+      await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close()])
+      await source.close()
+    },
+  }
+}

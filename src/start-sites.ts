@@ -1,0 +1,34 @@
+/** `berth sites`: the sites server as a process of its own. docs/deploying-sites.md: The sites server. */
+import { print } from './cli/command-line/print.ts'
+import { BadSetting, type Config } from './config.ts'
+import { endWith, openLog } from './platform/base/log.ts'
+import { endAtSignals } from './platform/server/graceful-shutdown.ts'
+import { listenToVisitors } from './platform/server/listen.ts'
+import { openSitesServer } from './sites/visitors/sites-server.ts'
+
+/** How long requests that are already on their way are still taken. */
+const GRACE_MS = 300
+
+/** Runs the sites server. It returns once that listens; a signal ends it, and so does the end of a process that started it over a channel. Throws BadSetting. */
+export async function startSites(config: Config): Promise<void> {
+  const { port } = config.sites
+  if (port === undefined) throw new BadSetting('BERTH_SITES_PORT must be a port for berth sites, not "off"')
+  process.umask(0o077)
+  const log = await openLog(config.logLevel)
+  process.on('uncaughtException', (error) => endWith(log, error, 'a fault that nobody expected; the process ends'))
+  const server = await openSitesServer({ config, log })
+  const stop = endAtSignals(log, () => server.close(GRACE_MS))
+  endWithParent(() => stop('the service has ended'))
+  const url = await listenToVisitors(server, { host: config.host, port }).catch(async (error) => {
+    await server.close()
+    throw error
+  })
+  print(process.stdout, `berth sites listening on ${url}\n`)
+}
+
+/** Notices the end of the process that started this one over a channel, also where that has ended already. */
+function endWithParent(end: () => void): void {
+  if (process.send === undefined) return
+  process.once('disconnect', end)
+  if (!process.connected) end()
+}

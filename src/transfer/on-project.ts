@@ -1,8 +1,0 @@
-/** An offer ends with its project. */
-import type { OnProject } from '../model/on-project.ts'
-
-export const transferOnProject: OnProject = {
-  async remove(ctx, { id }) {
-    await ctx.db.deleteFrom('transfer_request').where('project_id', '=', id).execute()
-  },
-}

@@ -1,0 +1,86 @@
+/** Who changed what in an account, and teams that people make. docs/accounts.md: Activity, Teams. */
+import assert from 'node:assert/strict'
+import { callWith } from '../../support/call.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { makeInstallation } from '../../support/worlds/integration-world.ts'
+
+onBothEngines('the activity of an account has what was done in it, by whom, and nothing of others', async (world) => {
+  const { teamId } = world.credentials
+  const team = callWith(world.call, `teamId=${teamId}`)
+  const guest = await world.user('guest')
+  await world.join(guest, 'MEMBER')
+  const { id } = (await team('POST', '/v10/projects', { name: 'web' })).body
+  await world.call('POST', '/v10/projects', { name: 'elsewhere' })
+  await callWith(guest.call, `teamId=${teamId}`)('PATCH', '/v9/projects/web', { devCommand: 'a value of mine' })
+  const { call } = await makeInstallation(world)
+  await callWith(call, `teamId=${teamId}`)('POST', '/v10/projects', { name: 'of-app' })
+
+  const all = await team('GET', '/v1/activity?limit=100')
+  assert.equal(all.status, 200, all.text)
+  assert.doesNotMatch(all.text, /a value of mine/)
+  const lines = all.body.entries.map(({ type, actor, subjectId, fields }) => [
+    type,
+    actor.kind,
+    actor.name,
+    subjectId,
+    fields,
+  ])
+  const [ofApp] = all.body.entries.filter(({ actor }) => actor.kind === 'integration')
+  assert.deepEqual([ofApp!.type, ofApp!.actor.name], ['createProject', 'Helper'])
+  assert.deepEqual(
+    lines.filter(([, , , subject]) => subject === id),
+    [
+      ['updateProject', 'user', 'guest', id, ['devCommand']],
+      ['createProject', 'user', 'admin', id, ['name']],
+    ],
+  )
+  const own = await world.call('GET', '/v1/activity?limit=100&type=createProject')
+  assert.equal(own.body.entries.length, 1)
+  const byGuest = await team('GET', `/v1/activity?actorId=${guest.id}`)
+  assert.ok(byGuest.body.entries.length > 0)
+  assert.ok(byGuest.body.entries.every(({ actor }) => actor.id === guest.id))
+  const page = await team('GET', '/v1/activity?limit=1')
+  assert.deepEqual(page.body.entries, [all.body.entries[0]])
+  const next = await team('GET', `/v1/activity?limit=1&until=${page.body.pagination.next}`)
+  assert.deepEqual(next.body.entries, [all.body.entries[1]])
+})
+
+onBothEngines('whoever does not see the whole account does not see who changed it', async (world) => {
+  const { teamId } = world.credentials
+  const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).body
+  const asked = async (call: typeof world.call) =>
+    (await callWith(call, `teamId=${teamId}`).try('GET', '/v1/activity')).status
+  for (const [role, status] of Object.entries({ VIEWER: 200, DEVELOPER: 200, BILLING: 403 })) {
+    const person = await world.user(role.toLowerCase())
+    await world.join(person, role)
+    assert.equal(await asked(person.call), status, role)
+  }
+  const stranger = await world.user('stranger')
+  assert.equal(await asked(stranger.call), 403)
+  assert.equal(await asked(await world.token({ teamId, projectIds: [id] })), 403)
+  assert.equal(await asked(await world.token({ teamId, scopes: ['read:project', 'read:team'] })), 403)
+})
+
+onBothEngines(
+  'a person makes at most 20 teams, by a token that is not limited, and names are taken once',
+  async (world) => {
+    const { teamId } = world.credentials
+    const guest = await world.user('guest')
+    const bound = await world.token({ teamId })
+    assert.equal((await bound.try('POST', '/v1/teams', { slug: 'mine' })).status, 403)
+    const made = await guest.call('POST', '/v1/teams', { slug: 'crew', name: 'The crew' })
+    assert.deepEqual([made.status, made.body.slug, made.body.name], [200, 'crew', 'The crew'], made.text)
+    assert.equal((await guest.call('GET', `/v2/teams/${made.body.id}`)).body.membership.role, 'OWNER')
+    assert.equal((await guest.call.try('POST', '/v1/teams', { slug: 'team' })).status, 409)
+    const both = await Promise.all(
+      [world.call, guest.call].map((call) => call.try('POST', '/v1/teams', { slug: 'race' })),
+    )
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409])
+    const owned = both[1]!.status === 200 ? 2 : 1
+    for (let at = owned; at < 20; at++) {
+      assert.equal((await guest.call('POST', '/v1/teams', { slug: `crew-${at}` })).status, 200)
+    }
+    const full = await guest.call.try('POST', '/v1/teams', { slug: 'one-more' })
+    assert.deepEqual([full.status, full.body.error.code], [409, 'conflict'])
+  },
+)

@@ -1,0 +1,21 @@
+/** What `berth doctor` says of clocks that differ: five seconds apart are a fault. docs/operations.md. */
+import assert from 'node:assert/strict'
+import { checkClock } from '../../../src/operations/doctor/store.ts'
+import { makeProject } from '../../support/projects.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+
+/** Writes an event as of so many seconds ahead of the machine, and gives what the doctor says then. */
+async function checkAhead(world: World, seconds: number): Promise<string[]> {
+  world.deps.clock.set(Date.now() + seconds * 1000)
+  await makeProject(world, `ahead-${seconds}`)
+  return (await checkClock(world.deps.config)).map(({ is }) => is)
+}
+
+onBothEngines(
+  'a store that was written a little ahead of this clock is well, and one by half a minute is not',
+  async (world) => {
+    assert.deepEqual(await checkAhead(world, 0), ['well'])
+    assert.deepEqual(await checkAhead(world, 4), ['well'])
+    assert.deepEqual(await checkAhead(world, 40), ['wrong'])
+  },
+)

@@ -1,0 +1,144 @@
+/** What a plan of an import counts, sends and gives up. docs/moving-in.md. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refused } from '../../../src/cli/command/ask.ts'
+import { addPlan, newReport, runPlan, sendHalves, tried } from '../../../src/cli/command/import/plan.ts'
+import type { Server } from '../../../src/cli/command/import/server.ts'
+import { projectChange, projectCreation } from '../../../src/cli/command/import/settings.ts'
+import type { Item } from '../../../src/cli/command/import/shapes.ts'
+import { readValue, variableSteps } from '../../../src/cli/command/import/variables.ts'
+
+test('changes are told one by one, up to 200, and all are counted', () => {
+  const report = newReport()
+  const names = Array.from({ length: 300 }, (_, at) => `web: K${at}`)
+  addPlan(report, {
+    steps: [{ kind: 'variable', action: 'change', names, run: async () => [] }],
+    same: { domain: 2 },
+    todo: ['by hand'],
+  })
+  assert.deepEqual([report.changes.length, report.changes.at(-1)], [200, 'variable web: K199'])
+  assert.deepEqual([report.counts.variable.changed, report.counts.domain.unchanged, report.todo], [300, 2, ['by hand']])
+})
+
+test('a refusal of the thing stands alone; one of the person, and what is no refusal, end the import', async () => {
+  const refused = (status: number) => async () => {
+    throw new Refused(status, { message: `says ${status}` })
+  }
+  for (const status of [400, 402, 403, 409, 413, 422, 428])
+    assert.deepEqual(await tried(refused(status)), { message: `says ${status}` })
+  for (const status of [401, 404, 429, 500]) await assert.rejects(tried(refused(status)), new RegExp(`says ${status}`))
+  const broken = async () => {
+    throw new TypeError('a bug')
+  }
+  await assert.rejects(tried(broken), /a bug/)
+})
+
+test('what is refused together is sent in halves, until those that are refused stand alone', async () => {
+  const sent: number[][] = []
+  const send = async (items: readonly number[]) => {
+    sent.push([...items])
+    if (items.includes(3)) throw new Refused(400, { message: 'not 3' })
+    return []
+  }
+  assert.deepEqual(await sendHalves([1, 2, 3, 4], String, send), [{ what: '3', message: 'not 3' }])
+  assert.deepEqual(sent, [[1, 2, 3, 4], [1, 2], [3, 4], [3], [4]])
+  assert.deepEqual(await sendHalves([], String, () => assert.fail('nothing is sent')), [])
+})
+
+test('variables are sent 100 at a time, and at most 512 KiB', () => {
+  const sizes = (count: number, bytes: number) => {
+    const create = Array.from({ length: count }, (_, at) => ({
+      ...{ key: `K${at}`, value: 'x'.repeat(bytes), type: 'plain', target: ['preview'] },
+    }))
+    const steps = variableSteps({} as Server, 'web', { create, change: [], same: 0, unread: [] })
+    return steps.map(({ names }) => names.length)
+  }
+  assert.deepEqual(sizes(250, 1), [100, 100, 50])
+  assert.deepEqual(sizes(5, 200 * 1024), [2, 2, 1])
+  assert.deepEqual(sizes(2, 600 * 1024), [1, 1], 'one that is larger goes alone')
+})
+
+/** A service here that refuses what names `refused`, and what was written to it. */
+function refusing(refused: readonly string[]) {
+  const written: string[] = []
+  const write = async (method: string, path: string, body?: object) => {
+    const line = [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(' ')
+    if (refused.some((word) => line.includes(word))) throw new Refused(400, { message: 'not here' })
+    written.push(line)
+    return { id: 'prj_1' }
+  }
+  return { here: { write } as unknown as Server, written }
+}
+
+const SETTINGS = { framework: 'astro', nodeVersion: '1.x' }
+const switched = (name: string) => {
+  return { name, send: (here: Server, id: string) => here.write('POST', `/${id}/${name}`) }
+}
+const CHANGES = { settings: SETTINGS, switches: [switched('crons'), switched('paused')] }
+const REFUSED = [
+  { what: 'web: nodeVersion', message: 'not here' },
+  { what: 'web: crons', message: 'not here' },
+]
+
+test('of a project that is here everything that is taken is changed, and what is refused is told', async () => {
+  const { here, written } = refusing(['1.x', 'crons'])
+  const report = newReport()
+  const step = projectChange(here, { name: 'web', id: 'prj_1' }, CHANGES)
+  await runPlan(report, { steps: [step], same: {}, todo: [] })
+  assert.deepEqual(written, ['PATCH /v9/projects/web {"framework":"astro"}', 'POST /prj_1/paused'])
+  assert.deepEqual(report.failed, REFUSED)
+  assert.deepEqual([step.names, report.counts.project.changed], [['web (framework, nodeVersion, crons, paused)'], 1])
+})
+
+test('a project that is refused with its settings is made without them, and takes those that it may', async () => {
+  const { here, written } = refusing(['1.x', 'crons'])
+  const report = newReport()
+  await runPlan(report, { steps: [projectCreation(here, 'web', CHANGES)], same: {}, todo: [] })
+  assert.deepEqual(written, [
+    'POST /v10/projects {"name":"web"}',
+    'PATCH /v9/projects/web {"framework":"astro"}',
+    'POST /prj_1/paused',
+  ])
+  assert.deepEqual([report.failed, report.counts.project.created], [REFUSED, 1])
+
+  const whole = refusing([])
+  await runPlan(newReport(), { steps: [projectCreation(whole.here, 'web', CHANGES)], same: {}, todo: [] })
+  assert.deepEqual(whole.written, [
+    'POST /v10/projects {"name":"web","framework":"astro","nodeVersion":"1.x"}',
+    'POST /prj_1/crons',
+    'POST /prj_1/paused',
+  ])
+})
+
+test('a value is taken where it is in clear, and asked for by itself where it may not be', async () => {
+  const V1 = '/v1/projects/web/env/env_1?decrypt=true'
+  const V10 = '/v10/projects/web/env/env_1?decrypt=true'
+  const cases: [listed: Item, answers: Record<string, Item>, value: string | undefined, asked: string[]][] = [
+    // What the list says.
+    [{ type: 'plain', value: 'open' }, {}, 'open', []],
+    [{ type: 'system', value: 'open' }, {}, 'open', []],
+    [{ type: 'encrypted', value: 'open', decrypted: true }, {}, 'open', []],
+    [{ type: 'encrypted', value: '', decrypted: true }, {}, '', []],
+    [{ type: 'sensitive', value: 'open', decrypted: true }, { [V1]: { value: 'open' } }, undefined, []],
+    // What may be sealed, and what is no text.
+    [{ type: 'encrypted', value: 'sealed' }, { [V1]: { value: 'open' } }, 'open', [V1]],
+    [{ type: 'plain', value: 'sealed', decrypted: false }, { [V1]: { value: 'open', decrypted: true } }, 'open', [V1]],
+    [{ type: 'plain', value: 7 }, { [V1]: { value: 'open' } }, 'open', [V1]],
+    [{ type: 'secret', value: 'id', decrypted: false }, { [V1]: { value: '', decrypted: true } }, '', [V1]],
+    // What one by itself says.
+    [{ type: 'encrypted' }, { [V1]: { value: '' } }, undefined, [V1]],
+    [{ type: 'encrypted' }, { [V1]: { value: 'sealed', decrypted: false } }, undefined, [V1]],
+    [{ type: 'encrypted' }, { [V1]: { value: 7 } }, undefined, [V1]],
+    [{ type: 'encrypted' }, { [V10]: { value: 'open' } }, 'open', [V1, V10]],
+    [{ type: 'encrypted' }, {}, undefined, [V1, V10]],
+  ]
+  for (const [listed, answers, value, expected] of cases) {
+    const asked: string[] = []
+    const find = async (path: string) => {
+      asked.push(path)
+      return answers[path]
+    }
+    const read = await readValue({ find } as unknown as Server, 'web', { ...listed, id: 'env_1' })
+    assert.deepEqual([read, asked], [value, expected], JSON.stringify([listed, answers]))
+  }
+})

@@ -1,0 +1,86 @@
+/** Where no token is set, the listener for proxies answers to its own name alone: a page whose name was led to this machine reads nothing. docs/edge.md. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { onBothEngines } from '../../support/world.ts'
+import { SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { askAt, openEdgeOf, openSite } from '../../support/worlds/edge-world.ts'
+
+const ONE = 'one.apps.example.net'
+const UPSTREAM = 'http://10.0.0.7:3000'
+/** What a proxy asks for itself, and not for a visitor. */
+const OWN = ['snapshot', 'snapshot?format=haproxy&map=hosts', `ask?domain=${ONE}`, 'ready', 'none']
+
+onBothEngines(
+  'without a token the edge tells a page of another name nothing, although it asks from this machine',
+  async (world) => {
+    const { ask, origin } = await openSite(world, UPSTREAM)
+    const { port } = new URL(origin)
+    const names = ['127.0.0.1', '127.9.9.9', 'localhost', 'LOCALHOST', '[::1]']
+    for (const path of OWN)
+      for (const name of names)
+        for (const host of [name, `${name}:${port}`, `${name}:1`])
+          assert.notEqual((await ask(`/edge/v1/${path}`, { host })).status, 403, `${path} of ${host}`)
+    const others = [
+      'evil.example',
+      '127.0.0.1.evil.example',
+      'localhost.evil.example',
+      'evil.example.',
+      '1270.0.0.1',
+      '0.0.0.0',
+      '[::]',
+      ONE,
+    ]
+    for (const path of OWN)
+      for (const name of others)
+        for (const host of [name, `${name}:${port}`]) {
+          const answer = await ask(`/edge/v1/${path}`, {
+            host,
+            origin: `http://${host}`,
+            'x-forwarded-host': '127.0.0.1',
+          })
+          assert.equal(answer.status, 403, `${path} of ${host}`)
+          assert.match(answer.text, /BERTH_EDGE_TOKEN.*127\.0\.0\.1/)
+          assert.ok(!answer.text.includes(ONE) && !answer.text.includes('10.0.0.7'))
+        }
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'a visitor is asked about by the name of any site, but not by a page that was led to the port of the edge',
+  async (world) => {
+    const { ask, origin } = await openSite(world, UPSTREAM)
+    const { port } = new URL(origin)
+    for (const path of ['check', 'check?flavor=nginx', 'check/some/path'])
+      for (const host of [ONE, `${ONE}:8443`, `${ONE}:443`, `127.0.0.1:${port}`])
+        assert.equal(
+          (await ask(`/edge/v1/${path}`, { host, 'x-forwarded-host': ONE })).status,
+          200,
+          `${path} of ${host}`,
+        )
+    for (const path of ['check', 'check?flavor=nginx', 'check/some/path', 'page']) {
+      const answer = await ask(`/edge/v1/${path}`, { host: `evil.example:${port}`, 'x-forwarded-host': ONE })
+      assert.equal(answer.status, 403, path)
+      assert.equal(answer.headers['x-edge-upstream'], undefined)
+    }
+  },
+  SETTINGS,
+)
+
+onBothEngines('a probe that sends no Host is answered, because no browser leaves it out', async (world) => {
+  const { port } = new URL((await openEdgeOf(world)).origin)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.end('GET /edge/v1/ready HTTP/1.0\r\n\r\n')
+  assert.match(await text(socket), /^HTTP\/1\.1 200 /)
+})
+
+onBothEngines(
+  'where a token is set, a proxy may ask by whatever name it knows the edge by',
+  async (world) => {
+    const { origin } = await openEdgeOf(world)
+    const answer = await askAt(origin, '/edge/v1/snapshot?token=secret-of-the-proxies', { host: 'edge.internal:3001' })
+    assert.equal(answer.status, 200)
+  },
+  { BERTH_EDGE_TOKEN: 'secret-of-the-proxies' },
+)

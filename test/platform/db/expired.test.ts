@@ -1,0 +1,58 @@
+/** What is over at a moment of its own goes by a sweep, and nothing else does. */
+import assert from 'node:assert/strict'
+import { expiredOf } from '../../../src/platform/db/chunks.ts'
+import { addRows } from '../../support/states.ts'
+import { onBothEngines } from '../../support/world.ts'
+
+const NOW = 5_000_000_000_000
+/** The sweep of each table, and a row of it but for its end. */
+const SWEEPS = {
+  'old-email-changes': ['email_change', (name: string) => ({ user_id: name, hash: name, email: name })],
+  'half-sign-ins': ['half_sign_in', (name: string) => ({ hash: name, user_id: name })],
+  'old-identity-links': ['identity_link', (name: string) => ({ hash: name, user_id: name, issuer: 'i', sub: name })],
+  'old-invitations': [
+    'invitation',
+    (name: string) => ({ id: name, team_id: 't', email: name, role: 'VIEWER', invited_by: 'u', created_stamp: 1 }),
+  ],
+  'old-password-links': ['password_link', (name: string) => ({ hash: name, user_id: name })],
+  'reserved-slugs': ['reserved_slug', (name: string) => ({ id: name, slug_hash: name, holder_id: name })],
+  'spent-challenges': ['spent_challenge', (name: string) => ({ hash: name })],
+  'expired-tokens': ['token', (name: string) => ({ id: name, hash: name, user_id: name, created_stamp: 1 })],
+} as const
+/** More than one statement takes, so that the last of them counts too. */
+const MANY = 250
+
+for (const [timer, [table, rowOf]] of Object.entries(SWEEPS))
+  onBothEngines(`${timer} removes what is over at its moment, all of it, and nothing that is not`, async (world) => {
+    const before = await world.deps.db.read
+      .selectFrom(table as 'token')
+      .selectAll()
+      .execute()
+    const row = (name: string, expires_at: number) => ({ ...rowOf(name), expires_at })
+    const over = Array.from({ length: MANY }, (_, at) => row(`over-${at}`, NOW - at))
+    await addRows(world, table, [...over, row('stays', NOW + 1)])
+    const swept = await world.operator('POST', `/operator/v1/timers/${timer}/run`, { now: NOW })
+    assert.deepEqual([swept.status, swept.body.swept], [200, MANY])
+    const rest = await world.deps.db.read
+      .selectFrom(table as 'token')
+      .selectAll()
+      .execute()
+    assert.equal(rest.length, before.length + 1)
+    assert.ok(rest.some((one) => Object.values(one).includes('stays')))
+    assert.equal((await world.operator('POST', `/operator/v1/timers/${timer}/run`, { now: NOW })).body.swept, 0)
+  })
+
+onBothEngines(
+  'a slice of a sweep is as long as it is said, and begins with what is over the longest',
+  async (world) => {
+    const rows = [3, 1, 2].map((end) => ({ hash: `end-${end}`, expires_at: end }))
+    await addRows(world, 'spent_challenge', rows)
+    const { db } = world.deps
+    assert.equal(await db.write((tx) => expiredOf('spent_challenge')({ db: tx, now: 3 }, 2)), 2)
+    const rest = await db.read.selectFrom('spent_challenge').selectAll().execute()
+    assert.deepEqual(
+      rest.map(({ hash }) => hash),
+      ['end-3'],
+    )
+  },
+)

@@ -1,0 +1,97 @@
+/** Live pages in a real Chromium: what is written elsewhere is on the open page, and what a person does there stays. docs/console.md: Live pages. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { becomes } from '../../support/becomes.ts'
+import { within } from '../../support/bound.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
+import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
+import { lacking } from '../../support/programs.ts'
+import { ENGINES, openWorld } from '../../support/world.ts'
+
+const chromium = findChromium()
+const SEE = (state: string) =>
+  `Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' });
+   document.dispatchEvent(new Event('visibilitychange'))`
+
+for (const engine of ENGINES) {
+  test(`an open page shows what is written elsewhere (a bound on time) [${engine}]`, {
+    timeout: 300_000,
+  }, async (t) => {
+    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'pages that show what others change'))
+    const world = await openWorld(engine)
+    const browser = await openChromium(chromium)
+    try {
+      assert.equal((await world.call('POST', '/v10/projects', { name: 'web' })).status, 200)
+      const origin = await world.listen()
+      const client = await signedIn(world)
+      const home = (await client.get('/console')).location
+      const { context, page, complaints } = await openWindow(browser, 1280, true)
+      await context.addCookies([...client.cookies].map(([name, value]) => ({ name, value, url: origin })))
+      const openPages = async () =>
+        Number(/^berth_live_pages (\d+)$/m.exec((await world.operator('GET', '/metrics')).text)?.[1])
+      const textOf = () => page.textContent('main').then((text) => text ?? '')
+      const shows = (text: string) => becomes(async () => (await textOf()).includes(text))
+      const add = async (key: string) => {
+        const variable = { key, value: 'v', type: 'encrypted', target: ['preview'] }
+        assert.equal((await world.call('POST', '/v10/projects/web/env', variable)).status, 201)
+      }
+
+      await page.goto(`${origin}${home}/projects/web/variables`)
+      await becomes(async () => (await openPages()) === 1)
+      await page.evaluate('window.mark = "not loaded again"')
+      await add('FIRST')
+      within(await shows('FIRST'), 1000)
+      await add('SECOND')
+      await shows('SECOND')
+
+      // What is being typed is not taken away, and the page follows again once it is gone.
+      await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<input id="typing">')`)
+      await page.fill('#typing', 'half a sentence')
+      await add('THIRD')
+      // The page may not be shown anew. Without something that is typed it would be after a second.
+      await new Promise((done) => setTimeout(done, 2500))
+      assert.equal(await page.inputValue('#typing'), 'half a sentence')
+      assert.ok(!(await textOf()).includes('THIRD'))
+      await page.fill('#typing', '')
+      await shows('THIRD')
+
+      // What the page asks by itself is no use of the session.
+      const usedAt = async () => {
+        const row = await world.deps.db.read.selectFrom('session').select('used_at').executeTakeFirstOrThrow()
+        return row.used_at
+      }
+      const used = await usedAt()
+      world.deps.clock.set(world.deps.clock.now() + 10 * 60_000)
+      await add('UNSEEN')
+      await shows('UNSEEN')
+      assert.equal(await usedAt(), used)
+
+      // A menu that is open stays open.
+      await page.click('details.menu summary')
+      await add('FOURTH')
+      await shows('FOURTH')
+      assert.equal(await page.evaluate(`document.querySelector('details.menu').open`), true)
+      assert.equal(await page.evaluate('window.mark'), 'not loaded again')
+
+      // A hidden tab costs nothing. When it is seen again, it is as the store is.
+      await page.evaluate(SEE('hidden'))
+      await becomes(async () => (await openPages()) === 0)
+      await add('FIFTH')
+      await page.evaluate(SEE('visible'))
+      await shows('FIFTH')
+
+      // From page to page the stream goes with the person.
+      await page.click(`a[href="${home}/projects/web"]`)
+      await becomes(async () => (await usedAt()) > used)
+      await becomes(async () => (await page.textContent('h1')) === 'web')
+      await becomes(async () => (await openPages()) === 1)
+      assert.equal((await world.call('POST', '/v1/projects/web/pause', {})).status, 200)
+      await shows('Bring it back')
+      assert.equal(await page.evaluate('window.mark'), 'not loaded again')
+      assert.deepEqual(complaints, [])
+    } finally {
+      await browser.close()
+      await world.close()
+    }
+  })
+}

@@ -1,0 +1,77 @@
+/** The sites server that a laptop has beside its service. docs/deploying-sites.md: On a laptop. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { withSitesProcess } from '../../src/sites-process.ts'
+import { becomes } from '../support/becomes.ts'
+import { newHome, type Running, start } from '../support/process.ts'
+import { askAt } from '../support/worlds/edge-world.ts'
+
+const skip =
+  existsSync('/proc/self/task/1') || existsSync(`/proc/self/task/${process.pid}/children`) ? false : 'needs /proc'
+const WITH_SITES = { BERTH_SITES_PORT: '0' }
+
+/** Where sites servers have listened, in their order. */
+function origins({ out }: Pick<Running, 'out'>): string[] {
+  return [...out().matchAll(/^berth sites listening on (\S+)$/gm)].map(([, origin]) => origin!)
+}
+
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.split(' ').filter(Boolean).map(Number)
+}
+
+function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+}
+
+/** Its process, and where it listens. */
+async function sitesServerOf(running: Running, nth: number): Promise<{ pid: number; origin: string }> {
+  await becomes(
+    () => origins(running).length === nth,
+    () => running.out() + running.err(),
+  )
+  const [pid] = childrenOf(running.child.pid!)
+  return { pid: pid!, origin: origins(running)[nth - 1]! }
+}
+
+test('a laptop has a sites server, which is started again when it is killed, and ends with the service in order', {
+  skip,
+}, async (t) => {
+  const running = await start(t, await newHome(t, 'sqlite'), WITH_SITES)
+  const first = await sitesServerOf(running, 1)
+  const page = await askAt(first.origin, '/', { host: 'nobody.berth.localhost' })
+  assert.deepEqual([page.status, page.headers['x-vercel-error']], [404, 'DOMAIN_NOT_FOUND'])
+  const environment = readFileSync(`/proc/${first.pid}/environ`, 'utf8')
+  assert.match(environment, /BERTH_SITES_TOKEN=\w{43}/)
+  assert.doesNotMatch(environment, /DATABASE_URL/, 'it is told nothing that opens the store')
+  process.kill(first.pid, 'SIGKILL')
+  const second = await sitesServerOf(running, 2)
+  assert.notEqual(second.pid, first.pid)
+  assert.equal((await askAt(second.origin, '/', { host: 'nobody.berth.localhost' })).status, 404)
+  assert.equal(await running.kill('SIGTERM'), 0)
+  assert.equal(isAlive(second.pid), false)
+})
+
+test('a service that is killed takes its sites server along', { skip }, async (t) => {
+  const running = await start(t, await newHome(t, 'sqlite'), WITH_SITES)
+  const { pid } = await sitesServerOf(running, 1)
+  running.child.kill('SIGKILL')
+  await becomes(() => !isAlive(pid))
+})
+
+test('a service has a sites server on a laptop alone, and none where somebody turned it off or runs one', () => {
+  const given = (settings: Record<string, string>) => withSitesProcess(readConfig(settings))
+  assert.match(given({})!.edge.sitesToken!, /^\w{43}$/)
+  assert.notEqual(given({})!.edge.sitesToken, given({})!.edge.sitesToken)
+  for (const settings of [
+    { BERTH_SITES_PORT: 'off' },
+    { BERTH_EDGE_PORT: 'off' },
+    { BERTH_SITES_TOKEN: 'a-token-of-the-operator' },
+    { BERTH_PUBLIC_URL: 'https://berth.example.com' },
+    { HOST: '0.0.0.0' },
+    { BERTH_TLS_CERT: '/etc/cert.pem', BERTH_TLS_KEY: '/etc/key.pem' },
+  ])
+    assert.equal(given(settings), undefined, JSON.stringify(settings))
+})

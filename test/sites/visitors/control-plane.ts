@@ -1,0 +1,58 @@
+/** A control plane of a test's own, which knows one deployment with files, for tests of what visitors send. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
+import { digestOf, validOutput } from '../../delivery/outputs/upload.ts'
+import { deployment, name, project } from '../snapshot/lines.ts'
+
+export const SITE = 'site.example'
+export const ACCOUNT = 'team_1'
+
+export type Offered = {
+  config?: object
+  contents?: Record<string, string>
+  protection?: ProjectLine['protection']
+  /** Answers `check`. */
+  check?: (request: IncomingMessage, response: ServerResponse) => void
+  /** The manifest, in the place of that of `config`. */
+  manifest?: string
+}
+
+/** Listens until the test ends. */
+export async function openControlPlane(
+  t: TestContext,
+  offered: Offered = {},
+): Promise<{ origin: string; asked: string[] }> {
+  const { config = {}, contents = {}, protection, check } = offered
+  const text = offered.manifest ?? JSON.stringify((await validOutput(config, contents)).manifest)
+  const files = new Map([text, ...Object.values(contents)].map((content) => [digestOf(content), content]))
+  const output = { accountId: ACCOUNT, digest: digestOf(text), size: Buffer.byteLength(text) }
+  const lines = [
+    name(SITE, 'd1'),
+    deployment('d1', { output }),
+    project('p1', protection === undefined ? {} : { protection }),
+  ]
+  const end = { kind: 'end', version: 'abcdefgh.1.abcdefgh.1', lines: lines.length, more: false }
+  const all = [{ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true }, ...lines, end]
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://control')
+    asked.push(pathname)
+    if (pathname === '/edge/v1/check' && check !== undefined) return check(request, response)
+    if (pathname === '/sites/v1/snapshot' && !searchParams.has('since'))
+      return response.end(all.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    if (pathname === '/sites/v1/snapshot') return void setTimeout(() => response.writeHead(304).end(), 500).unref()
+    const file = files.get(pathname.split('/').at(-1)!)
+    if (file === undefined) return response.writeHead(404).end('nothing here')
+    response.writeHead(200, { 'content-length': Buffer.byteLength(file) }).end(file)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}

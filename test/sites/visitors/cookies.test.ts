@@ -1,0 +1,64 @@
+/** Sites keep their cookies to themselves. docs/deploying-sites.md: Cookies. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
+import { fairCostOf } from '../../attacks/processor-time.ts'
+import { SITE } from './control-plane.ts'
+import { showSite } from './servers.ts'
+
+const SUFFIX = { BERTH_PLATFORM_SUFFIX: 'apps.example' }
+
+/** A site with one file, and with these rules for it. `suffix`: under which it is. */
+function show(t: Parameters<typeof showSite>[0], rules: object, settings: Record<string, string> = SUFFIX) {
+  const config = { routes: [{ src: '/', ...rules, continue: true }] }
+  return showSite(t, { config, contents: { 'static/index.html': 'x' } }, settings)
+}
+
+function setting(key: unknown, args: string) {
+  return { type: 'response.headers', op: 'set', target: { key }, args }
+}
+
+test('a transform sets no cookie for the sites of others, however it spells the name', async (t) => {
+  for (const key of ['Set-Cookie', { eq: 'Set-Cookie' }, { eq: 'SET-COOKIE' }]) {
+    const { visit } = await show(t, { transforms: [setting(key, 'a=1; Domain=apps.example; Secure')] })
+    const { status, headers } = await visit(SITE, '/')
+    assert.deepEqual([status, headers['set-cookie']], [200, ['a=1; Secure']])
+  }
+})
+
+test('transforms that cost too much for a response are 508, and others are answered', async (t) => {
+  const own = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`x-${at}`, '1']))
+  const transforms = Array.from({ length: 64 }, () => setting({ pre: 'x-' }, 'v'.repeat(1000)))
+  const { visit } = await show(t, { headers: own, transforms })
+  const { status, headers } = await visit(SITE, '/')
+  assert.deepEqual([status, headers['x-vercel-error'], headers['x-1']], [508, 'ROUTING_TOO_LARGE', '1'])
+  const few = await show(t, { headers: own, transforms: [setting({ pre: 'x-' }, 'v')] })
+  assert.equal((await few.visit(SITE, '/')).status, 200)
+})
+
+test('a cookie of any length is read in a moment, and one that browsers do not keep is not sent', async (t) => {
+  const long = `a=1; domain=${' '.repeat(256 * 1024)}x`
+  const ms = await fairCostOf(() => withoutSharedDomain(long, 'apps.example').length, 5)
+  assert.ok(ms < 5, `${ms} ms`)
+  const headers = { 'set-cookie': `a=${'1'.repeat(8190)}` }
+  const kept = await show(t, { headers })
+  assert.deepEqual((await kept.visit(SITE, '/')).headers['set-cookie'], [headers['set-cookie']])
+  const longer = await show(t, { headers, transforms: [{ ...setting('set-cookie', '1'), op: 'append' }] })
+  const { status, headers: sent } = await longer.visit(SITE, '/')
+  assert.deepEqual([status, sent['set-cookie']], [200, undefined])
+})
+
+test('a site below the suffix has no cookies of others cleared, and one with a domain of its own clears its own', async (t) => {
+  const parent = SITE.slice(SITE.indexOf('.') + 1)
+  for (const [key, value, cleared] of [
+    ['Clear-Site-Data', '"cookies"', undefined],
+    ['clear-site-data', '"*"', undefined],
+    [{ eq: 'CLEAR-Site-Data' }, '"cache", "Cookies"', undefined],
+    ['clear-site-data', '"cache"', '"cache"'],
+  ] as const) {
+    const below = await show(t, { transforms: [setting(key, value)] }, { BERTH_PLATFORM_SUFFIX: parent })
+    assert.equal((await below.visit(SITE, '/')).headers['clear-site-data'], cleared, value)
+  }
+  const own = await show(t, { headers: { 'clear-site-data': '"cookies"' } })
+  assert.equal((await own.visit(SITE, '/')).headers['clear-site-data'], '"cookies"')
+})
