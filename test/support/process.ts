@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Answer, BodyOf, Method, ReplyTo } from './call.ts'
 import { root } from './root.ts'
-import { ENGINES, type Engine, newDatabase } from './world.ts'
+import { ENGINES, type Engine, skipOn } from './stores/engines.ts'
+import { newDatabase } from './world.ts'
 
 /** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, four minutes unless it says: how long it takes is measured elsewhere (docs/bench.md). */
 export type Owner = { after(run: () => void): void; patienceMs?: number }
@@ -165,5 +166,5 @@ export function processOnBothEngines(
   run: (t: TestContext, engine: Engine) => Promise<void>,
   timeout = 300_000,
 ): void {
-  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout }, (t) => run(t, engine))
+  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout, skip: skipOn(engine) }, (t) => run(t, engine))
 }

@@ -12,11 +12,10 @@ import type { StartCredentials } from '../../src/operator/bootstrap.ts'
 import { openService, type Service } from '../../src/service.ts'
 import type { Call } from './call.ts'
 import { MIGRATED, storesFolder } from './postgres.ts'
-
-export const ENGINES = ['sqlite', 'postgres'] as const
-export type Engine = (typeof ENGINES)[number]
+import { ENGINES, type Engine, skipOn } from './stores/engines.ts'
 
 export type { Answer, Call, Method } from './call.ts'
+export { ENGINES, type Engine } from './stores/engines.ts'
 
 export type World = Omit<Service, 'credentials'> & {
   credentials: Required<StartCredentials>
@@ -53,7 +52,7 @@ export function onBothEngines(
   engines: readonly Engine[] = ENGINES,
 ): void {
   for (const engine of engines) {
-    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS }, async (t) => {
+    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS, skip: skipOn(engine, engines) }, async (t) => {
       const world = await openWorld(engine, settings)
       try {
         await run(world, t)

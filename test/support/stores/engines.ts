@@ -1,0 +1,44 @@
+/** On which engines a test runs in `npm test`, and on which in `npm run verify` alone. docs/testing.md: Both engines. */
+
+export const ENGINES = ['sqlite', 'postgres'] as const
+export type Engine = (typeof ENGINES)[number]
+
+/**
+ * TABLE Folders whose tests run on both engines in `npm test`: their code writes SQL by hand, takes locks, or hears of the changes of other
+ * instances. The other folders reach the store through these. `npm run verify -- --only engines` runs every test on both.
+ */
+const ON_BOTH = [
+  'access',
+  'db',
+  'domain-proof',
+  'edge',
+  'env',
+  'http',
+  'installations',
+  'limiter',
+  'oauth',
+  'outbox',
+  'transfer',
+]
+
+/** Why such a test is skipped. scripts/test/report.ts counts them in one line. */
+export const LEFT_TO_VERIFY = 'on PostgreSQL in npm run verify'
+
+/** Set by scripts/test.ts: `quick` in a run of all files, else `both`. */
+const isQuick = process.env.BERTH_TEST_ENGINES === 'quick'
+
+/** Why the test that is registered now is skipped on this engine; false where it runs. A test of PostgreSQL alone always runs. */
+export function skipOn(engine: Engine, engines: readonly Engine[] = ENGINES): string | false {
+  const isLeft = isQuick && engine === 'postgres' && engines.includes('sqlite') && !isOnBoth(callingFile())
+  return isLeft ? LEFT_TO_VERIFY : false
+}
+
+/** Whether the tests of this file, named from the root, run on both engines in `npm test`. */
+export function isOnBoth(file: string): boolean {
+  return ON_BOTH.some((folder) => file.startsWith(`test/${folder}/`))
+}
+
+/** The test file that calls, from the root; '' where it is none. */
+function callingFile(): string {
+  return /\/(test\/\S+?\.test\.ts)/.exec(new Error().stack ?? '')?.[1] ?? ''
+}
