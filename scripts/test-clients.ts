@@ -3,13 +3,14 @@
  * `.cache/clients`, drives each against Berth on both engines, and compares what was seen with the table in docs/clients.md. `--short`: a
  * few of them.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Seen } from '../test/clients/ledger.ts'
 import { CLIENTS, type Client, IN_SHORT } from './clients.ts'
+import { installClient } from './install-client.ts'
 import { filesWith } from './only.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -35,7 +36,7 @@ const files = filesWith(asked.only, 'test/clients').filter((file) => !asked.shor
 const driven = (file: string) => /[a-z]+/.exec(basename(file))![0]
 const families = new Set(files.map(driven))
 for (const client of CLIENTS)
-  if (families.has(familyOf(client.name)) && (!asked.short || isInShort(client))) await install(client)
+  if (families.has(familyOf(client.name)) && (!asked.short || isInShort(client))) installClient(cache, client)
 
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')
@@ -68,25 +69,6 @@ const whole = [...families].filter(
   (family) => family in TITLES && all.every((file) => driven(file) !== family || files.includes(file)),
 )
 compare(new Map(whole.map((family) => [TITLES[family]!, tableOf(seen, family)])))
-
-/** Into a folder of its own, outside Berth's dependencies; scripts of packages do not run. Kept until the version changes. */
-async function install({ name, package: wanted, version, overrides }: Client): Promise<void> {
-  const folder = join(cache, name)
-  const mark = join(folder, 'installed')
-  if (existsSync(mark)) return
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(
-    join(folder, 'package.json'),
-    JSON.stringify({ private: true, dependencies: { [wanted]: version }, overrides }),
-  )
-  console.log(`installing ${wanted}@${version}`)
-  const words = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-package-lock']
-  const npm = spawn('npm', words, { cwd: folder, stdio: 'inherit' })
-  const code = await new Promise((resolve) => npm.on('close', resolve))
-  if (code !== 0) throw new Error(`npm could not install ${wanted}@${version}`)
-  writeFileSync(mark, '')
-}
 
 /** Of SDKs and command lines some are driven in short; of everything else there is one. */
 function isInShort({ name }: Client): boolean {

@@ -1,6 +1,6 @@
 /**
  * `npm run test:failover`: the leader of three PostgreSQL under Patroni fails in every way, under load, with a ledger of what was
- * acknowledged. Prints its figures, and ends with 1 when a promise is broken. `--short` is the form of .ci/run. docs/scaling.md: Failover.
+ * acknowledged. Prints its figures, and ends with 1 when a promise is broken. `--short` is the form of npm run verify. docs/scaling.md: Failover.
  */
 import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,8 @@
 /**
  * `npm test [-- <file>…] [-- <option of node --test>…]`: the named test files, or all of them but the long ones, with the PostgreSQL
- * they need. `--changed [COMMIT]`: those that execute what changed since; `--coverage`: what each executes is recorded for it. `npm run test:long` is the long ones alone. An option has no space in it: `--test-name-pattern='a word'`. docs/testing.md.
+ * they need. `--changed [COMMIT]`: those that execute what changed since; `--coverage`: what each executes is recorded for it. `npm run
+ * test:long` is the long ones alone. An option has no space in it: `--test-name-pattern='a word'`. What fails in a run of all files is tried
+ * once more, by itself; `--again` asks for that where files are named. docs/testing.md.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -10,7 +12,16 @@ import { testsOfChange } from './test/changed.ts'
 import { hasCommit } from './test/coverage/changes.ts'
 import { COVERAGE } from './test/coverage/record.ts'
 import { coverageFolder, readEntries } from './test/coverage/store.ts'
-import { filesOf, fillQueue, QUEUE, REFUSED_S, tookOf } from './test/queue.ts'
+import {
+  countsOf,
+  failedFiles,
+  isWorthAgain,
+  judgeSecond,
+  MOST_FLAKY,
+  type Outcome,
+  readOutcome,
+} from './test/outcome.ts'
+import { filesOf, filesOfQueue, fillQueue, QUEUE } from './test/queue.ts'
 
 const root = join(import.meta.dirname, '..')
 /** For a run that hangs: each test has a time-out of its own. */
@@ -19,9 +30,10 @@ const TIMEOUT_MS = 60 * 60_000
 const FILES_AT_ONCE = 4
 
 const asked = process.argv.slice(2)
+const OWN = ['--long', '--again', '--coverage', '--changed']
 const long = asked.includes('--long')
 const coverage = asked.includes('--coverage')
-const options = asked.filter((word) => word.startsWith('-') && !['--long', '--coverage', '--changed'].includes(word))
+const options = asked.filter((word) => word.startsWith('-') && !OWN.includes(word))
 const changed = asked.includes('--changed') ? changedSince(asked[asked.indexOf('--changed') + 1]) : undefined
 const named = changed ?? asked.filter((word) => !word.startsWith('-'))
 const missing = named.filter((file) => !existsSync(resolve(root, file)))
@@ -31,44 +43,55 @@ if (missing.length > 0) {
   )
   process.exit(64)
 }
-const files = named.length > 0 ? named : filesOf(root, long)
-const folder = mkdtempSync(join(tmpdir(), 'berth-queue-'))
-const workers = fillQueue(folder, root, files, FILES_AT_ONCE)
-const words = [
-  '--test',
-  '--test-global-setup=test/support/postgres.ts',
-  `--test-concurrency=${FILES_AT_ONCE}`,
-  `--test-timeout=${TIMEOUT_MS}`,
-  ...(options.some((option) => option.startsWith('--test-reporter'))
-    ? []
-    : ['--test-reporter=./scripts/test/report.ts']),
-  ...options,
-  ...workers,
-]
-const before = performance.now()
-const { status } = spawnSync(process.execPath, words, {
-  cwd: root,
-  stdio: 'inherit',
-  // Each worker is a process that reads the same sources; compiled once, they are read by all.
-  env: {
-    ...process.env,
-    ...(coverage && { [COVERAGE]: coverageFolder(root) }),
-    // What is not about the engine runs on SQLite alone, unless its file is named: docs/testing.md: PostgreSQL in npm test.
-    BERTH_TEST_ENGINES: named.length > 0 || long ? 'both' : (process.env.BERTH_TEST_ENGINES ?? 'quick'),
-    NODE_COMPILE_CACHE: join(root, '.cache', 'tests'),
-    [QUEUE]: folder,
-  },
-})
-const half = (performance.now() - before) / 2000
-const tooLong = tookOf(folder).filter(({ seconds }) => seconds > Math.max(REFUSED_S, half))
-rmSync(folder, { recursive: true, force: true })
-if (!long && named.length === 0 && tooLong.length > 0) {
-  for (const { file, seconds } of tooLong)
-    console.error(`${file} took ${Math.round(seconds)} s: shorten it, or name what is long in it *.long.test.ts`)
-  process.exit(1)
+const began = performance.now()
+const first = run(named.length > 0 ? named : filesOf(root, long), FILES_AT_ONCE)
+const failed = failedFiles(first.files, first.outcome)
+// Who names a file wants to see it fail.
+const isOnce = named.length > 0 && !asked.includes('--again')
+if (first.status === 0 || isOnce || !isWorthAgain(failed, first.outcome)) process.exit(first.status)
+
+console.log(`\ntried once more, by themselves: ${failed.join(', ')}\n`)
+const second = run(failed, 1)
+const { isGreen, flaky } = judgeSecond(failed, first.outcome, second.outcome)
+console.log()
+for (const line of flaky) console.log(`flaky: ${line}`)
+if (flaky.length > MOST_FLAKY) console.log(`more than ${MOST_FLAKY} are flaky: something is broken`)
+process.stdout.write(countsOf({ ...first.outcome, ...second.outcome }, (performance.now() - began) / 1000))
+process.exit(isGreen && second.status === 0 && flaky.length <= MOST_FLAKY ? 0 : 1)
+
+/** Runs these files by at most so many processes, and gives what came of each, as the reporter kept it. */
+function run(files: readonly string[], processes: number): { status: number; files: string[]; outcome: Outcome } {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-queue-'))
+  const workers = fillQueue(folder, root, files, processes)
+  const words = [
+    '--test',
+    '--test-global-setup=test/support/postgres.ts',
+    `--test-concurrency=${processes}`,
+    `--test-timeout=${TIMEOUT_MS}`,
+    ...(options.some((option) => option.startsWith('--test-reporter'))
+      ? []
+      : ['--test-reporter=./scripts/test/report.ts']),
+    ...options,
+    ...workers,
+  ]
+  const { status } = spawnSync(process.execPath, words, {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      // What is not about the engine runs on SQLite alone, unless its file is named: docs/testing.md: Both engines.
+      BERTH_TEST_ENGINES: process.env.BERTH_TEST_ENGINES ?? (named.length > 0 || long ? 'both' : 'quick'),
+      // Each worker is a process that reads the same sources; compiled once, they are read by all.
+      NODE_COMPILE_CACHE: join(root, '.cache', 'tests'),
+      ...(coverage && { [COVERAGE]: coverageFolder(root) }),
+      [QUEUE]: folder,
+    },
+  })
+  const ran = { files: filesOfQueue(folder), outcome: readOutcome(folder) }
+  rmSync(folder, { recursive: true, force: true })
+  // A signal leaves no status: that is no success.
+  return { status: status ?? 1, ...ran }
 }
-// A signal leaves no status: that is no success.
-process.exit(status ?? 1)
 
 /** The test files for what changed since a commit, or since the last one. Ends the process where there are none, or nothing tells which. */
 function changedSince(word: string | undefined): string[] {

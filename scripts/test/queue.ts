@@ -8,10 +8,8 @@ import { pathToFileURL } from 'node:url'
 
 /** The variable that tells a worker where its queue is. */
 export const QUEUE = 'BERTH_TEST_QUEUE'
-/** What a file of `npm test` may take; a longer one is named at the end of the run. */
+/** What a file of `npm test` may take; a longer one is named at the end of the run, and fails nothing. */
 export const BUDGET_S = 20
-/** A file that takes longer than this, and longer than half of the whole run, ends the run with a failure: no busy machine alone makes it. */
-export const REFUSED_S = 5 * BUDGET_S
 
 /** Each of these has a command of its own. docs/testing.md. */
 const ELSEWHERE = ['test/attacks/**', 'test/clients/**', 'test/faults/**']
@@ -72,6 +70,13 @@ export function* takeFiles(folder: string, worker: string): Generator<{ file: st
       writeFileSync(join(folder, `took-${at}-${part}`), JSON.stringify(took))
     }
   }
+}
+
+/** The files of the queue, named from the root. */
+export function filesOfQueue(folder: string): string[] {
+  if (!existsSync(join(folder, 'files.json'))) return []
+  const { root, queue } = readQueue(folder)
+  return queue.flat().map((file) => relative(root, file))
 }
 
 /** How long each file took so far, the longest first. */

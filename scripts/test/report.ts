@@ -1,12 +1,14 @@
 /**
- * What a run of the tests prints: as node's own `spec`. Before the counts stand the files that took longer than they may, and why
- * a process ended badly, which node counts as a failed test without a word.
+ * What a run of the tests prints: as node's own `spec`. Before the counts stand the files that took longer than they should, how many tests
+ * are left to `npm run verify`, and why a process ended badly, which node counts as a failed test without a word. What came of each file is
+ * kept for the second try.
  */
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { spec as Spec } from 'node:test/reporters'
-import { LEFT_TO_CI } from '../../test/support/stores/engines.ts'
-import { BUDGET_S, QUEUE, readEnd, tookOf, unendedOf } from './queue.ts'
+import { LEFT_TO_VERIFY } from '../../test/support/stores/engines.ts'
+import { keepOutcome, type Outcome } from './outcome.ts'
+import { BUDGET_S, filesOfQueue, QUEUE, readEnd, tookOf, unendedOf } from './queue.ts'
 
 type Event = {
   type: string
@@ -15,26 +17,41 @@ type Event = {
     skip?: string | boolean
     message?: string
     name?: string
-    details?: { error?: { exitCode?: number | null; signal?: string | null } }
+    details?: { type?: string; error?: { exitCode?: number | null; signal?: string | null } }
   }
 }
 
 export default async function* report(source: AsyncIterable<Event>): AsyncGenerator<string> {
-  yield* Readable.from(withSlow(source)).pipe(new Spec())
+  yield* Readable.from(withMore(source)).pipe(new Spec())
 }
 
 /** What node's reporter prints, in the order in which tests are written. */
 const TOLD = /^test:(?:start|pass|fail|diagnostic|stdout|stderr|summary)$/
 
-async function* withSlow(source: AsyncIterable<Event>): AsyncGenerator<unknown> {
-  let counted = false
+async function* withMore(source: AsyncIterable<Event>): AsyncGenerator<unknown> {
+  const folder = process.env[QUEUE]!
+  const files = new Set(filesOfQueue(folder))
+  const outcome: Outcome = {}
   const bad: string[] = []
+  let counted = false
   let left = 0
-  /** A test that has begun, of which it is not known yet whether it is skipped. */
+  let inFile = { passed: 0, skipped: 0, failed: [] as string[] }
+  /** A test that has begun, of which it is not known yet whether it is left out. */
   let begun: Event | undefined
   for await (const event of source) {
     const { nesting, message = '', name = '', details, skip } = event.data
-    if (skip === LEFT_TO_CI && event.type === 'test:pass') {
+    const isEnd = event.type === 'test:pass' || event.type === 'test:fail'
+    if (isEnd && details?.type !== 'suite') {
+      if (skip !== undefined && skip !== false) inFile.skipped++
+      else if (event.type === 'test:pass') inFile.passed++
+      else if (details?.error?.exitCode === undefined) inFile.failed.push(name)
+    }
+    if (isEnd && nesting === 0 && files.has(name)) {
+      if (event.type === 'test:fail' && inFile.failed.length === 0) inFile.failed.push('the file itself')
+      outcome[name] = { isWhole: true, ...inFile }
+      inFile = { passed: 0, skipped: 0, failed: [] }
+    }
+    if (event.type === 'test:pass' && skip === LEFT_TO_VERIFY) {
       left++
       begun = undefined
       continue
@@ -48,19 +65,21 @@ async function* withSlow(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
       continue
     }
     if (event.type === 'test:fail' && nesting === 0 && details?.error?.exitCode !== undefined)
-      bad.push(whyItEnded(basename(name), details.error))
+      bad.push(whyItEnded(basename(name), details.error, outcome))
     if (!counted && event.type === 'test:diagnostic' && nesting === 0 && message.startsWith('tests ')) {
       counted = true
-      yield { type: 'test:stdout', data: { nesting: 0, message: bad.join('') + slowFiles() + leftToCi(left) } }
+      yield { type: 'test:stdout', data: { nesting: 0, message: bad.join('') + slowFiles() + leftOut(left) } }
     }
     yield event
   }
+  keepOutcome(folder, outcome)
 }
 
-/** Why a process ended badly: its code or signal, what set it, the errors that no test awaited, and the files that ran. */
+/** Why a process ended badly: its code or signal, what set it, the errors that no test awaited, and the files that ran. Those failed. */
 function whyItEnded(
   worker: string,
   { exitCode, signal }: { exitCode?: number | null; signal?: string | null },
+  outcome: Outcome,
 ): string {
   const folder = process.env[QUEUE]!
   const end = readEnd(folder, worker)
@@ -70,12 +89,16 @@ function whyItEnded(
   if (unended.length > 0) lines.push(`it was in the midst of ${unended.join(', ')}`)
   if (end !== undefined && lines.length === 0) lines.push(`the last file that it ran was ${end.file}`)
   const how = signal == null ? `ended with ${exitCode}` : `was ended by ${signal}`
+  const named = [...unended, ...(end?.errors ?? []).map(({ file }) => file)]
+  for (const file of named.length > 0 ? named : [end?.file ?? ''])
+    outcome[file] = { passed: 0, skipped: 0, isWhole: false, ...outcome[file], failed: [`its process ${how}`] }
   return `\n${worker} ${how}, which is no failure of one test:\n${lines.map((line) => `${line.replace(/^/gm, '  ')}\n`).join('')}`
 }
 
-function leftToCi(count: number): string {
-  if (count === 0) return ''
-  return `\n${count} tests were skipped on PostgreSQL alone: they run where their file is named, in npm run check -- --full and in .ci/run\n`
+function leftOut(count: number): string {
+  return count === 0
+    ? ''
+    : `\n${count} tests run on SQLite alone here, and on PostgreSQL too in npm run verify (docs/testing.md)\n`
 }
 
 function slowFiles(): string {

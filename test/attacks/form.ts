@@ -1,7 +1,7 @@
 /** What `npm run test:attacks` says to its tests: how much to do, from which seed, and where figures go. */
 import { appendFileSync } from 'node:fs'
 
-/** The whole of it, or the short form that `.ci/run` has time for. */
+/** The whole of it, or the short form that `npm run verify` has time for. */
 export const FULL = process.env.BERTH_ATTACKS === 'full'
 
 /** The same seed asks the same; ids and secrets are the service's own, and other ones each time. */

@@ -37,7 +37,7 @@ export function whyNoDrill(): string | undefined {
   const { status, stderr } = spawnSync('unshare', [...APART, 'true'], { encoding: 'utf8' })
   if (status === 0) return undefined
   const said = `namespaces cannot be made here (it takes root): ${stderr}`
-  if (process.env.CI === 'true') throw new Error(said)
+  if (process.env.BERTH_TEST_PROGRAMS === 'all') throw new Error(said)
   return said
 }
 

@@ -5,8 +5,10 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { failedFiles, isWorthAgain, judgeSecond, MOST_FLAKY, type Outcome } from '../../scripts/test/outcome.ts'
 import { BUDGET_S, filesOf, fillQueue, QUEUE } from '../../scripts/test/queue.ts'
 import report from '../../scripts/test/report.ts'
+import { PARTS } from '../../scripts/verify/list.ts'
 import { lacking, starts } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 
@@ -111,10 +113,18 @@ test('every test file belongs to npm test, to the long ones or to a command of i
   )
   assert.deepEqual([...short, ...long].toSorted(), all.toSorted())
   assert.ok(long.length > 0 && long.every((file) => file.endsWith('.long.test.ts')))
-  const ci = readFileSync(join(root, 'scripts', 'ci.ts'), 'utf8')
-  for (const command of ['test:long', 'test:clients', 'test:faults', 'test:attacks', 'test:mutations', 'check'])
-    assert.ok(ci.includes(`npm('${command}'`), command)
-  assert.match(readFileSync(join(root, '.ci', 'run'), 'utf8'), /exec node_modules\/\.bin\/node scripts\/ci\.ts/)
+  const commands = PARTS.flatMap(({ words }) => words)
+  for (const command of [
+    'test',
+    'test:long',
+    'test:clients',
+    'test:faults',
+    'test:attacks',
+    'test:failover',
+    'test:mutations',
+  ])
+    assert.ok(commands.includes(command), command)
+  assert.match(readFileSync(join(root, '.ci', 'run'), 'utf8'), /\nnpm run test:smoke\nnpm run check\n$/)
 })
 
 test('what takes longer than its budget is named before the counts', async (t) => {
@@ -157,17 +167,70 @@ test('a part of a name that no test file has is refused with the names there are
   }
 })
 
-test('a missing program is reported loudly, and is a failure in CI', (t) => {
-  const before = process.env.CI
+test('a test whose program is missing is skipped with a line; npm run verify insists on the program', (t) => {
+  const before = process.env.BERTH_TEST_PROGRAMS
   t.after(() => {
-    if (before === undefined) delete process.env.CI
-    else process.env.CI = before
+    if (before === undefined) delete process.env.BERTH_TEST_PROGRAMS
+    else process.env.BERTH_TEST_PROGRAMS = before
   })
   const said = t.mock.method(console, 'error', () => {})
-  delete process.env.CI
+  delete process.env.BERTH_TEST_PROGRAMS
   assert.match(lacking('fish', 'fish', 'its completion'), /^fish is not installed \(apt-get install fish\)/)
-  assert.match(String(said.mock.calls[0]!.arguments[0]), /SKIPPED: fish is not installed/)
-  process.env.CI = 'true'
+  assert.match(String(said.mock.calls[0]!.arguments[0]), /^SKIPPED: fish is not installed.*$/)
+  process.env.BERTH_TEST_PROGRAMS = 'all'
   assert.throws(() => lacking('fish', 'fish', 'its completion'), /fish is not installed/)
   assert.deepEqual([starts('no-such-program'), starts(process.execPath, '--version')], [false, true])
+})
+
+test('what fails is tried once more: flaky where it passes then, and the run fails where it does not', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  /** A file of two tests, of which one does this the first time and passes from then on. */
+  const atFirst = (name: string, line: string) => {
+    const mark = JSON.stringify(join(folder, `${name}-began`))
+    const first = `if (!existsSync(${mark})) { writeFileSync(${mark}, ''); ${line} }`
+    return plant(name, `test('turns', () => { ${first} })\ntest('steady', () => {})\n`)
+  }
+  const plant = (name: string, tests: string) => {
+    const file = join(folder, `${name}.test.mjs`)
+    const imports = "import { test } from 'node:test'\nimport { existsSync, writeFileSync } from 'node:fs'\n"
+    writeFileSync(file, `${imports}${tests}`)
+    return file
+  }
+  const closing = (ran: { said: string }) => ran.said.slice(ran.said.lastIndexOf('\nflaky: '))
+  const good = plant('good', "test('steady', () => {})\n")
+
+  const turns = run('--again', good, atFirst('turns', "throw new Error('at first')"))
+  assert.equal(turns.status, 0, turns.said)
+  assert.match(closing(turns), /^\nflaky: \S+turns\.test\.mjs › turns\nℹ tests 3\n.*\nℹ pass 3\nℹ fail 0\n/s)
+  const again = turns.said.slice(turns.said.indexOf('tried once more'))
+  assert.doesNotMatch(again, /good\.test\.mjs/)
+
+  const killed = run('--again', good, atFirst('killed', "process.kill(process.pid, 'SIGKILL')"))
+  assert.equal(killed.status, 0, killed.said)
+  assert.match(
+    closing(killed),
+    /^\nflaky: \S+killed\.test\.mjs › its process was ended by SIGKILL\n.*ℹ pass 3\nℹ fail 0\n/s,
+  )
+
+  const bad = plant('bad', "test('never', () => { throw new Error('never') })\n")
+  const red = run('--again', bad, atFirst('other', "throw new Error('at first')"))
+  assert.equal(red.status, 1)
+  assert.match(closing(red), /^\nflaky: \S+other\.test\.mjs › turns\nℹ tests 3\n.*\nℹ pass 2\nℹ fail 1\n/s)
+
+  const named = run(good, atFirst('once', "throw new Error('at first')"))
+  assert.equal(named.status, 1)
+  assert.doesNotMatch(named.said, /tried once more/)
+})
+
+test('a second try that runs no test is red, and of more failures than may be flaky there is none', () => {
+  const of = (passed: number, ...failed: string[]): Outcome[string] => ({ isWhole: true, passed, skipped: 0, failed })
+  const first = { a: of(3, 'one'), b: of(2) }
+  assert.deepEqual(failedFiles(['a', 'b', 'c'], first), ['a', 'c'])
+  assert.deepEqual(judgeSecond(['a'], first, { a: of(4) }), { isGreen: true, flaky: ['a › one'] })
+  assert.equal(judgeSecond(['a'], first, { a: of(0) }).isGreen, false)
+  assert.deepEqual(judgeSecond(['a', 'c'], first, { a: of(4) }), { isGreen: false, flaky: ['a › one'] })
+  const failures = Array.from({ length: MOST_FLAKY }, (_, at) => `test ${at}`)
+  assert.equal(isWorthAgain(['a'], { a: of(1, ...failures) }), true)
+  assert.equal(isWorthAgain(['a'], { a: of(1, ...failures, 'one more') }), false)
 })

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { becomes } from './becomes.ts'
 import type { Answer, BodyOf, Method, ReplyTo } from './call.ts'
 import { root } from './root.ts'
-import { enginesOfNext, skipInQuickRun } from './stores/engines.ts'
+import { enginesOfNext, skipOn } from './stores/engines.ts'
 import { type Engine, newDatabase, PATIENCE } from './world.ts'
 
 /** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, four minutes unless it says: how long it takes is measured elsewhere (docs/bench.md). */
@@ -196,5 +196,5 @@ export function processOnBothEngines(
   engines: readonly Engine[] = enginesOfNext(),
 ): void {
   for (const engine of engines)
-    test(`${name} [${engine}]`, { timeout, skip: skipInQuickRun(engine) }, (t) => run(t, engine))
+    test(`${name} [${engine}]`, { timeout, skip: skipOn(engine, engines) }, (t) => run(t, engine))
 }

@@ -15,7 +15,7 @@ import { type Call, callOver, takeUnseen } from './call.ts'
 import { dropKept, type Lent, lendDatabase } from './kept/databases.ts'
 import { keptServer } from './kept/server.ts'
 import { MIGRATED, storesFolder } from './postgres.ts'
-import { type Engine, enginesOfNext, skipInQuickRun } from './stores/engines.ts'
+import { type Engine, enginesOfNext, skipOn } from './stores/engines.ts'
 
 export type { Answer, Call, Method } from './call.ts'
 export { ENGINES, type Engine } from './stores/engines.ts'
@@ -59,7 +59,7 @@ export function onBothEngines(
 ): void {
   dropAfterwards()
   for (const engine of engines) {
-    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS, skip: skipInQuickRun(engine) }, async (t) => {
+    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS, skip: skipOn(engine, engines) }, async (t) => {
       const world = await openWorldOver(await lendStore(engine, settings), engine, settings)
       takeUnseen()
       try {

@@ -100,7 +100,7 @@ function unpackOlder(t: TestContext, what: string, commitOf: () => string): stri
   try {
     execFileSync('sh', ['-c', `git -C '${root}' archive '${commitOf()}' | tar -x -C '${folder}'`], { stdio: 'pipe' })
   } catch {
-    if (process.env.CI === 'true') throw new Error(`the history does not have ${what}: clone all of it`)
+    if (process.env.BERTH_TEST_PROGRAMS === 'all') throw new Error(`the history does not have ${what}: clone all of it`)
     console.error(`\n*** SKIPPED: the history does not have ${what}: nothing is known of an upgrade from there ***\n`)
     return undefined
   }

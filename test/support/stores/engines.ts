@@ -1,29 +1,43 @@
-/**
- * Which tests `npm test` runs on SQLite alone, and leaves to `.ci/run` on PostgreSQL. docs/testing.md: PostgreSQL in npm test.
- */
+/** On which engines a test runs in `npm test`, and on which in `npm run verify` alone. docs/testing.md: Both engines. */
 
 export const ENGINES = ['sqlite', 'postgres'] as const
 export type Engine = (typeof ENGINES)[number]
 
 /**
- * TABLE folders whose tests `npm test` runs on PostgreSQL too: the store itself, every operation over it, and what follows its changes.
- * The SQL of the other folders is asked by these, and whole in `.ci/run`.
+ * TABLE Folders whose tests run on both engines in `npm test`: their code writes SQL by hand, takes locks, or hears of the changes of other
+ * instances. The other folders reach the store through these. `npm run verify -- --only engines` runs every test on both.
  */
-const ON_POSTGRES = ['platform/db', 'platform/http', 'platform/outbox']
+const ON_BOTH = [
+  'platform/access',
+  'platform/db',
+  'platform/http',
+  'platform/limiter',
+  'platform/outbox',
+  'projects/domain-proof',
+  'projects/env',
+  'projects/transfer',
+  'integrations/installations',
+  'integrations/oauth',
+  'operations/edge',
+  'delivery/deploys',
+  'delivery/files',
+]
 
-/** Beside such a skipped test. scripts/test/report.ts counts them. */
-export const LEFT_TO_CI = 'on PostgreSQL in .ci/run'
+/** Why such a test is skipped. scripts/test/report.ts counts them in one line. */
+export const LEFT_TO_VERIFY = 'on PostgreSQL in npm run verify'
 
-/** Whether `npm test` leaves a test on this engine to `.ci/run`. `file`: where it lies, from the root. */
-export function isLeftToCi(engine: Engine, file: string): boolean {
-  return engine === 'postgres' && !ON_POSTGRES.some((folder) => file.startsWith(`test/${folder}/`))
+/** Set by scripts/test.ts: `quick` in a run of all files, else `both`. */
+const isQuick = process.env.BERTH_TEST_ENGINES === 'quick'
+
+/** Why the test that is registered now is skipped on this engine; false where it runs. A test of PostgreSQL alone always runs. */
+export function skipOn(engine: Engine, engines: readonly Engine[] = ENGINES): string | false {
+  const isLeft = isQuick && engine === 'postgres' && engines.includes('sqlite') && !isOnBoth(callingFile())
+  return isLeft ? LEFT_TO_VERIFY : false
 }
 
-const isQuickRun = process.env.BERTH_TEST_ENGINES === 'quick'
-
-/** Why the test that is registered now is skipped on this engine, if `npm test` runs without a file and leaves it to `.ci/run`. */
-export function skipInQuickRun(engine: Engine): string | false {
-  return isQuickRun && isLeftToCi(engine, callingFile()) ? LEFT_TO_CI : false
+/** Whether the tests of this file, named from the root, run on both engines in `npm test`. */
+export function isOnBoth(file: string): boolean {
+  return ON_BOTH.some((folder) => file.startsWith(`test/${folder}/`))
 }
 
 const isByTurns = process.env.BERTH_TEST_ENGINES === 'turns'
@@ -39,6 +53,6 @@ export function enginesOfNext(): readonly Engine[] {
 }
 
 /** The test file that calls, from the root; '' where it is none. */
-export function callingFile(): string {
+function callingFile(): string {
   return /\/(test\/\S+?\.test\.ts)/.exec(new Error().stack ?? '')?.[1] ?? ''
 }
