@@ -1,4 +1,4 @@
-/** Runs commands one after another, and says at the end which failed and what they said last. Used by scripts/ci.ts. */
+/** Runs commands one after another, and says at the end which failed and what they said last. Used by scripts/verify.ts. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
