@@ -185,7 +185,7 @@ test('a test whose program is missing is skipped with a line; npm run verify ins
 test('what fails is tried once more: flaky where it passes then, and the run fails where it does not', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  /** A file of two tests, of which one does this the first time and passes from then on. */
+  // A file of two tests, of which one does this the first time and passes from then on.
   const atFirst = (name: string, line: string) => {
     const mark = JSON.stringify(join(folder, `${name}-began`))
     const first = `if (!existsSync(${mark})) { writeFileSync(${mark}, ''); ${line} }`
