@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict'
 
-/** Whether bounds are asserted in this run. */
-export const BOUNDS_HOLD = process.env.BERTH_TEST_BOUNDS === 'on'
+const BOUNDS_HOLD = process.env.BERTH_TEST_BOUNDS === 'on'
 
-/** Holds a bound on what was measured, both in ms, where bounds are asserted. */
-export function within(tookMs: number, mostMs: number): void {
-  if (BOUNDS_HOLD) assert.ok(tookMs < mostMs, `it took ${tookMs} ms, ${mostMs} are allowed`)
+/** Holds a bound on what was measured, where bounds are asserted: both in ms, or both a number of times as long. */
+export function within(measured: number, most: number): void {
+  if (BOUNDS_HOLD) assert.ok(measured < most, `measured ${measured}, allowed ${most}`)
 }

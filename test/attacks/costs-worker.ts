@@ -1,6 +1,6 @@
-/** The thread of `mustBeCheap` (test/delivery/cost.ts). */
+/** The thread of `mustBeCheap` (test/attacks/costs.ts). */
 import { parentPort, workerData } from 'node:worker_threads'
-import { costsOf, type Question, type Worst } from './cost.ts'
+import { costsOf, type Question, type Worst } from './costs.ts'
 
 const { module, name, pieceMs } = workerData as Question
 const { WORST } = (await import(module)) as { WORST: Worst }

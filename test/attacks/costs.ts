@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { slowness } from '../attacks/processor-time.ts'
+import { slowness } from './processor-time.ts'
 
 type Read = () => Promise<unknown>
 
@@ -23,7 +23,7 @@ const MOST_MS = 3000
  */
 export async function mustBeCheap(module: string, name: string, pieceMs?: number): Promise<void> {
   const workerData: Question = { module, name, pieceMs }
-  const worker = new Worker(join(import.meta.dirname, 'cost-worker.ts'), { workerData })
+  const worker = new Worker(join(import.meta.dirname, 'costs-worker.ts'), { workerData })
   const [{ small, whole, pieces }] = (await once(worker, 'message')) as [Costs]
   assert.ok(isLinear(small, whole) && whole < MOST_MS, `${small} ms, then ${whole} ms`)
   assert.ok(isShort(pieces, pieceMs), `pieces of ${pieces.join(', ')} ms`)

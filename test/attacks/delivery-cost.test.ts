@@ -1,0 +1,30 @@
+/**
+ * What hostile file lists, archives and outputs cost: processor time that grows with their size and no faster, in pieces that others do not
+ * wait for. docs/deploying-sites.md: File lists, Archives, Limits.
+ */
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { WORST as ARCHIVES } from '../delivery/archive/worst-archives.ts'
+import { WORST as LISTS } from '../delivery/deploys/worst-lists.ts'
+import { WORST as OUTPUTS } from '../delivery/outputs/worst-outputs.ts'
+import { mustBeCheap } from './costs.ts'
+
+/** How long others may wait for a piece, in ms. Of an output, parsing the file and writing the manifest are the longest pieces. */
+const PIECE_MS = 5
+const OUTPUT_PIECE_MS = 250
+
+const delivery = join(import.meta.dirname, '..', 'delivery')
+
+for (const name of Object.keys(LISTS))
+  test(`the time for a list of ${name} grows with their number, and others do not wait for it`, () =>
+    mustBeCheap(join(delivery, 'deploys', 'worst-lists.ts'), name, PIECE_MS))
+
+for (const name of Object.keys(ARCHIVES))
+  test(`the time for ${name} grows with their number, and others do not wait for it`, () =>
+    mustBeCheap(join(delivery, 'archive', 'worst-archives.ts'), name, PIECE_MS))
+
+for (const name of Object.keys(OUTPUTS)) {
+  const pieceMs = name === 'overrides of every file' ? OUTPUT_PIECE_MS : undefined
+  test(`the time for an output with ${name} grows with their number`, () =>
+    mustBeCheap(join(delivery, 'outputs', 'worst-outputs.ts'), name, pieceMs))
+}
