@@ -1,5 +1,5 @@
 /**
- * What hostile file lists, archives and outputs cost: processor time that grows with their size and no faster, in pieces that others do not
+ * What hostile bodies, file lists, archives and outputs cost: processor time that grows with their size and no faster, in pieces that others do not
  * wait for. docs/deploying-sites.md: File lists, Archives, Limits.
  */
 import { join } from 'node:path'
@@ -7,13 +7,21 @@ import { test } from 'node:test'
 import { WORST as ARCHIVES } from '../delivery/archive/worst-archives.ts'
 import { WORST as LISTS } from '../delivery/deploys/worst-lists.ts'
 import { WORST as OUTPUTS } from '../delivery/outputs/worst-outputs.ts'
+import { WORST as BODIES } from '../platform/http/worst-list-bodies.ts'
 import { mustBeCheap } from './costs.ts'
 
 /** How long others may wait for a piece, in ms. Of an output, parsing the file and writing the manifest are the longest pieces. */
 const PIECE_MS = 5
 const OUTPUT_PIECE_MS = 250
+/** One text of 8 MiB is one. */
+const BODY_PIECE_MS = 25
 
-const delivery = join(import.meta.dirname, '..', 'delivery')
+const tests = join(import.meta.dirname, '..')
+const delivery = join(tests, 'delivery')
+
+for (const name of Object.keys(BODIES))
+  test(`the time for a body of ${name} grows with its size, and others do not wait for it`, () =>
+    mustBeCheap(join(tests, 'platform', 'http', 'worst-list-bodies.ts'), name, BODY_PIECE_MS))
 
 for (const name of Object.keys(LISTS))
   test(`the time for a list of ${name} grows with their number, and others do not wait for it`, () =>

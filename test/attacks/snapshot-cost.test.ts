@@ -1,11 +1,11 @@
 /** What a change costs, beside all. docs/deploying-sites.md: What the sites server knows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FactLine, readLine } from '../../../src/delivery/protocol/snapshot.ts'
-import { openChangeRing } from '../../../src/operations/edge/change-ring.ts'
-import { allLines, linesOf, textOf } from '../../../src/operations/edge/site-lines.ts'
-import { openHosts } from '../../../src/platform/verdict/hosts.ts'
-import { openSiteIndex } from '../../../src/sites/snapshot/site-index.ts'
+import { type FactLine, readLine } from '../../src/delivery/protocol/snapshot.ts'
+import { openChangeRing } from '../../src/operations/edge/change-ring.ts'
+import { allLines, linesOf, textOf } from '../../src/operations/edge/site-lines.ts'
+import { openHosts } from '../../src/platform/verdict/hosts.ts'
+import { openSiteIndex } from '../../src/sites/snapshot/site-index.ts'
 
 const NAMES = 100_000
 const CHANGES = 1000

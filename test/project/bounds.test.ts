@@ -34,6 +34,15 @@ test('no test asserts how long something takes', () => {
   assert.equal(measured('ASSERT(Date.now() - before < 1500)'.replace('ASSERT', 'assert.ok')).length, 1)
 })
 
+test('a test that measures processor time asserts it by `within`', () => {
+  const measuring = files.filter(({ text }) => /\b(?:thread)?[cC]puUsage\(|\b(?:fairCostOf|mustBeCheap)\(/.test(text))
+  assert.deepEqual(
+    measuring.filter(({ text }) => !/\bwithin\(/.test(text)).map(({ path }) => path),
+    [],
+    'what measures alone belongs to test/attacks',
+  )
+})
+
 /** Milliseconds after which a test is given up. */
 const GIVEN_UP = /\btimeout: ([\d_]+)/g
 const LEAST_MS = 300_000

@@ -1,7 +1,7 @@
 /** TABLE the worst archives of each kind, at a share of the limits. */
 import { gzipSync } from 'node:zlib'
 import { readArchive } from '../../../src/delivery/archive/archive.ts'
-import type { Worst } from '../cost.ts'
+import type { Worst } from '../../attacks/costs.ts'
 import { END, file, header, inPieces, pax, record } from './tar.ts'
 
 function repeat(count: number, make: (at: number) => Buffer): Buffer {

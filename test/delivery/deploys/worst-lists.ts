@@ -1,7 +1,7 @@
 /** TABLE the worst file lists of each kind, at a share of the limits. */
 import type { FileEntries } from '../../../src/delivery/deploys/file-entries.ts'
 import { readFileList } from '../../../src/delivery/deploys/file-list.ts'
-import type { Worst } from '../cost.ts'
+import type { Worst } from '../../attacks/costs.ts'
 
 const MIB = 1024 ** 2
 

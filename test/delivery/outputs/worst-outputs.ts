@@ -1,6 +1,6 @@
 /** TABLE the worst uploads of each kind, at a share of the limits. */
 import { readOutput, type Upload } from '../../../src/delivery/outputs/output.ts'
-import type { Worst } from '../cost.ts'
+import type { Worst } from '../../attacks/costs.ts'
 import { nodeFunction, outputUpload, uploadOf } from './upload.ts'
 
 const UPLOADS: Readonly<Record<string, (share: number) => Upload>> = {

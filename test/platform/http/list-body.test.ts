@@ -1,18 +1,13 @@
 /** Bodies with one very long list: read as any other, in pieces that others do not wait for. docs/limits.md: Sizes and time. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { CreateDeployment } from '../../../src/delivery/deploys/create-schema.ts'
 import { readListBody } from '../../../src/platform/http/list-body.ts'
 import { readBodyOf } from '../../../src/platform/http/parse-request.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { mustBeCheap } from '../../delivery/cost.ts'
-import { WORST } from './worst-list-bodies.ts'
 
 const ROUTE = { auth: 'public', body: CreateDeployment, listBody: 'files' } as const
 const JSON_TYPE = 'application/json'
-/** How long others may wait for a piece, in ms: one text of 8 MiB is one. */
-const PIECE_MS = 25
 
 const readText = (text: string) => readListBody(ROUTE, JSON_TYPE, Buffer.from(text))
 const file = (at: number) => ({ file: `dir/f${at}`, sha: 'a'.repeat(40), size: at })
@@ -79,7 +74,3 @@ test('what is wrong is refused with its place, and nothing gets through where gr
   const wrongType = readListBody(ROUTE, 'text/plain', Buffer.from('{"files":[]}'))
   await assert.rejects(wrongType, /must be application\/json/)
 })
-
-for (const name of Object.keys(WORST))
-  test(`the time for a body of ${name} grows with its size, and others do not wait for it`, () =>
-    mustBeCheap(join(import.meta.dirname, 'worst-list-bodies.ts'), name, PIECE_MS))

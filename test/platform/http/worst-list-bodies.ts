@@ -2,7 +2,7 @@
 import { CreateDeployment } from '../../../src/delivery/deploys/create-schema.ts'
 import { readListBody } from '../../../src/platform/http/list-body.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import type { Worst } from '../../delivery/cost.ts'
+import type { Worst } from '../../attacks/costs.ts'
 
 const MIB = 1024 ** 2
 const ROUTE = { auth: 'public', body: CreateDeployment, listBody: 'files' } as const

@@ -147,7 +147,7 @@ function names(count: number, of: number): string[] {
 }
 
 for (const [name, { transforms, allowed }] of Object.entries(WORST)) {
-  test(`a response costs the thread that answers visitors less than 5 ms, with ${name}`, async () => {
+  test(`a response costs the thread that answers visitors less than 5 ms, with ${name} (a bound on time)`, async () => {
     const all = Array.from({ length: 60 }, (_, at) => ({ op: 'append' as const, ...transforms(at) }))
     const headers: Header[] = Array.from({ length: 1000 }, (_, at) => ({ name: `x-${at}`, value: '' }))
     const respond = (responseTransforms: ResponseTransform[]) =>
