@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import type { BackupPlace, Keep, S3Settings } from './platform/settings/backups.ts'
-import { withCredentials } from './platform/settings/credentials.ts'
+import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
 import { BadSetting, type Kind, type Setting } from './platform/settings/kinds.ts'
 import type { Sender, SmtpSetting } from './platform/settings/mail.ts'
 import {
@@ -179,7 +179,7 @@ function readSettings(env: Record<string, string | undefined>): Values {
   const texts = withCredentials(env, SETTINGS)
   const values = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
     const text = texts[name] || setting.default
-    return [name, text === undefined ? undefined : setting.kind.read(name, text)]
+    return [name, text === undefined ? undefined : readUnrepeated(name, text, setting)]
   })
   return Object.fromEntries(values)
 }
