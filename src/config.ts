@@ -67,6 +67,8 @@ export type Config = {
   /** Where traces are sent; undefined: there are none. docs/operations.md: Traces. */
   traces: TraceReceiver | undefined
   timers: boolean
+  /** How long a start waits for what may come later: start-wait.ts. */
+  startWaitSeconds: number
   /** Webhooks and log drains may go to private and loopback addresses. */
   allowPrivateWebhooks: boolean
   /** Resolvers as `address:port`; undefined: the system's. */
@@ -156,6 +158,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     testClock: values.BERTH_TEST_CLOCK,
     traces: receiverOf(values),
     timers: values.BERTH_TIMERS,
+    startWaitSeconds: values.BERTH_START_WAIT_SECONDS,
     allowPrivateWebhooks: values.BERTH_ALLOW_PRIVATE_WEBHOOKS,
     dnsServers: values.BERTH_DNS_SERVERS,
     rateLimits: values.BERTH_RATE_LIMITS,
