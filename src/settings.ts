@@ -22,7 +22,7 @@ import {
   Whole,
 } from './platform/settings/kinds.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
-import { SENDER, SMTP } from './platform/settings/mail.ts'
+import { SENDER, SMTP, SMTP_TLS } from './platform/settings/mail.ts'
 import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'
 import { SESSIONS } from './platform/settings/sessions.ts'
 import { SIGN_IN } from './platform/settings/sign-in.ts'
@@ -205,6 +205,13 @@ export const SETTINGS = {
     unset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
     meaning: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
     secret: true,
+  },
+  BERTH_SMTP_TLS: {
+    group: 'Mail',
+    kind: SMTP_TLS,
+    default: 'auto',
+    meaning:
+      'How TLS is used with the mail server. With `auto` a password crosses a network only to a server whose certificate is good: [operations.md](operations.md#mail).',
   },
   BERTH_MAIL_FROM: {
     group: 'Mail',

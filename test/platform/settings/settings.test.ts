@@ -60,6 +60,7 @@ const SAMPLES: Record<Name, string> = {
   BERTH_EDGE_CNAME: 'edge.example.net',
   BERTH_EDGE_IPV4: '192.0.2.1',
   BERTH_SMTP_URL: 'smtp://other',
+  BERTH_SMTP_TLS: 'unverified',
   BERTH_MAIL_FROM: 'other@example.com',
   BERTH_EDGE_PORT: 'off',
   BERTH_EDGE_TOKEN: 'x'.repeat(20),
