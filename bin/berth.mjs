@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The entry is plain JavaScript on purpose: with the compile cache on before the first TypeScript file is met, an existing
 // install starts from what was stripped before, and never loads the type stripper (16 MB).
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compileCacheIn } from './compile-cache.mjs'
 import { RUNTIME } from './runtime.mjs'
@@ -10,8 +10,9 @@ import { stopWithShell } from './stop-with-shell.mjs'
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 15)
 
-// `npx berth` comes here with whatever Node the machine has, and perhaps before anything was installed.
-if (!existsSync(RUNTIME)) {
+// `npx berth` comes here with whatever Node the machine has, and perhaps before anything was installed. After an upgrade the lock file is
+// newer than npm's list of what it installed, and nobody may have compared them: npm leaves out `prestart` where `ignore-scripts` is set.
+if (!existsSync(RUNTIME) || isStale()) {
   const { spawnSync } = await import('node:child_process')
   const install = fileURLToPath(new URL('../scripts/install.mjs', import.meta.url))
   const { status } = spawnSync(process.execPath, [install, '--omit=dev'], { stdio: 'inherit' })
@@ -30,4 +31,12 @@ if (isOld) {
   if (folder !== undefined) enableCompileCache(folder)
   const { main } = await import('../src/main.ts')
   await main()
+}
+
+/** A package of npm has no lock file, and an image has what was put into it. */
+function isStale() {
+  const [wanted, installed] = ['../package-lock.json', '../node_modules/.package-lock.json'].map(
+    (file) => statSync(new URL(file, import.meta.url), { throwIfNoEntry: false })?.mtimeMs,
+  )
+  return wanted !== undefined && installed !== undefined && wanted > installed
 }

@@ -1,7 +1,7 @@
 // Runs before every npm script, on whatever Node the machine has: installs what the lock file names, and only what is missing or of
 // another version. `--omit=dev`: what the service needs; the rest may be there. It must stay plain JavaScript without dependencies.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RUNTIME } from '../bin/runtime.mjs'
@@ -37,6 +37,13 @@ if (!existsSync(RUNTIME) || lacking().length > 0) {
     console.error(`berth: npm did not install ${left.slice(0, 5).join(', ')}: remove node_modules and try again`)
     process.exit(1)
   }
+}
+
+// bin/berth.mjs asks here whenever the lock file is newer than npm's list, which npm leaves as it is where nothing was missing.
+try {
+  utimesSync(join(root, 'node_modules', '.package-lock.json'), new Date(), new Date())
+} catch {
+  // A folder that this user may only read is looked at again by the next start.
 }
 
 // `npm start` begins with the shell's word for "become", which Windows lacks: there it runs what follows.

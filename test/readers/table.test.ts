@@ -47,6 +47,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
   {
     sign: /\bfetch\(|\bresolver\.resolve|\brequest\(url/,
     besides: {
+      'cli/command/ask.ts': 'a command reads what a service says of itself, and 64 KiB of it at most',
       'cli/command/serve.ts': 'a command asks the service of its own machine whether it is there',
       'sites/content/content-cache.ts':
         'a function of its caller gives the pieces of a file, which are counted and digested',

@@ -9,8 +9,8 @@ This page is made from src/cli/command/commands.ts by \`npm run commands\`.
 \`npm start -- <words>\` and \`npx berth <words>\` work in a fresh clone: both install what is missing first. \`npm start\` says itself what it
 runs; \`npm start --silent -- <words>\` leaves stdout to the command, and \`npx -- berth --version\` keeps npx from answering instead.
 
-- Settings are environment variables ([settings.md](settings.md)). Commands that speak to the running service find it at \`BERTH_PUBLIC_URL\`, or \`HOST\` and
-  \`PORT\`. The operator's show \`BERTH_OPERATOR_TOKEN\`, \`env\` shows \`BERTH_TOKEN\`; without these, what is in \`credentials.json\` of \`BERTH_DATA\`.
+- Settings are environment variables ([settings.md](settings.md)). Commands that speak to the running service find it at \`HOST\` and
+  \`PORT\`, else at \`BERTH_PUBLIC_URL\` ([operations.md](operations.md#where-commands-ask)). The operator's show \`BERTH_OPERATOR_TOKEN\`, \`env\` shows \`BERTH_TOKEN\`; without these, what is in \`credentials.json\` of \`BERTH_DATA\`.
 - \`--json\`: the answer is JSON on stdout, also when it is an error (\`{"error": {"message", "exitCode"}}\`). Everything else is on stderr.
 - Control characters in names, and in what a server says, are printed as \`?\` and escaped in JSON. A \`.env\` text that no terminal reads is exact.
 - Long work shows a bar on stderr, on a terminal only.

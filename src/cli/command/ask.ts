@@ -1,4 +1,4 @@
-/** Requests to the running service, at BERTH_PUBLIC_URL or HOST and PORT. */
+/** Requests to the running service, at HOST and PORT or BERTH_PUBLIC_URL. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, listenOrigin } from '../../config.ts'
@@ -72,8 +72,59 @@ export function pathOf(root: string, parts: readonly (string | undefined)[]): st
   return [root, ...segments].join('/')
 }
 
+/** The service of this machine answers within this time, or is not asked. */
+const HERE_MS = 5000
+/** Where each command found its service. */
+const found = new WeakMap<Config, Promise<string>>()
+
+/**
+ * Where a command reaches the service: at HOST and PORT where the Berth of BERTH_PUBLIC_URL answers there, for a machine need not reach its own public address (a
+ * NAT, a container, a name that only others resolve); else at that address. Whatever else listens there is told no token: the issuer that it
+ * names without one must be that address. docs/operations.md: Where commands ask.
+ */
+export function serviceOrigin(config: Config): Promise<string> {
+  const origin = found.get(config) ?? findOrigin(config)
+  found.set(config, origin)
+  return origin
+}
+
+async function findOrigin(config: Config): Promise<string> {
+  const { publicUrl } = config
+  const here = listenOrigin(config)
+  if (publicUrl === undefined || publicUrl === here) return here
+  return (await issuerAt(here, config)) === publicUrl ? here : publicUrl
+}
+
+/** Whom a service says that it is (RFC 8414); undefined where none answers. */
+async function issuerAt(origin: string, config: Config): Promise<unknown> {
+  try {
+    const fetch = await openFetch(config)
+    const signal = AbortSignal.timeout(HERE_MS)
+    const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`, { signal, redirect: 'manual' })
+    const text = await textWithin(answer, MOST_METADATA)
+    return (JSON.parse(text) as { issuer?: unknown }).issuer
+  } catch {
+    return undefined
+  }
+}
+
+/** The document has some 9 KB. */
+const MOST_METADATA = 64 * 1024
+
+/** The text of an answer; throws where it is longer than so many bytes. */
+async function textWithin(answer: Response, most: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of answer.body ?? []) {
+    bytes += piece.length
+    if (bytes > most) throw new Error('the answer is too long')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
 async function askOnce(config: Config, { method, path, body, as }: Asking, timeoutMs: number): Promise<unknown> {
-  const origin = config.publicUrl ?? listenOrigin(config)
+  const origin = await serviceOrigin(config)
   const fetch = await openFetch(config)
   const isText = typeof body === 'string'
   const headers = {

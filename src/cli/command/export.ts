@@ -1,14 +1,13 @@
 /** `berth export`: what an account has here, as a folder of JSON and `.env` files. docs/moving-in.md: Moving out. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { listenOrigin } from '../../config.ts'
 import { openFetch } from '../../operations/doctor/own-certificate.ts'
 import { makeFolder } from '../../platform/adapters/folder.ts'
 import { writeWhole } from '../../platform/adapters/whole-file.ts'
 import { counted } from '../../platform/base/words.ts'
 import { quoted, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { clientToken } from './ask.ts'
+import { clientToken, serviceOrigin } from './ask.ts'
 import { projectsIn, readProject, type Whole } from './import/project.ts'
 import { openServer, type Server, segment } from './import/server.ts'
 import type { Item } from './import/shapes.ts'
@@ -20,7 +19,7 @@ export async function exportAccount({ value, settings, progress }: Invocation): 
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new BadUsage(`${folder} is not empty: name a new folder, so that nothing old is taken for new`)
   const config = settings()
-  const origin = config.publicUrl ?? listenOrigin(config)
+  const origin = await serviceOrigin(config)
   const token = clientToken(config)
   const here = openServer({ origin, token, team: value('team'), fetch: await openFetch(config) })
   const names: string[] = []

@@ -187,12 +187,17 @@ function vouchedBy(
     issuer,
     sub: claims.sub,
     email: text('email'),
-    emailVerified: claims.email_verified === true,
+    emailVerified: isTrue(claims.email_verified),
     name: text('name'),
     username: text('preferred_username'),
     groups: groups === undefined ? undefined : [groups].flat().filter((one) => typeof one === 'string'),
     refreshToken,
   }
+}
+
+/** Some providers write a truth as text (OpenID Connect Core 5.1 asks for a boolean). Nothing else counts as said. */
+function isTrue(claim: unknown): boolean {
+  return claim === true || claim === 'true'
 }
 
 /** Follows no redirect, and reads so much at most. */

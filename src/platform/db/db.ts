@@ -1,6 +1,6 @@
 /** What the rest of Berth knows of a store: one schema, read and write, whichever engine is behind it. */
 import { hash } from 'node:crypto'
-import type { Compilable, CompiledQuery, Kysely } from 'kysely'
+import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../../errors.ts'
 import { VERSION } from '../base/version.ts'
@@ -9,7 +9,9 @@ import { MIGRATIONS } from './migrations.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
-import { hasTable, type Store } from './tables.ts'
+import { hasTable, isSqlite, type Store } from './tables.ts'
+
+const CANNOT_USE = 'the database cannot be used; see DATABASE_URL'
 
 /** Where queries run: the read connection, or the transaction of a write. */
 export type Queries = Kysely<Schema>
@@ -50,7 +52,9 @@ export type Db = {
 export async function migrate(db: Queries, to?: string): Promise<string[]> {
   // The migrator has the server describe every column of every table, twice; most starts find nothing to do. It also says what is wrong.
   if (to === undefined && (await schemaOf(db).then(isComplete, () => false))) return []
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
+  const schema = await schemaName(db)
+  const provider = { getMigrations: async () => MIGRATIONS }
+  const migrator = new Migrator({ db, provider, ...(schema !== null && { migrationTableSchema: schema }) })
   const { error, results = [] } = await (to === undefined ? migrator.migrateToLatest() : migrator.migrateTo(to))
   if (error === undefined) return results.map((result) => result.migrationName)
   const failed = results.find((result) => result.status === 'Error')
@@ -58,7 +62,17 @@ export async function migrate(db: Queries, to?: string): Promise<string[]> {
   const isOther = /^corrupted migrations/.test((error as Error).message)
   // The sentence says all that the cause does.
   if (isOther) throw new Error(otherVersion(await schemaOf(db)))
-  throw new Error('the database cannot be used; see DATABASE_URL', { cause: error })
+  throw new Error(CANNOT_USE, { cause: error })
+}
+
+/** The schema in which a store of PostgreSQL lies; null for an embedded one, and where the search path names none that is there. Another schema of the database may have tables of the same names. */
+async function schemaName(db: Queries): Promise<string | null> {
+  if (isSqlite(db)) return null
+  try {
+    return (await sql<{ name: string | null }>`select current_schema() as name`.execute(db)).rows[0]!.name
+  } catch (error) {
+    throw new Error(CANNOT_USE, { cause: error })
+  }
 }
 
 /** Why this program does not open a store that has other migrations, and the way out. docs/upgrading.md: Going back. */

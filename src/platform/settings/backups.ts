@@ -1,6 +1,6 @@
 /** When backups are made, where they go, and which are kept. docs/backup.md: Scheduled. */
 import { resolve } from 'node:path'
-import { BadSetting, type Kind, ORIGIN, type Setting, Token } from './kinds.ts'
+import { BadSetting, type Kind, type Setting, Token } from './kinds.ts'
 
 /** `prefix` is empty, or ends with a slash. */
 export type BackupPlace = { folder: string } | { bucket: string; prefix: string }
@@ -51,6 +51,19 @@ export function folderOfBucket({ bucket, key }: { bucket: string; key: string })
   return { bucket, prefix: key === '' || key.endsWith('/') ? key : `${key}/` }
 }
 
+/** A server of buckets. Some are below a path, which is part of what is signed. */
+const ENDPOINT: Kind<string> = {
+  values: '`http://` or `https://`, host and port, with or without a path',
+  read(name, text) {
+    const url = URL.parse(text)
+    if (url === null || !/^https?:$/.test(url.protocol) || /[?#@]/.test(text))
+      throw new BadSetting(
+        `${name} must be an http(s) URL without a user, a query and a fragment, such as https://s3.example.com, not "${text}"`,
+      )
+    return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+  },
+}
+
 const KEEP: Kind<Keep> = {
   values: 'counts of `last`, `daily` and `weekly`',
   read(name, text) {
@@ -92,7 +105,7 @@ export const BACKUPS = {
   },
   BERTH_S3_ENDPOINT: {
     group: 'Backups',
-    kind: ORIGIN,
+    kind: ENDPOINT,
     unset: '`https://s3.<BERTH_S3_REGION>.amazonaws.com`',
     meaning: 'The server that speaks the S3 protocol, for `s3://`.',
   },

@@ -28,7 +28,33 @@ function readServer(name: string, text: string): string {
     throw new BadSetting(
       `${name} must be postgres://user:password@host:port/database, with each of @ / # ? % of a user and a password percent-encoded (%40 %2F %23 %3F %25)`,
     )
-  return url.href
+  return withTls(name, url).href
+}
+
+/**
+ * TABLE `sslmode` -> what the driver is told. It verifies with all of the last row, and says in nine lines that its next version will not. The name
+ * `system` of libpq is for it the name of a file. docs/operations.md: TLS to PostgreSQL.
+ */
+const SSL_MODES: Readonly<Record<string, string>> = {
+  disable: 'disable',
+  'no-verify': 'no-verify',
+  ...Object.fromEntries(
+    ['allow', 'prefer', 'require', 'verify-ca', 'verify-full'].map((mode) => [mode, 'verify-full']),
+  ),
+}
+
+function withTls(name: string, url: URL): URL {
+  const { searchParams: options } = url
+  // Whoever asks the driver for the modes of libpq has them.
+  if (options.has('uselibpqcompat')) return url
+  const isSystem = options.get('sslrootcert') === 'system'
+  const mode = options.get('sslmode') ?? (isSystem ? 'verify-full' : undefined)
+  if (isSystem) options.delete('sslrootcert')
+  if (mode === undefined) return url
+  if (!Object.hasOwn(SSL_MODES, mode))
+    throw new BadSetting(`${name} must have an sslmode of ${Object.keys(SSL_MODES).join(', ')}, or none`)
+  if (SSL_MODES[mode] !== options.get('sslmode')) options.set('sslmode', SSL_MODES[mode]!)
+  return url
 }
 
 /** Whether what is percent-encoded is text in UTF-8: the driver takes nothing else. */

@@ -40,7 +40,14 @@ onBothEngines(
       'no end': { claims: { ...SOME, exp: undefined } },
       'no email': { claims: {} },
       'an email that is not verified': { claims: { ...SOME, email_verified: false } },
-      'an email that is verified in other words': { claims: { ...SOME, email_verified: 'true' } },
+      "an email that is verified in other words: 'false'": { claims: { ...SOME, email_verified: 'false' } },
+      "an email that is verified in other words: 'yes'": { claims: { ...SOME, email_verified: 'yes' } },
+      "an email that is verified in other words: '1'": { claims: { ...SOME, email_verified: '1' } },
+      'an email that is verified in other words: 1': { claims: { ...SOME, email_verified: 1 } },
+      "an email that is verified in other words: 'TRUE '": { claims: { ...SOME, email_verified: 'TRUE ' } },
+      "an email that is verified in other words: ['true']": { claims: { ...SOME, email_verified: ['true'] } },
+      'an email that is verified in other words: {}': { claims: { ...SOME, email_verified: {} } },
+      'an email that is verified in other words: null': { claims: { ...SOME, email_verified: null } },
     }
     for (const [name, answer] of Object.entries(wrong)) {
       reset(answer)
@@ -53,10 +60,12 @@ onBothEngines(
     reset({ claims: SOME, status: 502 })
     assert.equal((await signInBy(standIn, openClient(world), 'one')).status, 503)
     assert.deepEqual([await countRows(world, 'session'), await countRows(world, 'identity')], [0, 0])
-    reset({ claims: SOME })
-    const right = openClient(world)
-    assert.equal((await signInBy(standIn, right, 'one')).status, 303)
-    assert.ok(await isIn(right))
+    for (const email_verified of [true, 'true']) {
+      reset({ claims: { ...SOME, email_verified } })
+      const right = openClient(world)
+      assert.equal((await signInBy(standIn, right, 'one')).status, 303, `${typeof email_verified}`)
+      assert.ok(await isIn(right))
+    }
   },
   standIn.settings,
 )

@@ -46,8 +46,8 @@ export type StrictServer = {
   fault: Fault
 }
 
-/** Knows one key, `S3RVER` with the secret `S3RVER`, one region, `us-east-1`, and one bucket. */
-export async function strictServer(t: Owner): Promise<StrictServer> {
+/** Knows one key, `S3RVER` with the secret `S3RVER`, one region, `us-east-1`, and one bucket. `path`: below which it is, as some are. */
+export async function strictServer(t: Owner, path = ''): Promise<StrictServer> {
   const state: StrictServer = {
     endpoint: '',
     objects: new Map(),
@@ -56,7 +56,7 @@ export async function strictServer(t: Owner): Promise<StrictServer> {
     fault: () => false,
   }
   const server = createServer((request, response) => {
-    answer(state, request, response).catch(() => request.socket.destroy())
+    answer(state, request, response, path).catch(() => request.socket.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -64,14 +64,20 @@ export async function strictServer(t: Owner): Promise<StrictServer> {
     server.closeAllConnections()
     server.close()
   })
-  state.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  state.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
   return state
 }
 
-async function answer(state: StrictServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  state: StrictServer,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+): Promise<void> {
   const body = Buffer.concat(await Array.fromAsync(request))
   const url = new URL(request.url!, 'http://localhost')
-  const [, bucket = '', ...parts] = url.pathname.split('/')
+  if (!url.pathname.startsWith(`${path}/`)) return refuse(response, [404, 'NotFound', 'nothing is here'])
+  const [bucket = '', ...parts] = url.pathname.slice(path.length + 1).split('/')
   const asked = { method: request.method!, key: parts.join('/'), query: url.searchParams, body }
   state.asked.push(asked)
   const refusal = wrongSignature(request, url, body)

@@ -1,6 +1,5 @@
 /** `berth import`: copies what an account has on another server that speaks this API into an account here. docs/moving-in.md. */
 
-import { listenOrigin } from '../../../config.ts'
 import { openFetch } from '../../../operations/doctor/own-certificate.ts'
 import { readText } from '../../../platform/adapters/file-fault.ts'
 import { counted } from '../../../platform/base/words.ts'
@@ -76,7 +75,7 @@ async function openSides({ value, settings, say }: Invocation, from: string): Pr
   if (value('to-team') === undefined && team?.startsWith('team_'))
     throw new BadUsage('--team names a team by an id that only the other server knows: say the team here by --to-team')
   const there = openServer({ origin: from, token: tokenOf(value), team, say })
-  const origin = config.publicUrl ?? listenOrigin(config)
+  const origin = await serviceOrigin(config)
   const here = openServer({ origin, token: clientToken(config), team: teamHere, say, fetch: await openFetch(config) })
   return { there, here }
 }

@@ -41,11 +41,13 @@ export async function keepNotes(db: Queries): Promise<void> {
   })
 }
 
-/** Which triggers were made: it stands beside the function that they call. */
+/** Which triggers were made: it stands beside the function that they call, in the schema of the store. Another Berth may be in another schema of the database. */
 async function readState(db: Queries): Promise<string | null> {
   const select: RawBuilder<{ state: string | null }> = sql`
-    select obj_description(to_regprocedure('berth_tell(text)'), 'pg_proc') as state`
-  return (await select.execute(db)).rows[0]!.state
+    select obj_description(p.oid, 'pg_proc') as state from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where p.proname = 'berth_tell' and n.nspname = current_schema()`
+  return (await select.execute(db)).rows[0]?.state ?? null
 }
 
 /** Tells subjects, one a line, in a transaction that does not gather them. */
