@@ -1,6 +1,5 @@
 /** Where Berth keeps what it stores: the database, the keyring and files. The first two may hold a secret, so messages never repeat them. */
-import { resolve } from 'node:path'
-import { BadSetting, BYTES, type Kind, type Setting } from './kinds.ts'
+import { BadSetting, BYTES, type Kind, readPath, type Setting } from './kinds.ts'
 
 export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
 
@@ -13,7 +12,7 @@ export const DATABASE: Kind<DatabaseSetting> = {
     // What follows the slashes of a URL is a host to some and a folder to others.
     if (/^sqlite:\/\//.test(text))
       throw new BadSetting(`${name} takes no slashes after sqlite: write sqlite:berth.db or sqlite:/var/lib/berth.db`)
-    if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: resolve(text.slice('sqlite:'.length)) }
+    if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: readPath(name, text.slice('sqlite:'.length)) }
     if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: text }
     throw new BadSetting(`${name} must be sqlite:<file> or postgres://user:password@host:port/database`)
   },
@@ -24,7 +23,8 @@ export type KeyringSetting = { file: string } | { text: string }
 
 export const KEYRING: Kind<KeyringSetting> = {
   values: 'a path, or the keyring itself as JSON',
-  read: (_, text) => (text.trimStart().startsWith('{') ? { text } : { file: resolve(text) }),
+  json: true,
+  read: (name, text) => (text.startsWith('{') ? { text } : { file: readPath(name, text) }),
 }
 
 const FOLDER: Kind<string> = {
@@ -32,7 +32,7 @@ const FOLDER: Kind<string> = {
   read(name, text) {
     if (/^[a-z][a-z0-9+.-]*:/i.test(text))
       throw new BadSetting(`${name} must be a folder, not "${text}": files are not kept in buckets yet`)
-    return resolve(text)
+    return readPath(name, text)
   },
 }
 
