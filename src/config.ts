@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
-import { withCredentials } from './platform/settings/credentials.ts'
-import { BadSetting, type Kind, readSetting, type Setting } from './platform/settings/kinds.ts'
+import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
+import { BadSetting, type Kind, type Setting } from './platform/settings/kinds.ts'
 import type { Sender, SmtpSetting } from './platform/settings/mail.ts'
 import {
   type ConnectionSettings,
@@ -66,6 +66,8 @@ export type Config = {
   /** Where traces are sent; undefined: there are none. docs/operations.md: Traces. */
   traces: TraceReceiver | undefined
   timers: boolean
+  /** How long a start waits for what may come later: start-wait.ts. */
+  startWaitSeconds: number
   /** Webhooks and log drains may go to private and loopback addresses. */
   allowPrivateWebhooks: boolean
   /** Resolvers as `address:port`; undefined: the system's. */
@@ -155,6 +157,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     testClock: values.BERTH_TEST_CLOCK,
     traces: receiverOf(values),
     timers: values.BERTH_TIMERS,
+    startWaitSeconds: values.BERTH_START_WAIT_SECONDS,
     allowPrivateWebhooks: values.BERTH_ALLOW_PRIVATE_WEBHOOKS,
     dnsServers: values.BERTH_DNS_SERVERS,
     rateLimits: values.BERTH_RATE_LIMITS,
@@ -178,7 +181,7 @@ function readSettings(env: Record<string, string | undefined>): Values {
   const texts = withCredentials(env, SETTINGS)
   const values = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
     const text = texts[name] || setting.default
-    return [name, text === undefined ? undefined : readSetting(name, text, setting.kind)]
+    return [name, text === undefined ? undefined : readUnrepeated(name, text, setting)]
   })
   return Object.fromEntries(values)
 }

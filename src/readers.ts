@@ -27,6 +27,7 @@ export const READERS = {
     from: 'anyone',
     files: [
       'platform/http/parse-request.ts',
+      'platform/http/failure-limits.ts',
       'platform/access/authenticate.ts',
       'platform/tracing/traces.ts',
       'integrations/oauth/client.ts',

@@ -19,6 +19,7 @@ import {
   Switch,
   Token,
   URL_TOKEN,
+  Whole,
 } from './platform/settings/kinds.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
 import { SENDER, SMTP } from './platform/settings/mail.ts'
@@ -237,6 +238,13 @@ export const SETTINGS = {
     kind: Switch(['on', 'off'], 'on'),
     default: 'on',
     meaning: 'Set `off` where another instance runs the sweeps and the deliveries: [scaling.md](scaling.md).',
+  },
+  BERTH_START_WAIT_SECONDS: {
+    group: 'Running',
+    kind: Whole(0, 86_400),
+    default: '300',
+    meaning:
+      'How long a start waits for a database server, and for the name or the address of `HOST`, that are not there yet; with `0` it ends at once: [operations.md](operations.md#start-order).',
   },
   BERTH_LOG_LEVEL: {
     group: 'Running',

@@ -22,6 +22,15 @@ export function soleHeader(rawHeaders: readonly string[], name: string): string 
   return value
 }
 
+/** The values of a header that may come several times, as one list with commas; empty where it is not there. */
+export function allOf(rawHeaders: readonly string[], name: string): string {
+  const values: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]!.length === name.length && rawHeaders[at]!.toLowerCase() === name)
+      values.push(rawHeaders[at + 1]!)
+  return values.join()
+}
+
 /** What the path names. Refuses: bad_request 400 for a NUL, which neither store keeps. */
 export function readParams(params: Params): Params {
   for (const [name, value] of Object.entries(params)) {

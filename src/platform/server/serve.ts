@@ -5,6 +5,7 @@ import type { Deps, Params } from '../../context.ts'
 import { READERS } from '../../readers.ts'
 import { noteConnection } from '../base/event-loop.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
+import { peerOf } from '../http/failure-limits.ts'
 import { answerRequest } from '../http/handle-request.ts'
 import type { OpenPage, Probe } from '../http/open-page.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
@@ -133,7 +134,7 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const since = watch.begin()
     try {
-      const answer = await openPageAnswer(page, request)
+      const answer = await openPageAnswer(deps, page, request)
       if ('answer' in page) reply.header('cache-control', 'no-store')
       watch.end(request, { since, status: answer.status })
       return reply
@@ -175,7 +176,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
           params: request.params as Params,
           body: request.body as Buffer | undefined,
           ...(route.fileBody && { file: fileOf(request) }),
-          peer: request.raw.socket,
+          peer: peerOf(deps, request.raw),
           gates: answers.gates,
         })
         answers.isOf(request, owner)

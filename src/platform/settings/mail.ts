@@ -9,10 +9,12 @@ export const SMTP: Kind<SmtpSetting> = {
   read(name, text) {
     const url = URL.parse(text)
     const secure = url?.protocol === 'smtps:'
-    const isPlain = url?.hostname && url.search === '' && /^\/?$/.test(url.pathname)
+    const isPlain = url?.hostname && !/[?#\p{Cc}]/u.test(text) && /^\/?$/.test(url.pathname)
     const [user, password] = [decoded(url?.username), decoded(url?.password)]
     if (!isPlain || (!secure && url.protocol !== 'smtp:') || user === undefined || password === undefined)
-      throw new BadSetting(`${name} must be smtp://user:password@host:port or smtps://user:password@host:port`)
+      throw new BadSetting(
+        `${name} must be smtp://user:password@host:port or smtps://user:password@host:port, with @ / # ? % of a user and a password percent-encoded`,
+      )
     return {
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: Number(url.port || (secure ? 465 : 587)),

@@ -62,6 +62,7 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
   BERTH_SITES_ADDRESS: 'http://127.0.0.1:3002',
   BERTH_ALLOW_PRIVATE_WEBHOOKS: '1',
   BERTH_TIMERS: 'off',
+  BERTH_START_WAIT_SECONDS: '7',
   BERTH_LOG_LEVEL: 'debug',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4319',
   OTEL_EXPORTER_OTLP_HEADERS: 'authorization=other',
