@@ -48,10 +48,11 @@ export const KEYRING: Kind<KeyringSetting> = {
   json: true,
   read(name, text) {
     if (text.startsWith('{')) return { text }
+    const file = readPath(name, text)
     // A keyring that was quoted, encoded or cut, or one of its keys, is no path: it would be told as one.
-    if (/["'{}=\p{Cc}]/u.test(text) || /^(?!\/)[\w+/-]{40,}$/.test(text))
-      throw new BadSetting(`${name} must be a path, or the keyring itself as JSON, which begins with "{"`)
-    return { file: readPath(name, text) }
+    const isPath = /^\.{0,2}\//.test(text) ? !/[{}=\p{Cc}]/u.test(text) : !/["'{}=\p{Cc}]|^[\w+/-]{40,}$/u.test(text)
+    if (!isPath) throw new BadSetting(`${name} must be a path, or the keyring itself as JSON, which begins with "{"`)
+    return { file }
   },
 }
 
