@@ -6,7 +6,7 @@ import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
 import { BadSetting, type Kind, type Setting } from './platform/settings/kinds.ts'
-import type { Sender, SmtpSetting } from './platform/settings/mail.ts'
+import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
   type ConnectionSettings,
   type EdgeSettings,
@@ -217,10 +217,11 @@ function domainsOf(values: Values): DomainSettings {
   }
 }
 
-function mailOf({ BERTH_SMTP_URL: smtp, BERTH_MAIL_FROM: from, BERTH_DATA: dataFolder }: Values): MailSettings {
+function mailOf(values: Values): MailSettings {
+  const { BERTH_SMTP_URL: smtp, BERTH_SMTP_TLS: tls, BERTH_MAIL_FROM: from, BERTH_DATA: dataFolder } = values
   if (smtp !== undefined && from === undefined)
     throw new BadSetting('BERTH_MAIL_FROM must be set where BERTH_SMTP_URL is')
-  return { from: from ?? LOCAL_SENDER, folder: join(dataFolder, 'mail'), smtp }
+  return { from: from ?? LOCAL_SENDER, folder: join(dataFolder, 'mail'), smtp: smtp && withTls(smtp, tls) }
 }
 
 function singleSignOnOf(values: Values): Config['singleSignOn'] {

@@ -50,6 +50,7 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
   BERTH_EDGE_CNAME: 'edge.example.net',
   BERTH_EDGE_IPV4: '192.0.2.1',
   BERTH_SMTP_URL: 'smtp://other',
+  BERTH_SMTP_TLS: 'unverified',
   BERTH_MAIL_FROM: 'other@example.com',
   BERTH_EDGE_PORT: 'off',
   BERTH_EDGE_TOKEN: 'x'.repeat(20),
