@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
-import type { BackupPlace, Keep, S3Settings } from './platform/settings/backups.ts'
+import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
 import { BadSetting, type Kind, type Setting } from './platform/settings/kinds.ts'
 import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
@@ -55,8 +55,7 @@ export type Config = {
   keys: KeyringSetting
   /** Of encrypted copies of the keyring, for commands. */
   keysPassphrase: string | undefined
-  /** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
-  backups: { schedule: string | undefined; to: BackupPlace; keep: Keep }
+  backups: BackupSettings
   /** Who Berth is at a bucket; undefined where no key is set. */
   s3: S3Settings | undefined
   /** Of new accounts. */
@@ -216,24 +215,6 @@ function domainsOf(values: Values): DomainSettings {
     edgeCname,
     edgeIpv4: values.BERTH_EDGE_IPV4 ?? [],
   }
-}
-
-function backupsOf(values: Values): Config['backups'] {
-  const { BERTH_BACKUP_SCHEDULE: schedule, BERTH_BACKUP_KEEP: keep, BERTH_DATA: dataFolder } = values
-  const to = values.BERTH_BACKUP_TO ?? { folder: join(dataFolder, 'backups') }
-  if ('bucket' in to && s3Of(values) === undefined)
-    throw new BadSetting('BERTH_S3_ACCESS_KEY_ID must be set where BERTH_BACKUP_TO is a bucket')
-  return { schedule, to, keep }
-}
-
-function s3Of(values: Values): S3Settings | undefined {
-  const { BERTH_S3_REGION: region, BERTH_S3_ACCESS_KEY_ID: accessKeyId } = values
-  const { BERTH_S3_SECRET_ACCESS_KEY: secretAccessKey } = values
-  if (accessKeyId === undefined) return undefined
-  if (secretAccessKey === undefined)
-    throw new BadSetting('BERTH_S3_SECRET_ACCESS_KEY must be set where BERTH_S3_ACCESS_KEY_ID is')
-  const endpoint = values.BERTH_S3_ENDPOINT ?? `https://s3.${region}.amazonaws.com`
-  return { endpoint, region, accessKeyId, secretAccessKey }
 }
 
 function mailOf(values: Values): MailSettings {

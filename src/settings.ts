@@ -22,7 +22,7 @@ import {
   Whole,
 } from './platform/settings/kinds.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
-import { SENDER, SMTP, SMTP_TLS } from './platform/settings/mail.ts'
+import { MAIL } from './platform/settings/mail.ts'
 import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'
 import { SESSIONS } from './platform/settings/sessions.ts'
 import { SIGN_IN } from './platform/settings/sign-in.ts'
@@ -199,26 +199,7 @@ export const SETTINGS = {
     unset: 'none',
     meaning: 'The addresses to which domains should point, for the answer of `config`.',
   },
-  BERTH_SMTP_URL: {
-    group: 'Mail',
-    kind: SMTP,
-    unset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
-    meaning: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
-    secret: true,
-  },
-  BERTH_SMTP_TLS: {
-    group: 'Mail',
-    kind: SMTP_TLS,
-    default: 'auto',
-    meaning:
-      'How TLS is used with the mail server. With `auto` a password crosses a network only to a server whose certificate is good: [operations.md](operations.md#mail).',
-  },
-  BERTH_MAIL_FROM: {
-    group: 'Mail',
-    kind: SENDER,
-    unset: '`Berth <berth@localhost>`',
-    meaning: 'The sender of letters; it must be set where `BERTH_SMTP_URL` is.',
-  },
+  ...MAIL,
   BERTH_EDGE_PORT: {
     group: 'Proxies',
     kind: PORT_OR_OFF,

@@ -17,8 +17,11 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { RUNTIME } from '../../bin/runtime.mjs'
+import { pathToFileURL } from 'node:url'
 import { root } from '../support/root.ts'
+
+/** By its address: plain JavaScript has no types. */
+const { RUNTIME } = (await import(pathToFileURL(join(root, 'bin', 'runtime.mjs')).href)) as { RUNTIME: string }
 
 const OLD = { 'node_modules/kept': { version: '1.0.0', integrity: 'sha512-kept' } }
 const NEW = { ...OLD, 'node_modules/added': { version: '1.0.0', integrity: 'sha512-added' } }

@@ -10,7 +10,7 @@ import { type LeasedWork, startWorking, workOff } from '../../platform/outbox/le
 import { record } from '../../platform/outbox/outbox.ts'
 import { transact } from '../../platform/outbox/transact.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'
-import { confirmIdentity, endIdentity, findIdentity, type Identity, LONGEST_MS } from './identities.ts'
+import { confirmIdentity, endIdentity, type Identity, identityRow, LONGEST_MS } from './identities.ts'
 
 /** After a question that got no answer. */
 const AGAIN_MS = 10 * 60_000
@@ -70,7 +70,7 @@ async function checkOne(deps: Deps, identity: Identity, now: number): Promise<vo
     const actor = { kind: 'timer', id: 'check-identity', tokenId: null } as const
     const ctx: OperatorCtx = { actor, db, deps, ...outboxCtx }
     // Whoever signed in meanwhile brought a newer word of the provider.
-    if ((await findIdentity(ctx, identity))?.checked_at !== identity.checked_at) return
+    if ((await identityRow(ctx, identity.user_id))?.checked_at !== identity.checked_at) return
     if (answer !== 'unknown' && answer !== 'gone') return confirmIdentity(ctx, identity.user_id, answer)
     await endIdentity(ctx, identity)
     await record(ctx, outgoing, 'endIdentity', identity.user_id, [])
@@ -80,13 +80,14 @@ async function checkOne(deps: Deps, identity: Identity, now: number): Promise<vo
 /** `unknown`: it could not be asked, or gave nothing to ask it with. */
 async function ask(deps: Deps, identity: Identity): Promise<Vouched | 'gone' | 'unknown'> {
   const provider = deps.adapters.provider!
-  // The setting names another provider now: this one is not asked, and does not vouch.
-  if (identity.refresh_token === null || identity.issuer !== provider.issuer) return 'unknown'
+  if (identity.refresh_token === null) return 'unknown'
   const box = await openSecretBox({ db: deps.db.read, deps }, identity.user_id)
   const token = box.openSecret('refresh-token', identity.sub, identity.refresh_token)
   if (token === undefined) return 'unknown'
   try {
-    return (await provider.ask(token, identity.sub)) ?? 'gone'
+    // The setting names another provider now: this one is not asked, and does not vouch.
+    if (!(await provider.isNamed(identity.issuer))) return 'unknown'
+    return (await provider.ask(token, identity)) ?? 'gone'
   } catch (error) {
     if (!(error instanceof ProviderFault)) throw error
     deps.log.warn(

@@ -24,12 +24,17 @@ const LONGEST_DISPLAY_NAME = 100
 
 export type Identity = Row<'identity'>
 
-/** The tie of a user to this person of the provider; undefined: nobody is tied to them. */
-export function findIdentity(
+/**
+ * The tie of a user to this person of the provider; undefined: nobody is tied to them. A person is who the `iss` of the token and `sub` say,
+ * however BERTH_OIDC_ISSUER spells it: a tie that was made under another spelling counts where there is none under `iss`.
+ */
+export async function findIdentity(
   { db }: Pick<OperatorCtx, 'db'>,
-  { issuer, sub }: Pick<Vouched, 'issuer' | 'sub'>,
+  { issuer, alsoNamed, sub }: Pick<Vouched, 'issuer' | 'alsoNamed' | 'sub'>,
 ): Promise<Identity | undefined> {
-  return db.selectFrom('identity').selectAll().where('issuer', '=', issuer).where('sub', '=', sub).executeTakeFirst()
+  const names = [...new Set([issuer, ...alsoNamed])]
+  const ties = await db.selectFrom('identity').selectAll().where('issuer', 'in', names).where('sub', '=', sub).execute()
+  return ties.sort((one, other) => names.indexOf(one.issuer) - names.indexOf(other.issuer))[0]
 }
 
 /** The user who has this address, in whatever case; undefined: nobody. */
@@ -92,8 +97,8 @@ export async function bindIdentity(
  * is asked again later. Whoever the operator suspended stays so.
  */
 export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched: Vouched): Promise<void> {
-  const { issuer, sub, refreshToken } = vouched
-  const identity = await findIdentity(ctx, vouched)
+  const { sub, refreshToken } = vouched
+  const identity = await identityRow(ctx, userId)
   const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   if (identity?.ended_at != null && user.suspended_at === identity.ended_at) await setSuspended(ctx, user, false)
   const box = await openSecretBoxToWrite(ctx, userId)
@@ -104,11 +109,16 @@ export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched:
       checked_at: ctx.now,
       due_at: ctx.now + CHECK_MS,
       ended_at: null,
+      ...((await findIdentity(ctx, vouched))?.user_id === userId && { issuer: vouched.issuer }),
     })
-    .where('issuer', '=', issuer)
-    .where('sub', '=', sub)
+    .where('user_id', '=', userId)
     .execute()
   if (vouched.groups !== undefined) await applyGroups(ctx, userId, vouched.groups)
+}
+
+/** The tie of this user to a person of a provider; undefined: there is none. */
+export function identityRow({ db }: Pick<OperatorCtx, 'db'>, userId: string): Promise<Identity | undefined> {
+  return db.selectFrom('identity').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
 /** Stops a person for whom the provider no longer vouches: sessions and tokens end, until they sign in by it again. */
@@ -203,13 +213,9 @@ async function tellOfIdentity(ctx: OperatorCtx, { userId, username, issuer }: Id
 
 /** The provider by which a person signs in, and since when it vouched last; undefined: by none. */
 export async function identityOf(
-  { db }: Pick<OperatorCtx, 'db'>,
+  ctx: Pick<OperatorCtx, 'db'>,
   userId: string,
 ): Promise<{ host: string; checkedAt: number } | undefined> {
-  const row = await db
-    .selectFrom('identity')
-    .select(['issuer', 'checked_at'])
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
+  const row = await identityRow(ctx, userId)
   return row && { host: new URL(row.issuer).host, checkedAt: row.checked_at }
 }

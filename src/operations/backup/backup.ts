@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
-import { makeFolder } from '../../platform/adapters/folder.ts'
+import { makeLastFolder } from '../../platform/adapters/folder.ts'
 import { makeBeside, writeWhole } from '../../platform/adapters/whole-file.ts'
 import { migrate, schemaOf } from '../../platform/db/db.ts'
 import { mustBeStore, openSqliteFile } from '../../platform/db/sqlite/open.ts'
@@ -57,7 +57,7 @@ function placeFor(to: string, begunAt: string): string {
   const path = resolve(to)
   const isFolder = /[/\\]$/.test(to) || (existsSync(path) && statSync(path).isDirectory())
   const file = isFolder ? join(path, `berth-${begunAt.replaceAll(':', '-')}.db`) : path
-  makeFolder(dirname(file))
+  makeLastFolder(dirname(file))
   for (const path of [file, manifestFile(file)])
     if (existsSync(path)) throw new Error(`${path} is there already: name another file, or a folder`)
   return file

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { BadSetting, type Config } from '../../config.ts'
-import { makeFolder } from '../../platform/adapters/folder.ts'
+import { makeFolder, makeLastFolder } from '../../platform/adapters/folder.ts'
 import { type Bucket, openBucket } from '../../platform/adapters/s3.ts'
 import { removeCutShort, writeWhole, writeWholePieces } from '../../platform/adapters/whole-file.ts'
 import type { BackupPlace } from '../../platform/settings/backups.ts'
@@ -11,6 +11,8 @@ import { manifestFile, parseManifest } from './manifest.ts'
 export type Place = {
   /** As people and the store call it. */
   name: string
+  /** Its disk may be away, and the folder on which it is mounted is then there and empty. A bucket that answers is the bucket. */
+  isMounted: boolean
   /** Has `make` write a backup into a folder, and brings it here. Gives what `make` gave: the file and more. */
   keep<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
   /** As `keep`, beside a scheduled backup that may be on its way. Throws where the name is taken. */
@@ -43,12 +45,13 @@ export function nameOfPlace(at: BackupPlace): string {
 
 function folderPlace(folder: string): Place {
   const keep: Place['keep'] = async (make) => {
-    makeFolder(folder)
+    makeLastFolder(folder)
     removeCutShort(folder, 'berth-', DEAD_MS)
     return make(folder)
   }
   return {
     name: folder,
+    isMounted: true,
     keep,
     keepByHand: keep,
     names: async () => wholeOnes(namesIn(folder)),
@@ -63,6 +66,7 @@ function folderPlace(folder: string): Place {
 function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: string): Place {
   return {
     name,
+    isMounted: false,
     ...bucketKeeps(bucket, name, prefix, dataFolder),
     async names(stop) {
       const keys = await bucket.list(prefix, stop)

@@ -74,6 +74,7 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
 async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
   const { config, db, clock } = deps
   const place = await openPlace(config)
+  if (place.isMounted) await mustHoldOurs(deps, place, stop)
   const options = { version: VERSION, withKeys: false }
   const made = await place.keep((folder) => makeBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
   const { begunAt, bytes, sha256 } = made.manifest
@@ -87,14 +88,33 @@ async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
     throw error
   }
   await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault: null }))
-  await removeOld(deps, place, stop)
+  await removeOld(deps, place, backup.name, stop)
 }
 
-/** Only what this store made by schedule, and what is still there, is counted: nothing else in the place is touched. */
-async function removeOld({ config, db }: Deps, place: Place, stop: AbortSignal): Promise<void> {
+/**
+ * Throws where scheduled backups of this store lay and none lies now: its disk is away, and a backup would fill another one. What a restored
+ * store does not know is newer than all that it knows: names are moments. docs/backup.md: A disk that is away.
+ */
+async function mustHoldOurs({ db }: Deps, place: Place, stop: AbortSignal): Promise<void> {
+  const known = (await knownIn(db.read, place.name)).map(({ name }) => name).sort()
+  const newest = known.at(-1)
+  if (newest === undefined) return
+  const names = await place.names(stop)
+  if (names.some((name) => known.includes(name) || (name.startsWith('berth-') && name > newest))) return
+  throw new Error(
+    `${place.name} holds none of the backups that were made there: mount its disk. Where it is meant to begin again, name another folder in BERTH_BACKUP_TO`,
+  )
+}
+
+/**
+ * Only what this store made by schedule, and what is still there, is counted: nothing else in the place is touched. A name is forgotten
+ * only where another backup from before this run is there: an empty place is no proof that it is gone. `made`: the backup of this run.
+ */
+async function removeOld({ config, db }: Deps, place: Place, made: string, stop: AbortSignal): Promise<void> {
   const there = new Set(await place.names(stop))
   const rows = await knownIn(db.read, place.name)
-  const gone = rows.filter((row) => !there.has(row.name)).map(({ name }) => name)
+  const isProven = rows.some(({ name }) => name !== made && there.has(name))
+  const gone = isProven ? rows.filter((row) => !there.has(row.name)).map(({ name }) => name) : []
   const kept = rows
     .filter((row) => there.has(row.name))
     .map((row) => ({ name: row.name, begunAt: row.begun_at, whole: row.verified_at !== null && row.fault === null }))

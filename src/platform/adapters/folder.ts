@@ -24,6 +24,17 @@ export function makeFolder(path: string): void {
   keepName(folder)
 }
 
+/**
+ * Makes a folder in one that is there. Throws, naming the missing one: below a disk that is not mounted a whole row of folders would be made
+ * on another disk.
+ */
+export function makeLastFolder(path: string): void {
+  const above = dirname(resolve(path))
+  if (!existsSync(path) && !existsSync(above))
+    throw new Error(`${above} is not there, so ${resolve(path)} is not made: mount its disk, or make ${above}`)
+  makeFolder(path)
+}
+
 /** One name for one file, however many links lead to it. Its folder must be there; the file need not. */
 export function trueName(file: string): string {
   return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))

@@ -4,11 +4,14 @@
  */
 import type { Configuration } from 'openid-client'
 import type { SingleSignOnSettings } from '../../config.ts'
-import { READERS } from '../../readers.ts'
+import { discover, isNamed, type Library, namesOf } from './openid/discovery.ts'
 
 /** A person, as the provider vouches for them. */
 export type Vouched = {
+  /** `iss` of the ID token, which is the name of the provider however a setting spells it. */
   issuer: string
+  /** Other names by which the provider may stand in the store: with and without a last slash, and what the setting says. */
+  alsoNamed: string[]
   sub: string
   /** As the provider wrote it. */
   email: string | undefined
@@ -27,13 +30,14 @@ export type Tie = { state: string; nonce: string; verifier: string }
 export type IdentityProvider = {
   /** How people know it: its host. */
   name: string
-  issuer: string
   /** Where the browser goes. `again`: the person has to prove anew that it is them. Throws ProviderFault. */
   addressOf(redirectUri: string, tie: Tie, again: boolean): Promise<string>
   /** Redeems what the browser brought back. Throws ProviderFault. */
   redeem(url: URL, tie: Tie, again: boolean): Promise<Vouched>
+  /** Whether this is the provider of an issuer in the store. Throws ProviderFault when it does not answer. */
+  isNamed(issuer: string): Promise<boolean>
   /** Asks whether the provider still vouches for somebody. Undefined: it does not. Throws ProviderFault when it does not answer. */
-  ask(refreshToken: string, sub: string): Promise<Vouched | undefined>
+  ask(refreshToken: string, who: Pick<Vouched, 'issuer' | 'sub'>): Promise<Vouched | undefined>
 }
 
 /** Why there is no answer that counts. `away`: the provider could not be asked; else it said no, or its answer was wrong. */
@@ -45,14 +49,11 @@ export class ProviderFault extends Error {
   }
 }
 
-const TIMEOUT_S = 10
-const MOST_READ = READERS['answer of the identity provider'].bytes
 /** A proof anew is one of the last minutes: the person may take a while on the way back. */
 const AGAIN_S = 300
 /** A provider may change its keys and addresses; what it said of itself is read again after so long. */
 const CONFIGURATION_MS = 3_600_000
 
-type Library = typeof import('openid-client')
 type Claims = Record<string, unknown>
 
 /** Opens the provider that the settings name. It is asked nothing before somebody signs in. */
@@ -79,17 +80,18 @@ export function openProvider(settings: SingleSignOnSettings): IdentityProvider {
   }
   return {
     name: new URL(issuer).host,
-    issuer,
     addressOf: (redirectUri, tie, again) => asking((asked) => addressOf(asked, redirectUri, tie, again)),
     redeem: (url, tie, again) => asking((asked) => redeem(asked, url, tie, again)),
-    ask: (refreshToken, sub) =>
-      asking((asked) => refresh(asked, refreshToken, sub)).catch((error) => {
+    isNamed: (named) => asking(async ({ config, settings }) => isNamed(config, settings, named)),
+    ask: (refreshToken, who) =>
+      asking((asked) => refresh(asked, refreshToken, who)).catch((error) => {
         if (error instanceof ProviderFault && isGone(error.cause)) return undefined
         throw error
       }),
   }
 }
 
+type Named = Pick<Vouched, 'issuer' | 'sub'>
 type Asked = { library: Library; config: Configuration; settings: SingleSignOnSettings }
 
 async function addressOf(
@@ -115,41 +117,18 @@ async function redeem(asked: Asked, url: URL, { state, nonce, verifier }: Tie, a
     idTokenExpected: true,
     ...(again && { maxAge: AGAIN_S }),
   })
+  const { iss } = tokens.claims()!
   const claims = await withUserinfo(asked, tokens.access_token, tokens.claims()!)
-  return vouchedBy(asked.settings, claims, tokens.refresh_token)
+  return vouchedBy(asked.settings, { ...claims, iss }, tokens.refresh_token)
 }
 
-async function refresh(asked: Asked, refreshToken: string, sub: string): Promise<Vouched> {
+/** An ID token of a refresh is of the same issuer and person (OpenID Connect Core 1.0, 12.2); not every provider sends one. */
+async function refresh(asked: Asked, refreshToken: string, { issuer, sub }: Named): Promise<Vouched> {
   const tokens = await asked.library.refreshTokenGrant(asked.config, refreshToken)
+  const { iss = issuer } = tokens.claims() ?? {}
   if ((tokens.claims()?.sub ?? sub) !== sub) throw new Error('the ID token is of somebody else')
   const claims = await withUserinfo(asked, tokens.access_token, { ...tokens.claims(), sub })
-  return vouchedBy(asked.settings, claims, tokens.refresh_token ?? refreshToken)
-}
-
-async function discover(
-  library: Library,
-  { issuer, clientId, clientSecret }: SingleSignOnSettings,
-): Promise<Configuration> {
-  const url = new URL(issuer)
-  const config = await library.discovery(url, clientId, undefined, authenticateBy(library, clientSecret), {
-    timeout: TIMEOUT_S,
-    // The setting allows plain http on this machine alone.
-    execute: url.protocol === 'http:' ? [library.allowInsecureRequests] : [],
-    [library.customFetch]: fetchSome,
-  })
-  // The code flow allows to leave the signature out, for the answer came over TLS from the provider. A proxy may stand between.
-  library.enableNonRepudiationChecks(config)
-  return config
-}
-
-/** In the way that the provider offers: in a header, which is what holds when it says nothing, or in the body. */
-function authenticateBy(library: Library, secret: string): import('openid-client').ClientAuth {
-  const byHeader = library.ClientSecretBasic(secret)
-  const byBody = library.ClientSecretPost(secret)
-  return (server, ...rest) => {
-    const offered = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-    return (offered.includes('client_secret_basic') ? byHeader : byBody)(server, ...rest)
-  }
+  return vouchedBy(asked.settings, { ...claims, iss }, tokens.refresh_token ?? refreshToken)
 }
 
 function scopeOf(config: Configuration, { scope }: SingleSignOnSettings): string {
@@ -172,8 +151,8 @@ async function withUserinfo(
 }
 
 function vouchedBy(
-  { issuer, groupsClaim }: SingleSignOnSettings,
-  claims: Claims & { sub: string },
+  { issuer: setting, groupsClaim }: SingleSignOnSettings,
+  claims: Claims & { iss: string; sub: string },
   refreshToken: string | undefined,
 ): Vouched {
   const text = (name: string) => {
@@ -184,7 +163,8 @@ function vouchedBy(
   }
   const groups = claims[groupsClaim]
   return {
-    issuer,
+    issuer: claims.iss,
+    alsoNamed: [claims.iss, setting].flatMap(namesOf),
     sub: claims.sub,
     email: text('email'),
     emailVerified: isTrue(claims.email_verified),
@@ -198,20 +178,6 @@ function vouchedBy(
 /** Some providers write a truth as text (OpenID Connect Core 5.1 asks for a boolean). Nothing else counts as said. */
 function isTrue(claim: unknown): boolean {
   return claim === true || claim === 'true'
-}
-
-/** Follows no redirect, and reads so much at most. */
-async function fetchSome(url: string, options: object): Promise<Response> {
-  const answer = await fetch(url, { ...options, redirect: 'manual' })
-  const chunks: Uint8Array[] = []
-  let read = 0
-  for await (const chunk of answer.body ?? []) {
-    read += chunk.length
-    if (read > MOST_READ) throw new Error(`the answer of the provider is larger than ${MOST_READ / 1024} KiB`)
-    chunks.push(chunk)
-  }
-  const { status, headers } = answer
-  return new Response([204, 304].includes(status) ? null : Buffer.concat(chunks), { status, headers })
 }
 
 /** A sentence for the log, without what was sent. */

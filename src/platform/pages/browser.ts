@@ -41,6 +41,9 @@ export type BrowserReply = {
   refusal?: RefusalKey
 }
 
+/** Before it is known who asks. */
+const NOBODY = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined }
+
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
 export async function answerBrowser(
   deps: Deps,
@@ -49,13 +52,7 @@ export async function answerBrowser(
   request: BrowserRequest,
   error?: Error,
 ): Promise<BrowserReply> {
-  let guest: Guest = {
-    visitor: undefined,
-    formToken: '',
-    session: undefined,
-    newVisit: undefined,
-    ...whereOf(deps, request),
-  }
+  let guest: Guest = { ...NOBODY, ...whereOf(deps, request) }
   // Before anything of the page is read.
   const stamp = deps.live.stamp()
   try {

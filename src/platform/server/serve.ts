@@ -4,7 +4,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { Deps, Params } from '../../context.ts'
 import { READERS } from '../../readers.ts'
 import { noteConnection } from '../base/event-loop.ts'
-import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
+import { answerUnreadable, headersOf, refusalToTell, showRefusal } from '../http/error-handler.ts'
 import { peerOf } from '../http/failure-limits.ts'
 import { answerRequest } from '../http/handle-request.ts'
 import type { OpenPage, Probe } from '../http/open-page.ts'
@@ -237,9 +237,7 @@ function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameter
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
   const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
   const refusal = refusalToTell(deps, error, at)
-  if (refusal.headers) reply.headers(refusal.headers)
-  if (refusal.status === 503) reply.header('retry-after', '1')
-  if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
+  reply.headers(headersOf(refusal))
   const { contentType, body } = showRefusal(refusal, request.headers.accept)
   reply.code(refusal.status).type(contentType).send(body)
   return refusal

@@ -1,6 +1,6 @@
 /** When backups are made, where they go, and which are kept. docs/backup.md: Scheduled. */
-import { resolve } from 'node:path'
-import { BadSetting, type Kind, type Setting, Token } from './kinds.ts'
+import { join } from 'node:path'
+import { BadSetting, type Kind, readPath, type Setting, Token } from './kinds.ts'
 
 /** `prefix` is empty, or ends with a slash. */
 export type BackupPlace = { folder: string } | { bucket: string; prefix: string }
@@ -26,7 +26,7 @@ const SCHEDULE: Kind<string> = {
 const PLACE: Kind<BackupPlace> = {
   values: 'a path, or `s3://bucket/prefix`',
   read(name, text) {
-    if (!text.startsWith('s3:')) return { folder: resolve(text) }
+    if (!/^s3:/i.test(text)) return { folder: readPath(name, text) }
     const place = readBucket(text)
     if (place === undefined)
       throw new BadSetting(`${name} must be a folder, or in a bucket, not "${text}": ${BUCKET_FORM}`)
@@ -150,3 +150,38 @@ export const BACKUPS = {
     secret: true,
   },
 } as const satisfies Record<string, Setting>
+
+/** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
+export type BackupSettings = { schedule: string | undefined; to: BackupPlace; keep: Keep }
+
+/** Scheduled backups, by the settings that are set. Throws BadSetting for a bucket without a key to it. */
+export function backupsOf(
+  values: {
+    BERTH_BACKUP_SCHEDULE: string | undefined
+    BERTH_BACKUP_TO: BackupPlace | undefined
+    BERTH_BACKUP_KEEP: Keep
+    BERTH_DATA: string
+  } & Parameters<typeof s3Of>[0],
+): BackupSettings {
+  const { BERTH_BACKUP_SCHEDULE: schedule, BERTH_BACKUP_KEEP: keep, BERTH_DATA: dataFolder } = values
+  const to = values.BERTH_BACKUP_TO ?? { folder: join(dataFolder, 'backups') }
+  if ('bucket' in to && s3Of(values) === undefined)
+    throw new BadSetting('BERTH_S3_ACCESS_KEY_ID must be set where BERTH_BACKUP_TO is a bucket')
+  return { schedule, to, keep }
+}
+
+/** How a bucket is reached, by the settings that are set; undefined where no key is. Throws BadSetting for a key without its secret. */
+export function s3Of(values: {
+  BERTH_S3_ENDPOINT: string | undefined
+  BERTH_S3_REGION: string
+  BERTH_S3_ACCESS_KEY_ID: string | undefined
+  BERTH_S3_SECRET_ACCESS_KEY: string | undefined
+}): S3Settings | undefined {
+  const { BERTH_S3_REGION: region, BERTH_S3_ACCESS_KEY_ID: accessKeyId } = values
+  const { BERTH_S3_SECRET_ACCESS_KEY: secretAccessKey } = values
+  if (accessKeyId === undefined) return undefined
+  if (secretAccessKey === undefined)
+    throw new BadSetting('BERTH_S3_SECRET_ACCESS_KEY must be set where BERTH_S3_ACCESS_KEY_ID is')
+  const endpoint = values.BERTH_S3_ENDPOINT ?? `https://s3.${region}.amazonaws.com`
+  return { endpoint, region, accessKeyId, secretAccessKey }
+}

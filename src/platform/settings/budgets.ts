@@ -8,6 +8,7 @@ const MOST = 1_000_000_000
 /** A budget of the object is a number, or null for none. */
 const FIGURES: Kind<BudgetSettings> = {
   values: 'a JSON object such as `{"projects": 200}`',
+  json: true,
   read(setting, text) {
     const rows = parseObject(text)
     if (rows === undefined) throw new BadSetting(`${setting} must be a JSON object such as {"projects": 200}`)

@@ -1,7 +1,7 @@
 /** Secret settings: they may lie in files, as systemd's LoadCredential, the secrets of Compose and a volume of Kubernetes give them, and no message repeats them. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { BadSetting, type Setting } from './kinds.ts'
+import { BadSetting, readSetting, type Setting } from './kinds.ts'
 
 type Environment = Record<string, string | undefined>
 
@@ -44,7 +44,7 @@ const SHORTEST_PIECE = 4
  */
 export function readUnrepeated(name: string, text: string, { kind, secret }: Setting): unknown {
   try {
-    return kind.read(name, text)
+    return readSetting(name, text, kind)
   } catch (error) {
     if (!(error instanceof BadSetting)) throw error
     const isSecret = secret === true || /:\/\/.*@/s.test(text)

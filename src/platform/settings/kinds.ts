@@ -1,4 +1,4 @@
-/** A row of the table of settings, and the kinds of text that several settings share. */
+/** A row of the table of settings, the one function that reads the text of each, and the kinds of text that several share. docs/settings.md. */
 import { resolve } from 'node:path'
 
 /** A setting that cannot be used: the process says which and ends with 78 (EX_CONFIG). */
@@ -8,6 +8,8 @@ export class BadSetting extends Error {}
 export type Kind<Value> = {
   /** What people may write, in Markdown, for docs/settings.md. */
   values: string
+  /** It may be a JSON text, which may have white space around it. */
+  json?: true
   /** Reads text that is not empty. Throws BadSetting, which begins with `name` and says what the setting may be. */
   read(name: string, text: string): Value
 }
@@ -39,10 +41,57 @@ export type Setting = {
   reread?: true
 }
 
+/** Pairs of marks that people, shells and env files put around a text. */
+const QUOTES = ['""', "''", '``', '“”', '‘’', '„“', '«»']
+/** White space, and characters that nobody sees. */
+const UNSEEN = /[\s\p{Cc}\p{Cf}]/u
+
+/**
+ * Reads the text of a setting, as every setting is read. Throws BadSetting, which says what is wrong and repeats nothing of the text, for
+ * what an env file leaves around a value (quotes, white space, a carriage return), and for the scheme of an address in capitals: each
+ * would be a value of another kind, such as the name of a folder.
+ */
+export function readSetting<Value>(name: string, text: string, { json, read }: Kind<Value>): Value {
+  // White space around a JSON text is no part of it (RFC 8259, 2).
+  const bare = json ? text.replace(/^[\r\n\t ]+(?=\{)|(?<=\})[\r\n\t ]+$/g, '') : text
+  const ends = [bare[0]!, bare.at(-1)!] as const
+  if (bare.length > 1 && QUOTES.includes(ends.join('')))
+    throw new BadSetting(`${name} must be without the quotes around it: docker run --env-file leaves them in the value`)
+  ends.forEach((character, index) => {
+    if (UNSEEN.test(character))
+      throw new BadSetting(`${name} must not ${index === 0 ? 'begin' : 'end'} with ${nameOf(character)}`)
+  })
+  const [scheme] = /^[a-z][a-z0-9+.-]*(?=:\/\/)/i.exec(bare) ?? []
+  if (scheme !== undefined && scheme !== scheme.toLowerCase())
+    throw new BadSetting(`${name} must have what is before its "://" in lower case`)
+  return read(name, bare)
+}
+
+function nameOf(character: string): string {
+  const code = `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+  if (character === '\r') return `a carriage return (${code}): its file has the line ends of Windows`
+  return /\s/.test(character) ? `white space (${code})` : `a character that cannot be seen (${code})`
+}
+
 export const HOST_NAME: Kind<string> = { values: 'an address or a host name', read: (_, text) => text }
 
-/** A path; a relative one is looked for in the folder where the process was started. */
-export const PATH: Kind<string> = { values: 'a path', read: (_, text) => resolve(text) }
+/** A path of this machine. */
+export const PATH: Kind<string> = { values: 'a path', read: readPath }
+
+/**
+ * The absolute path that a text names; a relative one is looked for in the folder where the process was started. Throws BadSetting for an
+ * address, such as `gs://bucket`, and for a quote at one of its ends: neither is meant as the name of a folder.
+ */
+export function readPath(name: string, text: string): string {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(text))
+    throw new BadSetting(`${name} must be a path, not an address; write ./ before the name of a folder that has a ":"`)
+  for (const [end, pattern] of [
+    ['begin', /^["'`]/],
+    ['end', /["'`]$/],
+  ] as const)
+    if (pattern.test(text)) throw new BadSetting(`${name} must not ${end} with a quote: it is no part of the path`)
+  return resolve(text)
+}
 
 export const PORT: Kind<number> = { values: '0 to 65535', read: (name, text) => readPort(name, text) }
 

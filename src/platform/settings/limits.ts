@@ -5,6 +5,7 @@ import { BadSetting, type Kind } from './kinds.ts'
 /** A group of the object is a number, `{"total", "seconds"}`, or null for no limit. */
 export const RATE_LIMITS: Kind<LimitSettings> = {
   values: '`on`, `off`, or a JSON object such as `{"env-create": 500}`',
+  json: true,
   read(setting, text) {
     if (text === 'on') return {}
     if (text === 'off') return 'off'

@@ -1,8 +1,8 @@
 /** What settings of mail may be. docs/integrations-life-cycle.md: Mail. */
-import { BadSetting, Choice, type Kind } from './kinds.ts'
+import { BadSetting, Choice, type Kind, type Setting } from './kinds.ts'
 
 /** How TLS is used with a mail server: `mayEncrypt` alone is opportunistic (RFC 7435), and `mustVerify` is about its certificate. */
-export type SmtpTls = { mayEncrypt: boolean; mustEncrypt: boolean; mustVerify: boolean }
+type SmtpTls = { mayEncrypt: boolean; mustEncrypt: boolean; mustVerify: boolean }
 
 /** `secure`: TLS from the first byte, without STARTTLS. */
 export type SmtpSetting = SmtpServer & { tls: SmtpTls }
@@ -10,7 +10,7 @@ export type SmtpSetting = SmtpServer & { tls: SmtpTls }
 type SmtpServer = { host: string; port: number; secure: boolean; user?: string; password?: string }
 
 /** The URL may hold a password, so messages never repeat it. */
-export const SMTP: Kind<SmtpServer> = {
+const SMTP: Kind<SmtpServer> = {
   values: '`smtp://user:password@host:port` (587 by default) or `smtps://…` (465)',
   read(name, text) {
     const url = URL.parse(text)
@@ -39,7 +39,7 @@ function decoded(part = ''): string | undefined {
 }
 
 /** How TLS is used with the mail server. */
-export const SMTP_TLS = Choice('auto', 'verified', 'unverified', 'off')
+const SMTP_TLS = Choice('auto', 'verified', 'unverified', 'off')
 
 /** The address or name of this machine, as a mail server is set. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
@@ -70,7 +70,7 @@ export function withTls(server: SmtpServer, choice: ReturnType<typeof SMTP_TLS.r
 
 export type Sender = { name: string; address: string }
 
-export const SENDER: Kind<Sender> = {
+const SENDER: Kind<Sender> = {
   values: '`mail@example.com` or `Name <mail@example.com>`',
   read(name, text) {
     const [, displayName = '', address = text] = /^([^<>"\p{C}]*)<([^<>]*)>$/u.exec(text) ?? []
@@ -79,3 +79,26 @@ export const SENDER: Kind<Sender> = {
     return { name: displayName.trim(), address }
   },
 }
+
+export const MAIL = {
+  BERTH_SMTP_URL: {
+    group: 'Mail',
+    kind: SMTP,
+    unset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
+    meaning: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
+    secret: true,
+  },
+  BERTH_SMTP_TLS: {
+    group: 'Mail',
+    kind: SMTP_TLS,
+    default: 'auto',
+    meaning:
+      'How TLS is used with the mail server. With `auto` a password crosses a network only to a server whose certificate is good: [operations.md](operations.md#mail).',
+  },
+  BERTH_MAIL_FROM: {
+    group: 'Mail',
+    kind: SENDER,
+    unset: '`Berth <berth@localhost>`',
+    meaning: 'The sender of letters; it must be set where `BERTH_SMTP_URL` is.',
+  },
+} as const satisfies Record<string, Setting>

@@ -1,6 +1,5 @@
 /** Where Berth keeps what it stores: the database, the keyring and files. The first two may hold a secret, so messages never repeat them. */
-import { resolve } from 'node:path'
-import { BadSetting, BYTES, type Kind, type Setting } from './kinds.ts'
+import { BadSetting, BYTES, type Kind, readPath, type Setting } from './kinds.ts'
 
 export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
 
@@ -13,7 +12,7 @@ export const DATABASE: Kind<DatabaseSetting> = {
     // What follows the slashes of a URL is a host to some and a folder to others.
     if (/^sqlite:\/\//.test(text))
       throw new BadSetting(`${name} takes no slashes after sqlite: write sqlite:berth.db or sqlite:/var/lib/berth.db`)
-    if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: resolve(text.slice('sqlite:'.length)) }
+    if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: readPath(name, text.slice('sqlite:'.length)) }
     if (/^postgres(ql)?:\/\//.test(text)) return { engine: 'postgres', url: readServer(name, text) }
     throw new BadSetting(`${name} must be sqlite:<file> or postgres://user:password@host:port/database`)
   },
@@ -72,12 +71,14 @@ export type KeyringSetting = { file: string } | { text: string }
 
 export const KEYRING: Kind<KeyringSetting> = {
   values: 'a path, or the keyring itself as JSON',
+  json: true,
   read(name, text) {
-    if (text.trimStart().startsWith('{')) return { text }
+    if (text.startsWith('{')) return { text }
+    const file = readPath(name, text)
     // A keyring that was quoted, encoded or cut, or one of its keys, is no path: it would be told as one.
-    if (/["'{}=\p{Cc}]/u.test(text) || /^(?!\/)[\w+/-]{40,}$/.test(text))
-      throw new BadSetting(`${name} must be a path, or the keyring itself as JSON, which begins with "{"`)
-    return { file: resolve(text) }
+    const isPath = /^\.{0,2}\//.test(text) ? !/[{}=\p{Cc}]/u.test(text) : !/["'{}=\p{Cc}]|^[\w+/-]{40,}$/u.test(text)
+    if (!isPath) throw new BadSetting(`${name} must be a path, or the keyring itself as JSON, which begins with "{"`)
+    return { file }
   },
 }
 
@@ -86,7 +87,7 @@ const FOLDER: Kind<string> = {
   read(name, text) {
     if (/^[a-z][a-z0-9+.-]*:/i.test(text))
       throw new BadSetting(`${name} must be a folder, not "${text}": files are not kept in buckets yet`)
-    return resolve(text)
+    return readPath(name, text)
   },
 }
 

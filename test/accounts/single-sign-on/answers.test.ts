@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
+import { openProvider } from '../../../src/platform/adapters/identity-provider.ts'
 import { type Client, openClient, pathOf } from '../../support/clients/browser-client.ts'
 import { signInBy, startProvider, startStandIn } from '../../support/servers/identity-provider.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -309,7 +310,7 @@ onBothEngines(
 
 onBothEngines(
   'an answer about somebody else does not count, and neither does another provider than the one of the sign-in',
-  async (world) => {
+  async (world, t) => {
     reset({ claims: SOME })
     const client = openClient(world)
     await signInBy(standIn, client, 'one')
@@ -319,9 +320,15 @@ onBothEngines(
     reset({ claims: SOME })
     await signInBy(standIn, client, 'one')
     const before = standIn.asked.length
-    ;(world.deps.adapters.provider as { issuer: string }).issuer = 'https://login.example.org'
+    const another = await startStandIn()
+    t.after(() => another.close())
+    const adapters = world.deps.adapters as { provider?: unknown }
+    adapters.provider = openProvider({
+      ...world.deps.config.singleSignOn!,
+      issuer: another.settings.BERTH_OIDC_ISSUER!,
+    })
     await pass(world, 12)
-    assert.deepEqual([await isIn(client), standIn.asked.length], [false, before])
+    assert.deepEqual([await isIn(client), standIn.asked.length, another.asked.length], [false, before, 0])
   },
   standIn.settings,
 )

@@ -38,7 +38,7 @@ test('what is set counts before the file, an empty variable is not set, and one 
     assert.equal(readConfig({ ...env, BERTH_OPERATOR_TOKEN: IN_ENVIRONMENT }).operatorToken, IN_ENVIRONMENT)
   }
   const twoLines = folderWith(t, { BERTH_OPERATOR_TOKEN: `${IN_FILE}\n\n` })
-  assert.throws(() => readConfig({ CREDENTIALS_DIRECTORY: twoLines }), /BERTH_OPERATOR_TOKEN must be 20 to 256/)
+  assert.throws(() => readConfig({ CREDENTIALS_DIRECTORY: twoLines }), /BERTH_OPERATOR_TOKEN must not end with white/)
 })
 
 test('without the folder, or without files in it, nothing is read', (t) => {

@@ -153,17 +153,18 @@ export type StandIn = {
   close(): Promise<void>
 }
 
-/** Starts a provider that answers as a test says. It checks PKCE, and nothing else: what it is wrong in is for Berth to see. */
-export async function startStandIn(): Promise<StandIn> {
+/** Starts a provider that answers as a test says. It checks PKCE, and nothing else: what it is wrong in is for Berth to see. `path`: that of its issuer. */
+export async function startStandIn(path = ''): Promise<StandIn> {
   const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const answer: StandIn['answer'] = {}
   const asked: URLSearchParams[] = []
   let begun = new URLSearchParams()
-  const { server, address: issuer } = await listen(async (request, response) => {
+  const { server, address } = await listen(async (request, response) => {
     const say = (body: object, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    if (request.url === '/.well-known/openid-configuration') return say(metadataOf(issuer))
+    if (request.url === `${path.replace(/\/$/, '')}/.well-known/openid-configuration`)
+      return say(metadataOf(issuer, address))
     if (request.url === '/keys')
       return say({ keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }] })
     const form = new URLSearchParams(await textOf(request))
@@ -198,6 +199,7 @@ export async function startStandIn(): Promise<StandIn> {
       ...answer.tokens,
     })
   })
+  const issuer = `${address}${path}`
   return {
     settings: settingsFor(issuer),
     answer,
@@ -210,12 +212,12 @@ export async function startStandIn(): Promise<StandIn> {
   }
 }
 
-function metadataOf(issuer: string): object {
+function metadataOf(issuer: string, address: string): object {
   return {
     issuer,
-    authorization_endpoint: `${issuer}/auth`,
-    token_endpoint: `${issuer}/token`,
-    jwks_uri: `${issuer}/keys`,
+    authorization_endpoint: `${address}/auth`,
+    token_endpoint: `${address}/token`,
+    jwks_uri: `${address}/keys`,
     scopes_supported: ['openid', 'offline_access'],
     response_types_supported: ['code'],
     subject_types_supported: ['public'],

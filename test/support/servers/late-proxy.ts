@@ -61,7 +61,7 @@ export async function openLateProxy(t: TestContext, target: URL, cuts: boolean):
 }
 
 /** The messages of a server that are whole, and what has come of the next one. On a busy machine several come at once. */
-function messagesIn(bytes: Buffer): { messages: Buffer[]; begun: Buffer } {
+export function messagesIn(bytes: Buffer): { messages: Buffer[]; begun: Buffer } {
   const messages: Buffer[] = []
   let begun = bytes
   while (begun.length >= 5 && begun.length > begun.readInt32BE(1)) {

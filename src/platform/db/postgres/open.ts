@@ -6,21 +6,13 @@ import type { PoolSettings } from '../../settings/store.ts'
 import { type Changed, openChanges, type StoreWatch } from '../changes.ts'
 import { type Db, migrate, type Queries } from '../db.ts'
 import type { Schema } from '../schema.ts'
+import { refusalOf } from './conditions.ts'
 import { postgresDialect } from './dialect.ts'
 import { openFeed } from './feed.ts'
 import { keepNotes } from './notes.ts'
 import { type Connections, mustLead, openPipeline, type Pipeline } from './pipeline.ts'
 import { openRaces } from './races.ts'
 import { openNames } from './statement.ts'
-
-/** The server is going, gone, not there yet, too slow, read-only, short of something, or does not let the service in any more. */
-const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
-/** There is no way to it, or this process has no connection left to give. */
-const NETWORK_AWAY =
-  /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EMFILE|ENFILE|ENOBUFS|ENOTFOUND|EAI_\w+)$/
-const DISK_FULL = '53100'
-/** How a standby refuses a serializable transaction (0A000): pgbouncer may have connected to one before it knew. */
-const ON_STANDBY = /hot standby/
 
 /** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -171,20 +163,4 @@ export function openPostgresAlone(url: string, patienceMs?: number): Queries {
  */
 async function holdOthersOff(tx: Queries): Promise<void> {
   await sql`lock table audit in share row exclusive mode`.execute(tx)
-}
-
-/** A database that did not answer: the caller may try again, and cannot know whether a commit arrived. A full disk kept nothing. */
-function refusalOf(error: unknown): 'storage_full' | 'unavailable' | undefined {
-  const { code, syscall, message = '' } = error as { code?: string; syscall?: string; message?: string }
-  if (code === DISK_FULL) return 'storage_full'
-  const away =
-    code === undefined
-      ? /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|not queryable/.test(
-          message,
-        )
-      : (code === '0A000' && ON_STANDBY.test(message)) ||
-        SERVER_AWAY.test(code) ||
-        NETWORK_AWAY.test(code) ||
-        syscall === 'connect'
-  return away ? 'unavailable' : undefined
 }

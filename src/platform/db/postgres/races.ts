@@ -2,15 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openSemaphore, type Semaphore } from '../../fairness/semaphore.ts'
 import { refuse } from '../../refusals/refusal.ts'
-import { isStalePlan } from './statement.ts'
+import { isLostRace } from './conditions.ts'
 
 const ATTEMPTS = 12
 /** A long transaction loses to every short one that commits meanwhile: after so many losses no other writer runs beside it. */
 const LOSSES_BESIDE_OTHERS = 3
 const LONGEST_WAIT_MS = 100
-/** Serialization failure, deadlock: the codes with which PostgreSQL asks for another attempt. */
-const LOST_RACE = new Set(['40001', '40P01'])
-
 /** One attempt of a transaction. `alone`: no other writer of this instance runs, and those of other instances must not commit before it. */
 type Run<T> = (alone: boolean) => Promise<T>
 /** Runs a transaction of an owner until it wins. Refuses: busy 503 (races lost again and again). */
@@ -81,12 +78,4 @@ function openLock(): { shared: Way; exclusive: Way } {
       }
     },
   }
-}
-
-function isLostRace(error: unknown): boolean {
-  const { code, constraint } = error as { code?: string; constraint?: string }
-  // Another instance migrated the store meanwhile; the next attempt has its statements planned anew.
-  if (isStalePlan(error)) return true
-  // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
-  return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
 }

@@ -3,6 +3,7 @@
  * (platform/db/db.ts) gives the names, so there are as many as the code has hot statements.
  */
 import type { CompiledQuery } from 'kysely'
+import { isStalePlan } from './conditions.ts'
 
 /** A statement as it is sent. `noAnswer`: nothing that follows it needs its answer; the commit waits for it. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string; noAnswer?: boolean }
@@ -31,13 +32,4 @@ export function openNames(kept: boolean): Names {
       return true
     },
   }
-}
-
-/**
- * Another instance migrated the tables of a statement, so that it gives other columns (0A000), or the connection does not have the
- * statement (26000): the statement before it, which would have named it, failed.
- */
-export function isStalePlan(error: unknown): boolean {
-  const { code, message = '' } = error as { code?: string; message?: string }
-  return code === '26000' || (code === '0A000' && message.startsWith('cached plan'))
 }

@@ -1,0 +1,83 @@
+/** What a provider of single sign-on says of itself (OpenID Connect Discovery 1.0), and by which names it is known. docs/single-sign-on.md. */
+import type { Configuration } from 'openid-client'
+import type { SingleSignOnSettings } from '../../../config.ts'
+import { READERS } from '../../../readers.ts'
+
+const TIMEOUT_S = 10
+const MOST_READ = READERS['answer of the identity provider'].bytes
+
+export type Library = typeof import('openid-client')
+
+/**
+ * Reads what the provider says of itself. The setting may have a last slash that the provider's own name lacks, or the other way round.
+ * Throws what the library throws.
+ */
+export async function discover(library: Library, settings: SingleSignOnSettings): Promise<Configuration> {
+  const { issuer } = settings
+  const config = await discoverAt(library, settings, issuer).catch((error) => {
+    const said: unknown = error?.cause?.body?.issuer
+    if (typeof said !== 'string' || said === issuer || bare(said) !== bare(issuer)) throw error
+    return discoverAt(library, settings, said)
+  })
+  // The code flow allows to leave the signature out, for the answer came over TLS from the provider. A proxy may stand between.
+  library.enableNonRepudiationChecks(config)
+  return config
+}
+
+function discoverAt(
+  library: Library,
+  { clientId, clientSecret }: SingleSignOnSettings,
+  issuer: string,
+): Promise<Configuration> {
+  const url = new URL(issuer)
+  return library.discovery(url, clientId, undefined, authenticateBy(library, clientSecret), {
+    timeout: TIMEOUT_S,
+    // The setting allows plain http on this machine alone.
+    execute: url.protocol === 'http:' ? [library.allowInsecureRequests] : [],
+    [library.customFetch]: fetchSome,
+  })
+}
+
+/** The two spellings of an issuer, with and without a last slash. */
+export function namesOf(issuer: string): string[] {
+  return [bare(issuer), `${bare(issuer)}/`]
+}
+
+function bare(issuer: string): string {
+  return issuer.replace(/\/$/, '')
+}
+
+/** Whether an issuer in the store is this provider. A provider of many tenants says `{tenantid}` in its own name, and the tenant in `iss`. */
+export function isNamed(config: Configuration, settings: SingleSignOnSettings, issuer: string): boolean {
+  const [before = '', after] = bare(config.serverMetadata().issuer).split('{tenantid}')
+  const named = bare(issuer)
+  if (named === bare(settings.issuer) || named === before) return true
+  if (after === undefined) return false
+  return (
+    named.startsWith(before) && named.endsWith(after) && /^[\w.-]+$/.test(named.slice(before.length, -after.length))
+  )
+}
+
+/** In the way that the provider offers: in a header, which is what holds when it says nothing, or in the body. */
+function authenticateBy(library: Library, secret: string): import('openid-client').ClientAuth {
+  const byHeader = library.ClientSecretBasic(secret)
+  const byBody = library.ClientSecretPost(secret)
+  return (server, ...rest) => {
+    const offered = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    return (offered.includes('client_secret_basic') ? byHeader : byBody)(server, ...rest)
+  }
+}
+
+/** Follows no redirect, and reads so much at most. */
+async function fetchSome(url: string, options: object): Promise<Response> {
+  const answer = await fetch(url, { ...options, redirect: 'manual' })
+  const chunks: Uint8Array[] = []
+  let read = 0
+  for await (const chunk of answer.body ?? []) {
+    read += chunk.length
+    if (read > MOST_READ) throw new Error(`the answer of the provider is larger than ${MOST_READ / 1024} KiB`)
+    chunks.push(chunk)
+  }
+  const { status, headers } = answer
+  return new Response([204, 304].includes(status) ? null : Buffer.concat(chunks), { status, headers })
+}
