@@ -11,7 +11,7 @@ import { momentOf } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { loseDomain, mustNotBeDeployment } from '../serving/pointing.ts'
+import { loseDomain, mustNotBeAddress } from '../serving/pointing.ts'
 import { endProofOfOthers, findExemption } from './prior-proof.ts'
 
 type Domain = Row<'project_domain'>
@@ -28,7 +28,7 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
     await mustNotBeYours(ctx, holder)
   }
   await mustNotOverlap(ctx, claim)
-  await mustNotBeDeployment(ctx, claim.name)
+  await mustNotBeAddress(ctx, claim.name)
   // What another account holds changes hands by a fresh proof only.
   const exemption = holder === undefined ? await findExemption(ctx, claim) : undefined
   return exemption === undefined ? claim : markVerified(ctx, claim, exemption.provenAt)
@@ -40,7 +40,7 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
  */
 export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
-  await mustNotBeDeployment(ctx, claim.name)
+  await mustNotBeAddress(ctx, claim.name)
   await displaceHolder(ctx, claim)
   await endProofOfOthers(ctx, claim)
   return markVerified(ctx, claim, momentOf(ctx.stamp))
