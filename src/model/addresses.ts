@@ -44,7 +44,18 @@ function address(kind: keyof typeof DIGITS, names: string[], hashed: (string | n
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
   const shown = words.slice(0, LONGEST_LABEL - DIGITS[kind] - 1).split('-')
-  return `${[...shown.filter((word) => word !== ''), end].join('-')}.${suffixOf(domains)}`
+  const label = shown.filter((word) => word !== '').join('-')
+  return `${label === '' ? NAMELESS : label}-${end}.${suffixOf(domains)}`
+}
+
+/** The words of a project whose name has no letter or digit. */
+const NAMELESS = 'site'
+
+/** Whether a name is one that Berth could give to anything, now or later: one label under the suffix that ends in a hyphen and as many letters or digits as a hash has. */
+export function couldBeAddress(name: string, domains: Suffix): boolean {
+  const label = isOfSuffix(name, domains) ? name.slice(0, -suffixOf(domains).length - 1) : ''
+  const end = /-([a-z0-9]+)$/.exec(label)?.[1] ?? ''
+  return (Object.values(DIGITS) as number[]).includes(end.length)
 }
 
 /** The domain below which Berth gives addresses. */
