@@ -1,10 +1,13 @@
 /** The addresses that production of a project and its branches have, and what they follow. docs/deploying-sites.md: Addresses. */
 import assert from 'node:assert/strict'
+import { runTimer } from '../../../src/timers.ts'
 import { makeDeployment, makeProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { leads } from '../../support/worlds/deploy-world.ts'
+import { openSides } from '../../support/worlds/transfer-world.ts'
 import { create, deploy, SITE, SUFFIX, uploadAll } from './deploying.ts'
 
+const DAY_MS = 86_400_000
 const PRODUCTION = /^web-[a-z0-9]{8}\.apps\.example\.net$/
 const BRANCH = /^web-git-main-[a-z0-9]{10}\.apps\.example\.net$/
 
@@ -127,6 +130,46 @@ onBothEngines(
       assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
       assert.match(refused.body.error.message, /is the address of a project or of one of its branches/)
     }
+  },
+  SUFFIX,
+)
+
+onBothEngines(
+  'the address of a branch keeps no deployment from its expiration, and goes on to the newest that is left',
+  async (world) => {
+    const site = await openSite(world)
+    const live = await site.production(ofBranch('main'))
+    await site.preview(ofBranch('main'))
+    await site.preview(ofBranch('next'))
+    const given = await addresses(world)
+    assert.deepEqual(Object.keys(given).sort(), ['branch main', 'branch next', 'production'])
+    await world.call('PATCH', '/v9/projects/web/deployment-expiration', { expiration: '1d' })
+    await runTimer(world.deps, 'expired-deployments', Date.now() + 2 * DAY_MS)
+    const { deployments } = (await world.call('GET', '/v6/deployments')).body
+    assert.deepEqual(
+      deployments.map(({ uid }: { uid: string }) => uid),
+      [live.id],
+    )
+    const main = { ...given['branch main']!, leadsTo: live.id }
+    assert.deepEqual(await addresses(world), { production: given.production, 'branch main': main })
+  },
+  SUFFIX,
+)
+
+onBothEngines(
+  'addresses move with their project to another account, and go on leading to what is deployed there',
+  async (world) => {
+    const { taker, offer, take, sweep } = await openSides(world)
+    const first = await deploy(world.call, SITE, { target: 'production', ...ofBranch('main') })
+    const given = await addresses(world)
+    assert.equal((await take(await offer())).status, 202)
+    await sweep()
+    assert.deepEqual(await addresses(world), given)
+    const theirs = { ...world, call: taker.call }
+    assert.deepEqual(await leads(theirs), Object.fromEntries(first.alias.map((name) => [name, first.id])))
+    assert.deepEqual(await leads(world), {})
+    const second = await deploy(taker.call, SITE, { target: 'production', ...ofBranch('main') })
+    assert.deepEqual([second.projectId, second.alias], [first.projectId, first.alias])
   },
   SUFFIX,
 )
