@@ -161,7 +161,7 @@ export const SETTINGS = {
     kind: DOMAIN,
     unset: 'none',
     meaning:
-      'Deployments of uploaded files get addresses below this domain; unset they are below `berth.localhost`. Names directly under it need no proof; the first account that adds one has it.',
+      'Deployments of uploaded files, their branches and production get addresses below this domain; unset they are below `berth.localhost`. Other names directly under it need no proof; the first account that adds one has it.',
   },
   BERTH_DENIED_DOMAINS: {
     group: 'Domains',

@@ -9,6 +9,7 @@ import { READY_STATES } from '../platform/db/deployment-tables.ts'
 import type { Row } from '../platform/db/schema.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
+import { OF_BRANCH, OF_PRODUCTION } from './addresses.ts'
 
 const SHOWN_DEPLOYMENTS = 5
 /** Names that a deployment is shown with; `GET /deployments/{id}/aliases` lists them all. */
@@ -20,12 +21,15 @@ export const Meta = Type.Unsafe<Record<string, string>>({
   additionalProperties: { type: 'string', maxLength: 1000 },
 })
 
+export const AutomaticAliases = Type.Array(Type.String(), { description: 'those of `alias` that Berth gave' })
+
 const Summary = Type.Object(
   {
     id: Type.String(),
-    alias: Type.Array(Type.String(), { description: 'at most 20 of the domains that lead to it' }),
+    alias: Type.Array(Type.String(), { description: 'at most 20 of the names that lead to it' }),
     aliasAssigned: Nullable(Moment),
     aliasError: Type.Null(),
+    automaticAliases: Type.Optional(AutomaticAliases),
     buildingAt: Type.Optional(Moment),
     createdAt: Moment,
     createdIn: Type.String(),
@@ -120,16 +124,22 @@ async function findLive(ctx: Pick<OperatorCtx, 'db'>, id: string | null, latest:
   return among ?? ctx.db.selectFrom('deployment').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The names that lead to a deployment, oldest domain first, and not all of them when they are many. */
-export async function namesOf(ctx: Pick<OperatorCtx, 'db'>, deploymentId: string): Promise<string[]> {
+export type Names = { alias: string[]; automaticAliases?: string[] }
+
+/** The names that lead to a deployment: domains, oldest first, then the addresses that Berth gave. Not all of them when they are many. */
+export async function namesOf(ctx: Pick<OperatorCtx, 'db'>, deploymentId: string): Promise<Names> {
   const rows = await ctx.db
     .selectFrom('alias')
-    .select('name')
+    .select(['name', 'address_of'])
     .where('deployment_id', '=', deploymentId)
     .orderBy('created_stamp')
     .limit(SHOWN_ALIASES)
     .execute()
-  return rows.map(({ name }) => name)
+  // Clients show the first as the address of what they deployed.
+  const names = (is: (address_of: string | null) => boolean) =>
+    rows.filter((row) => is(row.address_of)).map(({ name }) => name)
+  const given = [...names((of) => of === OF_PRODUCTION), ...names((of) => of?.startsWith(OF_BRANCH) ?? false)]
+  return { alias: [...names((of) => of === null), ...given], ...(given.length > 0 && { automaticAliases: given }) }
 }
 
 async function lastRequest(
@@ -155,11 +165,11 @@ async function lastRequest(
 type Owner = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'email'>
 
 /** The build system does not say who pushed: the account stands for it. */
-function summary(row: Row<'deployment'>, owner: Owner, alias: string[]): Summary {
+function summary(row: Row<'deployment'>, owner: Owner, names: Names): Summary {
   return {
     id: row.id,
-    alias,
-    aliasAssigned: alias.length > 0 ? row.ready_at : null,
+    ...names,
+    aliasAssigned: names.alias.length > 0 ? row.ready_at : null,
     aliasError: null,
     ...(row.building_at !== null && { buildingAt: row.building_at }),
     createdAt: momentOf(row.created_stamp),

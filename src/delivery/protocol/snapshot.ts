@@ -41,6 +41,7 @@ const NameLine = Type.Object({
       redirectStatusCode: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
       ofBranch: Type.Boolean(),
       deploymentId: TextOrNull,
+      isAddress: Type.Optional(Type.Boolean({ description: 'Berth gave the name to production or to a branch' })),
     }),
   ),
 })

@@ -2,7 +2,6 @@
 import type { Static } from 'typebox'
 import { readInstallationOn } from '../../model/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { withValues } from '../../platform/http/parse-request.ts'
 import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/acting.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
@@ -48,8 +47,7 @@ export const consentScreens: readonly Screen[] = [
   }),
 ]
 
-async function showConsent(ctx: PersonCtx, given: ScreenInput<ConsentQuery>): Promise<View> {
-  const input = { ...given, query: withValues(given.query) }
+async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<View> {
   const integration = await findRequesting(ctx, input)
   const accounts = await accountsOf(ctx)
   const possible = accounts.filter((account) => account.role === 'OWNER')
@@ -60,8 +58,7 @@ async function showConsent(ctx: PersonCtx, given: ScreenInput<ConsentQuery>): Pr
   return projectStep(ctx, integration, query, account, await shownProjects(ctx, account, chosen), chosen)
 }
 
-async function decide(ctx: PersonCtx, given: DecisionInput): Promise<View> {
-  const input = { ...given, query: withValues(given.query) }
+async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
   const { query, form } = input
   const integration = await findRequesting(ctx, input)
   const iss = ctx.deps.origin()

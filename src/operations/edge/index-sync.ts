@@ -6,7 +6,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Deps } from '../../context.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import { type Hosts, openHosts } from '../../platform/verdict/hosts.ts'
-import { nextDeployments, nextNames, readDeployments, readNames, readProjects } from '../../projects/serving/hosts.ts'
+import {
+  nextAddresses,
+  nextDeployments,
+  nextNames,
+  readDeployments,
+  readNames,
+  readProjects,
+} from '../../projects/serving/hosts.ts'
 import { type ChangeRing, openChangeRing } from './change-ring.ts'
 import { openChangeLog } from './changes.ts'
 import { keysThatDiffer } from './site-lines.ts'
@@ -147,6 +154,13 @@ async function readAll({ db }: Deps): Promise<Hosts> {
     if (names.length === 0) break
     for (const facts of await readNames(db.read, names)) hosts.setName(facts.name, facts)
     after = names.at(-1)!
+    await nextTurn()
+  }
+  for (let after = ''; ; ) {
+    const addresses = await nextAddresses(db.read, after, SLICE)
+    if (addresses.length === 0) break
+    for (const facts of addresses) hosts.setName(facts.name, facts)
+    after = addresses.at(-1)!.name
     await nextTurn()
   }
   for (let after = ''; ; ) {

@@ -37,15 +37,17 @@ export type DeploymentTables = {
   }
   /** One row for each field of a deployment's meta: what lists are filtered by. projects/deployments/meta.ts. */
   deployment_meta: { project_id: string; mark: string; deployment_id: string }
-  /** Where a verified domain leads. A redirect leads to no deployment and has no row. */
+  /** Where a verified domain leads, or an address that Berth gave. A redirect leads to no deployment and has no row. */
   alias: {
     /** The verified holder of a name is one, so a name is here once. */
     name: string
+    /** Of an address that Berth gave what it shows: `production`, or `branch ` and the git branch. Null: the name is a domain. */
+    address_of: string | null
     account_id: string
     project_id: string
     deployment_id: string
     target: 'production' | 'preview'
-    /** The domain's own, unique in its account: lists are walked by it. */
+    /** The domain's own, or of when the address was given. Unique in its account: lists are walked by it. */
     created_stamp: number
     updated_at: number
   }

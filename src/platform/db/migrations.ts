@@ -48,6 +48,7 @@ import * as linksByOperator from './migrations/0162-links-by-operator.ts'
 import * as uploads from './migrations/0170-uploads.ts'
 import * as outputs from './migrations/0171-outputs.ts'
 import * as edgeOutputs from './migrations/0173-edge-outputs.ts'
+import * as addresses from './migrations/0174-addresses.ts'
 
 /** The migrations travel with the program; a name, once released, is never changed. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -99,4 +100,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0170-uploads': uploads,
   '0171-outputs': outputs,
   '0173-edge-outputs': edgeOutputs,
+  '0174-addresses': addresses,
 }

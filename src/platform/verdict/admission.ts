@@ -20,8 +20,8 @@ export type Admit = (guard: Guard, visitor: Visitor) => Promise<Refused | undefi
 export function openAdmission(passwords: Passwords): Admit {
   const right = new Set<string>()
 
-  return async ({ protection, kind, throughDomain }, { ip, bypass, password }) => {
-    const visit = { kind, throughDomain, ip, bypass }
+  return async ({ protection, kind, through }, { ip, bypass, password }) => {
+    const visit = { kind, through, ip, bypass }
     const without = admits(protection, visit)
     if (without === 'admitted') return undefined
     if (without !== 'password') return { status: 403, error: 'NOT_ALLOWED' }
@@ -55,6 +55,6 @@ async function inTurn(check: Promise<boolean>): Promise<boolean | undefined> {
 /** Whether somebody nobody knows has to stay outside. */
 export function keepsOut(guard: Guard | undefined): boolean {
   if (guard === undefined) return false
-  const { protection, kind, throughDomain } = guard
-  return admits(protection, { kind, throughDomain, ip: '' }) !== 'admitted'
+  const { protection, kind, through } = guard
+  return admits(protection, { kind, through, ip: '' }) !== 'admitted'
 }

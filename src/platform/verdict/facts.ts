@@ -26,7 +26,7 @@ export type Serving =
 /** What visitors see of a deployment with files: the account that holds them, and the SHA-256 (in hexadecimal) and bytes of the routing manifest. */
 export type OutputFacts = { accountId: string; digest: string; size: number }
 
-/** A verified domain. */
+/** A verified domain, or an address that Berth gave to production of a project or to a branch. */
 export type DomainFacts = {
   name: string
   projectId: string
@@ -35,6 +35,8 @@ export type DomainFacts = {
   /** It shows a branch or a custom environment, not production. */
   ofBranch: boolean
   deploymentId: string | null
+  /** Berth gave the name: it is no domain of the account. */
+  isAddress?: boolean
 }
 
 export type DeploymentFacts = {

@@ -11,19 +11,19 @@ import {
   servingOfDeployment,
   servingOfDomain,
 } from './facts.ts'
-import type { Protection } from './protection.ts'
+import type { Protection, Visit } from './protection.ts'
 
 /**
  * What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. `isPreviewUrl`: it is the own url of a
- * preview, which search engines are asked to pass over.
+ * preview, or the address of a branch that leads to one, which search engines are asked to pass over.
  */
 export type HostEntry = { serving: Serving; guard?: Guard | undefined; isPreviewUrl?: boolean }
-export type Guard = { protection: Protection; kind: 'production' | 'preview'; throughDomain: boolean }
+export type Guard = { protection: Protection } & Pick<Visit, 'kind' | 'through'>
 
 export type Hosts = {
   /** What a host leads to. `host`: lower case, without a port. */
   find(host: string): HostEntry
-  /** What a verified domain of this very name or an own url resolves to; undefined where at most a wildcard or a claim covers the host. */
+  /** What a verified domain or address of this very name or an own url resolves to; undefined where at most a wildcard or a claim covers the host. */
   findExact(host: string): HostEntry | undefined
   /** All that is known, to be read alone. */
   facts: Known
@@ -96,7 +96,7 @@ export function openHosts(): Hosts {
   }
 }
 
-/** A verified domain of this name, the own url of a deployment, the closest verified wildcard, and only then a claim. */
+/** A verified domain or address of this name, the own url of a deployment, the closest verified wildcard, and only then a claim. */
 function find(index: Known, host: string): HostEntry {
   const entry = findExact(index, host)
   if (entry !== undefined) return entry
@@ -120,10 +120,17 @@ function findExact(index: Known, host: string): HostEntry | undefined {
 function foundByName({ projects, deployments }: Known, { domain }: NameFacts): HostEntry | undefined {
   const project = domain && projects.get(domain.projectId)
   if (project === undefined) return undefined
-  const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
+  const { deploymentId, ofBranch, isAddress } = domain!
+  const deployment = deploymentId === null ? undefined : deployments.get(deploymentId)
+  // The address of a branch is another own url of its newest deployment.
+  if (isAddress && ofBranch && deployment !== undefined) return entryOfDeployment(deployment, project)
   return {
     serving: servingOfDomain(domain!, project, deployment),
-    guard: guardOf(project, domain!.ofBranch || (deployment !== undefined && isPreview(deployment, project)), true),
+    guard: guardOf(
+      project,
+      ofBranch || (deployment !== undefined && isPreview(deployment, project)),
+      isAddress ? 'address' : 'domain',
+    ),
   }
 }
 
@@ -137,7 +144,7 @@ export function entryOfDeployment(deployment: DeploymentFacts, project: ProjectF
   const isPreviewUrl = isPreview(deployment, project)
   return {
     serving: servingOfDeployment(deployment, project),
-    guard: guardOf(project, isPreviewUrl, false),
+    guard: guardOf(project, isPreviewUrl, 'url'),
     ...(isPreviewUrl && { isPreviewUrl }),
   }
 }
@@ -147,8 +154,8 @@ function isPreview(deployment: DeploymentFacts, project: ProjectFacts): boolean 
   return !deployment.production && project.liveDeploymentId !== deployment.id
 }
 
-function guardOf({ protection }: ProjectFacts, preview: boolean, throughDomain: boolean): Guard | undefined {
-  return protection && { protection, kind: preview ? 'preview' : 'production', throughDomain }
+function guardOf({ protection }: ProjectFacts, preview: boolean, through: Guard['through']): Guard | undefined {
+  return protection && { protection, kind: preview ? 'preview' : 'production', through }
 }
 
 /** `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */

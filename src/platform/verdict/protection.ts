@@ -20,8 +20,8 @@ export type Protection = {
 
 export type Visit = {
   kind: 'production' | 'preview'
-  /** Whether the visitor came by a domain of the project, and not by a deployment's own address. */
-  throughDomain: boolean
+  /** How the visitor came: by a domain of the project, the address of its production that Berth gave, or the own url of a deployment. */
+  through: 'domain' | 'address' | 'url'
   ip: string
   /** That the visitor gave the right password; checking one takes some 30 ms, so this asks for the answer. */
   knowsPassword?: boolean
@@ -131,8 +131,8 @@ const COVERS: Record<DeploymentType, (visit: Visit) => boolean> = {
   all: () => true,
   production: ({ kind }) => kind === 'production',
   preview: ({ kind }) => kind === 'preview',
-  prod_deployment_urls_and_all_previews: ({ kind, throughDomain }) => kind === 'preview' || !throughDomain,
-  all_except_custom_domains: ({ throughDomain }) => !throughDomain,
+  prod_deployment_urls_and_all_previews: ({ kind, through }) => kind === 'preview' || through === 'url',
+  all_except_custom_domains: ({ through }) => through !== 'domain',
 }
 
 /** `1.2.3.4` and `10.0.0.0/8`. Visitors that a proxy names as `::ffff:1.2.3.4` are the IPv4 address that they are. */

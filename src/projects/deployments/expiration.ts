@@ -1,12 +1,14 @@
 /** Deployments that are removed once they are older than their project says. docs/deployments.md: Expiration. */
 import type { Static } from 'typebox'
 import type { Ctx, EventOwner, Input, OperatorCtx } from '../../context.ts'
+import { OF_PRODUCTION } from '../../model/addresses.ts'
 import { foldDeployments } from '../../model/deployment-summary.ts'
 import { changeProject } from '../../model/project.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
+import { leaveBranches } from '../serving/addresses.ts'
 import { forgetRequests } from '../serving/production.ts'
 import { forgetMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
@@ -83,7 +85,8 @@ const MOST_REMOVED = 20
 
 /**
  * Sweep: removes deployments that are older than their project says, looking at each such project once an hour. The one that serves
- * production stays, and so do those to which an alias or an unfinished promote or rollback leads. A project that moves to another account waits.
+ * production stays, and so do those to which a domain or an unfinished promote or rollback leads. The address of a branch keeps none: else the newest
+ * of each branch would stay for ever. A project that moves to another account waits.
  */
 export async function expireDeployments(ctx: OperatorCtx, limit: number): Promise<number> {
   const projects = await ctx.db
@@ -132,6 +135,7 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
   }
   await releaseOutputs(ctx, rows)
   await ctx.db.deleteFrom('deployment').where('id', 'in', ids).execute()
+  await leaveBranches(ctx, project, rows)
   await foldDeployments(ctx, project.id)
   return rows.length
 }
@@ -163,7 +167,11 @@ function selectExpired(ctx: OperatorCtx, project: Row<'project'>, limit: number)
     })
     .where('id', '!=', project.live_deployment_id ?? '')
     .where((eb) => {
-      const alias = eb.selectFrom('alias').select('name').whereRef('alias.deployment_id', '=', 'deployment.id')
+      const alias = eb
+        .selectFrom('alias')
+        .select('name')
+        .whereRef('alias.deployment_id', '=', 'deployment.id')
+        .where((of) => of.or([of('address_of', 'is', null), of('address_of', '=', OF_PRODUCTION)]))
       const request = eb
         .selectFrom('alias_request')
         .select('id')

@@ -6,6 +6,7 @@ import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
+import { followBranch } from '../serving/addresses.ts'
 import { takeOver } from '../serving/production.ts'
 import { mustNotBeDomain } from '../serving/validate.ts'
 import { writeMeta } from './meta.ts'
@@ -89,6 +90,7 @@ export async function settle(
 ): Promise<Row<'deployment'>> {
   if (row.ready_state === 'READY') {
     if (takesDomains) await takeOver(ctx, project, row)
+    await followBranch(ctx, project, row.git_branch)
     tell(ctx, 'deployment.ready', row, owner)
     tell(ctx, 'deployment.succeeded', row, owner)
   }

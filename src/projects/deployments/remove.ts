@@ -8,6 +8,7 @@ import { notInTransferItself } from '../../platform/access/guards.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
+import { followBranch, pointProductionAddress } from '../serving/addresses.ts'
 import { newestPreview, pointAll, pointDomains, SHOWS_PRODUCTION } from '../serving/pointing.ts'
 import { forgetRequests } from '../serving/production.ts'
 import { findDeployment } from './deployments.ts'
@@ -44,12 +45,18 @@ export async function deleteDeployment(
   const served = project.live_deployment_id === id
   const before = served ? await servedBefore(ctx, project.id, id) : undefined
   const ofPreviews = await domainsOfPreviews(ctx, id)
-  await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
+  await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).where('address_of', 'is', null).execute()
   await forgetRequests(ctx, project.id, { toDeploymentId: id })
   await forgetMeta(ctx, deployment)
   await releaseOutputs(ctx, [deployment])
   await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
-  if (before !== undefined) await pointAll(ctx, before, SHOWS_PRODUCTION)
+  if (before !== undefined) {
+    await pointAll(ctx, before, SHOWS_PRODUCTION)
+    await pointProductionAddress(ctx, project, before)
+  }
+  await followBranch(ctx, project, deployment.git_branch)
+  // The address of production, where nothing serves it any more.
+  await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
   for (const domains of Map.groupBy(ofPreviews, (one) => one.custom_environment_id ?? one.git_branch).values()) {
     const newest = await newestPreview(ctx, project.id, domains[0]!)
     if (newest !== undefined) await pointDomains(ctx, domains, newest)
@@ -71,7 +78,7 @@ function servedBefore(ctx: Ctx, projectId: string, deploymentId: string) {
   return ctx.db
     .selectFrom('alias_request')
     .innerJoin('deployment', 'deployment.id', 'alias_request.from_deployment_id')
-    .select(['deployment.id', 'deployment.project_id'])
+    .select(['deployment.id', 'deployment.project_id', 'deployment.target', 'deployment.output_id'])
     .where('alias_request.project_id', '=', projectId)
     .where('alias_request.finished_at', 'is', null)
     .where('alias_request.to_deployment_id', '=', deploymentId)

@@ -1,7 +1,7 @@
 /** What callers send and get for deployments and promotes. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import type { Account } from '../../context.ts'
-import { Meta, substateOf } from '../../model/deployment-summary.ts'
+import { AutomaticAliases, Meta, type Names, substateOf } from '../../model/deployment-summary.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -68,7 +68,8 @@ export const Deployment = Type.Object(
   {
     ...shared,
     id: Type.String(),
-    alias: Type.Array(Type.String(), { description: 'at most 20 of the domains that lead to it' }),
+    alias: Type.Array(Type.String(), { description: 'at most 20 of the names that lead to it' }),
+    automaticAliases: Type.Optional(AutomaticAliases),
     aliasAssigned: Type.Boolean(),
     bootedAt: Moment,
     build: Type.Object({ env: Type.Array(Type.String()) }),
@@ -147,12 +148,12 @@ export function showListed(
 }
 
 /** A deployment alone, with the names that lead to it. */
-export function showDeployment(row: Row<'deployment'>, account: Account, alias: string[]): Deployment {
+export function showDeployment(row: Row<'deployment'>, account: Account, names: Names): Deployment {
   const { id, kind, slug, name } = account
   return {
     ...showShared(row, account),
     id: row.id,
-    alias,
+    ...names,
     // Clients ask until it is true: at READY nothing is to be waited for, also where no name leads to it.
     aliasAssigned: row.ready_state === 'READY',
     bootedAt: row.building_at ?? momentOf(row.created_stamp),

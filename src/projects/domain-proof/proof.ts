@@ -5,13 +5,14 @@
 
 import type { DomainSettings } from '../../config.ts'
 import type { Ctx } from '../../context.ts'
+import { couldBeAddress, isOfSuffix, suffixOf } from '../../model/addresses.ts'
 import { showEvent } from '../../model/domain.ts'
 import { hostOf, isPlatformName, isUnder, isWildcard, wildcardsOver } from '../../model/domain-name.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { loseDomain, mustNotBeDeployment } from '../serving/pointing.ts'
+import { loseDomain, mustNotBeAddress } from '../serving/pointing.ts'
 import { endProofOfOthers, findExemption } from './prior-proof.ts'
 
 type Domain = Row<'project_domain'>
@@ -28,7 +29,7 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
     await mustNotBeYours(ctx, holder)
   }
   await mustNotOverlap(ctx, claim)
-  await mustNotBeDeployment(ctx, claim.name)
+  await mustNotBeAddress(ctx, claim.name)
   // What another account holds changes hands by a fresh proof only.
   const exemption = holder === undefined ? await findExemption(ctx, claim) : undefined
   return exemption === undefined ? claim : markVerified(ctx, claim, exemption.provenAt)
@@ -40,7 +41,7 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
  */
 export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
-  await mustNotBeDeployment(ctx, claim.name)
+  await mustNotBeAddress(ctx, claim.name)
   await displaceHolder(ctx, claim)
   await endProofOfOthers(ctx, claim)
   return markVerified(ctx, claim, momentOf(ctx.stamp))
@@ -48,9 +49,10 @@ export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
 
 /**
  * Refuses: domain_not_allowed 409, for what the operator denies, for names by which Berth itself is reached, and for the platform's
- * own names that are not for handing out.
+ * own names that are not for handing out: those that Berth gives or could give to a deployment, a branch or production of any project.
  */
-export function mustBeAllowed(name: string, { denied, ownNames, platformSuffix }: DomainSettings): void {
+export function mustBeAllowed(name: string, settings: DomainSettings): void {
+  const { denied, ownNames } = settings
   const host = hostOf(name)
   const covers = (entry: string) => host === entry || (isWildcard(name) && isUnder(entry, host))
   if (denied.some((entry) => covers(entry) || isUnder(host, entry)))
@@ -59,11 +61,24 @@ export function mustBeAllowed(name: string, { denied, ownNames, platformSuffix }
     const message = `Cannot use "${name}": Berth itself is reached there.`
     refuse('domain_not_allowed', message, { domain: name })
   }
-  if (platformSuffix === undefined || (host !== platformSuffix && !isUnder(host, platformSuffix))) return
-  if (!isPlatformName(name, { platformSuffix })) {
-    const message = `Of the platform's own domain only names with one label under it can be used: <label>.${platformSuffix}.`
-    refuse('domain_not_allowed', message, { domain: name })
-  }
+  mustBeForAll(name, settings)
+}
+
+/** Names under the suffix that Berth gives out itself, or not at all. */
+function mustBeForAll(name: string, settings: DomainSettings): void {
+  if (!isOfSuffix(hostOf(name), settings)) return
+  const suffix = suffixOf(settings)
+  const no = (message: string): never => refuse('domain_not_allowed', message, { domain: name })
+  if (settings.platformSuffix === undefined)
+    no(
+      `Cannot use "${name}": names under "${suffix}" are the addresses of sites on this machine. Use a domain of your own.`,
+    )
+  if (!isPlatformName(name, settings))
+    no(`Of the platform's own domain only names with one label under it can be used: <label>.${suffix}.`)
+  if (couldBeAddress(name, settings))
+    no(
+      `Cannot use "${name}": Berth gives names that end in "-" and 8 to 10 letters or digits to deployments, branches and projects. Use a label that ends otherwise, or a domain of your own; to change where the address of production leads, promote a deployment.`,
+    )
 }
 
 /** The other account in which the name is verified. */

@@ -73,7 +73,7 @@ async function request(
     })
     .execute()
   await listDomains(ctx, project, id)
-  await makeLive(ctx, project, deployment.id, columns)
+  await makeLive(ctx, project, deployment, columns)
   await foldDeployments(ctx, project.id)
 }
 

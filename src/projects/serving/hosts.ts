@@ -1,5 +1,6 @@
 /** The rows that the verdict on a host is decided from, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
 import { sql } from 'kysely'
+import { OF_PRODUCTION } from '../../model/addresses.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { DeploymentFacts, NameFacts, OutputFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
 import { protectionOf } from '../../platform/verdict/protection.ts'
@@ -34,7 +35,28 @@ export async function readNames(db: Queries, names: readonly string[]): Promise<
       domain: row.verified_at === null ? undefined : { ...domain, deploymentId: row.deployment_id },
     })
   }
+  for (const address of await selectAddresses(db).where('name', 'in', names).execute())
+    facts.set(address.name, addressFacts(address))
   return [...facts.values()]
+}
+
+/** The next addresses of production and of branches after this name, in their order. */
+export async function nextAddresses(db: Queries, after: string, limit: number): Promise<NameFacts[]> {
+  const rows = await selectAddresses(db).where('name', '>', after).orderBy('name').limit(limit).execute()
+  return rows.map(addressFacts)
+}
+
+function selectAddresses(db: Queries) {
+  return db
+    .selectFrom('alias')
+    .select(['name', 'project_id', 'deployment_id', 'address_of'])
+    .where('address_of', 'is not', null)
+}
+
+function addressFacts(row: Awaited<ReturnType<ReturnType<typeof selectAddresses>['execute']>>[number]): NameFacts {
+  const { name, project_id: projectId, deployment_id: deploymentId, address_of } = row
+  const leads = { projectId, deploymentId, ofBranch: address_of !== OF_PRODUCTION, isAddress: true }
+  return { name, domain: { name, ...leads, redirect: null, redirectStatusCode: null } }
 }
 
 /** The next names after this one that anybody claims, in their order. */

@@ -97,6 +97,7 @@ export async function pointDomains(ctx: Writing, domains: readonly Domain[], dep
       .values(
         slice.map((domain) => ({
           name: domain.name,
+          address_of: null,
           account_id: domain.account_id,
           project_id: domain.project_id,
           deployment_id: deployment.id,
@@ -149,8 +150,16 @@ const REPLACED = {
   updated_at: sql<number>`excluded.updated_at`,
 }
 
-/** The own host name of a deployment is no domain to be had. Refuses: domain_not_allowed 409. */
-export async function mustNotBeDeployment(ctx: Pick<Writing, 'db'>, name: string): Promise<void> {
+/** The own host name of a deployment, and the address of a project or branch, are no domains to be had. Refuses: domain_not_allowed 409. */
+export async function mustNotBeAddress(ctx: Pick<Writing, 'db'>, name: string): Promise<void> {
   const row = await ctx.db.selectFrom('deployment').select('id').where('url', '=', name).executeTakeFirst()
   if (row !== undefined) refuse('domain_not_allowed', `"${name}" is the own address of a deployment.`, { domain: name })
+  if (await isAddress(ctx, name))
+    refuse('domain_not_allowed', `"${name}" is the address of a project or of one of its branches.`, { domain: name })
+}
+
+/** Whether Berth gave this name to production of a project or to a branch. */
+export async function isAddress({ db }: Pick<Writing, 'db'>, name: string): Promise<boolean> {
+  const given = db.selectFrom('alias').select('name').where('name', '=', name).where('address_of', 'is not', null)
+  return (await given.executeTakeFirst()) !== undefined
 }

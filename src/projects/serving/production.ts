@@ -2,6 +2,7 @@
 import type { OperatorCtx } from '../../context.ts'
 import type { Settings } from '../../model/project-settings.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { pointProductionAddress } from './addresses.ts'
 import { newestPreview, pointAll, SHOWS_PRODUCTION, showsProduction } from './pointing.ts'
 
 type Project = Row<'project'>
@@ -24,7 +25,7 @@ export async function takeOver(ctx: OperatorCtx, project: Project, deployment: D
   if (project.paused_at !== null || !autoAssigns(project) || (await isOlderThanLive(ctx, project, deployment))) return
   await supersedeRequests(ctx, project.id)
   await pointAll(ctx, deployment, SHOWS_PRODUCTION)
-  await makeLive(ctx, project, deployment.id, {})
+  await makeLive(ctx, project, deployment, {})
 }
 
 function autoAssigns(project: Project): boolean {
@@ -42,17 +43,18 @@ async function isOlderThanLive(ctx: OperatorCtx, project: Project, deployment: D
   return live !== undefined && live.created_stamp > deployment.created_stamp
 }
 
-/** Makes a deployment the one that serves production; new production domains lead to it from now on. */
+/** Makes a deployment the one that serves production; the address of production and new production domains lead to it from now on. */
 export async function makeLive(
-  ctx: Pick<OperatorCtx, 'db' | 'now' | 'stamp'>,
+  ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp'>,
   project: Project,
-  deploymentId: string,
+  deployment: Deployment,
   columns: Partial<Project>,
 ): Promise<void> {
-  await ctx.db.updateTable('deployment').set({ promoted_at: ctx.now }).where('id', '=', deploymentId).execute()
+  await pointProductionAddress(ctx, project, deployment)
+  await ctx.db.updateTable('deployment').set({ promoted_at: ctx.now }).where('id', '=', deployment.id).execute()
   await ctx.db
     .updateTable('project')
-    .set({ ...columns, live_deployment_id: deploymentId, updated_stamp: ctx.stamp })
+    .set({ ...columns, live_deployment_id: deployment.id, updated_stamp: ctx.stamp })
     .where('account_id', '=', project.account_id)
     .where('id', '=', project.id)
     .execute()

@@ -2,6 +2,7 @@
 import type { DomainSettings } from '../../config.ts'
 import type { OperatorCtx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
+import { isAddress } from './pointing.ts'
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
@@ -15,7 +16,7 @@ export function canonicalUrl(text: string, { ownNames }: Pick<DomainSettings, 'o
   return url
 }
 
-/** A domain that somebody proved stays theirs. Refuses: deployment_url_taken 409. */
+/** A domain that somebody proved stays theirs, and an address that Berth gave leads where it says. Refuses: deployment_url_taken 409. */
 export async function mustNotBeDomain(ctx: OperatorCtx, url: string): Promise<void> {
   const domain = await ctx.db
     .selectFrom('project_domain')
@@ -24,6 +25,8 @@ export async function mustNotBeDomain(ctx: OperatorCtx, url: string): Promise<vo
     .where('verified_at', 'is not', null)
     .executeTakeFirst()
   if (domain !== undefined) refuse('deployment_url_taken', `"${url}" is a verified domain of a project.`)
+  if (await isAddress(ctx, url))
+    refuse('deployment_url_taken', `"${url}" is the address of a project or of one of its branches.`)
 }
 
 /** The origin alone, without a path. Refuses: bad_request 400. */

@@ -3,7 +3,7 @@ import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
 /** What lists of an account are walked through by its stamp, and moves with a project. */
-const STAMPED = ['project_domain', 'deployment'] as const
+const STAMPED = ['project_domain', 'deployment', 'alias'] as const
 type Stamped = (typeof STAMPED)[number]
 type Moving = Pick<Row<'project'>, 'id' | 'account_id'>
 

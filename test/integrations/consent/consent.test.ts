@@ -310,7 +310,9 @@ onBothEngines(
     const sent = await from(`response_type=code&state=a%20b&${good}&redirect_uri=${encoded(REDIRECT)}`)
     assert.equal(sent.location, `/integrations/app/new?state=a%20b&redirect_uri=${encoded(REDIRECT)}&${good}`)
     assert.equal((await client.get(sent.location)).status, 200)
-    for (const uri of wrongUris) {
+    // One without a value is as left out (RFC 6749 3.1).
+    assert.equal((await from('response_type=code&redirect_uri=')).location, '/integrations/app/new')
+    for (const uri of wrongUris.filter(Boolean)) {
       const answer = await from(`response_type=code&redirect_uri=${encoded(uri)}`)
       assert.deepEqual([answer.status, answer.location], [400, ''], uri)
     }

@@ -73,6 +73,8 @@ test('a lost race is run again, and what is taken, late or ended is told apart, 
 const TEXT_OF: Readonly<Record<string, string>> = {
   'src/platform/db/postgres/conditions.ts': 'the driver, where no server spoke: it gives no code and no other language',
   'src/platform/db/sqlite/faults.ts': 'SQLite, which is part of the program and speaks English alone',
+  'src/platform/settings/credentials.ts': 'our own sentences about settings',
+  'src/start-wait.ts': 'the driver, where no server spoke',
   'src/platform/db/db.ts': 'Kysely, which is part of the program',
   'src/platform/adapters/file-fault.ts': 'a code of the system, beside a message',
   'src/cli/command-line/parse.ts': 'Node.js, which is part of the program',

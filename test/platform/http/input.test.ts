@@ -82,7 +82,6 @@ onBothEngines('a body that is not a JSON object is 400, and the sentence does no
     "{'name':'a'}",
     '{"name":"hunter2"',
     'name=hunter2',
-    '\ufeff{"name":"a"}',
     '{"a":1}}',
     '{"a":NaN}',
   ]

@@ -253,5 +253,5 @@ test('a keyring that has an id twice is refused: it does not say which key it me
 test('BERTH_KEYS is a path or the keyring itself', () => {
   assert.deepEqual(readConfig({ BERTH_DATA: '/data' }).keys, { file: '/data/keys.json' })
   assert.deepEqual(readConfig({ BERTH_KEYS: '/etc/berth/keys' }).keys, { file: '/etc/berth/keys' })
-  assert.deepEqual(readConfig({ BERTH_KEYS: ' {"keys":[]}' }).keys, { text: ' {"keys":[]}' })
+  assert.deepEqual(readConfig({ BERTH_KEYS: ' {"keys":[]}' }).keys, { text: '{"keys":[]}' })
 })

@@ -144,7 +144,7 @@ onBothEngines('the protection of a project is read from its settings', async (wo
   assert.match(made.password?.hash ?? '', /^\$argon2id\$/)
   assert.deepEqual([made.password?.covers, made.signIn?.covers], ['preview', 'all'])
   assert.deepEqual([made.trustedIps?.covers, made.trustedIps?.required], ['production', true])
-  const visit = { kind: 'production', throughDomain: true, ip: '10.1.2.3' } as const
+  const visit = { kind: 'production', through: 'domain', ip: '10.1.2.3' } as const
   assert.equal(admits(made, visit), 'sign-in')
   assert.equal(admits(made, { ...visit, bypass: 'b'.repeat(32) }), 'admitted')
   await world.call('PATCH', '/v9/projects/web', { passwordProtection: null, ssoProtection: null, trustedIps: null })
@@ -152,10 +152,11 @@ onBothEngines('the protection of a project is read from its settings', async (wo
 })
 
 const VISITS = {
-  site: { kind: 'production', throughDomain: true },
-  url: { kind: 'production', throughDomain: false },
-  preview: { kind: 'preview', throughDomain: false },
-  branch: { kind: 'preview', throughDomain: true },
+  site: { kind: 'production', through: 'domain' },
+  address: { kind: 'production', through: 'address' },
+  url: { kind: 'production', through: 'url' },
+  preview: { kind: 'preview', through: 'url' },
+  branch: { kind: 'preview', through: 'domain' },
 } as const
 type VisitName = keyof typeof VISITS
 
@@ -165,11 +166,11 @@ function settings(said: object): Protection | undefined {
 
 test('what a deployment type covers', () => {
   const covered: Record<string, VisitName[]> = {
-    all: ['site', 'url', 'preview', 'branch'],
-    production: ['site', 'url'],
+    all: ['site', 'address', 'url', 'preview', 'branch'],
+    production: ['site', 'address', 'url'],
     preview: ['preview', 'branch'],
     prod_deployment_urls_and_all_previews: ['url', 'preview', 'branch'],
-    all_except_custom_domains: ['url', 'preview'],
+    all_except_custom_domains: ['address', 'url', 'preview'],
   }
   for (const [deploymentType, asked] of Object.entries(covered)) {
     const trustedIps = { deploymentType, addresses: [{ value: '192.0.2.1' }], protectionMode: 'exclusive' }

@@ -1,0 +1,113 @@
+/**
+ * The addresses that Berth gives to production of a project and to its branches, which are aliases without a domain. A project has them from its
+ * first deployment of files. docs/deploying-sites.md: Addresses.
+ */
+import type { OperatorCtx } from '../../context.ts'
+import { isOfSuffix, movingAddress, OF_BRANCH, OF_PRODUCTION } from '../../model/addresses.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import type { Row } from '../../platform/db/schema.ts'
+
+type Ctx = Pick<OperatorCtx, 'db' | 'deps' | 'stamp'>
+type Project = Pick<Row<'project'>, 'id' | 'account_id' | 'name'>
+type Deployment = Pick<Row<'deployment'>, 'id' | 'target' | 'output_id'>
+
+/** Makes the address of production lead to the deployment that serves it now. */
+export async function pointProductionAddress(ctx: Ctx, project: Project, live: Deployment): Promise<void> {
+  await pointAddress(ctx, project, undefined, live)
+}
+
+/**
+ * Makes the address of a git branch lead to its newest READY deployment, whatever that is for. A branch that has none any more has no address.
+ * `branch` null: a deployment of none.
+ */
+export async function followBranch(ctx: Ctx, project: Project, branch: string | null): Promise<void> {
+  if (branch === null) return
+  const newest = await ctx.db
+    .selectFrom('deployment')
+    .select(['id', 'target', 'output_id'])
+    .where('project_id', '=', project.id)
+    .where('git_branch', '=', branch)
+    .where('ready_state', '=', 'READY')
+    .orderBy('created_stamp', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (newest !== undefined) return pointAddress(ctx, project, branch, newest)
+  await addressOf(ctx, project, branch).deleteAlias.execute()
+}
+
+/** As `followBranch`, for the branches of deployments that are gone. */
+export async function leaveBranches(
+  ctx: Ctx,
+  project: Project,
+  gone: readonly Pick<Row<'deployment'>, 'git_branch'>[],
+): Promise<void> {
+  for (const branch of new Set(gone.map(({ git_branch }) => git_branch))) await followBranch(ctx, project, branch)
+}
+
+/** One that was given stays, also where the project has another name or account since, unless the platform has another suffix. */
+async function pointAddress(
+  ctx: Ctx,
+  project: Project,
+  branch: string | undefined,
+  { id, target, output_id }: Deployment,
+): Promise<void> {
+  const { domains } = ctx.deps.config
+  const leads = { deployment_id: id, target, updated_at: momentOf(ctx.stamp) }
+  const given = await addressOf(ctx, project, branch).select.executeTakeFirst()
+  if (given !== undefined && isOfSuffix(given.name, domains)) {
+    if (given.deployment_id === id) return
+    await ctx.db.updateTable('alias').set(leads).where('name', '=', given.name).execute()
+    return
+  }
+  if (given !== undefined) await ctx.db.deleteFrom('alias').where('name', '=', given.name).execute()
+  else if (output_id === null) return
+  await ctx.db
+    .insertInto('alias')
+    .values({
+      ...leads,
+      name: await freeName(ctx, project, branch),
+      address_of: kindOf(branch),
+      account_id: project.account_id,
+      project_id: project.id,
+      // One deployment may give two, and each has a place in the list.
+      created_stamp: ctx.deps.clock.stamp(),
+    })
+    .execute()
+}
+
+function kindOf(branch: string | undefined): string {
+  return branch === undefined ? OF_PRODUCTION : OF_BRANCH + branch
+}
+
+function addressOf({ db }: Ctx, project: Project, branch: string | undefined) {
+  const kind = kindOf(branch)
+  return {
+    select: db
+      .selectFrom('alias')
+      .select(['name', 'deployment_id'])
+      .where('project_id', '=', project.id)
+      .where('address_of', '=', kind),
+    deleteAlias: db.deleteFrom('alias').where('project_id', '=', project.id).where('address_of', '=', kind),
+  }
+}
+
+const MOST_ATTEMPTS = 10
+
+/** The first name that nobody has: a domain of before names under the suffix were Berth's alone, a url that the build system said, another address. */
+async function freeName(ctx: Ctx, { id, account_id, name: projectName }: Project, branch: string | undefined) {
+  const of = { accountId: account_id, projectId: id, projectName, branch }
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const name = movingAddress({ ...of, attempt }, ctx.deps.config.domains)
+    if (!(await isTaken(ctx, name))) return name
+  }
+  throw new Error(`${MOST_ATTEMPTS} addresses of ${id} are taken`)
+}
+
+async function isTaken({ db }: Ctx, name: string): Promise<boolean> {
+  const rows = await Promise.all([
+    db.selectFrom('alias').select('name').where('name', '=', name).executeTakeFirst(),
+    db.selectFrom('project_domain').select('name').where('name', '=', name).limit(1).executeTakeFirst(),
+    db.selectFrom('deployment').select('id').where('url', '=', name).executeTakeFirst(),
+  ])
+  return rows.some((row) => row !== undefined)
+}
