@@ -7,7 +7,8 @@ export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'po
 export type PoolSettings = { keepsStatements: boolean; patience: number }
 
 export const DATABASE: Kind<DatabaseSetting> = {
-  values: '`sqlite:<file>`, or `postgres://user:password@host:port/database`',
+  values:
+    '`sqlite:<file>`, or `postgres://user:password@host:port/database`, with `?sslmode=` and `disable`, `no-verify`, `allow`, `prefer`, `require`, `verify-ca` or `verify-full`',
   read(name, text) {
     // What follows the slashes of a URL is a host to some and a folder to others.
     if (/^sqlite:\/\//.test(text))
