@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
-import { withCredentials } from './platform/settings/credentials.ts'
-import { BadSetting, type Kind, readSetting, type Setting } from './platform/settings/kinds.ts'
-import type { Sender, SmtpSetting } from './platform/settings/mail.ts'
+import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
+import { BadSetting, type Kind, type Setting } from './platform/settings/kinds.ts'
+import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
   type ConnectionSettings,
   type EdgeSettings,
@@ -68,6 +68,8 @@ export type Config = {
   timers: boolean
   /** A restored copy beside production: nothing of it acts on the outside. docs/backup.md: Beside production. */
   drill: boolean
+  /** How long a start waits for what may come later: start-wait.ts. */
+  startWaitSeconds: number
   /** Webhooks and log drains may go to private and loopback addresses. */
   allowPrivateWebhooks: boolean
   /** Resolvers as `address:port`; undefined: the system's. */
@@ -158,6 +160,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     traces: receiverOf(values),
     timers: values.BERTH_TIMERS,
     drill: values.BERTH_DRILL,
+    startWaitSeconds: values.BERTH_START_WAIT_SECONDS,
     allowPrivateWebhooks: values.BERTH_ALLOW_PRIVATE_WEBHOOKS,
     dnsServers: values.BERTH_DNS_SERVERS,
     rateLimits: values.BERTH_RATE_LIMITS,
@@ -181,7 +184,7 @@ function readSettings(env: Record<string, string | undefined>): Values {
   const texts = withCredentials(env, SETTINGS)
   const values = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
     const text = texts[name] || setting.default
-    return [name, text === undefined ? undefined : readSetting(name, text, setting.kind)]
+    return [name, text === undefined ? undefined : readUnrepeated(name, text, setting)]
   })
   return Object.fromEntries(values)
 }
@@ -217,10 +220,11 @@ function domainsOf(values: Values): DomainSettings {
   }
 }
 
-function mailOf({ BERTH_SMTP_URL: smtp, BERTH_MAIL_FROM: from, BERTH_DATA: dataFolder }: Values): MailSettings {
+function mailOf(values: Values): MailSettings {
+  const { BERTH_SMTP_URL: smtp, BERTH_SMTP_TLS: tls, BERTH_MAIL_FROM: from, BERTH_DATA: dataFolder } = values
   if (smtp !== undefined && from === undefined)
     throw new BadSetting('BERTH_MAIL_FROM must be set where BERTH_SMTP_URL is')
-  return { from: from ?? LOCAL_SENDER, folder: join(dataFolder, 'mail'), smtp }
+  return { from: from ?? LOCAL_SENDER, folder: join(dataFolder, 'mail'), smtp: smtp && withTls(smtp, tls) }
 }
 
 function singleSignOnOf(values: Values): Config['singleSignOn'] {

@@ -27,6 +27,7 @@ export const READERS = {
     from: 'anyone',
     files: [
       'platform/http/parse-request.ts',
+      'platform/http/failure-limits.ts',
       'platform/access/authenticate.ts',
       'platform/tracing/traces.ts',
       'integrations/oauth/client.ts',
@@ -124,7 +125,7 @@ export const READERS = {
     bytes: 256 * KIB,
     parts: 128 * KIB,
     from: 'server',
-    files: ['platform/adapters/identity-provider.ts'],
+    files: ['platform/adapters/identity-provider.ts', 'platform/adapters/openid/discovery.ts'],
   },
   'line of the control plane': {
     bytes: 16 * KIB,

@@ -40,6 +40,7 @@ import { emptyServer } from './platform/server/graceful-shutdown.ts'
 import { type NewServer, serve } from './platform/server/serve.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
+import type { StartWait } from './start-wait.ts'
 import { openStore } from './store.ts'
 import { startTimers } from './timers.ts'
 
@@ -61,11 +62,12 @@ export type Service = {
 
 /**
  * How the embedded store is tuned; its own choices when empty. `connect`, `newServer`: give what most of a start is spent on, where somebody
- * keeps it from one service to the next, as tests do.
+ * keeps it from one service to the next, as tests do. `waits`: how long a database server is waited for; not at all without it.
  */
 export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'> & {
   connect?: typeof openConnections
   newServer?: NewServer
+  waits?: StartWait
 }
 
 /** Throws BadSetting. `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */

@@ -19,9 +19,10 @@ import {
   Switch,
   Token,
   URL_TOKEN,
+  Whole,
 } from './platform/settings/kinds.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
-import { SENDER, SMTP } from './platform/settings/mail.ts'
+import { MAIL } from './platform/settings/mail.ts'
 import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'
 import { SESSIONS } from './platform/settings/sessions.ts'
 import { SIGN_IN } from './platform/settings/sign-in.ts'
@@ -198,19 +199,7 @@ export const SETTINGS = {
     unset: 'none',
     meaning: 'The addresses to which domains should point, for the answer of `config`.',
   },
-  BERTH_SMTP_URL: {
-    group: 'Mail',
-    kind: SMTP,
-    unset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
-    meaning: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
-    secret: true,
-  },
-  BERTH_MAIL_FROM: {
-    group: 'Mail',
-    kind: SENDER,
-    unset: '`Berth <berth@localhost>`',
-    meaning: 'The sender of letters; it must be set where `BERTH_SMTP_URL` is.',
-  },
+  ...MAIL,
   BERTH_EDGE_PORT: {
     group: 'Proxies',
     kind: PORT_OR_OFF,
@@ -237,6 +226,13 @@ export const SETTINGS = {
     kind: Switch(['on', 'off'], 'on'),
     default: 'on',
     meaning: 'Set `off` where another instance runs the sweeps and the deliveries: [scaling.md](scaling.md).',
+  },
+  BERTH_START_WAIT_SECONDS: {
+    group: 'Running',
+    kind: Whole(0, 86_400),
+    default: '300',
+    meaning:
+      'How long a start waits for a database server, and for the name or the address of `HOST`, that are not there yet; with `0` it ends at once: [operations.md](operations.md#start-order).',
   },
   BERTH_LOG_LEVEL: {
     group: 'Running',

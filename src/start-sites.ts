@@ -5,6 +5,7 @@ import { endWith, openLog } from './platform/base/log.ts'
 import { endAtSignals } from './platform/server/graceful-shutdown.ts'
 import { listenToVisitors } from './platform/server/listen.ts'
 import { openSitesServer } from './sites/visitors/sites-server.ts'
+import { untilThere } from './start-wait.ts'
 
 /** How long requests that are already on their way are still taken. */
 const GRACE_MS = 300
@@ -19,7 +20,9 @@ export async function startSites(config: Config): Promise<void> {
   const server = await openSitesServer({ config, log })
   const stop = endAtSignals(log, () => server.close(GRACE_MS))
   endWithParent(() => stop('the service has ended'))
-  const url = await listenToVisitors(server, { host: config.host, port }).catch(async (error) => {
+  const waits = { seconds: config.startWaitSeconds, log }
+  const listen = () => listenToVisitors(server, { host: config.host, port })
+  const url = await untilThere(`the address of HOST, ${config.host}`, waits, listen).catch(async (error) => {
     await server.close()
     throw error
   })

@@ -8,11 +8,12 @@ import { endAtSignals } from './platform/server/graceful-shutdown.ts'
 import { listenToClients, listenToProxies, PortTaken } from './platform/server/listen.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 import { type SitesProcess, startSitesProcess, withSitesProcess } from './sites-process.ts'
+import { untilThere } from './start-wait.ts'
 
 /** How long requests that are already on their way are still taken. */
 const GRACE_MS = 300
 
-/** Starts the service, and returns once it listens. `env`: of this process, for the sites server that a laptop has beside it. From then on the process ends at SIGTERM and SIGINT with 0. Throws BadSetting, and Error where a port or the store is taken. */
+/** Starts the service, and returns once it listens. `env`: of this process, for the sites server that a laptop has beside it. It waits for a database and an address that may come later. The process ends at SIGTERM and SIGINT with 0. Throws BadSetting, and Error where a port or the store is taken. */
 export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreOptions = {}): Promise<void> {
   const withSites = withSitesProcess(given)
   const config = withSites ?? given
@@ -22,14 +23,17 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   process.on('uncaughtException', (error) => endWith(log, error, 'a fault that nobody expected; the process ends'))
   const onDiskFault = (error: unknown) =>
     endWith(log, error, 'the disk failed to keep a commit; stopping, so that the store is recovered on the next start')
-  const service = await openService(config, log, onDiskFault, store).catch(async (error) => {
+  // Before it waits for anything, and before anyone can know that the service is there, it knows how to stop.
+  let opened: Service | undefined
+  let sites: SitesProcess | undefined
+  endAtSignals(log, async () => void (await Promise.all([sites?.stop(), opened?.close(GRACE_MS)])))
+  const waits = { seconds: config.startWaitSeconds, log }
+  const service = await openService(config, log, onDiskFault, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
     throw (await import('./platform/db/sqlite/faults.ts')).storeFault(error, config.database.file)
   })
-  // Before anyone can know that the service is there, it knows how to stop.
-  let sites: SitesProcess | undefined
-  endAtSignals(log, async () => void (await Promise.all([sites?.stop(), service.close(GRACE_MS)])))
-  await listenToClients(service.app, config)
+  opened = service
+  await untilThere(`the address of HOST, ${config.host}`, waits, () => listenToClients(service.app, config))
   const edge = await listenAtEdge(service, config, log)
   greet(service, config, edge)
   if (withSites !== undefined && edge?.url !== undefined) sites = startSitesProcess(config, edge.url, env, log)

@@ -16,10 +16,11 @@ import type { SqliteOptions } from './platform/db/sqlite/open.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import { readPair } from './platform/tls/tls.ts'
 import type { Traces } from './platform/tracing/traces.ts'
+import { type StartWait, untilThere } from './start-wait.ts'
 
-type EngineOptions = Omit<SqliteOptions, 'file' | 'watch'> & { connect?: typeof openConnections }
+type EngineOptions = Omit<SqliteOptions, 'file' | 'watch'> & { connect?: typeof openConnections; waits?: StartWait }
 
-/** Gives the store, the traces of it, and the place of files; `traces` is undefined where nobody collects them. `options.connect`: as of `openPostgres`. Throws BadSetting. */
+/** Gives the store, the traces of it, and the place of files; `traces` is undefined where nobody collects them. `options.connect`: as of `openPostgres`. `options.waits`: how long a database server is waited for; not at all without it. Throws BadSetting. */
 export async function openStore(
   config: Config,
   log: Logger,
@@ -68,7 +69,7 @@ async function openTraces({ traces: receiver, database, tls }: Config, log: Logg
 async function openEngine(
   { database, pool }: Config,
   log: Logger,
-  { connect, ...options }: EngineOptions,
+  { connect, waits, ...options }: EngineOptions,
   watch: StoreWatch,
 ): Promise<Db> {
   if (database.engine === 'sqlite') {
@@ -77,7 +78,8 @@ async function openEngine(
   }
   const { openPostgres } = await import('./platform/db/postgres/open.ts')
   const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
-  return openPostgres(database.url, onLost, watch, pool, connect)
+  const open = () => openPostgres(database.url, onLost, watch, pool, connect)
+  return waits === undefined ? open() : untilThere('the database of DATABASE_URL', waits, open)
 }
 
 function storeWatch(metrics: Metrics, traces: Traces | undefined): StoreWatch {

@@ -35,7 +35,7 @@ async function* withMore(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
   const bad: string[] = []
   let counted = false
   let left = 0
-  let inFile = { passed: 0, skipped: 0, failed: [] as string[] }
+  let inFile = noTests()
   /** A test that has begun, of which it is not known yet whether it is left out. */
   let begun: Event | undefined
   for await (const event of source) {
@@ -49,7 +49,7 @@ async function* withMore(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
     if (isEnd && nesting === 0 && files.has(name)) {
       if (event.type === 'test:fail' && inFile.failed.length === 0) inFile.failed.push('the file itself')
       outcome[name] = { isWhole: true, ...inFile }
-      inFile = { passed: 0, skipped: 0, failed: [] }
+      inFile = noTests()
     }
     if (event.type === 'test:pass' && skip === LEFT_TO_VERIFY) {
       left++
@@ -64,8 +64,11 @@ async function* withMore(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
       begun = event
       continue
     }
-    if (event.type === 'test:fail' && nesting === 0 && details?.error?.exitCode !== undefined)
+    if (event.type === 'test:fail' && nesting === 0 && details?.error?.exitCode !== undefined) {
+      // Of the file in the midst of which it ended no end is reported: what follows is of another process.
+      inFile = noTests()
       bad.push(whyItEnded(basename(name), details.error, outcome))
+    }
     if (!counted && event.type === 'test:diagnostic' && nesting === 0 && message.startsWith('tests ')) {
       counted = true
       yield { type: 'test:stdout', data: { nesting: 0, message: bad.join('') + slowFiles() + leftOut(left) } }
@@ -73,6 +76,10 @@ async function* withMore(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
     yield event
   }
   keepOutcome(folder, outcome)
+}
+
+function noTests(): { passed: number; skipped: number; failed: string[] } {
+  return { passed: 0, skipped: 0, failed: [] }
 }
 
 /** Why a process ended badly: its code or signal, what set it, the errors that no test awaited, and the files that ran. Those failed. */

@@ -53,6 +53,20 @@ export function nameToFind(text: string, settings: DomainSettings): string {
   }
 }
 
+/** The host name that a text says, which may be a URL: as it is written in lower case, and the form in which domains are stored. */
+export function hostsSaid(text: string, settings: DomainSettings): string[] {
+  const host = text
+    .replace(/^https?:\/\//i, '')
+    .replace(/[/?#].*$/s, '')
+    .toLowerCase()
+  try {
+    return [...new Set([host, canonicalName(host, settings)])]
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return [host]
+  }
+}
+
 /** The name directly under the public suffix: where the challenge of all names below it lives. Takes a canonical name. */
 export function apexOf(name: string): string {
   return getDomain(hostOf(name), { allowPrivateDomains: true })!

@@ -1,11 +1,18 @@
 /** What callers send and get for a custom environment, and how the row of a project keeps it. docs/spec/wire.md 6; docs/custom-environments.md: One column of the project. */
 import type { Static } from 'typebox'
 import type { Row } from '../platform/db/schema.ts'
+import { refuse } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
 
 /** Of a project, on every plan. */
 export const MOST_ENVIRONMENTS = 12
+
+/** How a query names an environment, wherever one has a `target`. docs/custom-environments.md: Variables. */
+export const TargetName = Type.String({
+  maxLength: 100,
+  description: 'production, preview, development, or a custom environment by its slug or id',
+})
 
 const BranchMatcher = Type.Object({
   type: OneOf('startsWith', 'equals', 'endsWith'),
@@ -93,6 +100,18 @@ export function environmentsOf({ custom_environments_json }: Holder): Environmen
 /** The custom environment of a project by its slug or id; undefined when it has none such. */
 export function environmentOf(project: Holder, slugOrId: string): Environment | undefined {
   return environmentsOf(project).find(({ id, slug }) => id === slugOrId || slug === slugOrId)
+}
+
+/** The id of the custom environment that `target` names. No domain or deployment is of development, so that this gives no id. Refuses: bad_request 400. */
+export function customTarget(project: Holder, target: string): string {
+  if (target === 'development') return ''
+  const found = environmentOf(project, target)
+  if (found !== undefined) return found.id
+  const names = ['production', 'preview', 'development', ...environmentsOf(project).map(({ slug }) => slug)]
+  refuse(
+    'bad_request',
+    `Invalid request: \`target\` names "${target.slice(0, 100)}", which the project does not have; it has ${names.join(', ')}.`,
+  )
 }
 
 /** The answer for a custom environment. A field without a value is left out, and is never null. */

@@ -37,6 +37,9 @@ for (const [unit, word] of Object.entries(UNITS)) {
     const said = Object.fromEntries(unitOf(`deploy/${unit}`))
     assert.equal(said.ExecStart, `/usr/local/bin/berth ${word}`)
     assert.equal(said.RestartPreventExitStatus, '78')
+    // A limit would leave it failed for good where the database comes later than its starts.
+    assert.equal(said.StartLimitIntervalSec, '0')
+    assert.ok(said.After!.includes('network-online.target'))
     // It ends after 9 s at the latest: docs/operations.md: Start and stop.
     assert.ok(Number(said.TimeoutStopSec) > 9)
     for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp']) assert.equal(said[name], 'yes', name)

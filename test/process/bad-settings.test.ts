@@ -61,7 +61,7 @@ test('a PostgreSQL that is not there or refuses the login is named in the error'
     [wrong, /password/],
     [home.env.DATABASE_URL!.replace(/[^/]*$/, 'nosuch'), /does not exist/],
   ] as const) {
-    const { code, err } = await ended(t, home, { DATABASE_URL })
+    const { code, err } = await ended(t, home, { DATABASE_URL, BERTH_START_WAIT_SECONDS: '0' })
     assert.deepEqual([code, /version/.test(err), /hunter2/.test(err)], [1, false, false], err)
     assert.match(err, why)
   }
@@ -70,7 +70,7 @@ test('a PostgreSQL that is not there or refuses the login is named in the error'
 test('a folder that cannot be made and an address of another machine are bad settings', async (t) => {
   const home = await newHome(t, 'sqlite')
   for (const env of [{ BERTH_DATA: '/proc/x' }, { BERTH_DATA: '/dev/null/x' }, { HOST: '203.0.113.1' }]) {
-    const { code, err } = await ended(t, home, env)
+    const { code, err } = await ended(t, home, { BERTH_START_WAIT_SECONDS: '0', ...env })
     assert.deepEqual([code, err.startsWith(`berth: ${Object.keys(env)[0]}`)], [78, true], err)
   }
 })

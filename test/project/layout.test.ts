@@ -31,7 +31,7 @@ const ORDER: readonly (readonly [wing: string, entries: string])[] = [
   ['operations', 'backup statistics edge'],
   ['', 'timers.ts'],
   ['operations', 'operator doctor report'],
-  ['', 'bounds.ts console on-project.ts screens.ts routes.ts store.ts service.ts'],
+  ['', 'bounds.ts console on-project.ts screens.ts routes.ts start-wait.ts store.ts service.ts'],
   ['cli', 'command-line'],
   ['', 'sites-process.ts start.ts start-sites.ts'],
   ['cli', 'command'],

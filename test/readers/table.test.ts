@@ -40,6 +40,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'platform/openapi/examples.ts': 'examples of our own',
       'sites/router/request.ts': 'a routing worker decodes it, which is ended after 50 ms of processor time',
       'platform/settings/mail.ts': 'what the operator set',
+      'platform/settings/store.ts': 'what the operator set',
       'platform/settings/traces.ts': 'what the operator set',
     },
   },

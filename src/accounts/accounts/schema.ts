@@ -162,6 +162,10 @@ export const Team = Type.Object(
   { title: 'Team' },
 )
 
-export const TeamsQuery = Type.Object({ ...PageQuery, since: Type.Optional(Type.Integer({ minimum: 0 })) })
+export const TeamsQuery = Type.Object({
+  ...PageQuery,
+  since: Type.Optional(Type.Integer({ minimum: 0 })),
+  slug: Type.Optional(Type.String({ maxLength: 100, description: 'the team to list alone, by slug' })),
+})
 export type TeamsQuery = Static<typeof TeamsQuery>
 export const TeamList = Type.Object({ teams: Type.Array(Team), pagination: Pagination })

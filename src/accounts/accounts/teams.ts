@@ -36,7 +36,10 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
   }
 }
 
-/** The teams of the user behind the token, newest first; a token bound to a team sees that one. */
+/**
+ * The teams of the user behind the token, newest first; a token bound to a team sees that one. `slug` has said for which account the request is
+ * by now: where that is a team, it alone is listed. docs/spec/decisions.md: Accounts, actors, permissions.
+ */
 export async function listTeams(
   ctx: Ctx,
   _: undefined,
@@ -46,6 +49,7 @@ export async function listTeams(
   let teams = teamsOf(ctx)
   if (until !== undefined) teams = teams.where('account.created_stamp', '<', stampBefore(until))
   if (since !== undefined) teams = teams.where('account.created_stamp', '>', stampAfter(since))
+  if (query.slug !== undefined && ctx.account.kind === 'team') teams = teams.where('account.id', '=', ctx.account.id)
   const rows = await teams
     .orderBy('account.created_stamp', 'desc')
     .limit(limit + 1)

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import { readText } from '../../platform/adapters/file-fault.ts'
 import { writeWhole } from '../../platform/adapters/whole-file.ts'
 import { counted } from '../../platform/base/words.ts'
-import { parseDotenv, quoted, writeDotenv } from '../../projects/env-files/dotenv.ts'
+import { parseDotenv, reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
 import { type Asking, askService, pathOf, Refused, type WrongLine } from './ask.ts'
 
@@ -137,8 +137,10 @@ export async function exportCommand(given: Invocation): Promise<Outcome> {
   const asking: Asking = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
   const { env, omitted } = (await askService(given.settings(), asking)) as Pulled
   const warnings = omitted.map((key) => `${key} is left out: its value cannot be read`)
-  for (const [key, value] of Object.entries(env))
-    if (quoted(value) === undefined) warnings.push(`${key} is left out: no quoting of a .env file can carry its value`)
+  for (const [key, value] of Object.entries(env)) {
+    const reason = reasonLeftOut(value)
+    if (reason !== undefined) warnings.push(`${key} is left out: ${reason}`)
+  }
   const text = writeDotenv(env, omitted)
   const out = value('out')
   if (out === undefined) return { data: { variables: env, omitted }, text, exact: true, warnings }

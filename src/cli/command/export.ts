@@ -6,7 +6,7 @@ import { openFetch } from '../../operations/doctor/own-certificate.ts'
 import { makeFolder } from '../../platform/adapters/folder.ts'
 import { writeWhole } from '../../platform/adapters/whole-file.ts'
 import { counted } from '../../platform/base/words.ts'
-import { quoted, writeDotenv } from '../../projects/env-files/dotenv.ts'
+import { reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
 import { clientToken } from './ask.ts'
 import { projectsIn, readProject, type Whole } from './import/project.ts'
@@ -56,10 +56,8 @@ async function writeProject(here: Server, folder: string, whole: Whole): Promise
       files.set(place, file)
       if (value === undefined) file.omitted.push(one.key)
       else file.values[one.key] = value
-      if (value === undefined || quoted(value) === undefined)
-        left.push(
-          `${project.name}: ${one.key} is left out of ${place}.env: ${value === undefined ? 'its value cannot be read' : 'no quoting carries its value'}`,
-        )
+      const reason = value === undefined ? 'its value cannot be read' : reasonLeftOut(value)
+      if (reason !== undefined) left.push(`${project.name}: ${one.key} is left out of ${place}.env: ${reason}`)
     }
   }
   for (const [place, { values, omitted }] of files)

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { readInstallationOn } from '../../model/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { withValues } from '../../platform/http/parse-request.ts'
 import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/acting.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
@@ -47,7 +48,8 @@ export const consentScreens: readonly Screen[] = [
   }),
 ]
 
-async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<View> {
+async function showConsent(ctx: PersonCtx, given: ScreenInput<ConsentQuery>): Promise<View> {
+  const input = { ...given, query: withValues(given.query) }
   const integration = await findRequesting(ctx, input)
   const accounts = await accountsOf(ctx)
   const possible = accounts.filter((account) => account.role === 'OWNER')
@@ -58,7 +60,8 @@ async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Pr
   return projectStep(ctx, integration, query, account, await shownProjects(ctx, account, chosen), chosen)
 }
 
-async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
+async function decide(ctx: PersonCtx, given: DecisionInput): Promise<View> {
+  const input = { ...given, query: withValues(given.query) }
   const { query, form } = input
   const integration = await findRequesting(ctx, input)
   const iss = ctx.deps.origin()

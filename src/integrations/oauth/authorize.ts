@@ -1,5 +1,6 @@
 /** The authorization endpoint as OAuth clients know it. It leads to the consent page. RFC 6749 4.1.1 and 4.1.2.1. */
 import type { Static } from 'typebox'
+import { withValues } from '../../platform/http/parse-request.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -39,7 +40,8 @@ export const oauthScreens: readonly Screen[] = [
  * Leads to the consent page. An unknown client and a wrong redirect_uri are told to the person and never redirected; any other
  * fault is told to the client. Refuses: bad_request 400.
  */
-async function authorize(ctx: PersonCtx, { query }: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<View> {
+async function authorize(ctx: PersonCtx, input: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<View> {
+  const query = withValues(input.query)
   const integration = await readIntegration(ctx.db, { id: query.client_id ?? '' })
   if (integration === undefined)
     refuse('bad_request', 'The client_id is missing or unknown. Tell whoever sent you here.')

@@ -8,6 +8,7 @@ import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
 import { countFailure } from '../../platform/http/failure-limits.ts'
 import { record } from '../../platform/outbox/outbox.ts'
+import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { authenticateClient, fieldOf } from './client.ts'
 import { type CodeProof, readUsedCode, useCode } from './codes.ts'
@@ -42,7 +43,8 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
 }
 
 /**
- * Redeems a code for the token of an installation, at most once, also under simultaneous calls. Refuses: invalid_client 401,
+ * Redeems a code for the token of an installation, at most once, also under simultaneous calls. The answer names the granted scopes, since it is the
+ * person who decides them and not what the client asked for (RFC 6749 5.1). Refuses: invalid_client 401,
  * invalid_grant 400 (unknown, used or expired code; another client, redirect URI or verifier; the installation is removed),
  * invalid_request 400, rate_limited 429 (many failures), integration_configuration_disabled 403. The last leaves the code
  * unused: once an OWNER has taken the installation over, it can still be exchanged until it expires.
@@ -86,6 +88,7 @@ export async function exchangeCode(
     installation_id: id,
     user_id: code.user_id,
     team_id: teamId,
+    scope: scopesOf(installation).join(' '),
   }
   return exchanged
 }
@@ -96,7 +99,7 @@ async function readActive(ctx: OperatorCtx, installationId: string) {
     .selectFrom('configuration')
     .innerJoin('account', 'account.id', 'configuration.account_id')
     .select(['configuration.id', 'configuration.completed_at', 'configuration.disabled_at'])
-    .select(['configuration.user_id', 'account.id as account_id', 'account.kind'])
+    .select(['configuration.user_id', 'configuration.scopes_json', 'account.id as account_id', 'account.kind'])
     .where('configuration.id', '=', installationId)
     .executeTakeFirstOrThrow()
   if (installation.disabled_at !== null) refuse('integration_configuration_disabled')

@@ -19,6 +19,7 @@ export const ExchangedToken = Type.Object({
   installation_id: Type.String(),
   user_id: Type.String(),
   team_id: Nullable(Type.String()),
+  scope: Type.String({ description: 'what was granted, whatever was asked: names with spaces between' }),
 })
 
 export const TokenForm = Type.Object({ ...client, token: Field, token_type_hint: Field })

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
 import { messageOf } from '../../platform/adapters/file-fault.ts'
-import { tryMailServer } from '../../platform/adapters/mailer.ts'
+import { mailAdvice, tryMailServer } from '../../platform/adapters/mailer.ts'
 import { counted } from '../../platform/base/words.ts'
 import { openKeyring } from '../../platform/secrets/keyring.ts'
 import { keyTroubles, proveKeys } from '../backup/proof.ts'
@@ -207,7 +207,7 @@ async function checkMail({ mail }: Config): Promise<Finding[]> {
         about,
         is: 'wrong',
         found: `${place}: ${messageOf(error)}`,
-        advice: 'check host, port, user and password of BERTH_SMTP_URL',
+        advice: mailAdvice(error),
       },
     ]
   }

@@ -19,7 +19,6 @@ export type Mailer = {
 
 /** The longest silence of a mail server. */
 const SILENCE_MS = 20_000
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 /** One plain address: nothing that a header, a list or an SMTP command could be made of. */
 const ADDRESS = /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}<>()[\]\\,;:"@]{1,253}$/u
 
@@ -61,14 +60,25 @@ export async function tryMailServer(smtp: NonNullable<MailSettings['smtp']>): Pr
   }
 }
 
-async function openTransport({ host, port, secure, user, password }: NonNullable<MailSettings['smtp']>) {
+/** What somebody can do about an error of `tryMailServer`, by the code of what failed. */
+export function mailAdvice(error: unknown): string {
+  const { code = '', originalCode = '' } = error as { code?: string; originalCode?: string }
+  if (/AUTH/.test(code)) return 'check user and password of BERTH_SMTP_URL'
+  if (code === 'ETLS' || /CERT|SSL|TLS|SIGNATURE/.test(originalCode))
+    return 'give the mail server a certificate that is good for its name, or set BERTH_SMTP_TLS to unverified'
+  return 'check host and port of BERTH_SMTP_URL, and that the mail server runs'
+}
+
+async function openTransport({ host, port, secure, user, password, tls }: NonNullable<MailSettings['smtp']>) {
   const { createTransport } = await import('nodemailer')
   return createTransport({
     host,
     port,
     secure,
-    // A password crosses a network under TLS only.
-    requireTLS: !secure && user !== undefined && !LOOPBACK.test(host),
+    requireTLS: !secure && tls.mustEncrypt,
+    opportunisticTLS: !secure && tls.mayEncrypt && !tls.mustEncrypt,
+    ignoreTLS: !tls.mayEncrypt,
+    tls: { rejectUnauthorized: tls.mustVerify },
     ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
     connectionTimeout: SILENCE_MS,
     greetingTimeout: SILENCE_MS,

@@ -39,6 +39,25 @@ export function refusalToTell(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: 
   return new Refusal('internal_server_error', `Something failed on our side (request ${at.requestId}).`, {})
 }
 
+/** The scheme by which a caller authenticates, of every refusal of 401. `operator_only` and `metrics_only` are also told where no token came. */
+const CHALLENGES: Partial<Record<RefusalKey, string>> = {
+  missing_token: 'Bearer realm="berth"',
+  invalid_token: 'Bearer realm="berth", error="invalid_token"',
+  operator_only: 'Bearer realm="berth"',
+  metrics_only: 'Bearer realm="berth"',
+  invalid_client: 'Basic realm="berth"',
+}
+
+/** The headers that the answer of a refusal has: its own, and those that its status must have. RFC 9110 15.5.2, RFC 6750 3, RFC 6749 5.2. */
+export function headersOf({ key, status, headers }: Refusal): Record<string, string> {
+  const challenge = status === 401 ? CHALLENGES[key] : undefined
+  return {
+    ...headers,
+    ...(challenge !== undefined && { 'www-authenticate': challenge }),
+    ...(status === 503 && { 'retry-after': '1' }),
+  }
+}
+
 /** The body of a refusal: `{error: {code, message, ...}}`, and RFC 9457 around it for those who ask. */
 export function showRefusal(refusal: Refusal, accept = ''): { contentType: string; body: string } {
   const code = REFUSALS[refusal.key][1]

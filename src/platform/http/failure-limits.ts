@@ -1,12 +1,25 @@
 /** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/limits.md: Whoever fails often waits alone. */
 import type { Deps } from '../../context.ts'
 import type { LimitName } from '../../limits.ts'
-import { networkOf } from '../base/network.ts'
+import { clientAddress, networkOf } from '../base/network.ts'
 import { mustBeLeft } from '../limiter/limiter.ts'
 import { Refusal } from '../refusals/refusal.ts'
+import { allOf } from './parse-request.ts'
 
-/** Who is at the other end of the connection: no header is believed. */
+/** Who asks: the other end of the connection, or whom a trusted proxy there names. */
 export type Peer = { readonly remoteAddress?: string | undefined }
+
+/** A request, as much of it as says where it comes from. */
+type FromPeer = { rawHeaders: readonly string[]; socket: Peer }
+
+/** Who asks, by the connection. `X-Forwarded-For` is believed from trusted proxies alone. docs/limits.md: Behind a proxy. */
+export function peerOf({ config: { connections } }: Pick<Deps, 'config'>, { rawHeaders, socket }: FromPeer): Peer {
+  if (connections.trustedProxies === undefined) return socket
+  const { remoteAddress = '' } = socket
+  return {
+    remoteAddress: clientAddress(remoteAddress, allOf(rawHeaders, 'x-forwarded-for'), connections.trustedProxies),
+  }
+}
 
 /** The address of a peer, as failures are counted by it. */
 export function addressOf({ remoteAddress = '' }: Peer): string {

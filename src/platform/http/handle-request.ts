@@ -19,7 +19,7 @@ import { contextOf } from './context-of.ts'
 import { addressOf, countGuess, type Peer } from './failure-limits.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readListBody } from './list-body.ts'
-import { readBodyOf, readParams, soleHeader } from './parse-request.ts'
+import { readBodyOf, readParams, soleHeader, textBodyOf } from './parse-request.ts'
 import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
 import { answerByState, findAnswer, makeAnswer, type Written, writeAnswer, writeList } from './response-cache.ts'
 import { isList, type Route, versionOf } from './route.ts'
@@ -93,7 +93,7 @@ async function answerCounted(
   const make = async () => {
     // Only now: what waits are bytes, which the budget of all bodies counts, and not what they become.
     const readBody = route.listBody === undefined ? readBodyOf : readListBody
-    const body = await readBody(route, request.contentType, request.body)
+    const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body))
     const input: Input = { ...unread, body, file: request.file }
     const admitted = { deps, now, route, request, credentials, who, input }
     return route.method === 'GET' ? answerRead(admitted) : answerWrite(admitted)

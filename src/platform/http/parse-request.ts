@@ -9,7 +9,7 @@ import { Type } from '../schema/builder.ts'
 import { DEEPEST, excessOf, MOST_PARTS } from '../schema/json-weight.ts'
 import { refuseRepeated, splitPairs } from './query.ts'
 
-import { named, type Shape, validate } from './validate.ts'
+import { named, type Shape, shortened, validate } from './validate.ts'
 
 /** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
 export function soleHeader(rawHeaders: readonly string[], name: string): string | undefined {
@@ -20,6 +20,32 @@ export function soleHeader(rawHeaders: readonly string[], name: string): string 
     value = rawHeaders[at + 1]
   }
   return value
+}
+
+/** The values of a header that may come several times, as one list with commas; empty where it is not there. */
+export function allOf(rawHeaders: readonly string[], name: string): string {
+  const values: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]!.length === name.length && rawHeaders[at]!.toLowerCase() === name)
+      values.push(rawHeaders[at + 1]!)
+  return values.join()
+}
+
+/**
+ * The bytes of a text body, of whatever kind, without a byte order mark, which may stand before any of them (RFC 8259 8.1). Refuses:
+ * unsupported_media_type 415 for a body in a coding such as gzip, which is read by nobody here (RFC 9110 8.4).
+ */
+export function textBodyOf(rawHeaders: readonly string[], bytes: Buffer | undefined): Buffer | undefined {
+  if (bytes === undefined || bytes.length === 0) return bytes
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]!.toLowerCase() !== 'content-encoding') continue
+    const coding = rawHeaders[at + 1]!.trim()
+    if (!/^(identity)?$/i.test(coding)) {
+      const message = `The body is sent with \`Content-Encoding: ${shortened(coding)}\`. Send it as it is, without a Content-Encoding.`
+      refuse('unsupported_media_type', message)
+    }
+  }
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
 
 /** What the path names. Refuses: bad_request 400 for a NUL, which neither store keeps. */
@@ -41,13 +67,18 @@ export function readBodyOf(
   if (route.auth === 'operator') return readStrictBody(route.body, contentType, bytes)
   if (!route.formBody) return readBody(route.body, contentType, bytes)
   try {
-    if (!isForm(contentType)) return readBody(route.body, contentType, bytes)
-    return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+    if (!isForm(contentType)) return withValues(readBody(route.body, contentType, bytes) as Record<string, unknown>)
+    return withValues(keepDeclared(route.body!, validate(route.body!, readForm(bytes))) as Record<string, unknown>)
   } catch (error) {
     // OAuth has a name for it (RFC 6749, 5.2).
     if (error instanceof Refusal && error.key === 'bad_request') refuse('invalid_request', error.message)
     throw error
   }
+}
+
+/** The parameters of an OAuth client that have a value: one that is sent without is as if left out. RFC 6749 3.1 and 3.2. */
+export function withValues<P extends Record<string, unknown>>(parameters: P): P {
+  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== '')) as P
 }
 
 function isForm(contentType: string | undefined): boolean {

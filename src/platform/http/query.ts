@@ -81,8 +81,11 @@ function digitOf(byte = 0): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** What clients send to every list beside its filters. No row is more for passing it over. */
-const HARMLESS = {
+/**
+ * What clients send to every list beside its filters. No row is more for passing it over: `test/platform/http/passed-over.test.ts` holds that for
+ * each list whose rows have a field of such a name.
+ */
+export const HARMLESS = {
   teamId: 'says for whom',
   slug: 'says for whom',
   source: 'says who asks',

@@ -47,10 +47,12 @@ export function validate(schema: TSchema, value: unknown, place = ''): unknown {
   return value
 }
 
-/** The fault that names the culprit best: of a union's many, the deepest. */
+/**
+ * The fault that names the culprit best: of a union's many, the deepest, and of those that lie equally deep the one of the variant that came
+ * nearest: a value of the right type with something else wrong is nearer than one of another type.
+ */
 function sentence(faults: ErrorObject[], at: string): string {
-  const depth = (fault: ErrorObject) => fault.instancePath.split('/').length
-  const fault = faults.reduce((best, next) => (depth(next) > depth(best) ? next : best))
+  const fault = faults.reduce((best, next) => (isNearer(next, best) ? next : best))
   const inside = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   const path = [at, inside].filter((part) => part !== '').join('.')
   const { missingProperty, type, allowedValues } = fault.params
@@ -62,12 +64,25 @@ function sentence(faults: ErrorObject[], at: string): string {
   if (fault.keyword === 'enum') {
     return `${place} should be one of ${choices(allowedValues)}`
   }
+  if (fault.keyword === 'minItems' && fault.params.limit === 1) return `${place} should not be empty`
   if (fault.keyword === 'x-unsupported') return `${place} is not a setting that Berth has; leave it out`
   if (fault.keyword === 'x-most-bytes')
     return `${place} should be at most ${(fault.schema as number) / 1024} KiB of JSON`
   // A pattern is for programs: every one has its words (test/platform/openapi/openapi.test.ts).
   if (fault.keyword === 'pattern') return `${place} should be ${fault.parentSchema?.description}`
   return `${place} ${fault.message?.replace(/^must /, 'should ')}`
+}
+
+function isNearer(one: ErrorObject, other: ErrorObject): boolean {
+  const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length
+  if (depth(one) !== depth(other)) return depth(one) > depth(other)
+  // "should match a schema in anyOf" is said after those of the variants, and names nothing.
+  const nearness = ({ keyword, data, params }: ErrorObject) => {
+    if (keyword === 'anyOf') return 0
+    const isOther = keyword === 'enum' && !params.allowedValues.some((value: unknown) => typeof value === typeof data)
+    return keyword === 'type' || isOther ? 1 : 2
+  }
+  return nearness(one) > nearness(other)
 }
 
 /** A field in a message: its path in backquotes, cut where it is long. */

@@ -170,7 +170,9 @@ function queryParameters(route: Route): Place<'query'>[] {
     ...(required.includes(name as string) && { required: true as const }),
     schema: schema as TSchema,
   }))
-  return route.auth === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
+  if (route.auth !== 'public') return own
+  // A route that has one of them as a filter says itself what it does.
+  return [...own, ...ACCOUNT_PARAMETERS.filter(({ name }) => !own.some((one) => one.name === name))]
 }
 
 function contentOf(route: Route, example: Example | undefined): object {

@@ -7,6 +7,7 @@ import { findVisitor, isFresh } from '../access/session.ts'
 import { randomText } from '../base/ids.ts'
 import type { Queries } from '../db/db.ts'
 import { refusalToTell } from '../http/error-handler.ts'
+import { peerOf } from '../http/failure-limits.ts'
 import { readParams } from '../http/parse-request.ts'
 import { readQuery, splitQuery } from '../http/query.ts'
 import { traceOf } from '../http/request-metrics.ts'
@@ -40,6 +41,9 @@ export type BrowserReply = {
   refusal?: RefusalKey
 }
 
+/** Before it is known who asks. */
+const NOBODY = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined }
+
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
 export async function answerBrowser(
   deps: Deps,
@@ -48,7 +52,7 @@ export async function answerBrowser(
   request: BrowserRequest,
   error?: Error,
 ): Promise<BrowserReply> {
-  let guest: Guest = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined, ...whereOf(request) }
+  let guest: Guest = { ...NOBODY, ...whereOf(deps, request) }
   // Before anything of the page is read.
   const stamp = deps.live.stamp()
   try {
@@ -122,7 +126,7 @@ async function answerConsole({ deps, bridge, screen, request, now }: Asked, gues
   // Only what `action` makes shows a fault beside what was typed.
   if (input.fault !== undefined && !screen.keeps) throw input.fault
   const { once } = input
-  const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket, once }
+  const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: peerOf(deps, request.raw), once }
   const ctx = { ...readingFor(deps, guest, now), visitor: guest.visitor! }
   if (screen.onlyFor !== undefined) await bridge.mustMayAsk(ctx, screen.onlyFor, input.params)
   return screen.run({ ...ctx, ask: bridge.askerOf(asker, screen.asks!) }, input, undefined)

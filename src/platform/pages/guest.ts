@@ -4,7 +4,7 @@ import type { Deps } from '../../context.ts'
 import { findVisitor, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
 import { randomText } from '../base/ids.ts'
 import type { Peer } from '../http/failure-limits.ts'
-import { addressOf } from '../http/failure-limits.ts'
+import { addressOf, peerOf } from '../http/failure-limits.ts'
 import { soleHeader } from '../http/parse-request.ts'
 import { formTokenOf, readCookies } from './cookies.ts'
 import type { Screen } from './screen.ts'
@@ -33,7 +33,7 @@ export type Guest = {
 
 /** Who asks for a page, by the cookies. The use of a session is written down. */
 export async function meet(deps: Deps, screen: Screen, request: BrowserRequest, now: number): Promise<Guest> {
-  const where = whereOf(request)
+  const where = whereOf(deps, request)
   const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findVisitor(deps.db.read, session, now)
   if (visitor !== undefined) {
@@ -50,6 +50,6 @@ export async function meet(deps: Deps, screen: Screen, request: BrowserRequest, 
 }
 
 /** From where a browser asks, and what it calls itself. */
-export function whereOf({ raw: { socket, rawHeaders } }: BrowserRequest): Pick<Guest, 'address' | 'agent'> {
-  return { address: addressOf(socket), agent: soleHeader(rawHeaders, 'user-agent') }
+export function whereOf(deps: Pick<Deps, 'config'>, { raw }: BrowserRequest): Pick<Guest, 'address' | 'agent'> {
+  return { address: addressOf(peerOf(deps, raw)), agent: soleHeader(raw.rawHeaders, 'user-agent') }
 }

@@ -1,8 +1,8 @@
 /** How many connections a listener has, and who gives way to a newcomer. docs/limits.md: Connections. */
 import type { ServerResponse } from 'node:http'
-import { isIP, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import type { ConnectionSettings } from '../../config.ts'
-import { networkOf } from '../base/network.ts'
+import { isTrusted, networkOf } from '../base/network.ts'
 
 /** The most connections of a listener. Each may hold headers of 16 KB that are not whole yet. */
 const MOST_CONNECTIONS = 10_000
@@ -105,14 +105,6 @@ function openConnections({ trustedProxies }: ConnectionRules) {
       connection.socket.destroy()
     },
   }
-}
-
-/** Whether an address is one of the trusted proxies. */
-export function isTrusted(proxies: ConnectionSettings['trustedProxies'], address: string): boolean {
-  if (proxies === undefined) return false
-  const bare = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
-  const family = isIP(bare)
-  return family !== 0 && proxies.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {

@@ -31,7 +31,7 @@ export async function listenToClients(
     if (code === 'EADDRINUSE')
       throw new PortTaken(`port ${port} on ${host} is taken by another program: set PORT to a free one, or to 0`)
     if (!BAD_ADDRESS.includes(code)) throw error
-    throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`)
+    throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`, { cause: error })
   }
 }
 
@@ -53,7 +53,8 @@ async function listenAt(server: Listening, { host, port }: Place, setting: strin
     return await server.listen(await addressOf(host), port)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    if (code !== 'EADDRINUSE') throw new BadSetting(`${setting}: cannot listen on ${host}, port ${port} (${code})`)
+    if (code !== 'EADDRINUSE')
+      throw new BadSetting(`${setting}: cannot listen on ${host}, port ${port} (${code})`, { cause: error })
     throw new PortTaken(`${taken}: set ${setting} to a free one, to 0 or to off`)
   }
 }

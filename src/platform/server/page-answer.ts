@@ -1,6 +1,7 @@
 /** Pages for people on the server. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../context.ts'
+import { peerOf } from '../http/failure-limits.ts'
 import type { OpenPage, Probe, ProbeAnswer } from '../http/open-page.ts'
 import type { Watch } from '../http/request-metrics.ts'
 import type { Bridge } from '../pages/ask.ts'
@@ -14,10 +15,14 @@ export function isForPeople({ originalUrl, headers: { accept = '' } }: FastifyRe
 }
 
 /** What a page that is there for everybody answers. What was made once is sent as it is: making two megabytes of bytes, or of gzip, for each stranger takes too long. */
-export async function openPageAnswer(page: OpenPage | Probe, request: FastifyRequest): Promise<ProbeAnswer> {
+export async function openPageAnswer(
+  deps: Pick<Deps, 'config'>,
+  page: OpenPage | Probe,
+  request: FastifyRequest,
+): Promise<ProbeAnswer> {
   const { accept, authorization, 'accept-encoding': acceptEncoding } = request.headers
   if ('answer' in page)
-    return page.answer(authorization, request.raw.socket, { accept, acceptEncoding, url: request.originalUrl })
+    return page.answer(authorization, peerOf(deps, request.raw), { accept, acceptEncoding, url: request.originalUrl })
   if (page.zipped === undefined) return { status: 200, body: page.body() }
   const headers = { vary: 'accept-encoding' }
   if (!takesGzip(acceptEncoding)) return { status: 200, body: page.body(), headers }

@@ -4,7 +4,8 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { Deps, Params } from '../../context.ts'
 import { READERS } from '../../readers.ts'
 import { noteConnection } from '../base/event-loop.ts'
-import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
+import { answerUnreadable, headersOf, refusalToTell, showRefusal } from '../http/error-handler.ts'
+import { peerOf } from '../http/failure-limits.ts'
 import { answerRequest } from '../http/handle-request.ts'
 import type { OpenPage, Probe } from '../http/open-page.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
@@ -133,7 +134,7 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const since = watch.begin()
     try {
-      const answer = await openPageAnswer(page, request)
+      const answer = await openPageAnswer(deps, page, request)
       if ('answer' in page) reply.header('cache-control', 'no-store')
       watch.end(request, { since, status: answer.status })
       return reply
@@ -175,7 +176,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
           params: request.params as Params,
           body: request.body as Buffer | undefined,
           ...(route.fileBody && { file: fileOf(request) }),
-          peer: request.raw.socket,
+          peer: peerOf(deps, request.raw),
           gates: answers.gates,
         })
         answers.isOf(request, owner)
@@ -236,9 +237,7 @@ function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameter
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
   const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
   const refusal = refusalToTell(deps, error, at)
-  if (refusal.headers) reply.headers(refusal.headers)
-  if (refusal.status === 503) reply.header('retry-after', '1')
-  if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
+  reply.headers(headersOf(refusal))
   const { contentType, body } = showRefusal(refusal, request.headers.accept)
   reply.code(refusal.status).type(contentType).send(body)
   return refusal

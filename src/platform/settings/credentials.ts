@@ -1,7 +1,7 @@
-/** Secret settings that lie in files: what systemd's LoadCredential, the secrets of Compose and a volume of Kubernetes give a service. */
+/** Secret settings: they may lie in files, as systemd's LoadCredential, the secrets of Compose and a volume of Kubernetes give them, and no message repeats them. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { BadSetting, type Setting } from './kinds.ts'
+import { BadSetting, readSetting, type Setting } from './kinds.ts'
 
 type Environment = Record<string, string | undefined>
 
@@ -32,4 +32,30 @@ function readCredential(name: string, file: string): string | undefined {
     if (error instanceof BadSetting) throw error
     throw new BadSetting(`${name}: cannot read ${file} (${(error as NodeJS.ErrnoException).code})`)
   }
+}
+
+/** Shorter pieces are in every sentence. */
+const SHORTEST_PIECE = 4
+
+/**
+ * Reads one setting by its row. No message repeats any part of a secret: a setting that is marked so, or a URL with a user in it. What was
+ * not understood may be a part of a password wherever it stands. So where the sentence of a kind repeats a piece of it, the row alone says what the setting
+ * may be. Throws BadSetting. docs/operations.md: Start and stop.
+ */
+export function readUnrepeated(name: string, text: string, { kind, secret }: Setting): unknown {
+  try {
+    return readSetting(name, text, kind)
+  } catch (error) {
+    if (!(error instanceof BadSetting)) throw error
+    const isSecret = secret === true || /:\/\/.*@/s.test(text)
+    if (!isSecret || !repeats(error.message, text, `${name} ${kind.values}`)) throw error
+    const values = kind.values.replaceAll('`', '')
+    throw new BadSetting(`${name} must be ${values}; what is set is not shown here, because it may be secret`)
+  }
+}
+
+/** Whether a message has a piece of the text that is not among the words of the row. */
+function repeats(message: string, text: string, words: string): boolean {
+  const pieces = text.split(/[^\p{L}\p{N}]+/u).filter((piece) => piece.length >= SHORTEST_PIECE)
+  return message.includes(text) || pieces.some((piece) => message.includes(piece) && !words.includes(piece))
 }

@@ -32,7 +32,7 @@ export const CONNECTIONS = {
     kind: NETWORKS,
     unset: 'none',
     meaning:
-      'Reverse proxies in front of Berth: their addresses have no limit of connections of their own: [limits.md](limits.md#connections).',
+      'Reverse proxies in front of Berth. They have no limit of connections, and whom they name in `X-Forwarded-For` is counted in their place: [limits.md](limits.md#behind-a-proxy).',
   },
   BERTH_CONNECTIONS_PER_ADDRESS: {
     group: 'Listening',

@@ -19,9 +19,31 @@ export const DATABASE: Kind<DatabaseSetting> = {
     if (/^sqlite:\/\//.test(text))
       throw new BadSetting(`${name} takes no slashes after sqlite: write sqlite:berth.db or sqlite:/var/lib/berth.db`)
     if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: readPath(name, text.slice('sqlite:'.length)) }
-    if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: text }
+    if (/^postgres(ql)?:\/\//.test(text)) return { engine: 'postgres', url: readServer(name, text) }
     throw new BadSetting(`${name} must be sqlite:<file> or postgres://user:password@host:port/database`)
   },
+}
+
+/** A character of a password that ends it in a URL: what follows would be taken for a host, a database or an option, and be told as one. */
+function readServer(name: string, text: string): string {
+  const url = URL.parse(text)
+  const [tail = ''] = /[/?#].*$/s.exec(text.slice(text.indexOf('://') + 3)) ?? []
+  const isWhole = url !== null && !/[@#]/.test(tail) && !/\p{Cc}|%(?![0-9a-f]{2})/iu.test(text) && isText(text)
+  if (!isWhole)
+    throw new BadSetting(
+      `${name} must be postgres://user:password@host:port/database, with each of @ / # ? % of a user and a password percent-encoded (%40 %2F %23 %3F %25)`,
+    )
+  return url.href
+}
+
+/** Whether what is percent-encoded is text in UTF-8: the driver takes nothing else. */
+function isText(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A file, or the keyring itself. What is inside is checked when the keyring is opened. */
@@ -30,7 +52,14 @@ export type KeyringSetting = { file: string } | { text: string }
 export const KEYRING: Kind<KeyringSetting> = {
   values: 'a path, or the keyring itself as JSON',
   json: true,
-  read: (name, text) => (text.startsWith('{') ? { text } : { file: readPath(name, text) }),
+  read(name, text) {
+    if (text.startsWith('{')) return { text }
+    const file = readPath(name, text)
+    // A keyring that was quoted, encoded or cut, or one of its keys, is no path: it would be told as one.
+    const isPath = /^\.{0,2}\//.test(text) ? !/[{}=\p{Cc}]/u.test(text) : !/["'{}=\p{Cc}]|^[\w+/-]{40,}$/u.test(text)
+    if (!isPath) throw new BadSetting(`${name} must be a path, or the keyring itself as JSON, which begins with "{"`)
+    return { file }
+  },
 }
 
 const FOLDER: Kind<string> = {

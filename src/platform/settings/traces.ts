@@ -20,17 +20,21 @@ const HEADERS: Kind<Record<string, string>> = {
   values: '`name=value`, with commas between; a value may be percent-encoded',
   read(name, text) {
     const pairs = listed(text).map((pair) => /^([!#$%&'*+.^_`|~\w-]+)\s*=\s*([\x20-\x7e]*)$/.exec(pair))
-    if (pairs.some((pair) => pair === null)) throw new BadSetting(`${name} must be name=value, with commas between`)
+    if (pairs.some((pair) => !pair?.[2])) throw new BadSetting(`${name} must be name=value, with commas between`)
     return Object.fromEntries(pairs.map((pair) => [pair![1]!.toLowerCase(), decoded(name, pair![2]!)]))
   },
 }
 
 function decoded(name: string, text: string): string {
+  let value: string
   try {
-    return decodeURIComponent(text)
+    value = decodeURIComponent(text)
   } catch {
-    throw new BadSetting(`${name} has a value whose percent-encoding is broken`)
+    throw new BadSetting(`${name} must be name=value with commas between; the percent-encoding of a value is broken`)
   }
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+    throw new BadSetting(`${name} must be name=value with commas between; a value has a character that no header holds`)
+  return value
 }
 
 export const TRACES = {

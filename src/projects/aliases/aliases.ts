@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { foldDeployments } from '../../model/deployment-summary.ts'
+import { hostsSaid } from '../../model/domain-name.ts'
 import { findProject } from '../../model/project.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -19,9 +20,9 @@ export function aliasId(name: string): string {
   return `als_${Buffer.from(name).toString('base64url')}`
 }
 
-function nameOf(text: string): string {
-  if (!text.startsWith('als_')) return text.toLowerCase()
-  return Buffer.from(text.slice('als_'.length), 'base64url').toString().replaceAll('\0', '')
+function namesOf(ctx: Ctx, text: string): string[] {
+  if (!text.startsWith('als_')) return hostsSaid(text, ctx.deps.config.domains)
+  return [Buffer.from(text.slice('als_'.length), 'base64url').toString().replaceAll('\0', '')]
 }
 
 /** Lists the account's aliases, those of the newest domain first; those on projects that the token may not see are not there. */
@@ -35,7 +36,10 @@ export async function listAliases(
   if (until !== undefined) aliases = aliases.where('alias.created_stamp', '<', stampBefore(until))
   if (since !== undefined) aliases = aliases.where('alias.created_stamp', '>', stampAfter(since))
   if (projectId !== undefined) aliases = aliases.where('alias.project_id', '=', projectId)
-  if (domain !== undefined) aliases = aliases.where('alias.name', '=', domain.toLowerCase())
+  if (domain !== undefined) {
+    const names = domain.flatMap((one) => hostsSaid(one, ctx.deps.config.domains))
+    aliases = aliases.where('alias.name', 'in', names)
+  }
   const rows = await aliases
     .orderBy('alias.created_stamp', 'desc')
     .limit(limit + 1)
@@ -70,7 +74,7 @@ export async function listAliasesOfDeployment(
 /** The alias of the account that the path says, by its id or its name. Refuses: not_found 404. */
 export async function findAlias(ctx: Ctx, params: Params): Promise<AliasRow> {
   const idOrAlias = params.idOrAlias ?? ''
-  const row = await visible(ctx).where('alias.name', '=', nameOf(idOrAlias)).executeTakeFirst()
+  const row = await visible(ctx).where('alias.name', 'in', namesOf(ctx, idOrAlias)).executeTakeFirst()
   if (row === undefined) refuse('not_found', `Alias "${idOrAlias.slice(0, 100)}" not found.`)
   return row
 }

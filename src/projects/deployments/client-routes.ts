@@ -19,7 +19,7 @@ import { Deployment } from './schema.ts'
 const tag = 'deployments'
 const read = ['deployment:read'] as const
 const ByUrl = Type.Object({
-  url: Type.Optional(Type.String({ maxLength: 300, description: 'the own host name of the deployment' })),
+  url: Type.Optional(Type.String({ maxLength: 300, description: 'its own host name, or one that leads to it' })),
   id: Type.Optional(Type.String({ maxLength: 100 })),
 })
 
@@ -28,7 +28,7 @@ export const clientDeploymentRoutes = [
     method: 'GET',
     path: '/v13/deployments/get',
     operationId: 'getDeploymentByUrl',
-    summary: 'Get a deployment by its own host name in the query, as GitHub Actions do',
+    summary: 'Get a deployment by a host name in the query, as GitHub Actions do',
     tag,
     needs: read,
     query: ByUrl,

@@ -2,6 +2,7 @@
 
 import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
 import { namesOf } from '../../model/deployment-summary.ts'
+import { hostsSaid } from '../../model/domain-name.ts'
 import { environmentOf } from '../../model/environment.ts'
 import { findProject } from '../../model/project.ts'
 import { seesProject } from '../../platform/access/guards.ts'
@@ -112,19 +113,35 @@ function isEnd(state: ReadyState): boolean {
   return state === 'READY' || state === 'ERROR' || state === 'CANCELED'
 }
 
-/** The deployment of the account that `idOrUrl` (or `id`) says, by its id or host name. Refuses: not_found 404. */
+/**
+ * The deployment of the account that `idOrUrl` (or `id`) says: by its id, its own host name, or a name that leads to it now, also as a URL. What leads
+ * elsewhere now names what it leads to. Refuses: not_found 404. docs/deployments.md: Names of a deployment.
+ */
 export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'deployment'>> {
-  const idOrUrl = (params.idOrUrl ?? params.id ?? params.deploymentId ?? '').replace(/^https:\/\/|\/$/g, '')
-  const row = await ctx.db
-    .selectFrom('deployment')
-    .selectAll()
-    .where('account_id', '=', ctx.account.id)
-    .where(idOrUrl.startsWith('dpl_') ? 'id' : 'url', '=', idOrUrl.startsWith('dpl_') ? idOrUrl : idOrUrl.toLowerCase())
-    .executeTakeFirst()
+  const text = params.idOrUrl ?? params.id ?? params.deploymentId ?? ''
+  const row = await (text.startsWith('dpl_') ? findBy(ctx, 'id', [text]) : findByHost(ctx, text))
   if (row === undefined || !seesProject(ctx.who, row.project_id)) {
-    refuse('not_found', `Deployment "${idOrUrl.slice(0, 100)}" not found.`)
+    refuse('not_found', `Deployment "${text.slice(0, 100)}" not found.`)
   }
   return row
+}
+
+async function findByHost(ctx: Ctx, text: string): Promise<Row<'deployment'> | undefined> {
+  const hosts = hostsSaid(text, ctx.deps.config.domains)
+  const own = await findBy(ctx, 'url', hosts)
+  if (own !== undefined) return own
+  const alias = await ctx.db
+    .selectFrom('alias')
+    .select('deployment_id')
+    .where('account_id', '=', ctx.account.id)
+    .where('name', 'in', hosts)
+    .executeTakeFirst()
+  return alias && findBy(ctx, 'id', [alias.deployment_id])
+}
+
+function findBy(ctx: Ctx, column: 'id' | 'url', values: string[]): Promise<Row<'deployment'> | undefined> {
+  const deployments = ctx.db.selectFrom('deployment').selectAll().where('account_id', '=', ctx.account.id)
+  return deployments.where(column, 'in', values).executeTakeFirst()
 }
 
 /** The answer for one deployment. */

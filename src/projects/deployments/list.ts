@@ -2,13 +2,14 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { environmentOf } from '../../model/environment.ts'
+import { customTarget, environmentOf, TargetName } from '../../model/environment.ts'
+import { seesProject } from '../../platform/access/guards.ts'
 import { READY_STATES, type ReadyState } from '../../platform/db/deployment-tables.ts'
-import type { Schema } from '../../platform/db/schema.ts'
+import type { Row, Schema } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Listed, OneOf, PageQuery } from '../../platform/schema/fields.ts'
+import { Listed, PageQuery } from '../../platform/schema/fields.ts'
 import { findFew, hasMeta, MOST_FEW, metaWanted } from './meta.ts'
 import { type DeploymentList, showListed } from './schema.ts'
 
@@ -25,7 +26,7 @@ export const ListDeploymentsQuery = Type.Object(
       Listed(Type.String({ minLength: 1, maxLength: 256 }), 'ids or names of projects: any of them'),
     ),
     app: Type.Optional(Type.String({ maxLength: 256, description: 'the name of a project' })),
-    target: Type.Optional(OneOf('production', 'preview')),
+    target: Type.Optional(TargetName),
     state: Type.Optional(
       Type.String({
         maxLength: 256,
@@ -65,7 +66,7 @@ type Builder = ExpressionBuilder<Schema, 'deployment' | 'project'>
 
 /**
  * Lists the account's deployments, newest first; those of projects that the token may not see are not there.
- * Refuses: bad_request 400 (`state`, more than 20 fields of the meta, and the slug of an environment without a project).
+ * Refuses: bad_request 400 (`state`, more than 20 fields of the meta, the slug of an environment without a project, a `target` that the project lacks).
  */
 export async function listDeployments(
   ctx: Ctx,
@@ -74,7 +75,7 @@ export async function listDeployments(
 ): Promise<Static<typeof DeploymentList>> {
   const { limit = DEFAULT_LIMIT, until = query.to, since = query.from } = query
   const states = readStates(query.state)
-  const environment = await environmentWanted(ctx, query)
+  const environments = await environmentsWanted(ctx, query)
   const meta = metaWanted(query)
   const few = meta.length > 0 ? await findFew(ctx, meta) : undefined
   if (few?.length === 0) return { deployments: [], pagination: { count: 0, next: null, prev: null } }
@@ -85,7 +86,7 @@ export async function listDeployments(
     .selectAll('deployment')
     .select('project.live_deployment_id')
     .where('deployment.account_id', '=', ctx.account.id)
-    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, ctx, query, { states, environment })]))
+    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, ctx, query, { states, environments })]))
     .where((eb) => eb.and(meta.map((marks) => hasMeta(eb, marks))))
     .orderBy('deployment.created_stamp', 'desc')
     .limit(limit + 1)
@@ -110,19 +111,19 @@ function filters(
   eb: Builder,
   { who, account }: Ctx,
   query: ListDeploymentsQuery,
-  { states, environment }: { states: ReadyState[] | undefined; environment: string | undefined },
+  { states, environments }: { states: ReadyState[] | undefined; environments: string[] },
 ): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
   if (who.projectIds !== null) all.push(eb('deployment.project_id', 'in', who.projectIds))
   if (query.projectId !== undefined) all.push(ofProjects(eb, [query.projectId]))
   if (query.projectIds !== undefined) all.push(ofProjects(eb, query.projectIds))
   if (query.app !== undefined) all.push(eb('project.name', '=', query.app))
-  if (query.target !== undefined) all.push(eb('deployment.target', '=', query.target))
+  if (isStandard(query.target)) all.push(eb('deployment.target', '=', query.target))
   if (query.branch !== undefined) all.push(eb('deployment.git_branch', '=', query.branch))
   if (states !== undefined) all.push(eb('deployment.ready_state', 'in', states))
   // The account stands for the creator of its deployments.
   if (query.users !== undefined) all.push(eb.lit(query.users.split(',').includes(account.id)))
-  if (environment !== undefined) all.push(eb('deployment.custom_environment_id', '=', environment))
+  for (const id of environments) all.push(eb('deployment.custom_environment_id', '=', id))
   if (query.rollbackCandidate) {
     all.push(eb('deployment.promoted_at', 'is not', null))
     all.push(eb('deployment.id', '!=', eb.ref('project.live_deployment_id')))
@@ -130,22 +131,48 @@ function filters(
   return all
 }
 
-/** The id of the environment that is asked for; the slug of none is an id that no deployment has. */
-async function environmentWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise<string | undefined> {
-  const { customEnvironmentSlugOrId: slugOrId, projectId = query.app } = query
-  if (slugOrId === undefined || slugOrId.startsWith('env_')) return slugOrId
-  if (projectId === undefined)
+function isStandard(target: string | undefined): target is 'production' | 'preview' {
+  return target === 'production' || target === 'preview'
+}
+
+/**
+ * The ids of the environments that are asked for, by `target` and by the field of their own: of none, an id that no deployment has.
+ * Refuses: bad_request 400 (a slug without a project; a `target` that the project does not have).
+ */
+async function environmentsWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise<string[]> {
+  const { customEnvironmentSlugOrId: slugOrId, target } = query
+  const ids: string[] = []
+  if (slugOrId !== undefined)
+    ids.push(
+      await idWanted(ctx, query, 'customEnvironmentSlugOrId', slugOrId, (row) => environmentOf(row, slugOrId)?.id),
+    )
+  if (target === 'development') ids.push('')
+  else if (target && !isStandard(target))
+    ids.push(await idWanted(ctx, query, 'target', target, (row) => customTarget(row, target)))
+  return ids
+}
+
+async function idWanted(
+  ctx: Ctx,
+  { projectId, projectIds, app }: ListDeploymentsQuery,
+  field: string,
+  slugOrId: string,
+  find: (project: Pick<Row<'project'>, 'custom_environments_json'>) => string | undefined,
+): Promise<string> {
+  if (slugOrId.startsWith('env_')) return slugOrId
+  const project = projectId ?? (projectIds?.length === 1 ? projectIds[0] : undefined) ?? app
+  if (project === undefined)
     refuse(
       'bad_request',
-      'Invalid request: the slug in `customEnvironmentSlugOrId` needs a `projectId`; an id needs none.',
+      `Invalid request: the slug of a custom environment in \`${field}\` needs a \`projectId\`; an id needs none.`,
     )
-  const project = await ctx.db
+  const row = await ctx.db
     .selectFrom('project')
-    .select('custom_environments_json')
+    .select(['id', 'custom_environments_json'])
     .where('account_id', '=', ctx.account.id)
-    .where(projectId.startsWith('prj_') ? 'id' : 'name', '=', projectId)
+    .where(project.startsWith('prj_') ? 'id' : 'name', '=', project)
     .executeTakeFirst()
-  return (project && environmentOf(project, slugOrId)?.id) ?? ''
+  return (row && seesProject(ctx.who, row.id) && find(row)) || ''
 }
 
 /** Each is named by its id or by its name. No name is an id. */

@@ -16,7 +16,12 @@ import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
 
 export const DeleteDeploymentQuery = Type.Object({
-  url: Type.Optional(Type.String({ maxLength: 300, description: 'its own host name: then the id is not looked at' })),
+  url: Type.Optional(
+    Type.String({
+      maxLength: 300,
+      description: 'its own host name, or one that leads to it: then the id is not looked at',
+    }),
+  ),
 })
 export const DeletedDeployment = Type.Object({ uid: Type.String(), state: OneOf('DELETED') })
 

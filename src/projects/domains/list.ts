@@ -3,7 +3,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { apexOf, canonicalName, nameToFind } from '../../model/domain-name.ts'
-import { environmentOf } from '../../model/environment.ts'
+import { customTarget, environmentOf } from '../../model/environment.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
 import {
@@ -82,10 +82,12 @@ function continuing({ until, since }: ListDomainsQuery, order: 'ASC' | 'DESC'): 
 
 function filters(eb: Builder, project: Row<'project'>, query: ListDomainsQuery): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
-  if (query.production === true || query.target === 'production')
-    all.push(eb('git_branch', 'is', null), eb('custom_environment_id', 'is', null))
-  if (query.target === 'preview')
+  const isProduction = [eb('git_branch', 'is', null), eb('custom_environment_id', 'is', null)]
+  if (query.production === true) all.push(...isProduction)
+  if (query.target === 'production') all.push(...isProduction)
+  else if (query.target === 'preview')
     all.push(eb.or([eb('git_branch', 'is not', null), eb('custom_environment_id', 'is not', null)]))
+  else if (query.target) all.push(eb('custom_environment_id', '=', customTarget(project, query.target)))
   if (query.gitBranch !== undefined) all.push(eb('git_branch', '=', query.gitBranch))
   if (query.redirects === false) all.push(eb('redirect', 'is', null))
   if (query.redirect !== undefined) all.push(eb('redirect', '=', query.redirect))

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import type { DomainSettings } from '../../config.ts'
 import { REDIRECT_CODES, showRouting } from '../../model/domain.ts'
+import { TargetName } from '../../model/environment.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -53,7 +54,7 @@ export const ListDomainsQuery = Type.Object({
   since,
   order: Type.Optional(OneOf('ASC', 'DESC')),
   production: Switch('`true`: only domains without a gitBranch and a custom environment'),
-  target: Type.Optional(OneOf('production', 'preview')),
+  target: Type.Optional(TargetName),
   gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
   redirects: Switch('`false`: leave out domains that redirect'),
   redirect: Type.Optional(Type.String({ maxLength: 300, description: 'only domains that redirect to this one' })),

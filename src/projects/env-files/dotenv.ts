@@ -67,7 +67,7 @@ function readValue(lines: string[], at: number, from: number): { value: string; 
     if (!AFTER_QUOTE.test(text.slice(close + 1))) return `has more behind the closing ${quote}`
     return { value: unescaped(body + text.slice(0, close), quote), end }
   }
-  return `opens a ${quote} that is never closed`
+  return `opens a ${quote} that is never closed${quote === '"' ? ' (a " behind a backslash does not close)' : ''}`
 }
 
 /** Found by its place: a pattern would be tried at each `#` of a line with a U+2028, which `.` does not match. */
@@ -76,33 +76,65 @@ function beforeComment(text: string): string {
   return at === -1 ? text : text.slice(0, at)
 }
 
-/** Within double quotes `\\"` does not close. */
+/** Within double quotes a quote closes unless the number of backslashes before it is odd: `\\"` does not close, `\\\\"` does. */
 function closingQuote(text: string, quote: string): number {
   let at = text.indexOf(quote)
-  while (quote === '"' && at > 0 && text[at - 1] === '\\') at = text.indexOf(quote, at + 1)
+  while (quote === '"' && at > 0 && backslashesBefore(text, at) % 2 === 1) at = text.indexOf(quote, at + 1)
   return at
+}
+
+function backslashesBefore(text: string, at: number): number {
+  let first = at
+  while (first > 0 && text[first - 1] === '\\') first--
+  return at - first
 }
 
 function unescaped(text: string, quote: string): string {
   return quote === '"' ? text.replaceAll('\\n', '\n').replaceAll('\\r', '\r') : text
 }
 
-/** Writes variables so that reading gives them back. A value that no quoting can carry is named in a comment instead. */
+/**
+ * Writes variables so that `dotenv`, node's `parseEnv` and Berth itself read the same values. A value that no form carries to all three is
+ * named in a comment instead, which says why. Where a shell would read a value otherwise, or run it, the first line says so; without that line
+ * a shell reads the same values too. Keys are those of variables, which have no sign in them but `_`. docs/variables.md: Text for other readers.
+ */
 export function writeDotenv(variables: Record<string, string>, omitted: readonly string[]): string {
+  const notForShell: string[] = []
   const lines = Object.entries(variables).map(([key, value]) => {
-    const text = quoted(value)
-    return text === undefined ? `# ${key} is left out: no quoting of this format can carry its value` : `${key}=${text}`
+    const form = FORMS.find(({ carries }) => carries(value))
+    if (form === undefined) return `# ${key} is left out: ${reasonLeftOut(value)}`
+    if (!form.isForShell) notForShell.push(key)
+    return `${key}=${form.quote}${value}${form.quote}`
   })
   const comments = omitted.map((key) => `# ${key} is left out: its value cannot be read`)
-  return [...lines, ...comments, ''].join('\n')
+  const more = notForShell.length > 3 ? ` and ${notForShell.length - 3} more` : ''
+  const names = notForShell.slice(0, 3).join(', ') + more
+  const warning = names === '' ? [] : [`# Not for a shell, which would change or run the values of ${names}`]
+  return [...warning, ...lines, ...comments, ''].join('\n')
 }
 
-/** The value as a `.env` text has it; undefined when no quoting can carry it. */
-export function quoted(value: string): string | undefined {
-  if (/^[\w./:@%+,-]*$/.test(value)) return value
-  if (!value.includes('\r')) {
-    for (const quote of ["'", '`']) if (!value.includes(quote)) return quote + value + quote
-  }
-  if (/["\\]/.test(value)) return undefined
-  return `"${value.replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`
+/** Why no form of a `.env` text carries a value to all of its readers; undefined where one does. It repeats nothing of the value. */
+export function reasonLeftOut(value: string): string | undefined {
+  if (FORMS.some(({ carries }) => carries(value))) return undefined
+  if (value.includes('\r')) return 'readers of .env files do not agree about a carriage return'
+  if (value.endsWith('\\')) return 'readers of .env files take a backslash at its end for a part of the quote behind it'
+  return 'it has all three kinds of quotes'
+}
+
+/**
+ * The forms that a value may have, the first that carries it is taken. `dotenv` takes a backslash before any quote as one that keeps it from closing
+ * if it finds another quote further on, and both it and `parseEnv` read `\n` in double quotes as a line end. Nobody keeps a carriage return.
+ */
+const FORMS: { quote: string; isForShell: boolean; carries: (value: string) => boolean }[] = [
+  { quote: '', isForShell: true, carries: (value) => /^[\w./:@%+,-]*$/.test(value) },
+  { quote: "'", isForShell: true, carries: (value) => isQuotable(value, "'") },
+  { quote: '"', isForShell: true, carries: (value) => isQuotable(value, '"') && !/[\\$`]/.test(value) },
+  { quote: '`', isForShell: false, carries: (value) => isQuotable(value, '`') },
+  { quote: '"', isForShell: false, carries: (value) => isQuotable(value, '"') && !/\\[nr]/.test(value) },
+  // A path of Windows that ends with a backslash, which no quotes carry.
+  { quote: '', isForShell: false, carries: (value) => /^[\w./:@%+,\\-]([\w./:@%+,\\ -]*[\w./:@%+,\\-])?$/.test(value) },
+]
+
+function isQuotable(value: string, quote: string): boolean {
+  return !value.includes('\r') && !value.includes(quote) && !value.endsWith('\\')
 }

@@ -26,7 +26,7 @@ import {
   typeFor,
 } from '../env/upsert.ts'
 import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
-import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
+import { type BadLine, parseDotenv, reasonLeftOut } from './dotenv.ts'
 import type { ImportAnswer, ImportQuery } from './schema.ts'
 
 type ImportInput = Input<Static<typeof ImportQuery>, string>
@@ -236,7 +236,7 @@ async function findSurplus(
   const carried = ({ type, id, value_version, sealed_value }: Variable) =>
     type !== 'sensitive' &&
     type !== 'system' &&
-    quoted(box.open(id, value_version, sealed_value) ?? '\r"') !== undefined
+    reasonLeftOut(box.open(id, value_version, sealed_value) ?? '\r') === undefined
   const surplus = own.filter((row) => !named.has(row.key) && carried(row))
   for (const row of surplus) mustChange(ctx.who, row)
   return surplus

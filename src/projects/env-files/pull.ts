@@ -1,14 +1,14 @@
 /** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones, and these over shared ones. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { environmentsOf } from '../../model/environment.ts'
+import { environmentsOf, TargetName } from '../../model/environment.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { openSecretBox, type SecretBox } from '../../platform/secrets/data-keys.ts'
 import { isReadable, mustTouch, visibleTo } from '../env/access.ts'
 import { findTarget, targetsNamed } from '../env/rules.ts'
-import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
+import { LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
 import { sharedOf } from '../shared-env/shared-env.ts'
 import { writeDotenv } from './dotenv.ts'
 
@@ -24,7 +24,7 @@ export const PulledEnv = Type.Object({
 })
 export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
 export const ExportQuery = Type.Object({
-  target: Environment,
+  target: TargetName,
   gitBranch: Type.Optional(Type.String({ maxLength: LONGEST_BRANCH })),
 })
 

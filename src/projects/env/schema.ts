@@ -1,6 +1,6 @@
 /** What callers send and get for a variable. Specification: Environment variable; docs/spec/wire.md 2.8 for what every SDK version decodes. */
 import type { Static } from 'typebox'
-import type { EnvironmentId } from '../../model/environment.ts'
+import { type EnvironmentId, TargetName } from '../../model/environment.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
@@ -21,11 +21,6 @@ const AnyTarget = OneOf(...TARGETS)
 export const LONGEST_BRANCH = 250
 const Branch = Type.String({ maxLength: LONGEST_BRANCH })
 const Id = Type.String({ maxLength: 100 })
-/** How a query names an environment: production, preview, development, or a custom one by its slug or id. */
-export const Environment = Type.String({
-  maxLength: 100,
-  description: 'production, preview, development, or a custom environment by its slug or id',
-})
 const CustomEnvironment = Type.String({ maxLength: 100, description: 'the slug or id of a custom environment' })
 const OptionalId = Type.Optional(Id)
 const ContentHint = Type.Object({
@@ -69,7 +64,7 @@ export type EditEnv = Static<typeof EditEnv>
 export const ListEnvQuery = Type.Object({
   decrypt: Type.Optional(Type.Boolean({ description: 'answer clear values where the caller may read them' })),
   gitBranch: Type.Optional(Branch),
-  target: Type.Optional(Environment),
+  target: Type.Optional(TargetName),
   source: Type.Optional(Type.String({ maxLength: 256, description: 'who asks; not looked at' })),
   customEnvironmentId: Type.Optional(CustomEnvironment),
   customEnvironmentSlug: Type.Optional(CustomEnvironment),

@@ -1,8 +1,7 @@
 /** A visitor's request as it came, read for the verdict on its host and for the router. docs/deploying-sites.md: The sites server. */
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
 import type { ConnectionSettings } from '../../config.ts'
-import { isTrusted } from '../../platform/server/connections.ts'
+import { clientAddress, isTrusted } from '../../platform/base/network.ts'
 import { readHost } from '../../platform/verdict/host-name.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 import type { Pair } from '../router/decision.ts'
@@ -66,11 +65,12 @@ function peerOf(
   { socket, headers }: IncomingMessage,
   trusted: ConnectionSettings['trustedProxies'],
 ): Pick<Visitor, 'ip' | 'scheme'> {
-  const ip = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/i, '')
+  const { remoteAddress = '' } = socket
+  const ip = clientAddress(remoteAddress, [headers['x-forwarded-for'] ?? ''].flat().join(), trusted)
   const scheme = 'encrypted' in socket ? 'https' : 'http'
-  if (!isTrusted(trusted, ip)) return { ip, scheme }
-  const [named = '', proto] = [lastOf(headers['x-forwarded-for']), lastOf(headers['x-forwarded-proto'])]
-  return { ip: isIP(named) === 0 ? ip : named, scheme: proto === 'https' || proto === 'http' ? proto : scheme }
+  if (!isTrusted(trusted, remoteAddress)) return { ip, scheme }
+  const proto = lastOf(headers['x-forwarded-proto'])
+  return { ip, scheme: proto === 'https' || proto === 'http' ? proto : scheme }
 }
 
 /** Where proxies stand in a row, the last entry is that of the one in front of us. */

@@ -43,7 +43,7 @@ for (const engine of ENGINES) {
         .sort(),
       [
         'berth: p-7: C is left out of production.env: its value cannot be read',
-        'berth: p-7: D is left out of production.env: no quoting carries its value',
+        'berth: p-7: D is left out of production.env: readers of .env files do not agree about a carriage return',
       ],
     )
     const files = globSync('**/*', { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())

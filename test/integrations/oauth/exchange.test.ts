@@ -24,7 +24,8 @@ onBothEngines('a code gives the token of its installation, once, with no-store',
   const given = await exchange(world, app, code)
   assert.equal(given.status, 200, given.text)
   assert.equal(given.headers['cache-control'], 'no-store')
-  const { access_token, ...rest } = given.body
+  const { access_token, scope, ...rest } = given.body
+  assert.match(scope, /^read/)
   assert.match(access_token, /^berth_[0-9A-Za-z]{40}$/)
   const { userId, teamId } = world.credentials
   assert.deepEqual(rest, {

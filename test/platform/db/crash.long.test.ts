@@ -104,7 +104,7 @@ processOnBothEngines(
   async (t, engine) => {
     const home = await newHome(t, engine)
     const away = engine === 'postgres' ? 'postgres://berth:hunter2@127.0.0.1:1/none' : 'sqlite:/dev/null/berth.db'
-    const { code, err, out } = await ended(t, home, { DATABASE_URL: away })
+    const { code, err, out } = await ended(t, home, { DATABASE_URL: away, BERTH_START_WAIT_SECONDS: '0' })
     assert.equal(code, 1)
     assert.match(err, /^berth: \S/)
     assert.equal(`${err}${out}`.includes('hunter2'), false)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseEnv } from 'node:util'
-import { parseDotenv, writeDotenv } from '../../../src/projects/env-files/dotenv.ts'
+import { parseDotenv } from '../../../src/projects/env-files/dotenv.ts'
 import { within } from '../../support/bound.ts'
 
 const values = (text: string) => {
@@ -56,25 +56,6 @@ test('every bad line is reported by its number, without its text', () => {
   )
   assert.doesNotMatch(JSON.stringify(bad), /secret/)
   assert.match(bad[3]!.message, /says A again, as line 1 does/)
-})
-
-test('every value that is written is read back', () => {
-  const parts = ['a', ' ', "'", '`', '#', '\n', '$x', '=', 'ü', '🚢', ',']
-  let seed = 11
-  for (let round = 0; round < 2000; round++) {
-    let value = ''
-    for (let length = round % 7; length > 0; length--) {
-      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
-      value += parts[seed % parts.length]
-    }
-    assert.deepEqual(values(writeDotenv({ A: value, B: 'x' }, ['C'])), { A: value, B: 'x' })
-  }
-  for (const value of ['"', 'a\\b', '\\n', '"\n"', 'a\r\nb', '{"a":"b"}']) {
-    assert.deepEqual(values(writeDotenv({ A: value }, [])), { A: value })
-  }
-  const lost = writeDotenv({ A: '\'"`', B: '"\r' }, [])
-  assert.deepEqual(values(lost), {})
-  assert.match(lost, /# A is left out.*\n# B is left out/)
 })
 
 const MIB = 1024 * 1024

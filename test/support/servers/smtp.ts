@@ -8,6 +8,8 @@ export type Smtp = {
   port: number
   url: string
   received: Received[]
+  /** How many letters came encrypted. */
+  encrypted: number
   /** Asked for every recipient; a code refuses it. */
   refuse: (recipient: string) => number | undefined
   /** Asked once a letter is whole; the server answers when it resolves. */
@@ -15,11 +17,34 @@ export type Smtp = {
   close(): Promise<void>
 }
 
-/** Starts a server. `login`: who must sign in, as `user:password`. */
-export async function openSmtp({ login, port = 0 }: { login?: string; port?: number } = {}): Promise<Smtp> {
-  const smtp: Smtp = { port, url: '', received: [], refuse: () => undefined, onLetter: async () => {}, close }
+/** Starts a server. `login`: who must sign in, as `user:password`. `certificate`: it offers STARTTLS, or with `secure` speaks TLS from the first byte, with this one. */
+export async function openSmtp({
+  login,
+  port = 0,
+  certificate,
+  secure = false,
+}: {
+  login?: string
+  port?: number
+  certificate?: { cert: string; key: string }
+  secure?: boolean
+} = {}): Promise<Smtp> {
+  const smtp: Smtp = {
+    port,
+    url: '',
+    received: [],
+    encrypted: 0,
+    refuse: () => undefined,
+    onLetter: async () => {},
+    close,
+  }
   const server = new SMTPServer({
-    disabledCommands: ['STARTTLS', ...(login === undefined ? (['AUTH'] as const) : [])],
+    secure,
+    ...certificate,
+    disabledCommands: [
+      ...(certificate === undefined ? (['STARTTLS'] as const) : []),
+      ...(login === undefined ? (['AUTH'] as const) : []),
+    ],
     authOptional: login === undefined,
     allowInsecureAuth: true,
     logger: false,
@@ -29,7 +54,8 @@ export async function openSmtp({ login, port = 0 }: { login?: string; port?: num
       const code = smtp.refuse(address)
       done(code === undefined ? null : failure(code))
     },
-    onData: async (stream, { envelope }, done) => {
+    onData: async (stream, { envelope, secure: isEncrypted }, done) => {
+      if (isEncrypted) smtp.encrypted++
       let raw = ''
       for await (const chunk of stream) raw += chunk
       const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address

@@ -155,7 +155,7 @@ export function openPostgresAlone(url: string, patienceMs?: number): Queries {
     pool.connect().catch((error: Error & { code?: string }) => {
       const { host, pathname } = new URL(url)
       const message = error.message || error.code
-      throw new Error(`cannot connect to DATABASE_URL (${host}${pathname}): ${message}`)
+      throw new Error(`cannot connect to DATABASE_URL (${host}${pathname}): ${message}`, { cause: error })
     })
   const dialect = new PostgresDialect({ pool: { options: pool.options, connect, end: () => pool.end() } })
   return new Kysely<Schema>({ dialect })
