@@ -66,6 +66,8 @@ export type Config = {
   /** Where traces are sent; undefined: there are none. docs/operations.md: Traces. */
   traces: TraceReceiver | undefined
   timers: boolean
+  /** A restored copy beside production: nothing of it acts on the outside. docs/backup.md: Beside production. */
+  drill: boolean
   /** How long a start waits for what may come later: start-wait.ts. */
   startWaitSeconds: number
   /** Webhooks and log drains may go to private and loopback addresses. */
@@ -157,6 +159,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     testClock: values.BERTH_TEST_CLOCK,
     traces: receiverOf(values),
     timers: values.BERTH_TIMERS,
+    drill: values.BERTH_DRILL,
     startWaitSeconds: values.BERTH_START_WAIT_SECONDS,
     allowPrivateWebhooks: values.BERTH_ALLOW_PRIVATE_WEBHOOKS,
     dnsServers: values.BERTH_DNS_SERVERS,

@@ -164,11 +164,10 @@ function pagesOf(deps: Deps): (OpenPage | Probe)[] {
 
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
-  const all = [
-    ...[startDeliveries, startTimers, startPoster, startIdentityChecks],
-    ...[startScheduledBackups, startCollection],
-  ]
-  const workers = deps.config.timers ? all : []
+  const outward = [startDeliveries, startPoster, startIdentityChecks, startScheduledBackups, startCollection]
+  const { drill, timers } = deps.config
+  if (drill) deps.log.warn('BERTH_DRILL is on: no delivery, letter, check, backup or other act leaves this store')
+  const workers = timers ? [startTimers, ...(drill ? [] : outward)] : []
   const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))
 }

@@ -112,7 +112,8 @@ async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number>
 /** Runs one sweep to its end, as of `now`. Gives the number of rows it dealt with. */
 export async function runTimer(deps: Deps, name: TimerName, now: number): Promise<number> {
   const timer: Timer = TIMERS[name]
-  if ('run' in timer) return timer.run(deps, now)
+  // What acts beyond the database is left to production.
+  if ('run' in timer) return deps.config.drill ? 0 : timer.run(deps, now)
   const { sweep, slice = SLICE } = timer
   let swept = 0
   for (;;) {

@@ -1,5 +1,6 @@
 /** A store's rows, table by table, from one engine to the other. */
 import { sql } from 'kysely'
+import { LONGEST_MS } from '../../accounts/single-sign-on/identities.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { countRows, isSqlite, rowsOf, type Store, tablesOf } from '../../platform/db/tables.ts'
 import type { Progress } from './progress.ts'
@@ -10,8 +11,12 @@ const NOTED_BY_TRIGGERS = 'edge_change'
 /** The key of the row by which a restore says that anything may differ from what was known before. */
 export const RESTORED = 'restored'
 
-/** Notes in a restored store that it was restored: no row says what was lost, so whoever followed the former store takes all. */
+/**
+ * Notes in a restored store that it was restored: no row says what was lost, so whoever followed the former store takes all. What it knows of
+ * people at a provider is old too.
+ */
 export async function noteRestore(db: Queries): Promise<void> {
+  await forgetVouching(db)
   const newest = await db
     .selectFrom('edge_change')
     .select(({ fn }) => fn.max('stamp').as('stamp'))
@@ -19,6 +24,22 @@ export async function noteRestore(db: Queries): Promise<void> {
   const stamp = Math.max(Date.now(), Number(newest?.stamp ?? 0) + 1)
   await db.deleteFrom('edge_change').where('key', '=', RESTORED).execute()
   await db.insertInto('edge_change').values({ key: RESTORED, stamp }).execute()
+}
+
+/**
+ * A refresh token from before a restore says nothing of its person: the provider may have changed it since, and one that sees an old token
+ * may end the newer ones, which production has. So none is kept. Whoever signs in by a provider is asked to do it again, as where a provider
+ * gives no such token: docs/single-sign-on.md: After a restore.
+ */
+async function forgetVouching(db: Queries): Promise<void> {
+  const now = Date.now()
+  const people = db.selectFrom('identity').select('user_id').where('ended_at', 'is', null)
+  await db.deleteFrom('session').where('user_id', 'in', people).execute()
+  await db
+    .updateTable('identity')
+    .set({ refresh_token: null, checked_at: now, due_at: now + LONGEST_MS })
+    .where('ended_at', 'is', null)
+    .execute()
 }
 
 /** The tables that hold data, in the order in which they are filled. Kysely's own say what migrations ran, and are not copied. */

@@ -1,6 +1,6 @@
 /** When backups are made, where they go, and which are kept. docs/backup.md: Scheduled. */
 import { join } from 'node:path'
-import { BadSetting, type Kind, readPath, type Setting, Token } from './kinds.ts'
+import { BadSetting, type Kind, readPath, type Setting, Switch, Token } from './kinds.ts'
 
 /** `prefix` is empty, or ends with a slash. */
 export type BackupPlace = { folder: string } | { bucket: string; prefix: string }
@@ -148,6 +148,13 @@ export const BACKUPS = {
     meaning:
       'The passphrase of encrypted copies of the keyring, for `berth keys`: [variables.md](variables.md#an-encrypted-copy).',
     secret: true,
+  },
+  BERTH_DRILL: {
+    group: 'Backups',
+    kind: Switch(['on', 'off'], 'on'),
+    default: 'off',
+    meaning:
+      'Set `on` for a restored copy beside production: it reaches nobody and removes nothing outside: [backup.md](backup.md#beside-production).',
   },
 } as const satisfies Record<string, Setting>
 

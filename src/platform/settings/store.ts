@@ -4,7 +4,13 @@ import { BadSetting, BYTES, type Kind, readPath, type Setting } from './kinds.ts
 export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
 
 /** Of PostgreSQL. `keepsStatements`: false where connections keep no statements under a name, as behind pgbouncer before 1.21. `patience`: every bound on waiting is multiplied by it. */
-export type PoolSettings = { keepsStatements: boolean; patience: number }
+export type PoolSettings = { keepsStatements: boolean; patience: number; idle?: IdleTimes }
+
+/**
+ * Networks forget connections that are idle for minutes, and say nothing of it. `probeMs`: an idle connection is probed so often.
+ * `believedMs`: one that was idle for longer is replaced before it is used.
+ */
+export type IdleTimes = { probeMs: number; believedMs: number }
 
 export const DATABASE: Kind<DatabaseSetting> = {
   values:

@@ -4,7 +4,7 @@ import type { Ctx, Input } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import { type GitRepository, linkOf, type StoredLink } from '../../model/link.ts'
 import { isNameTaken, mustBeName } from '../../model/project-name.ts'
-import { GIT_CLIENTS, type GitResult, type Provider } from '../../platform/adapters/git.ts'
+import type { GitResult, Provider } from '../../platform/adapters/git.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { readCredential } from './credentials.ts'
@@ -60,7 +60,7 @@ export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<
   const provider = link.type as Provider
   const credential = await readCredential(ctx, project.account_id, provider)
   if (credential === undefined) return
-  const result = await GIT_CLIENTS[provider].removeHook(credential.access, link.hook.path, link.hook.id)
+  const result = await ctx.deps.adapters.git[provider].removeHook(credential.access, link.hook.path, link.hook.id)
   if ('fault' in result) ctx.deps.log.warn({ provider, fault: result.fault }, 'the webhook of a link was not removed')
 }
 
@@ -75,7 +75,7 @@ export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayServe:
   const credential = await readCredential(ctx, ctx.account.id, type)
   if (credential === undefined) return failed('the account has no credential for it; the operator can set one')
   const { access, hook } = credential
-  const client = GIT_CLIENTS[type]
+  const client = ctx.deps.adapters.git[type]
   const result = await client.readRepository(access, repo)
   if ('fault' in result) return failed(result.fault)
   const { path, id, url, shown, defaultBranch: productionBranch } = result.value

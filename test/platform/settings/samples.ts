@@ -22,6 +22,7 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
   BERTH_S3_ACCESS_KEY_ID: 'other',
   BERTH_S3_SECRET_ACCESS_KEY: 'other-secret',
   BERTH_KEYS_PASSPHRASE: 'a long passphrase',
+  BERTH_DRILL: 'on',
   BERTH_OPERATOR_TOKEN: 'x'.repeat(20),
   BERTH_METRICS_TOKEN: 'x'.repeat(20),
   BERTH_TOKEN: 'x',

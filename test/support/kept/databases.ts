@@ -71,7 +71,7 @@ async function discard({ url, connections }: Kept, drop: Makes['drop']): Promise
 }
 
 /** The same connections, which stay open when the service closes its store, unless they are to end. */
-function lendConnections({ pool, pipeline, apart, names }: Connections, ends: () => boolean): Connections {
+function lendConnections({ pool, pipeline, apart, names, idle }: Connections, ends: () => boolean): Connections {
   const close = (pipeline: Connections['pipeline']) => async () => (ends() ? pipeline.close() : undefined)
   return {
     pool: {
@@ -91,6 +91,7 @@ function lendConnections({ pool, pipeline, apart, names }: Connections, ends: ()
     pipeline: { ...pipeline, close: close(pipeline) },
     apart: { ...apart, close: close(apart) },
     names,
+    idle,
   }
 }
 

@@ -30,8 +30,8 @@ export type TestProvider = {
   close(): Promise<void>
 }
 
-/** Starts a real provider. With `offline: false` it gives no refresh token. */
-export async function startProvider({ offline = true } = {}): Promise<TestProvider> {
+/** Starts a real provider. With `offline: false` it gives no refresh token; with `rotates` each use changes it, and the use of an old one ends all that followed. */
+export async function startProvider({ offline = true, rotates = false } = {}): Promise<TestProvider> {
   const people = new Map<string, Claims>()
   let visitor = ''
   let handle: RequestListener = () => {}
@@ -40,7 +40,10 @@ export async function startProvider({ offline = true } = {}): Promise<TestProvid
   let opened: { provider: Provider; callback: RequestListener } | undefined
   const open = () => {
     if (opened !== undefined) return opened
-    const provider = new Provider(issuer, configurationOf(people, offline, origin))
+    const provider = new Provider(issuer, {
+      ...configurationOf(people, offline, origin),
+      ...(rotates && { rotateRefreshToken: true }),
+    })
     opened = { provider, callback: provider.callback() }
     return opened
   }

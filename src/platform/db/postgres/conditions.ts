@@ -39,6 +39,14 @@ export function isLostRace(error: unknown): boolean {
   return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
 }
 
+/** Whether a connection was cut: what was under way on it is unknown, and a new connection may be answered. */
+export function isCut(error: unknown): boolean {
+  const { code, message = '' } = error as Told
+  return code === undefined
+    ? /^Connection terminated|not queryable/.test(message)
+    : /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|57P01|08\w{3})$/.test(code)
+}
+
 /** A database that did not answer: the caller may try again, and cannot know whether a commit arrived. A full disk kept nothing. */
 export function refusalOf(error: unknown): 'storage_full' | 'unavailable' | undefined {
   const { code, routine = '', syscall, message = '' } = error as Told

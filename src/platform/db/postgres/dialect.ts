@@ -14,8 +14,9 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import type { Changed, StoreWatch } from '../changes.ts'
+import { isCut } from './conditions.ts'
 import { NOTE, readNoted, SHOW_NOTED } from './notes.ts'
-import type { Connections, Pipeline } from './pipeline.ts'
+import type { Connections } from './pipeline.ts'
 import { type Names, PIPELINED, type Statement } from './statement.ts'
 
 /** Hears what a transaction changed that was committed, or of which that is not known. */
@@ -24,17 +25,15 @@ type Listeners = { onCommit: OnCommit; onStatement: StoreWatch['statement'] }
 
 /** Kysely over a pool for transactions, and over shared connections for prepared reads. `onCommit` hears of the subjects that each transaction changed. */
 export function postgresDialect(
-  pool: Connections['pool'],
-  pipeline: Pipeline,
-  names: Names,
+  connections: Omit<Connections, 'apart'>,
   onCommit: OnCommit,
   onStatement?: StoreWatch['statement'],
 ): Dialect {
   const adapter = new PostgresAdapter()
-  PIPELINED.set(adapter, watched(pipeline.run, onStatement))
+  PIPELINED.set(adapter, watched(connections.pipeline.run, onStatement))
   return {
     createAdapter: () => adapter,
-    createDriver: () => postgresDriver(pool, names, { onCommit, onStatement }),
+    createDriver: () => postgresDriver(connections, { onCommit, onStatement }),
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   }
@@ -44,7 +43,7 @@ type Connection = DatabaseConnection & {
   begin(isolationLevel: string): void
   commit(): Promise<void>
   rollback(): Promise<void>
-  release(): void
+  release(isCut?: boolean): void
 }
 
 /** The same, and each statement is told. */
@@ -66,17 +65,60 @@ function watched<S extends Statement, T>(
   }
 }
 
-function postgresDriver(pool: Connections['pool'], names: Names, listeners: Listeners): Driver {
+function postgresDriver({ pool, names, idle }: Omit<Connections, 'apart'>, listeners: Listeners): Driver {
   const own = (connection: DatabaseConnection) => connection as Connection
   return {
     init: async () => {},
-    acquireConnection: async () => openConnection(await pool.connect(), names, listeners),
+    acquireConnection: async () => {
+      const open = async () => openConnection(await connectLately(pool, idle.believedMs), names, listeners)
+      return openReading(await open(), open)
+    },
     beginTransaction: async (connection, { isolationLevel = 'read committed' }) =>
       own(connection).begin(isolationLevel),
     commitTransaction: (connection) => own(connection).commit(),
     rollbackTransaction: (connection) => own(connection).rollback(),
     releaseConnection: async (connection) => own(connection).release(),
     destroy: () => pool.end(),
+  }
+}
+
+/** When a connection of the pool was given back, in monotonic ms. */
+const GIVEN_BACK = new WeakMap<pg.PoolClient, number>()
+
+/** A connection of the pool that was not idle for longer than this: a network may have forgotten one that was. */
+async function connectLately(pool: Connections['pool'], believedMs: number): Promise<pg.PoolClient> {
+  for (;;) {
+    const client = await pool.connect()
+    const since = GIVEN_BACK.get(client)
+    if (since === undefined || performance.now() - since <= believedMs) return client
+    client.release(true)
+  }
+}
+
+/** The same, and a read outside of a transaction whose connection was cut is sent once more, on another one: nothing was lost by it. */
+function openReading(first: Connection, open: () => Promise<Connection>): Connection {
+  let held: Connection | undefined = first
+  let begun = false
+  return {
+    begin(isolationLevel) {
+      begun = true
+      held!.begin(isolationLevel)
+    },
+    async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
+      try {
+        return await held!.executeQuery<R>(compiled)
+      } catch (error) {
+        if (begun || compiled.query.kind !== 'SelectQueryNode' || !isCut(error)) throw error
+        held!.release(true)
+        held = undefined
+        held = await open()
+        return held.executeQuery<R>(compiled)
+      }
+    },
+    commit: () => held!.commit(),
+    rollback: () => held!.rollback(),
+    release: () => held?.release(),
+    streamQuery,
   }
 }
 
@@ -125,7 +167,10 @@ function openConnection(client: pg.PoolClient, names: Names, { onCommit, onState
         broken = true
       })
     },
-    release: () => client.release(broken),
+    release(isCut) {
+      GIVEN_BACK.set(client, performance.now())
+      client.release(broken || isCut)
+    },
     streamQuery,
   }
 }

@@ -32,10 +32,12 @@ type Options = {
   /** Where short statements run that commit at once. */
   db: Queries
   onLost: (error: Error) => void
+  /** How often the connection that hears is asked whether it still does. */
+  probeMs: number
 }
 
 /** Begins to tell, and to hear what others tell. */
-export function openFeed({ url, changes, db, onLost }: Options): Feed {
+export function openFeed({ url, changes, db, onLost, probeMs }: Options): Feed {
   const own = randomBytes(9).toString('base64url')
   const unread = openGathering()
   const untold = openGathering()
@@ -66,7 +68,7 @@ export function openFeed({ url, changes, db, onLost }: Options): Feed {
     unread.add(changed)
     repeat.wake()
   }
-  const stop = listenOnPostgres(url, CHANNEL, (payload) => hear(own, payload, { add, raise }), onLost)
+  const stop = listenOnPostgres(url, CHANNEL, (payload) => hear(own, payload, { add, raise }), onLost, probeMs)
   return {
     add,
     async close() {

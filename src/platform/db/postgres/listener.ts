@@ -1,18 +1,27 @@
 /** A connection that LISTENs, and comes back when it is lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { IDLE } from './pipeline.ts'
 
 const RETRY_MS = 1000
+const ALIVE = {
+  connectionTimeoutMillis: 2000,
+  query_timeout: 5000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: IDLE.probeMs,
+}
 
 /**
  * Calls `listener` with the payload of every notification of `channel`. Each time it listens anew, also the first time, it calls it with
- * undefined: notifications of the time before were missed. `onLost` hears of connections that ended. Gives the way to stop.
+ * undefined: notifications of the time before were missed. A network may forget a connection that only waits, so it is asked something each
+ * `probeMs`, and replaced where it does not answer. `onLost` hears of connections that ended. Gives the way to stop.
  */
 export function listenOnPostgres(
   url: string,
   channel: string,
   listener: (payload: string | undefined) => void,
   onLost: (error: Error) => void,
+  probeMs = IDLE.probeMs,
 ): () => Promise<void> {
   const stop = new AbortController()
   const { signal } = stop
@@ -20,14 +29,14 @@ export function listenOnPostgres(
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   const run = async () => {
     while (!signal.aborted) {
-      const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, keepAlive: true })
+      const client = new pg.Client({ connectionString: url, ...ALIVE })
       const ended = new Promise<void>((resolve) => client.once('end', resolve))
       client.on('error', onLost)
       client.on('notification', ({ payload = '' }) => listener(payload))
       try {
         await Promise.race([client.connect().then(() => client.query(`listen ${channel}`)), stopped])
         if (!signal.aborted) listener(undefined)
-        await Promise.race([ended, stopped])
+        await Promise.race([ended, stopped, untilSilent(client, probeMs, signal)])
       } catch (error) {
         if (!signal.aborted) onLost(error as Error)
       }
@@ -39,5 +48,13 @@ export function listenOnPostgres(
   return async () => {
     stop.abort()
     await running
+  }
+}
+
+/** Asks again and again. Throws once there is no answer in time. */
+async function untilSilent(client: pg.Client, probeMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(probeMs, undefined, { signal, ref: false }).catch(() => {})
+    if (!signal.aborted) await client.query('select')
   }
 }

@@ -10,7 +10,7 @@ import { refusalOf } from './conditions.ts'
 import { postgresDialect } from './dialect.ts'
 import { openFeed } from './feed.ts'
 import { keepNotes } from './notes.ts'
-import { type Connections, mustLead, openPipeline, type Pipeline } from './pipeline.ts'
+import { type Connections, IDLE, mustLead, openPipeline, type Pipeline } from './pipeline.ts'
 import { openRaces } from './races.ts'
 import { openNames } from './statement.ts'
 
@@ -44,13 +44,16 @@ export async function openPostgres(
   options: PoolSettings = { keepsStatements: true, patience: 1 },
   connect: typeof openConnections = openConnections,
 ): Promise<Db> {
-  const { pool, pipeline, apart: ownPipeline, names } = connect(url, onLost, options)
+  const connections = connect(url, onLost, options)
+  const { pool, pipeline, apart: ownPipeline } = connections
   const onCommit = (changed: Changed) => feed.add(changed)
-  const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names, onCommit, watch?.statement) })
-  const apart = new Kysely<Schema>({ dialect: postgresDialect(pool, ownPipeline, names, onCommit, watch?.statement) })
+  const queries = new Kysely<Schema>({ dialect: postgresDialect(connections, onCommit, watch?.statement) })
+  const apart = new Kysely<Schema>({
+    dialect: postgresDialect({ ...connections, pipeline: ownPipeline }, onCommit, watch?.statement),
+  })
   await migratePostgres(url)
   const changes = openChanges()
-  const feed = openFeed({ url, changes, db: queries, onLost })
+  const feed = openFeed({ url, changes, db: queries, onLost, probeMs: connections.idle.probeMs })
   const untilWon = openRaces(() => watch?.lostRace())
 
   return {
@@ -83,15 +86,16 @@ export async function openPostgres(
 export function openConnections(
   url: string,
   onLost: (error: Error) => void,
-  { keepsStatements, patience }: PoolSettings,
+  { keepsStatements, patience, idle = IDLE }: PoolSettings,
 ): Connections {
-  const config = { ...CONNECTION, ...waiting(CONNECTION, patience), connectionString: url }
+  const probed = { keepAliveInitialDelayMillis: idle.probeMs, connectionString: url }
+  const config = { ...CONNECTION, ...waiting(CONNECTION, patience), ...probed }
   const names = openNames(keepsStatements)
-  const pipeline = openPipeline(() => new pg.Client(config), names, onLost)
+  const pipeline = openPipeline(() => new pg.Client(config), names, onLost, undefined, idle)
   // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
   const short = { ...config, ...waiting(SHORT, patience) }
-  const apart = openPipeline(() => new pg.Client(short), names, onLost, APART_CONNECTIONS)
-  return { pool: openPool(config, onLost), pipeline, apart, names }
+  const apart = openPipeline(() => new pg.Client(short), names, onLost, APART_CONNECTIONS, idle)
+  return { pool: openPool(config, onLost), pipeline, apart, names, idle }
 }
 
 /** The times of a table, in milliseconds, so many times as long. */

@@ -4,6 +4,8 @@
  */
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
+import type { IdleTimes } from '../../settings/store.ts'
+import { isCut } from './conditions.ts'
 import type { Names, Statement } from './statement.ts'
 
 /** The connections of a store: a pool for transactions, and those that reads and statements by themselves share. */
@@ -12,7 +14,11 @@ export type Connections = {
   pipeline: Pipeline
   apart: Pipeline
   names: Names
+  idle: IdleTimes
 }
+
+/** Azure forgets a connection after 4 idle minutes, other networks later. docs/scaling.md: A network that forgets connections. */
+export const IDLE: IdleTimes = { probeMs: 30_000, believedMs: 60_000 }
 
 /** As many as keep a few cores of the server busy. Each runs one statement at a time. */
 const READING_CONNECTIONS = 4
@@ -25,38 +31,73 @@ export type Pipeline = {
   close(): Promise<void>
 }
 
-type Connection = { client: pg.Client; unanswered: number; connecting: Promise<unknown> | undefined }
+/** `usedAt`: when it was opened, or answered last, in monotonic ms. */
+type Connection = { client: pg.Client; unanswered: number; connecting: Promise<unknown> | undefined; usedAt: number }
 
-/** `newClient`: makes a client that sends at once. `onLost` hears of connections that ended; the next statement opens another one. */
+/**
+ * `newClient`: makes a client that sends at once. `onLost` hears of connections that ended; the next statement opens another one. A connection
+ * that was idle for long is not used, and a read whose connection was cut is sent once more: nothing was lost by it.
+ */
 export function openPipeline(
   newClient: () => pg.Client,
   names: Names,
   onLost: (error: Error) => void,
   mostConnections = READING_CONNECTIONS,
+  { believedMs } = IDLE,
 ): Pipeline {
   const connections = new Set<Connection>()
   const send = async (statement: Statement): Promise<unknown[]> => {
+    retire(connections, performance.now() - believedMs)
     const connection = pick(connections, mostConnections, () => connect(connections, newClient(), onLost))
     connection.unanswered++
     try {
       if (connection.connecting !== undefined) await connection.connecting
       writeTogether(connection.client.connection.stream)
-      return (await connection.client.query(names.named(statement))).rows
+      const { rows } = await connection.client.query(names.named(statement))
+      connection.usedAt = performance.now()
+      return rows
     } finally {
       connection.unanswered--
+      if (!connections.has(connection)) leave(connection)
     }
   }
   return {
-    run: (statement) =>
-      send(statement).catch((error) => {
-        if (names.renewAfter(error)) return send(statement)
-        throw error
-      }),
+    run(statement) {
+      const since = performance.now()
+      return send(statement).catch((error) => {
+        const isAgain = isCut(error) && isRead(statement)
+        if (!names.renewAfter(error) && !isAgain) throw error
+        // What cut one connection may have cut all that have not answered since.
+        if (isAgain) retire(connections, since)
+        return send(statement)
+      })
+    },
     open: () => connections.size,
     async close() {
       await Promise.all([...connections].map(({ client }) => client.end().catch(() => {})))
     },
   }
+}
+
+/** Whether a statement by itself changes nothing, so that it may be sent twice. */
+export function isRead({ sql }: Pick<Statement, 'sql'>): boolean {
+  return /^\s*select\b/i.test(sql)
+}
+
+/** Takes away the connections that were not used since a moment. Those that have statements under way end after them. */
+function retire(connections: Set<Connection>, since: number): void {
+  for (const connection of connections) {
+    if (connection.connecting !== undefined || connection.usedAt >= since) continue
+    connections.delete(connection)
+    leave(connection)
+  }
+}
+
+/** The other side may be gone, so nothing waits for its answer. */
+function leave({ client, unanswered }: Connection): void {
+  if (unanswered > 0) return
+  client.connection.stream.unref()
+  client.end().catch(() => {})
 }
 
 /** What this iteration of the event loop sends over a stream is written at once: a write costs as much as a statement. */
@@ -83,7 +124,7 @@ function rank({ connecting, unanswered }: Connection): number {
 }
 
 function connect(connections: Set<Connection>, client: pg.Client, onLost: (error: Error) => void): Connection {
-  const connection: Connection = { client, unanswered: 0, connecting: undefined }
+  const connection: Connection = { client, unanswered: 0, connecting: undefined, usedAt: performance.now() }
   connections.add(connection)
   client.on('error', (error) => {
     connections.delete(connection)
@@ -93,6 +134,7 @@ function connect(connections: Set<Connection>, client: pg.Client, onLost: (error
   connection.connecting = connectToLeader(client).then(
     () => {
       connection.connecting = undefined
+      connection.usedAt = performance.now()
     },
     (error) => {
       connections.delete(connection)

@@ -1,0 +1,116 @@
+/** A network that forgets connections which are idle for minutes. docs/scaling.md: A network that forgets connections. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { type Db, prepared } from '../../../src/platform/db/db.ts'
+import { listenOnPostgres } from '../../../src/platform/db/postgres/listener.ts'
+import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
+import { becomes } from '../../support/becomes.ts'
+import { openForgetfulRelay } from '../../support/servers/forgetful-relay.ts'
+import { newDatabase, PATIENCE } from '../../support/world.ts'
+
+const readFact = prepared<{ name: string }, { name: string }>((db, value) =>
+  db.selectFrom('fact').select('name').where('name', '=', value.name),
+)
+const BELIEVED_MS = 50
+
+async function openBehind(t: TestContext, believedMs: number) {
+  const relay = await openForgetfulRelay(t, new URL(await newDatabase()))
+  const idle = { probeMs: 600_000, believedMs }
+  const options = { keepsStatements: true, patience: Number(PATIENCE), idle }
+  const db = await openPostgres(relay.url, () => {}, undefined, options)
+  t.after(() => db.close())
+  return { relay, db }
+}
+
+/** Reads in each way that there is: over shared connections, and over one of the pool. */
+function readBoth(db: Db): Promise<unknown>[] {
+  return [readFact(db.read, { name: 'f' }), db.read.selectFrom('fact').select('name').where('name', '=', 'f').execute()]
+}
+
+const manyReads = (db: Db) => Array.from({ length: 20 }, () => readBoth(db)).flat()
+
+let written = 0
+function write(db: Db): Promise<unknown> {
+  const name = `w${written++}`
+  return db.write((tx) => tx.insertInto('fact').values({ name, value: 'x' }).execute())
+}
+
+async function countWritten(db: Db): Promise<number> {
+  return (await db.read.selectFrom('fact').select('name').where('name', 'like', 'w%').execute()).length
+}
+
+test('after a quiet while nothing is refused, though the network forgot every connection in silence [postgres]', async (t) => {
+  const { relay, db } = await openBehind(t, BELIEVED_MS)
+  await Promise.all([...manyReads(db), write(db)])
+  for (let round = 0; round < 6; round++) {
+    relay.forget('silence')
+    // Nothing happens meanwhile: that is what makes the connections old.
+    await sleep(BELIEVED_MS + 20)
+    const before = relay.opened()
+    await Promise.all(round % 2 === 0 ? [readBoth(db)[round % 3 === 0 ? 0 : 1]] : [...manyReads(db), write(db)])
+    assert.ok(relay.opened() > before, 'by new connections')
+  }
+  // As often as it was written, and each once.
+  assert.equal(await countWritten(db), 4)
+})
+
+test('reads go on when the network cuts every connection, and no write is sent twice [postgres]', async (t) => {
+  const { relay, db } = await openBehind(t, 600_000)
+  written = 0
+  let done = 0
+  for (let round = 0; round < 6; round++) {
+    await Promise.all(manyReads(db))
+    relay.forget('reset')
+    if (round % 2 === 0) {
+      await readFact(db.read, { name: 'f' })
+      relay.forget('reset')
+      await Promise.all(Array.from({ length: 40 }, () => readFact(db.read, { name: 'f' })))
+    } else {
+      const writes = await Promise.allSettled([write(db), write(db)])
+      for (const one of writes) {
+        if (one.status === 'rejected') assert.equal(db.refusalOf(one.reason), 'unavailable', String(one.reason))
+        else done++
+      }
+    }
+  }
+  await Promise.all(manyReads(db))
+  assert.equal(await countWritten(db), done)
+})
+
+test('a read of the pool whose connection was cut is sent once more [postgres]', async (t) => {
+  const { relay, db } = await openBehind(t, 600_000)
+  const read = () => db.read.selectFrom('fact').select('name').execute()
+  await read()
+  relay.forget('reset')
+  assert.deepEqual(await read(), [])
+  relay.forget('reset')
+  await assert.rejects(sql`create table never (id int)`.execute(db.read), 'what is no read is not sent again')
+})
+
+test('the connection that hears of changes is asked whether it still does, and replaced [postgres]', async (t) => {
+  const direct = await newDatabase()
+  const relay = await openForgetfulRelay(t, new URL(direct))
+  const heard: (string | undefined)[] = []
+  const lost: Error[] = []
+  const stop = listenOnPostgres(
+    relay.url,
+    'of_tests',
+    (payload) => heard.push(payload),
+    (error) => lost.push(error),
+    50,
+  )
+  t.after(stop)
+  await becomes(() => heard.length === 1)
+  relay.forget('silence')
+  await becomes(
+    () => heard.length === 2,
+    () => String(lost),
+  )
+  assert.deepEqual(heard, [undefined, undefined], 'it says that something may have been missed')
+  const db = await openPostgres(direct, () => {})
+  t.after(() => db.close())
+  await sql`select pg_notify('of_tests', 'hello')`.execute(db.read)
+  await becomes(() => heard.includes('hello'))
+})

@@ -1,0 +1,57 @@
+/** A relay before PostgreSQL that forgets connections, as NAT, load balancers and overlay networks do with those that are idle. */
+import { connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** `silence`: what is sent on a forgotten connection reaches nobody. `reset`: the sender is told so by a RST. */
+export type Forgetting = 'silence' | 'reset'
+
+export type ForgetfulRelay = {
+  url: string
+  /** Forgets the connections that there are now. */
+  forget(how: Forgetting): void
+  /** How many connections were opened so far. */
+  opened(): number
+}
+
+/** Passes connections on until they are forgotten. */
+export async function openForgetfulRelay(t: TestContext, target: URL): Promise<ForgetfulRelay> {
+  const pairs = new Set<{ client: Socket; upstream: Socket; forgotten: Forgetting | undefined }>()
+  let opened = 0
+  const server = createServer((client) => {
+    opened++
+    const upstream = connect(Number(target.port), target.hostname)
+    const pair = { client, upstream, forgotten: undefined as Forgetting | undefined }
+    pairs.add(pair)
+    client.on('data', (data) => {
+      if (pair.forgotten === 'reset') client.resetAndDestroy()
+      else if (pair.forgotten === undefined) upstream.write(data)
+    })
+    upstream.on('data', (data) => {
+      if (pair.forgotten === undefined) client.write(data)
+    })
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.on('error', () => {})
+      one.on('close', () => {
+        if (pair.forgotten !== 'silence') other.destroy()
+      })
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    for (const { client, upstream } of pairs) for (const one of [client, upstream]) one.destroy()
+    server.close()
+  })
+  const url = new URL(target)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as { port: number }).port)
+  return {
+    url: url.href,
+    forget(how) {
+      for (const pair of pairs) pair.forgotten ??= how
+    },
+    opened: () => opened,
+  }
+}
