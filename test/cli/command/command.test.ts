@@ -200,7 +200,11 @@ test('a command line that cannot be read ends with 64, suggests a command, and d
   assert.deepEqual([bad.code, /^berth: PORT must be/.test(bad.err)], [78, true])
   for (const name of ['BERTH_TOKEN', 'BERTH_OPERATOR_TOKEN']) {
     const broken = await berth(['keys', 'status'], { [name]: 'a-token-of-some-length\n' })
-    assert.deepEqual([broken.code, broken.err.startsWith(`berth: ${name} must not end with white space`)], [78, true], broken.err)
+    assert.deepEqual(
+      [broken.code, broken.err.startsWith(`berth: ${name} must not end with white space`)],
+      [78, true],
+      broken.err,
+    )
   }
 })
 

@@ -5,6 +5,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { pipeline, Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { berth } from '../../support/clients/command.ts'
 import { newHome, start } from '../../support/process.ts'
@@ -60,6 +61,10 @@ test('a service whose public address its machine cannot reach is asked at HOST a
   assert.match(away.err, /no service answers at http:\/\/127\.0\.0\.1:2; start it/)
 })
 
+function* withoutEnd() {
+  for (;;) yield ' '.repeat(65_536)
+}
+
 test('what listens at HOST and PORT and is not the service of BERTH_PUBLIC_URL is told no token', async (t) => {
   const there = await serve(
     t,
@@ -73,10 +78,7 @@ test('what listens at HOST and PORT and is not the service of BERTH_PUBLIC_URL i
     'nothing there': (_, answer) => answer.writeHead(404).end(),
     'a way on': (_, answer) =>
       answer.writeHead(302, { location: `${there.origin}/.well-known/oauth-authorization-server` }).end(),
-    'text without end': (_, answer) => {
-      const more = () => void (answer.destroyed || answer.write(' '.repeat(65_536), more))
-      more()
-    },
+    'text without end': (_, answer) => pipeline(Readable.from(withoutEnd()), answer, () => {}),
   }
   for (const [at, [what, listener]] of Object.entries(others).entries()) {
     const here = await serve(t, listener)
