@@ -36,15 +36,22 @@ export async function examine(config: Config, progress: (done: number, all: numb
   return [...settingsFindings(config), ...(await Promise.all(results)).flat()]
 }
 
-function settingsFindings({ unknown }: Config): Finding[] {
+function settingsFindings({ unknown, drill }: Config): Finding[] {
   const about = 'settings'
-  if (unknown.length === 0) return [{ about, is: 'well', found: 'can be read' }]
-  return unknown.map((found) => ({
+  const findings: Finding[] = unknown.map((found) => ({
     about,
     is: 'worry',
     found,
     advice: 'set what was meant, or take it away: it does nothing',
   }))
+  if (drill)
+    findings.push({
+      about,
+      is: 'worry',
+      found: 'BERTH_DRILL is on: nothing is delivered, mailed, backed up or asked outside',
+      advice: 'take it away where this is production',
+    })
+  return findings.length > 0 ? findings : [{ about, is: 'well', found: 'can be read' }]
 }
 
 function readSettings(settings: () => Config): Config | Finding {

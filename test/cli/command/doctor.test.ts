@@ -98,6 +98,13 @@ test('a bad setting is reported, and nothing else is checked', async (t) => {
   assert.match(findings[0]!.found, /^PORT must be/)
 })
 
+test('a drill is told, so that nobody leaves production in one', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const { well, of } = await doctor({ ...(await withDns(home, t)), BERTH_DRILL: 'on' })
+  assert.deepEqual([well, of('settings')!.is], [true, 'worry'])
+  assert.match(of('settings')!.found, /^BERTH_DRILL is on: nothing is delivered/)
+})
+
 test('folder, files, keyring', async (t) => {
   const home = await newHome(t, 'sqlite')
   const running = await start(t, home)

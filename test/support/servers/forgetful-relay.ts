@@ -1,6 +1,5 @@
 /** A relay before PostgreSQL that forgets connections, as NAT, load balancers and overlay networks do with those that are idle. */
 import { connect, createServer, type Socket } from 'node:net'
-import type { TestContext } from 'node:test'
 
 /** `silence`: what is sent on a forgotten connection reaches nobody. `reset`: the sender is told so by a RST. */
 export type Forgetting = 'silence' | 'reset'
@@ -11,10 +10,11 @@ export type ForgetfulRelay = {
   forget(how: Forgetting): void
   /** How many connections were opened so far. */
   opened(): number
+  close(): void
 }
 
 /** Passes connections on until they are forgotten. */
-export async function openForgetfulRelay(t: TestContext, target: URL): Promise<ForgetfulRelay> {
+export async function openForgetfulRelay(target: URL): Promise<ForgetfulRelay> {
   const pairs = new Set<{ client: Socket; upstream: Socket; forgotten: Forgetting | undefined }>()
   let opened = 0
   const server = createServer((client) => {
@@ -35,23 +35,27 @@ export async function openForgetfulRelay(t: TestContext, target: URL): Promise<F
     ] as const) {
       one.on('error', () => {})
       one.on('close', () => {
-        if (pair.forgotten !== 'silence') other.destroy()
+        if (pair.forgotten !== 'silence') other.destroySoon()
       })
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    for (const { client, upstream } of pairs) for (const one of [client, upstream]) one.destroy()
-    server.close()
-  })
   const url = new URL(target)
   url.hostname = '127.0.0.1'
   url.port = String((server.address() as { port: number }).port)
   return {
     url: url.href,
     forget(how) {
-      for (const pair of pairs) pair.forgotten ??= how
+      for (const pair of pairs) {
+        pair.forgotten ??= how
+        // The server ends its side some time, and its places are few.
+        if (how === 'silence') pair.upstream.destroy()
+      }
     },
     opened: () => opened,
+    close() {
+      for (const { client, upstream } of pairs) for (const one of [client, upstream]) one.destroy()
+      server.close()
+    },
   }
 }

@@ -16,7 +16,7 @@ import type pg from 'pg'
 import type { Changed, StoreWatch } from '../changes.ts'
 import { isCut } from './conditions.ts'
 import { NOTE, readNoted, SHOW_NOTED } from './notes.ts'
-import type { Connections } from './pipeline.ts'
+import { type Connections, hangUp } from './pipeline.ts'
 import { type Names, PIPELINED, type Statement } from './statement.ts'
 
 /** Hears what a transaction changed that was committed, or of which that is not known. */
@@ -92,6 +92,7 @@ async function connectLately(pool: Connections['pool'], believedMs: number): Pro
     const since = GIVEN_BACK.get(client)
     if (since === undefined || performance.now() - since <= believedMs) return client
     client.release(true)
+    hangUp(client)
   }
 }
 

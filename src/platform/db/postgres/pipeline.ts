@@ -46,6 +46,7 @@ export function openPipeline(
   { believedMs } = IDLE,
 ): Pipeline {
   const connections = new Set<Connection>()
+  let closed = false
   const send = async (statement: Statement): Promise<unknown[]> => {
     retire(connections, performance.now() - believedMs)
     const connection = pick(connections, mostConnections, () => connect(connections, newClient(), onLost))
@@ -65,7 +66,7 @@ export function openPipeline(
     run(statement) {
       const since = performance.now()
       return send(statement).catch((error) => {
-        const isAgain = isCut(error) && isRead(statement)
+        const isAgain = !closed && isCut(error) && isRead(statement)
         if (!names.renewAfter(error) && !isAgain) throw error
         // What cut one connection may have cut all that have not answered since.
         if (isAgain) retire(connections, since)
@@ -74,13 +75,14 @@ export function openPipeline(
     },
     open: () => connections.size,
     async close() {
+      closed = true
       await Promise.all([...connections].map(({ client }) => client.end().catch(() => {})))
     },
   }
 }
 
 /** Whether a statement by itself changes nothing, so that it may be sent twice. */
-export function isRead({ sql }: Pick<Statement, 'sql'>): boolean {
+function isRead({ sql }: Pick<Statement, 'sql'>): boolean {
   return /^\s*select\b/i.test(sql)
 }
 
@@ -93,11 +95,15 @@ function retire(connections: Set<Connection>, since: number): void {
   }
 }
 
-/** The other side may be gone, so nothing waits for its answer. */
 function leave({ client, unanswered }: Connection): void {
   if (unanswered > 0) return
-  client.connection.stream.unref()
   client.end().catch(() => {})
+  hangUp(client)
+}
+
+/** Ends a connection of which a farewell was sent. The other side may be gone, so nothing waits for its answer. */
+export function hangUp(client: pg.ClientBase): void {
+  ;(client as pg.Client).connection.stream.destroy()
 }
 
 /** What this iteration of the event loop sends over a stream is written at once: a write costs as much as a statement. */
