@@ -6,6 +6,8 @@ import { Refusal, refuse } from '../platform/refusals/refusal.ts'
 
 /** What a URL parser would read as something other than a part of the name, or drop. */
 const NOT_IN_NAMES = /[\s\p{Cc}%/:@\\?#[\]]/u
+/** What IDNA takes for a dot, as East Asian keyboards write it (RFC 3490 3.1). */
+const DOTS = /[。．｡]/g
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const NUMBER = /^(\d+|0x[0-9a-f]*)$/
 const LONGEST = 253
@@ -23,7 +25,7 @@ export function canonicalName(text: string, settings: DomainSettings): string {
     })
   if (text.length > LONGEST + 1) no('it is longer than 253 characters')
   if (NOT_IN_NAMES.test(text)) no('write the name alone, without spaces, "/", ":", "@", "%" and the like')
-  const plain = text.normalize('NFC').toLowerCase().normalize('NFC').replace(/\.$/, '')
+  const plain = text.replace(DOTS, '.').normalize('NFC').toLowerCase().normalize('NFC').replace(/\.$/, '')
   const wildcard = plain.startsWith('*.')
   const host = wildcard ? plain.slice(2) : plain
   const ascii = domainToASCII(host)

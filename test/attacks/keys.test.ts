@@ -8,17 +8,7 @@ import { mustBeVariable } from '../../src/projects/env/rules.ts'
 import { SEED, sayFigure } from './form.ts'
 
 const COUNT = 5000
-const RESERVED = [
-  '__proto__',
-  'LD_PRELOAD',
-  'LD_AUDIT',
-  'LD_LIBRARY_PATH',
-  'DYLD_INSERT_LIBRARIES',
-  'DYLD_LIBRARY_PATH',
-  'VERCEL',
-  'VERCEL_URL',
-  'VERCEL_ENV',
-]
+const RESERVED = ['__proto__', 'LD_PRELOAD', 'LD_AUDIT', 'DYLD_INSERT_LIBRARIES', 'VERCEL', 'VERCEL_URL', 'VERCEL_ENV']
 const TRICKS = [
   'A=B',
   'A\nB',

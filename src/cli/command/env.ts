@@ -15,7 +15,13 @@ const SLICE_BYTES = 512 * 1024
 
 /** The lines of a file that say one variable. */
 type Piece = { key: string; line: number; text: string }
-type Counts = { added: number; updated: number; unchanged: number; failed: { key: string; message: string }[] }
+type Counts = {
+  added: number
+  updated: number
+  unchanged: number
+  skipped: string[]
+  failed: { key: string; message: string }[]
+}
 
 /**
  * Puts a .env file into a project, slice by slice; each slice happens or does not. Where a line is wrong (its syntax, its key, its value),
@@ -26,7 +32,7 @@ export async function importCommand(given: Invocation): Promise<Outcome> {
   const { value, progress } = given
   const file = value('file')!
   const pieces = piecesOf(file, readText(file))
-  const counts: Counts = { added: 0, updated: 0, unchanged: 0, failed: [] }
+  const counts: Counts = { added: 0, updated: 0, unchanged: 0, skipped: [], failed: [] }
   const config = given.settings()
   const slices = slicesOf(pieces)
   await mustBeRight(config, given, file, slices)
@@ -36,12 +42,18 @@ export async function importCommand(given: Invocation): Promise<Outcome> {
     sent += slice.length
     progress.show('importing', sent, pieces.length)
   }
-  const { added, updated, unchanged, failed } = counts
+  const { added, updated, unchanged, skipped, failed } = counts
   const planned = given.has('dry-run') ? 'would be ' : ''
   const text = `${planned}added ${added}, ${planned}updated ${updated}, unchanged ${unchanged}, failed ${failed.length}`
-  const warnings = failed.map(({ key, message }) => `${key}: ${message}`)
+  const warnings = skipped.map((key) => `${key} is skipped: the platform sets it`)
+  warnings.push(...failed.map(({ key, message }) => `${key}: ${message}`))
   if (pieces.length === 0) warnings.push(`${file === '-' ? 'stdin' : file} holds no variable`)
-  return { data: { added, updated, unchanged, failed }, text, warnings, code: failed.length === 0 ? 0 : 1 }
+  return {
+    data: { added, updated, unchanged, ...(skipped.length > 0 && { skipped }), failed },
+    text,
+    warnings,
+    code: failed.length === 0 ? 0 : 1,
+  }
 }
 
 /** Cuts a text into the lines of each variable. Throws, naming every bad line, before anything is sent. */
@@ -97,6 +109,7 @@ async function sendSlice(config: Config, given: Invocation, slice: Piece[], coun
     counts.added += plan.created.length
     counts.updated += plan.updated.length
     counts.unchanged += plan.unchanged.length
+    counts.skipped.push(...(plan.skipped ?? []))
   } catch (error) {
     if (!(error instanceof Refused) || !isOfTheVariables(error)) throw error
     const half = slice.length >> 1
@@ -120,7 +133,7 @@ async function send(config: Config, given: Invocation, slice: Piece[], isDry: bo
   return (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
 }
 
-type Planned = { plan: { created: string[]; updated: string[]; unchanged: string[] } }
+type Planned = { plan: { created: string[]; updated: string[]; unchanged: string[]; skipped?: string[] } }
 
 /** A no to some of the variables, rather than to the caller, the project or the whole of it. */
 function isOfTheVariables({ code, lines }: Refused): boolean {

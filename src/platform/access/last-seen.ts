@@ -78,3 +78,12 @@ export function startLastSeen(deps: { db: Db; lastSeen: LastSeen; log: Logger })
     await running
   }
 }
+
+/** Who made a request: `installationId` is null of a person. */
+type Seen = { actor: { tokenId: string | null }; userId: string; installationId: string | null }
+
+/** Notes that the token and the person of a request were seen at `now`, in ms; an integration is no person. */
+export function noteSeen(lastSeen: LastSeen, { actor, userId, installationId }: Seen, now: number): void {
+  if (actor.tokenId !== null) lastSeen.note(actor.tokenId, now)
+  if (installationId === null) lastSeen.note(userId, now)
+}

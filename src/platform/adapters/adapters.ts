@@ -33,8 +33,12 @@ export function openAdapters(config: Config, traces: Traces | undefined): Adapte
 }
 
 const WHY = 'BERTH_DRILL is on, so nobody is reached'
-const noAnswer = async () => undefined
-const fault = async () => ({ fault: WHY })
+async function noAnswer(): Promise<undefined> {}
+
+async function fault(): Promise<{ fault: string }> {
+  return { fault: WHY }
+}
+
 const noGit: GitClient = { readRepository: fault, addHook: fault, removeHook: fault }
 
 /** Each as the real one is while nobody answers. */

@@ -4,6 +4,7 @@ import type { Deps, IncomingFile, Input, OperatorCtx, Params, Who } from '../../
 import { authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
 import { authenticateOperatorSession } from '../access/by-session.ts'
 import { identify, identifyCached } from '../access/identify.ts'
+import { noteSeen } from '../access/last-seen.ts'
 import { resolveNames } from '../access/names.ts'
 import { endOneAfterAnother } from '../access/person.ts'
 import { projectAhead } from '../access/read-ahead.ts'
@@ -23,6 +24,7 @@ import { readBodyOf, readParams, soleHeader, textBodyOf } from './parse-request.
 import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
 import { answerByState, findAnswer, makeAnswer, type Written, writeAnswer, writeList } from './response-cache.ts'
 import { isList, type Route, versionOf } from './route.ts'
+import { ignoredHeader } from './validate.ts'
 
 /** A request as it came in: nothing of it has been looked at. */
 export type ApiRequest = {
@@ -60,7 +62,7 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
   const now = deps.clock.now()
   const who = await authorizeRequest(deps, route, credentials, now, request)
   if (route.auth === 'operator') mustBeKnown(route.query, query)
-  if (who !== undefined) noteSeen(deps, who, now)
+  if (who !== undefined) noteSeen(deps.lastSeen, who, now)
   const limit = who && (await countRequest(deps.limits, route, who.account.id, now))
   try {
     const answer = await answerCounted({ deps, now, route, request, credentials, who }, query)
@@ -93,10 +95,12 @@ async function answerCounted(
   const make = async () => {
     // Only now: what waits are bytes, which the budget of all bodies counts, and not what they become.
     const readBody = route.listBody === undefined ? readBodyOf : readListBody
-    const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body))
+    const dropped: string[] = []
+    const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body), dropped)
     const input: Input = { ...unread, body, file: request.file }
     const admitted = { deps, now, route, request, credentials, who, input }
-    return route.method === 'GET' ? answerRead(admitted) : answerWrite(admitted)
+    const answer = await (route.method === 'GET' ? answerRead : answerWrite)(admitted)
+    return route.method === 'PATCH' ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
   }
   const { gates, file } = request
   const answer = await (file === undefined
@@ -186,11 +190,6 @@ async function writeOnce(
   if (isReplay(result)) await route.undo?.(before, prepared)
   else if (route.triggers !== undefined) deps.wakeups.timer(route.triggers)
   return result
-}
-
-function noteSeen({ lastSeen }: Deps, { actor, userId, installationId }: Who, now: number): void {
-  if (actor.tokenId !== null) lastSeen.note(actor.tokenId, now)
-  if (installationId === null) lastSeen.note(userId, now)
 }
 
 /** As `authorize`, before anything is looked at; a failure may be a guess and is counted. Refuses: rate_limited 429 too. */

@@ -5,9 +5,9 @@ import { READERS } from '../../readers.ts'
 import { pauseWhenBusy } from '../base/event-loop.ts'
 import { refuse } from '../refusals/refusal.ts'
 import { cutList, type Group } from '../schema/json-list.ts'
-import { keepDeclared, mustBeStorable, readBodyOf, refuseExcess } from './parse-request.ts'
+import { mustBeStorable, readBodyOf, refuseExcess } from './parse-request.ts'
 import type { Route } from './route.ts'
-import { type Shape, validate } from './validate.ts'
+import { keepDeclared, type Shape, validate } from './validate.ts'
 
 /** The limit of bodies with such a list. */
 const LIST = READERS['JSON body with a list']

@@ -8,8 +8,7 @@ import { Refusal, refuse } from '../refusals/refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { DEEPEST, excessOf, MOST_PARTS } from '../schema/json-weight.ts'
 import { refuseRepeated, splitPairs } from './query.ts'
-
-import { named, type Shape, shortened, validate } from './validate.ts'
+import { keepDeclared, mustBeDeclared, named, shortened, validate } from './validate.ts'
 
 /** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
 export function soleHeader(rawHeaders: readonly string[], name: string): string | undefined {
@@ -56,16 +55,17 @@ export function readParams(params: Params): Params {
   return params
 }
 
-/** The body of a request as its route takes it: JSON, plain text or a form. Refuses: unsupported_media_type 415, bad_request 400; of a form invalid_request 400. */
+/** The body of a request as its route takes it: JSON, plain text or a form. `dropped` gets the paths of fields of JSON that are not declared. Refuses: unsupported_media_type 415, bad_request 400; of a form invalid_request 400. */
 export function readBodyOf(
   route: { auth?: string; body?: TSchema; textBody?: true; formBody?: true; anyTypeBody?: true },
   contentType: string | undefined,
   bytes: Buffer | undefined,
+  dropped?: string[],
 ): unknown {
   if (route.textBody) return readText(contentType, bytes)
   if (route.anyTypeBody) return readBody(route.body, 'application/json', bytes)
   if (route.auth === 'operator') return readStrictBody(route.body, contentType, bytes)
-  if (!route.formBody) return readBody(route.body, contentType, bytes)
+  if (!route.formBody) return readBody(route.body, contentType, bytes, dropped)
   try {
     if (!isForm(contentType)) return withValues(readBody(route.body, contentType, bytes) as Record<string, unknown>)
     return withValues(keepDeclared(route.body!, validate(route.body!, readForm(bytes))) as Record<string, unknown>)
@@ -111,31 +111,16 @@ function readStrictBody(
   return schema === undefined ? undefined : keepDeclared(schema, body)
 }
 
-function mustBeDeclared(schema: TSchema, value: unknown, path: string): void {
-  if (typeof value !== 'object' || value === null) return
-  const { items, properties, additionalProperties } = variantFor(schema, value)
-  if (Array.isArray(value)) {
-    for (const [at, item] of value.entries()) if (items) mustBeDeclared(items, item, `${path}${at}.`)
-    return
-  }
-  if (properties === undefined || additionalProperties === true) return
-  for (const [key, inner] of Object.entries(value)) {
-    if (!Object.hasOwn(properties, key)) {
-      const names = Object.keys(properties).join(', ') || 'nothing'
-      refuse(
-        'bad_request',
-        `Invalid request: ${named(`${path}${key}`)} is not a field that is taken here. Taken: ${names}.`,
-      )
-    }
-    mustBeDeclared(properties[key]!, inner, `${path}${key}.`)
-  }
-}
-
 /** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
-function readBody(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined): unknown {
+function readBody(
+  schema: TSchema | undefined,
+  contentType: string | undefined,
+  bytes: Buffer | undefined,
+  dropped?: string[],
+): unknown {
   if (schema === undefined) return undefined
   const body = readJson(contentType, bytes)
-  return keepDeclared(schema, validate(schema, body))
+  return keepDeclared(schema, validate(schema, body), dropped)
 }
 
 /** Any JSON; an empty object when there is no body. */
@@ -220,28 +205,4 @@ function textFault(text: string): Fault | undefined {
   if (text.includes('\0')) return { place: '', what: 'contains a NUL character' }
   if (!text.isWellFormed()) return { place: '', what: 'contains a lone surrogate' }
   return undefined
-}
-
-/** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (docs/spec/client-requests.md C.2). */
-export function keepDeclared(schema: TSchema, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const items = variantFor(schema, value).items
-    return items ? value.map((item) => keepDeclared(items, item)) : value
-  }
-  if (typeof value !== 'object' || value === null) return value
-  const variant = variantFor(schema, value)
-  if (variant.properties === undefined || variant.additionalProperties === true) return value
-  const result: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) {
-    const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
-    if (property !== undefined) result[key] = keepDeclared(property, (value as Record<string, unknown>)[key])
-  }
-  return result
-}
-
-/** Of a union, the variant for an array or for an object: our unions differ in that. */
-function variantFor(schema: TSchema, value: object): Shape {
-  const shape = schema as Shape
-  const expected = Array.isArray(value) ? 'array' : 'object'
-  return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === expected) ?? shape
 }

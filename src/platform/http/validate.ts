@@ -1,4 +1,4 @@
-/** Whether a value is what a schema says, and the sentence that names what is not. */
+/** Whether a value is what a schema says, and the sentence that names what is not; which fields of a body are declared. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { someOf } from '../base/words.ts'
@@ -93,4 +93,68 @@ export function named(path: string): string {
 /** A text for a message, cut after `length` characters. */
 export function shortened(text: string, length = 30): string {
   return text.length > length ? `${text.slice(0, length)}…` : text
+}
+
+/**
+ * A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more
+ * (docs/spec/client-requests.md C.2). `dropped` gets their paths below `path`.
+ */
+export function keepDeclared(schema: TSchema, value: unknown, dropped?: string[], path = ''): unknown {
+  if (Array.isArray(value)) {
+    const items = variantFor(schema, value).items
+    return items ? value.map((item, at) => keepDeclared(items, item, dropped, `${path}${at}.`)) : value
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const variant = variantFor(schema, value)
+  if (variant.properties === undefined || variant.additionalProperties === true) return value
+  const result: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) {
+    const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
+    if (property === undefined) dropped?.push(`${path}${key}`)
+    else result[key] = keepDeclared(property, (value as Record<string, unknown>)[key], dropped, `${path}${key}.`)
+  }
+  return result
+}
+
+/** Refuses: bad_request 400 for a field that is not declared, which it names below `path`. */
+export function mustBeDeclared(schema: TSchema, value: unknown, path: string): void {
+  if (typeof value !== 'object' || value === null) return
+  const { items, properties, additionalProperties } = variantFor(schema, value)
+  if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) if (items) mustBeDeclared(items, item, `${path}${at}.`)
+    return
+  }
+  if (properties === undefined || additionalProperties === true) return
+  for (const [key, inner] of Object.entries(value)) {
+    if (!Object.hasOwn(properties, key)) {
+      const names = Object.keys(properties).join(', ') || 'nothing'
+      refuse(
+        'bad_request',
+        `Invalid request: ${named(`${path}${key}`)} is not a field that is taken here. Taken: ${names}.`,
+      )
+    }
+    mustBeDeclared(properties[key]!, inner, `${path}${key}.`)
+  }
+}
+
+/** Of a union, the variant for an array or for an object: our unions differ in that. */
+function variantFor(schema: TSchema, value: object): Shape {
+  const shape = schema as Shape
+  const expected = Array.isArray(value) ? 'array' : 'object'
+  return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === expected) ?? shape
+}
+
+/** Fields that an answer names at most, and the characters of each. */
+const MOST_NAMED = 20
+const LONGEST_NAMED = 100
+
+/** The header by which the answer to a change names fields that are not known, and so did nothing: a slip of the pen is seen. docs/spec/decisions.md: Projects. */
+export function ignoredHeader(dropped: readonly string[]): Record<string, string> {
+  if (dropped.length === 0) return {}
+  // What a header cannot carry is written as in a URL.
+  const names = dropped
+    .slice(0, MOST_NAMED)
+    .map((path) => encodeURIComponent(path.slice(0, LONGEST_NAMED).toWellFormed()))
+  const more = dropped.length > MOST_NAMED ? ['...'] : []
+  return { 'x-berth-ignored': [...names, ...more].join(', ') }
 }

@@ -26,7 +26,7 @@ export const PRODUCTION: Routing = {
 const MOST_HOPS = 10
 
 /**
- * `before` with what a request says laid over it; null clears, and a redirect takes its status code with it.
+ * `before` with what a request says laid over it; null and an empty text clear, and a redirect takes its status code with it.
  * Refuses: environment_of_domain 400 (the project has none such, or the domain has a branch or redirect), branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
  * circle), bad_request 400 (a status code without a redirect).
  */
@@ -37,11 +37,14 @@ export async function readRouting(
   before: Routing,
   body: UpdateDomain,
 ): Promise<Routing> {
-  const target = body.redirect && canonicalTarget(ctx, body.redirect)
+  // Forms and Terraform send an empty text where they mean none.
+  const gitBranch = body.gitBranch === '' ? null : body.gitBranch
+  const said = body.redirect === '' ? null : body.redirect
+  const target = said && canonicalTarget(ctx, said)
   const redirect = target === undefined ? before.redirect : target
-  const statusCode = redirect === null && body.redirect === null ? null : before.redirect_status_code
+  const statusCode = redirect === null && said === null ? null : before.redirect_status_code
   const routing = {
-    git_branch: body.gitBranch === undefined ? before.git_branch : body.gitBranch,
+    git_branch: gitBranch === undefined ? before.git_branch : gitBranch,
     custom_environment_id: readEnvironment(project, before, body.customEnvironmentId),
     redirect,
     redirect_status_code: body.redirectStatusCode === undefined ? statusCode : body.redirectStatusCode,
@@ -49,7 +52,7 @@ export async function readRouting(
   if (routing.git_branch !== null && redirect !== null) refuse('branch_and_redirect')
   if (routing.custom_environment_id !== null && (routing.git_branch !== null || redirect !== null))
     refuse('environment_of_domain')
-  if (body.gitBranch && body.gitBranch === linkOf(project)?.productionBranch) refuse('production_branch')
+  if (gitBranch && gitBranch === linkOf(project)?.productionBranch) refuse('production_branch')
   if (routing.redirect_status_code !== null && redirect === null)
     refuse('bad_request', 'Invalid request: `redirectStatusCode` needs a `redirect`.')
   if (target) await mustLeadSomewhere(ctx, project, name, target)

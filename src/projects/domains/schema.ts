@@ -15,8 +15,8 @@ const RedirectCode = Type.Unsafe<(typeof REDIRECT_CODES)[number] | null>({
   enum: [...REDIRECT_CODES, null],
 })
 const Routing = {
-  gitBranch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 250 }))),
-  redirect: Type.Optional(Nullable(Name)),
+  gitBranch: Type.Optional(Nullable(Type.String({ maxLength: 250, description: 'an empty one is as null' }))),
+  redirect: Type.Optional(Nullable(Type.String({ description: 'a domain of the project; an empty one is as null' }))),
   redirectStatusCode: Type.Optional(RedirectCode),
   customEnvironmentId: Type.Optional(
     Nullable(Type.String({ maxLength: 100, description: 'the id or slug of a custom environment of the project' })),

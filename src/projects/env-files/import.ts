@@ -13,7 +13,7 @@ import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../../platf
 import { READERS } from '../../readers.ts'
 import { isVisible, mustChange, mustTouch } from '../env/access.ts'
 import { type Prepared, planOf, prepare } from '../env/prepare.ts'
-import { type Draft, mustBeVariable, targetsNamed, typeIn } from '../env/rules.ts'
+import { type Draft, isSystemKey, mustBeVariable, targetsNamed, typeIn } from '../env/rules.ts'
 import { MOST_VARIABLES, showTargets, type Target, targetsIn } from '../env/schema.ts'
 import {
   findByKeys,
@@ -39,11 +39,15 @@ type ImportPlan = { targets: readonly Target[]; keys: Keys; digest: string; upse
 /** A value has at most 65,536 bytes, so lines beyond these could only be comments, or refused. */
 const MOST_LINES = READERS['env file'].parts
 
-/** The variables of a text, and its bad lines. It is read as far as it could be taken, before anything is planned. Refuses: env_too_many 400. */
-function readEntries(text: string): ReturnType<typeof parseDotenv> {
-  const read = parseDotenv(text, { lines: MOST_LINES, variables: MOST_VARIABLES })
-  if (read.entries.length > MOST_VARIABLES) refuse('env_too_many')
-  return read
+/**
+ * The variables of a text, its bad lines, and the keys that are skipped: `vercel env pull` writes those of the platform too, which each
+ * deployment gets anew. It is read as far as it could be taken, before anything is planned. Refuses: env_too_many 400.
+ */
+function readEntries(text: string): ReturnType<typeof parseDotenv> & { skipped: string[] } {
+  const { entries, bad } = parseDotenv(text, { lines: MOST_LINES, variables: MOST_VARIABLES })
+  if (entries.length > MOST_VARIABLES) refuse('env_too_many')
+  const skipped = entries.filter(({ key }) => isSystemKey(key)).map(({ key }) => key)
+  return { entries: entries.filter(({ key }) => !isSystemKey(key)), bad, skipped }
 }
 
 /** Plans the import of many lines before its transaction. Refuses: env_too_many 400. */
@@ -91,7 +95,7 @@ async function planImport(
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const targets = targetsNamed(project, query.target.split(','), 'target')
   mustTouch(ctx.who, targets)
-  const { lines, existing } = await readLines(ctx, project, body, targets, query, ids)
+  const { lines, existing, skipped } = await readLines(ctx, project, body, targets, query, ids)
   if (lines.length === 0 && mode === 'replace') {
     refuse(
       'bad_request',
@@ -99,7 +103,8 @@ async function planImport(
     )
   }
   const surplus = mode === 'merge' ? [] : await findSurplus(ctx, box, project, lines, targets, gitBranch)
-  const keys: Keys = { created: [], updated: [], removed: [...new Set(surplus.map((row) => row.key))], unchanged: [] }
+  const removed = [...new Set(surplus.map((row) => row.key))]
+  const keys: Keys = { created: [], updated: [], removed, unchanged: [], ...(skipped.length > 0 && { skipped }) }
   const changed: Line[] = []
   const pace = openPace()
   for (const line of lines) {
@@ -170,8 +175,8 @@ async function readLines(
   targets: Target[],
   { gitBranch = '', type = 'encrypted' }: ImportInput['query'],
   ids: readonly string[],
-): Promise<{ lines: Line[]; existing: Variable[] }> {
-  const { entries, bad } = readEntries(text)
+): Promise<{ lines: Line[]; existing: Variable[]; skipped: string[] }> {
+  const { entries, bad, skipped } = readEntries(text)
   const existing = await findByKeys(ctx, project.id, entries)
   const byKey = Map.groupBy(existing, (row) => row.key)
   const lines = entries.map(({ key, value }, at): Line => {
@@ -186,7 +191,7 @@ async function readLines(
     if (message !== undefined) bad.push({ line, message: `is refused: ${message}` })
   }
   if (bad.length > 0) refuseLines(bad)
-  return { lines, existing }
+  return { lines, existing, skipped }
 }
 
 function mustReplace(ctx: Ctx, { draft, holders }: Line): void {

@@ -28,7 +28,17 @@ export const ImportAnswer = Type.Object({
   customEnvironmentIds: Type.Array(Type.String()),
   gitBranch: Type.Optional(Type.String()),
   dryRun: Type.Boolean(),
-  plan: Type.Object({ created: SomeKeys, updated: SomeKeys, removed: SomeKeys, unchanged: SomeKeys }),
+  plan: Type.Object({
+    created: SomeKeys,
+    updated: SomeKeys,
+    removed: SomeKeys,
+    unchanged: SomeKeys,
+    skipped: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'keys of the platform, such as VERCEL_URL: each deployment gets its own',
+      }),
+    ),
+  }),
   planDigest: Type.Optional(
     Type.String({
       description: 'of a dry run: of its plan, and of the versions of the variables that it would change',

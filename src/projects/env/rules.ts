@@ -18,10 +18,16 @@ const SYSTEM_VARIABLES = new Set(
     ' ',
   ),
 )
-/** Set in a shell or a build, these run somebody else's code or poison an object. */
-const DANGEROUS = new Set(
-  '__proto__ LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH'.split(' '),
-)
+/**
+ * Set in a shell or a build, these put code into every process that starts, or poison an object. A path of libraries does not: native
+ * modules need one. docs/spec/decisions.md: Environment variables.
+ */
+const DANGEROUS = new Set('__proto__ LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES'.split(' '))
+
+/** Whether a key is a variable of the platform, which a deployment gets without anybody setting it. */
+export function isSystemKey(key: string): boolean {
+  return SYSTEM_VARIABLES.has(key)
+}
 
 /** What `mustBeVariable` refuses with. */
 export const VARIABLE_REFUSALS = [
@@ -136,7 +142,7 @@ export function mustBeVariable(input: VariableInput, where = ''): void {
       extra,
     )
   }
-  if (DANGEROUS.has(key) || (SYSTEM_VARIABLES.has(key) && type !== 'system')) {
+  if (DANGEROUS.has(key) || (isSystemKey(key) && type !== 'system')) {
     refuse('env_key_reserved', `${where}The key "${start}" is reserved.`, extra)
   }
   if (Buffer.byteLength(value) > VALUE_BYTES) {

@@ -8,7 +8,7 @@ import { listenOnPostgres } from '../../../src/platform/db/postgres/listener.ts'
 import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
 import { becomes } from '../../support/becomes.ts'
 import { rounds } from '../../support/rounds.ts'
-import { openForgetfulRelay } from '../../support/servers/forgetful-relay.ts'
+import { openForgetfulRelay } from '../../support/stores/forgetful-relay.ts'
 import { newDatabase, PATIENCE } from '../../support/world.ts'
 
 const readFact = prepared<{ name: string }, { name: string }>((db, value) =>

@@ -51,8 +51,6 @@ export const BAD = [
   'exa\u200dmple.com',
   'exa\u202emple.com',
   'ｅxample.com',
-  'example。com',
-  'example．com',
   '❤️.com',
   'xn--a.com',
   'xn--.com',

@@ -124,6 +124,13 @@ test('special-use names are taken where the operator says so, and so are names u
   assert.throws(() => canonicalName('web.localhost', platform))
 })
 
+test('what East Asian keyboards write for a dot is one', () => {
+  for (const dot of ['。', '．', '｡']) {
+    assert.equal(canonicalName(`例え${dot}jp`, settings), 'xn--r8jz45g.jp')
+    assert.equal(canonicalName(`*${dot}example${dot}com${dot}`, settings), '*.example.com')
+  }
+})
+
 test('10,000 spellings of names lead to one form each or are refused', () => {
   const spell = [
     (name: string) => name.toUpperCase(),

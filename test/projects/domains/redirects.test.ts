@@ -52,6 +52,9 @@ onBothEngines(
     )
     assert.equal((await patch('a', { redirect: 'b.example.com' })).body.error.code, 'branch_and_redirect')
     assert.equal((await patch('a', { redirect: null, redirectStatusCode: 301 })).body.error.code, 'bad_request')
+    // An empty text is as null.
+    assert.equal((await patch('a', { gitBranch: '', redirect: 'b.example.com' })).body.gitBranch, null)
+    assert.deepEqual((await patch('a', { redirect: '' })).body.redirect, null)
     assert.equal((await patch('b', { redirectStatusCode: 302 })).body.redirectStatusCode, 302)
     assert.equal((await patch('b', { redirectStatusCode: null })).body.redirectStatusCode, 307)
     assert.equal((await patch('b', {})).body.redirect, 'c.example.com')

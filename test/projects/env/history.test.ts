@@ -183,6 +183,22 @@ onBothEngines('a .env text is merged, and the plan is what then happens', async 
   assert.doesNotMatch(done.text + dry.text, /NEW=|first-value|=changed/)
 })
 
+onBothEngines("the platform's own lines of a pulled .env file are skipped and named", async (world) => {
+  await made(world)
+  const body = 'VERCEL="1"\nVERCEL_URL=""\nNEW=1\nVERCEL_OIDC_TOKEN="eyJ"\nLD_LIBRARY_PATH=/opt/lib\n'
+  const { plan } = (await put(world, 'target=preview', body)).body
+  assert.deepEqual(
+    [plan.created, plan.skipped],
+    [
+      ['NEW', 'LD_LIBRARY_PATH'],
+      ['VERCEL', 'VERCEL_URL', 'VERCEL_OIDC_TOKEN'],
+    ],
+  )
+  const alone = await put(world, 'mode=replace&target=preview', 'VERCEL="1"')
+  assert.equal(alone.status, 400, 'a text of these alone is as an empty one')
+  assert.equal((await put(world, 'target=preview', 'LD_PRELOAD=/x.so')).status, 400)
+})
+
 onBothEngines('a .env text replaces the variables of its targets and branch, and no others', async (world) => {
   await made(world)
   await world.call('POST', URL, [
@@ -207,7 +223,7 @@ onBothEngines('a .env text replaces the variables of its targets and branch, and
 onBothEngines('a text that is wrong anywhere changes nothing, and every bad line is named', async (world) => {
   await made(world)
   const before = (await world.call('GET', URL)).text
-  const bad = await put(world, 'target=preview', 'GOOD=1\nnonsense hush\n1BAD=hush\nVERCEL_URL=hush\nGOOD=hush')
+  const bad = await put(world, 'target=preview', 'GOOD=1\nnonsense hush\n1BAD=hush\nLD_PRELOAD=hush\nGOOD=hush')
   assert.equal(bad.status, 400)
   assert.deepEqual(
     bad.body.error.lines.map(({ line }: { line: number }) => line),

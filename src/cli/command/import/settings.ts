@@ -1,8 +1,7 @@
 /** What a project says of itself, and is copied: its settings, its link, and what has a request of its own. docs/moving-in.md: Projects. */
 import { isDeepStrictEqual } from 'node:util'
 import { SettingsBody } from '../../../model/project-settings.ts'
-import { keepDeclared } from '../../../platform/http/parse-request.ts'
-import { validate } from '../../../platform/http/validate.ts'
+import { keepDeclared, validate } from '../../../platform/http/validate.ts'
 import { type Failure, type Report, type Step, sendHalves, tried } from './plan.ts'
 import { type Server, segment } from './server.ts'
 import type { Item } from './shapes.ts'

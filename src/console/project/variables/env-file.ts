@@ -146,7 +146,7 @@ async function showPlan(
 ${faultOf(refused)}
 <p>${changes === 0 ? 'Nothing would change.' : html`Nothing is changed yet. This is what the text would do in ${where(form, choices)}.`}</p>
 <div class="grid">
-${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('The same as now', plan.unchanged)}
+${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('The same as now', plan.unchanged)}${plan.skipped && keys('Skipped: the platform sets them', plan.skipped)}
 </div>
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">

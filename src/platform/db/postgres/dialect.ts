@@ -85,6 +85,11 @@ function postgresDriver({ pool, names, idle }: Omit<Connections, 'apart'>, liste
 /** When a connection of the pool was given back, in monotonic ms. */
 const GIVEN_BACK = new WeakMap<pg.PoolClient, number>()
 
+function giveBack(client: pg.PoolClient, isBroken: boolean | undefined): void {
+  GIVEN_BACK.set(client, performance.now())
+  client.release(isBroken)
+}
+
 /** A connection of the pool that was not idle for longer than this: a network may have forgotten one that was. */
 async function connectLately(pool: Connections['pool'], believedMs: number): Promise<pg.PoolClient> {
   for (;;) {
@@ -168,10 +173,7 @@ function openConnection(client: pg.PoolClient, names: Names, { onCommit, onState
         broken = true
       })
     },
-    release(isCut) {
-      GIVEN_BACK.set(client, performance.now())
-      client.release(broken || isCut)
-    },
+    release: (isCut) => giveBack(client, broken || isCut),
     streamQuery,
   }
 }

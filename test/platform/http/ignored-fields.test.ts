@@ -1,0 +1,27 @@
+/** A field that a change does not know is dropped, as clients send more than they mean, and named in the answer. docs/spec/decisions.md: Projects. */
+import assert from 'node:assert/strict'
+import { makeProject } from '../../support/projects.ts'
+import { onBothEngines } from '../../support/world.ts'
+
+onBothEngines('the answer to a PATCH names the fields that are not known, and no others', async (world) => {
+  await makeProject(world, 'web')
+  const patch = (body: object, headers = {}) => world.call('PATCH', '/v9/projects/web', body, headers)
+  const ignored = async (body: object) => (await patch(body)).headers['x-berth-ignored']
+  assert.equal(await ignored({ buildCommand: 'make' }), undefined)
+  assert.equal(await ignored({ buildComand: 'make', devCommand: 'x' }), 'buildComand')
+  const nested = { passwordProtection: null, gitProviderOptions: { createDeployments: 'enabled', creatDeployments: 1 } }
+  assert.equal(await ignored(nested), 'gitProviderOptions.creatDeployments')
+  // Whatever stands in it, it is one line of a header.
+  assert.equal(await ignored({ 'a\r\nset-cookie: x=1': 1, 'ä, b': 2 }), 'a%0D%0Aset-cookie%3A%20x%3D1, %C3%A4%2C%20b')
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${'x'.repeat(200)}${at}`, 1]))
+  const names = String(await ignored(many)).split(', ')
+  assert.deepEqual([names.length, names[0], names.at(-1)], [21, 'x'.repeat(100), '...'])
+  // An answer that is given again says it again.
+  const once = { 'idempotency-key': 'ignored-once' }
+  const first = await patch({ instalCommand: 'x' }, once)
+  const again = await patch({ instalCommand: 'x' }, once)
+  assert.deepEqual(
+    [first.headers['x-berth-ignored'], again.headers['x-berth-ignored']],
+    ['instalCommand', 'instalCommand'],
+  )
+})
