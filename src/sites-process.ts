@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { randomText } from './platform/base/ids.ts'
 import type { Setting } from './platform/settings/kinds.ts'
-import { localNames } from './platform/tls/local-certificate.ts'
+import { isBesideSites } from './platform/tls/local-certificate.ts'
 import { SETTINGS } from './settings.ts'
 
 /** The service answers first: a process that starts takes a processor of a small machine. */
@@ -28,15 +28,10 @@ export type SitesProcess = {
   stop(): Promise<void>
 }
 
-/**
- * Whether the service starts a sites server of its own: on a laptop, where nobody runs one. A token set by somebody means that
- * somebody does. Gives the configuration with a token for it, which is kept in memory alone.
- */
+/** Where the service starts a sites server of its own: the configuration with a token for it, which is kept in memory alone. */
 export function withSitesProcess(config: Config): Config | undefined {
-  const { edge, sites } = config
-  const isWanted = edge.port !== undefined && edge.sitesToken === undefined && sites.port !== undefined
-  if (!isWanted || localNames(config) === undefined) return undefined
-  return { ...config, edge: { ...edge, sitesToken: randomText(43) } }
+  if (!isBesideSites(config)) return undefined
+  return { ...config, edge: { ...config.edge, sitesToken: randomText(43) } }
 }
 
 /** Keeps a sites server running that asks the control plane at `controlPlane`. `env`: of this process. */

@@ -26,7 +26,7 @@ export function openFolderStore(folder: string): FileStore {
   const arriving = join(folder, 'arriving')
   makeFolder(arriving)
   removeCutShort(arriving, '', DEAD_MS)
-  const pathOf = (accountId: string, sha256: string) => join(shelfOf(folder, accountId, sha256), sha256)
+  const pathOf = (accountId: string, sha256: string) => pathOfFile(folder, accountId, sha256)
   const sizeOf = async (accountId: string, sha256: string) => {
     const stats = await stat(pathOf(accountId, sha256)).catch(ignoreMissing)
     return stats?.isFile() ? stats.size : undefined
@@ -54,6 +54,11 @@ export function openFolderStore(folder: string): FileStore {
     removeCutShort: (before) => removeCutShortLater(arriving, before),
     all: () => listFiles(folder),
   }
+}
+
+/** Where a file lies in the folder of files. Throws on a name that is no account or no digest. */
+export function pathOfFile(folder: string, accountId: string, sha256: string): string {
+  return join(shelfOf(folder, accountId, sha256), sha256)
 }
 
 /** The folder of a file. Throws on a name that is no account or no digest: neither comes from a caller unchecked. */

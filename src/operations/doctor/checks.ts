@@ -1,10 +1,11 @@
 /** The checks of `berth doctor`, in the order in which somebody would mend what they find. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
 import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { mayWrite } from '../../platform/adapters/folder.ts'
 import { mailAdvice, tryMailServer } from '../../platform/adapters/mailer.ts'
 import { counted } from '../../platform/base/words.ts'
 import { openKeyring } from '../../platform/secrets/keyring.ts'
@@ -17,6 +18,7 @@ import { checkKeyringCopy } from './keyring-copy.ts'
 import { checkOwnNames } from './own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './port.ts'
 import { checkServer } from './server.ts'
+import { checkFiles, checkSites, checkSuffixNames } from './sites.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
 const MIB = 1024 * 1024
@@ -41,6 +43,9 @@ export const CHECKS: Record<string, Check> = {
   DNS: checkDns,
   'platform suffix': checkSuffix,
   'own names': checkOwnNames,
+  files: checkFiles,
+  'sites server': checkSites,
+  'names of sites': checkSuffixNames,
   mail: checkMail,
 }
 
@@ -88,15 +93,6 @@ async function checkFolder({ dataFolder, database }: Config): Promise<Finding[]>
     })
   }
   return findings.length > 0 ? findings : [{ about, is: 'well', found: `${dataFolder}, for this user only` }]
-}
-
-function mayWrite(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function nearestFolder(path: string): string {

@@ -1,6 +1,8 @@
 /** Folders and files of the service's own, for its eyes only. */
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   mkdirSync,
@@ -95,3 +97,13 @@ export function holdNames(names: string[]): () => void {
 
 /** What is written to a file that no name leads to is gone when the process ends. */
 export class NameLost extends Error {}
+
+/** Whether this user may make files in a folder. */
+export function mayWrite(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

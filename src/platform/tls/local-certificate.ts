@@ -10,11 +10,12 @@ import type { Config } from '../../config.ts'
 import { makeFolder } from '../adapters/folder.ts'
 import { writeFirst, writeWhole } from '../adapters/whole-file.ts'
 import { isThisMachine } from '../base/network.ts'
-
-/** In PEM: the certificate, its key, and the certificate of the authority that signed it. */
 import { LAPTOP_SUFFIX } from '../settings/domains.ts'
 
+/** In PEM: the certificate, its key, and the certificate of the authority that signed it. */
 export type LocalCertificate = { cert: string; key: string; authority: string; validTo: Date }
+
+type LaptopSettings = Pick<Config, 'tls' | 'host' | 'publicUrl' | 'edge' | 'sites'>
 
 const DAY_MS = 86_400_000
 /** As long as browsers believe a certificate of anybody. */
@@ -42,6 +43,12 @@ export function localNames({ tls, host, publicUrl }: Pick<Config, 'tls' | 'host'
   const publicHost = publicUrl && new URL(publicUrl).hostname.replace(/^\[|\]$/g, '')
   if (tls !== undefined || !isThisMachine(host) || (publicHost && !isThisMachine(publicHost))) return undefined
   return [...new Set([...NAMES, host, ...(publicHost ? [publicHost] : [])])]
+}
+
+/** Whether the service starts a sites server of its own: on a laptop, where nobody runs one. A token set by somebody means that somebody does. */
+export function isBesideSites({ edge, sites, ...config }: LaptopSettings): boolean {
+  const isWanted = edge.port !== undefined && edge.sitesToken === undefined && sites.port !== undefined
+  return isWanted && localNames(config) !== undefined
 }
 
 /** The file of the authority's certificate, which clients are to trust. */

@@ -1,0 +1,87 @@
+/** What `berth doctor` says of what visitors of sites need. docs/deploying-sites.md: The sites server. */
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { readConfig } from '../../../src/config.ts'
+import { CHECKS } from '../../../src/operations/doctor/checks.ts'
+import { publish } from '../../sites/visitors/publish.ts'
+import { becomes } from '../../support/becomes.ts'
+import { newHome, processOnBothEngines, start, startSites } from '../../support/process.ts'
+import { startDnsServer } from '../../support/servers/dns-server.ts'
+import { freePort } from '../../support/servers/free-port.ts'
+import { openWorld } from '../../support/world.ts'
+import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
+
+/** What a check finds: its kind and its sentence. */
+async function check(about: keyof typeof CHECKS, env: Record<string, string>): Promise<[string, string][]> {
+  return (await CHECKS[about]!(readConfig(env))).map(({ is, found }) => [is, found])
+}
+
+processOnBothEngines('the files that deployments name are looked for, and who shows them', async (t, engine) => {
+  const home = await newHome(t, engine)
+  const { env, folder } = home
+  const files = join(folder, 'files')
+  assert.deepEqual(await check('files', env), [['well', `${files} is not there yet; the first start makes it`]])
+  assert.deepEqual(await check('sites server', env), [])
+  const { BERTH_DATA, DATABASE_URL } = env
+  const world = await openWorld(engine, { ...SETTINGS, BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL! })
+  const web = await openWeb(world)
+  await publish(world, await web.deploy(), {}, { 'static/index.html': 'here', 'static/new.html': 'new' })
+  await world.close()
+  const [[is, found] = []] = await check('files', env)
+  assert.match(`${is} ${found}`, /^well .*files has the newest \d+$/)
+  const [[sites, told] = []] = await check('sites server', env)
+  assert.match(`${sites} ${told}`, /^worry deployments have files, and no sites server is set up/)
+  // As where its disk is not mounted.
+  renameSync(files, `${files}-away`)
+  const [[away, why] = []] = await check('files', env)
+  assert.match(`${away} ${why}`, /^wrong .*files is not there, and deployments have files/)
+  const other = await check('files', { ...env, BERTH_FILES_TO: `${files}-away/arriving` })
+  assert.match(other.join(), /^wrong,\d+ of the newest \d+ files are not in .*arriving/)
+})
+
+test('what answers where proxies are sent is a sites server, another program, or nobody', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const port = await freePort()
+  const token = { BERTH_SITES_TOKEN: SITES_TOKEN }
+  assert.match(
+    (await check('sites server', { ...home.env, ...token })).join(),
+    /^well,those that have BERTH_SITES_TOKEN/,
+  )
+  const nobody = { ...home.env, ...token, BERTH_SITES_ADDRESS: `http://127.0.0.1:${port}` }
+  assert.match((await check('sites server', nobody)).join(), /^wrong,.*ECONNREFUSED/)
+  await start(t, home, { ...token, BERTH_EDGE_PORT: String(port) })
+  const controlPlane = { BERTH_SITES_CONTROL_PLANE: `http://127.0.0.1:${port}` }
+  const sites = await startSites(t, home, { ...token, ...controlPlane })
+  const real = { ...home.env, ...token, BERTH_SITES_ADDRESS: sites.address }
+  await becomes(async () => (await check('sites server', real)).join() === `well,one answers at ${sites.address}`)
+  const address = await otherProgram(t)
+  assert.match((await check('sites server', { ...real, BERTH_SITES_ADDRESS: address })).join(), /^wrong,.* is no sites/)
+  // A laptop has one beside it.
+  const laptop = { ...home.env, BERTH_SITES_PORT: new URL(address).port, BERTH_EDGE_PORT: '1' }
+  assert.match((await check('sites server', laptop)).join(), /^wrong,.* is no sites server/)
+  const free = { ...laptop, BERTH_SITES_PORT: String(await freePort()) }
+  assert.match((await check('sites server', free)).join(), /^well,berth serve starts one at/)
+})
+
+async function otherProgram(t: TestContext): Promise<string> {
+  const server = createServer((_, answer) => answer.end('hello'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('the names of deployments are looked up where the platform has a suffix', async (t) => {
+  const dns = await startDnsServer()
+  t.after(() => dns.close())
+  const names = (suffix: string) =>
+    check('names of sites', { BERTH_PLATFORM_SUFFIX: suffix, BERTH_DNS_SERVERS: dns.address })
+  assert.match((await names('apps.example.net')).join(), /^worry,berth-doctor\.apps\.example\.net does not resolve/)
+  dns.zones.set('berth-doctor.apps.example.net', { a: ['127.0.0.1'] })
+  assert.deepEqual(await names('apps.example.net'), [['well', '*.apps.example.net resolves']])
+  assert.deepEqual(await names('berth.localhost'), [])
+})
