@@ -1,7 +1,8 @@
 /** The addresses that Berth gives to what is deployed. docs/deploying-sites.md: Addresses. */
 import { hash } from 'node:crypto'
-import type { DomainSettings } from '../config.ts'
+import type { Config, DomainSettings } from '../config.ts'
 import { LAPTOP_SUFFIX } from '../platform/settings/domains.ts'
+import { localNames } from '../platform/tls/local-certificate.ts'
 import { isUnder } from './domain-name.ts'
 
 const LONGEST_LABEL = 63
@@ -56,6 +57,15 @@ export function couldBeAddress(name: string, domains: Suffix): boolean {
   const label = isOfSuffix(name, domains) ? name.slice(0, -suffixOf(domains).length - 1) : ''
   const end = /-([a-z0-9]+)$/.exec(label)?.[1] ?? ''
   return (Object.values(DIGITS) as number[]).includes(end.length)
+}
+
+/**
+ * A host name as people open it: on a laptop nothing listens on the ports of browsers, so a name of a site there has the port of its sites
+ * server, which speaks http and https. docs/deploying-sites.md: On a laptop.
+ */
+export function openedHost(host: string, config: Pick<Config, 'tls' | 'host' | 'publicUrl' | 'sites'>): string {
+  const { port } = config.sites
+  return port && isUnder(host, LAPTOP_SUFFIX) && localNames(config) !== undefined ? `${host}:${port}` : host
 }
 
 /** The domain below which Berth gives addresses. */

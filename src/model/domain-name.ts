@@ -55,11 +55,12 @@ export function nameToFind(text: string, settings: DomainSettings): string {
   }
 }
 
-/** The host name that a text says, which may be a URL: as it is written in lower case, and the form in which domains are stored. */
+/** The host name that a text says, which may be a URL, or have a port: as it is written in lower case, and the form in which domains are stored. */
 export function hostsSaid(text: string, settings: DomainSettings): string[] {
   const host = text
     .replace(/^https?:\/\//i, '')
     .replace(/[/?#].*$/s, '')
+    .replace(/:\d{1,5}$/, '')
     .toLowerCase()
   try {
     return [...new Set([host, canonicalName(host, settings)])]

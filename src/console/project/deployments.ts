@@ -1,6 +1,6 @@
 /** The deployments of a project: the list, and one with the names that lead to it. */
 import type { Static } from 'typebox'
-import { isUnder } from '../../model/domain-name.ts'
+import { openedHost } from '../../model/addresses.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
 import type { OwnAccount } from '../../platform/pages/acting.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -13,8 +13,6 @@ import {
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
-import { localNames } from '../../platform/tls/local-certificate.ts'
 import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
 import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
@@ -186,10 +184,10 @@ ${
   )
 }
 
-/** Where visitors see a host. On a laptop sites have a port of their own, and browsers would warn of its certificate. */
-function siteAddress({ deps: { config } }: ConsoleCtx, host: string): string {
-  const isOnLaptop = localNames(config) !== undefined && isUnder(host, LAPTOP_SUFFIX)
-  return isOnLaptop && config.sites.port !== undefined ? `http://${host}:${config.sites.port}` : `https://${host}`
+/** Where visitors see a host. Only one of a laptop has a port, and browsers would warn of its certificate. */
+function siteAddress({ deps }: ConsoleCtx, host: string): string {
+  const opened = openedHost(host, deps.config)
+  return `${opened.includes(':') ? 'http' : 'https'}://${opened}`
 }
 
 function isLive({ targets }: Project, { id }: Deployment): boolean {

@@ -1,6 +1,7 @@
 /** Deployments: what the build system registers, and what people read of them. docs/spec/operator-api.md; docs/deployments.md. */
 
 import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
+import { openedHost } from '../../model/addresses.ts'
 import { namesOf } from '../../model/deployment-summary.ts'
 import { hostsSaid } from '../../model/domain-name.ts'
 import { environmentOf } from '../../model/environment.ts'
@@ -146,7 +147,11 @@ function findBy(ctx: Ctx, column: 'id' | 'url', values: string[]): Promise<Row<'
 
 /** The answer for one deployment. */
 export async function answerDeployment(ctx: Ctx, row: Row<'deployment'>): Promise<Deployment> {
-  return showDeployment(row, ctx.account, await namesOf(ctx, row.id))
+  const { config } = ctx.deps
+  const { alias, automaticAliases } = await namesOf(ctx, row.id)
+  const opened = (names: string[]) => names.map((name) => openedHost(name, config))
+  const names = { alias: opened(alias), ...(automaticAliases && { automaticAliases: opened(automaticAliases) }) }
+  return showDeployment(row, openedHost(row.url, config), ctx.account, names)
 }
 
 export type OfProject = { project: Row<'project'>; deployment: Row<'deployment'> }

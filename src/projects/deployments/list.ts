@@ -2,6 +2,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
+import { openedHost } from '../../model/addresses.ts'
 import { customTarget, environmentOf, TargetName } from '../../model/environment.ts'
 import { seesProject } from '../../platform/access/guards.ts'
 import { READY_STATES, type ReadyState } from '../../platform/db/deployment-tables.ts'
@@ -92,7 +93,12 @@ export async function listDeployments(
     .limit(limit + 1)
     .execute()
   const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
-  return { deployments: items.map((row) => showListed(row, ctx.account, row.live_deployment_id)), pagination }
+  return {
+    deployments: items.map((row) =>
+      showListed(row, openedHost(row.url, ctx.deps.config), ctx.account, row.live_deployment_id),
+    ),
+    pagination,
+  }
 }
 
 /** The bound keeps both engines from walking the account's deployments to look for them. */

@@ -111,11 +111,12 @@ export const OperatorDeployment = Type.Object({
   createdAt: Moment,
 })
 
-function showShared(row: Row<'deployment'>, account: Pick<Account, 'id' | 'slug'>) {
+/** `url`: its own host name, as people open it. */
+function showShared(row: Row<'deployment'>, url: string, account: Pick<Account, 'id' | 'slug'>) {
   const createdAt = momentOf(row.created_stamp)
   return {
     name: row.name,
-    url: row.url,
+    url,
     projectId: row.project_id,
     createdAt,
     creator: { uid: account.id, username: account.slug },
@@ -131,14 +132,15 @@ function showShared(row: Row<'deployment'>, account: Pick<Account, 'id' | 'slug'
   }
 }
 
-/** A deployment in a list. `liveId`: the one that serves production now. */
+/** A deployment in a list. `url`: its own host name, as people open it; `liveId`: the one that serves production now. */
 export function showListed(
   row: Row<'deployment'>,
+  url: string,
   account: Account,
   liveId: string | null,
 ): Static<typeof ListedDeployment> {
   return {
-    ...showShared(row, account),
+    ...showShared(row, url, account),
     uid: row.id,
     created: momentOf(row.created_stamp),
     state: row.ready_state,
@@ -147,11 +149,11 @@ export function showListed(
   }
 }
 
-/** A deployment alone, with the names that lead to it. */
-export function showDeployment(row: Row<'deployment'>, account: Account, names: Names): Deployment {
+/** A deployment alone, with the names that lead to it. `url`: its own host name, as people open it. */
+export function showDeployment(row: Row<'deployment'>, url: string, account: Account, names: Names): Deployment {
   const { id, kind, slug, name } = account
   return {
-    ...showShared(row, account),
+    ...showShared(row, url, account),
     id: row.id,
     ...names,
     // Clients ask until it is true: at READY nothing is to be waited for, also where no name leads to it.

@@ -211,3 +211,23 @@ onBothEngines(
   },
   SUFFIX,
 )
+
+onBothEngines('on a laptop an address has the port of the sites server, and is found by it', async (world) => {
+  const { call } = world
+  const site = await openSite(world)
+  const made = await site.production()
+  const [host = '', port] = made.url.split(':')
+  assert.match(host, /^web-[a-z0-9]{9}\.berth\.localhost$/)
+  assert.equal(port, '3002')
+  assert.match(made.alias!.join(), /^web-[a-z0-9]{8}\.berth\.localhost:3002$/)
+  assert.deepEqual(made.automaticAliases, made.alias)
+  const { deployments } = (await call('GET', '/v6/deployments')).body
+  assert.deepEqual(
+    deployments.map(({ url }) => url),
+    [made.url],
+  )
+  for (const name of [made.url, host, `https://${made.url}/a`, made.alias![0]!])
+    assert.equal((await call('GET', `/v13/deployments/${encodeURIComponent(name)}`)).body.id, made.id, name)
+  const stored = await world.deps.db.read.selectFrom('deployment').select('url').executeTakeFirstOrThrow()
+  assert.equal(stored.url, host, 'a port may be another one after the next start')
+})
