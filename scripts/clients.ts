@@ -17,7 +17,7 @@ export const SDK_VERSIONS = [
   '1.19.40',
   '1.28.35',
 ] as const
-const CLI_VERSIONS = ['39.1.3', '44.7.3', '50.0.1', '50.44.0', '64.0.2'] as const
+const CLI_VERSIONS = ['39.1.3', '44.7.3', '50.0.1', '50.44.0', '56.5.0', '64.0.2'] as const
 
 /** `between`: driven on one engine, and with what differs from version to version. */
 export type Client = {
@@ -52,6 +52,8 @@ export const CLIENTS: readonly Client[] = [
     ...(version === '64.0.2' && { overrides: { sandbox: '4.5.0' } }),
   })),
   ...READERS,
+  // What programs deploy with, without a command line.
+  { name: 'other-vercel-client', package: '@vercel/client', version: '18.4.2' },
   // A server, from which `berth import` copies.
   { name: 'import-emulate-0.12.2', package: 'emulate', version: '0.12.2' },
 ]
