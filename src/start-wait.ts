@@ -38,6 +38,24 @@ export async function untilThere<T>(what: string, { seconds, log }: StartWait, a
   }
 }
 
+/** Between two lines about what has not come to an end. */
+const LONG_MS = 10_000
+
+/** Says in the log, again and again, that `work` takes long, where it does. Gives what it gave. Throws what it threw. */
+export async function saidWhile<T>(
+  sentence: string,
+  log: Pick<Logger, 'warn'>,
+  work: () => Promise<T>,
+  eachMs = LONG_MS,
+): Promise<T> {
+  const saying = setInterval(() => log.warn(sentence), eachMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(saying)
+  }
+}
+
 /** Whether the error, or one that it stands for, is of something that may come by itself. */
 function mayCome(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -16,7 +16,7 @@ import type { SqliteOptions } from './platform/db/sqlite/open.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import { readPair } from './platform/tls/tls.ts'
 import type { Traces } from './platform/tracing/traces.ts'
-import { type StartWait, untilThere } from './start-wait.ts'
+import { type StartWait, saidWhile, untilThere } from './start-wait.ts'
 
 type EngineOptions = Omit<SqliteOptions, 'file' | 'watch'> & { connect?: typeof openConnections; waits?: StartWait }
 
@@ -65,6 +65,10 @@ async function openTraces({ traces: receiver, database, tls }: Config, log: Logg
   return openOtlp({ receiver, engine, scheme: tls === undefined ? 'http' : 'https', log })
 }
 
+/** One program after another migrates a database, and each waits for the lock of the one before it, however long that takes. */
+const MIGRATING =
+  'the database of DATABASE_URL is not open yet: its tables are brought to this version, or it is waited for another program that migrates a part of this database (pg_locks: advisory)'
+
 /** Only the engine that is used is loaded. */
 async function openEngine(
   { database, pool }: Config,
@@ -78,7 +82,7 @@ async function openEngine(
   }
   const { openPostgres } = await import('./platform/db/postgres/open.ts')
   const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
-  const open = () => openPostgres(database.url, onLost, watch, pool, connect)
+  const open = () => saidWhile(MIGRATING, log, () => openPostgres(database.url, onLost, watch, pool, connect))
   return waits === undefined ? open() : untilThere('the database of DATABASE_URL', waits, open)
 }
 

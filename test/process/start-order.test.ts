@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { BadSetting } from '../../src/config.ts'
 import { listenToClients } from '../../src/platform/server/listen.ts'
-import { untilThere } from '../../src/start-wait.ts'
+import { saidWhile, untilThere } from '../../src/start-wait.ts'
 import { becomes } from '../support/becomes.ts'
 import { ended, launch, newHome } from '../support/process.ts'
 import { freePort } from '../support/servers/free-port.ts'
@@ -138,6 +138,21 @@ test('the table of what may come later, and of what never does', async () => {
     await assert.rejects(untilThere('it', { seconds: 300, log }, attempt), (thrown) => thrown === error)
     assert.equal(tries, 1, String(error))
   }
+})
+
+test('what takes long is said again and again until it has ended', async () => {
+  const said: string[] = []
+  const log = { warn: (sentence: string) => said.push(sentence) } as unknown as Parameters<typeof saidWhile>[1]
+  const slow = () => becomes(async () => said.length > 1)
+  await saidWhile('it is slow', log, slow, 5)
+  const count = said.length
+  await assert.rejects(
+    saidWhile('it is quick', log, () => Promise.reject(new Error('no'))),
+    /^Error: no$/,
+  )
+  // Nothing is to come: ten times as long as between two lines.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.deepEqual([said[0], said.length], ['it is slow', count])
 })
 
 test('an address that the machine gets later is waited for, and is listened on then', async () => {

@@ -28,6 +28,7 @@ export const tokenRoutes = [
     tag,
     needs: ['token:write'],
     body: NewUserToken,
+    namesIgnored: true,
     guards: [notOfSomeProjects],
     run: createUserToken,
     refuses: ['budget_used_up', 'not_found'],

@@ -27,7 +27,7 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
   if ('bucket' in to && withKeys)
     throw new BadUsage('--with-keys writes the keyring in clear, and not into a bucket: use berth keys export')
   const config = settings()
-  const { file, manifest, keys, keysFile, at } = await makeAt(config, to, withKeys, barOf(progress))
+  const { file, manifest, keys, keysFile, leftOut, at } = await makeAt(config, to, withKeys, barOf(progress))
   const unnoted = await report(config, { ...at, ...factsOf(manifest) })
   const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
   const lines = [
@@ -40,7 +40,11 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
   return {
     data: { file, ...(keysFile && { keysFile }), manifest, keys },
     text: lines.join('\n'),
-    warnings: [...(await troubles(keys)), ...(unnoted instanceof Refused ? [notNoted(unnoted)] : [])],
+    warnings: [
+      ...(await troubles(keys)),
+      ...leftOut.map((table) => `${table} is left out: it is no table of Berth`),
+      ...(unnoted instanceof Refused ? [notNoted(unnoted)] : []),
+    ],
   }
 }
 

@@ -26,7 +26,7 @@ export function conditionsOf(field: Field): Condition[] | undefined {
 }
 
 function conditionOf(field: Field): Condition | undefined {
-  if (!isObject(field)) return refuseField(field, 'must be an object.')
+  if (!required(field, (one) => isObject(one) || undefined)) return undefined
   const type = required(member(field, 'type'), (one) => choiceOf(one, ['host', 'header', 'cookie', 'query']))
   const keyField = member(field, 'key')
   const key = type === 'host' ? '' : required(keyField, (one) => textOf(one, TEXT))
@@ -43,7 +43,7 @@ export function matchOf(field: Field, patterns: boolean): Match | undefined {
     const text = patterns ? valuePatternOf(field) : textOf(field, TEXT)
     return text === undefined ? undefined : { [patterns ? 'pattern' : 'eq']: text }
   }
-  if (!isObject(field)) return undefined
+  if (!isObject(field, 'a string or an object')) return undefined
   const entries = entriesOf(field, COMPARISONS)
   if (entries?.length === 0) return refuseField(field, 'compares with nothing.')
   const match = (entries ?? []).flatMap(([key]) => {

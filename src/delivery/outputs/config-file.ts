@@ -30,6 +30,11 @@ export type OutputConfig = Pick<RoutingManifest, 'wildcards' | 'crons'> & {
 }
 
 const CONTENT_TYPE = { most: 256, form: [/^[\x20-\x7e]+$/, 'is no content type.'] } as const
+const POLICY = {
+  least: 1,
+  most: 256,
+  form: [/^[\x20-\x7e]+$/, 'must be visible ASCII characters and spaces.'],
+} as const
 const NAME = { least: 1, most: 256 }
 
 /** Reads the whole file. Fields that it does not know are left out: builders add some. Undefined where the version is another one. */
@@ -110,7 +115,7 @@ function imagesOf(field: Field): Images | undefined {
     localPatterns: itemsOf(member(field, 'localPatterns'), 25)?.flatMap((item) => localPatternOf(item) ?? []),
     remotePatterns: itemsOf(member(field, 'remotePatterns'), 50)?.flatMap((item) => remotePatternOf(item) ?? []),
     dangerouslyAllowSVG: flagOf(member(field, 'dangerouslyAllowSVG')),
-    contentSecurityPolicy: textOf(member(field, 'contentSecurityPolicy'), CONTENT_TYPE),
+    contentSecurityPolicy: textOf(member(field, 'contentSecurityPolicy'), POLICY),
     contentDispositionType: choiceOf(member(field, 'contentDispositionType'), ['inline', 'attachment']),
   }
   return images.sizes === undefined ? undefined : (defined(images) as Images)

@@ -20,11 +20,11 @@ export function member(parent: Field, key: string): Field {
   return { ...parent, name: parent.name === '' ? key : `${parent.name}.${key}`, value }
 }
 
-/** Whether the value is an object. Undefined is none, without a fault. */
-export function isObject(field: Field): boolean {
+/** Whether the value is an object. Undefined is none, without a fault. `choices`: what it may be, where that is more. */
+export function isObject(field: Field, choices = 'an object'): boolean {
   const { value } = field
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return true
-  if (value !== undefined) refuseField(field, 'must be an object.')
+  if (value !== undefined) refuseField(field, `must be ${choices}.`)
   return false
 }
 
@@ -41,12 +41,12 @@ export function textOf(field: Field, { least = 0, most, form }: TextLimits): str
   return form === undefined || form[0].test(value) ? value : refuseField(field, form[1])
 }
 
-/** A whole number, or undefined. */
-export function integerOf(field: Field, least: number, most: number): number | undefined {
+/** A whole number, or undefined. `other`: what else it may be, for the sentence. */
+export function integerOf(field: Field, least: number, most: number, other = ''): number | undefined {
   const { value } = field
   if (value === undefined) return undefined
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number
-  return refuseField(field, `must be a whole number from ${least} to ${most}.`)
+  return refuseField(field, `must be ${other}a whole number from ${least} to ${most}.`)
 }
 
 /** Whether a flag is set. */
@@ -62,18 +62,18 @@ export function choiceOf<const T extends readonly string[]>(field: Field, choice
   return refuseField(field, `must be one of ${choices.join(', ')}.`)
 }
 
-/** The items of a list, or undefined. A list that is too long is a fault, and none of it is read. */
-export function itemsOf(field: Field, most: number): Field[] | undefined {
+/** The items of a list, or undefined. A list that is too long is a fault, and none of it is read. `other`: as of `integerOf`. */
+export function itemsOf(field: Field, most: number, other = ''): Field[] | undefined {
   const { value } = field
   if (value === undefined) return undefined
-  if (!Array.isArray(value)) return refuseField(field, 'must be a list.')
+  if (!Array.isArray(value)) return refuseField(field, `must be ${other}a list.`)
   if (value.length > most) return refuseField(field, `has ${value.length} entries. At most ${most} are allowed.`)
   return value.map((item, at) => ({ ...field, name: `${field.name}[${at}]`, value: item ?? undefined }))
 }
 
-/** The texts of a list, or undefined. */
-export function textsOf(field: Field, most: number, limits: TextLimits): string[] | undefined {
-  return itemsOf(field, most)?.flatMap((item) => required(item, (one) => textOf(one, limits)) ?? [])
+/** The texts of a list, or undefined. `other`: as of `integerOf`. */
+export function textsOf(field: Field, most: number, limits: TextLimits, other = ''): string[] | undefined {
+  return itemsOf(field, most, other)?.flatMap((item) => required(item, (one) => textOf(one, limits)) ?? [])
 }
 
 /** The fields of an object by their keys, or undefined. */

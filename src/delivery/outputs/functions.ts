@@ -144,7 +144,9 @@ function abilitiesOf(config: Field) {
     ...defined({
       memory: integerOf(member(config, 'memory'), 128, 10_240),
       maxDuration:
-        duration.value === 'max' ? choiceOf(duration, ['max']) && MOST_SECONDS : integerOf(duration, 1, MOST_SECONDS),
+        duration.value === 'max'
+          ? choiceOf(duration, ['max']) && MOST_SECONDS
+          : integerOf(duration, 1, MOST_SECONDS, '"max" or '),
     }),
   }
 }

@@ -18,9 +18,12 @@ export function valuePatternOf(field: Field): string | undefined {
   return text === undefined ? undefined : compiled(field, `^(?:${inJavaScript(text)})$`)
 }
 
+/** What begins no group: an escaped character, and a set of characters. Else what PCRE writes otherwise. */
+const OF_PCRE = /\\.|\[(?:\\.|[^\]\\])*\]?|\(\?P<|\(\?i\)/gs
+
 /** Builders wrote patterns for PCRE: names of groups have a `P` there, and sources ignore case anyway. */
 function inJavaScript(text: string): string {
-  return text.replaceAll('(?P<', '(?<').replaceAll('(?i)', '')
+  return text.replace(OF_PCRE, (found) => (found === '(?P<' ? '(?<' : found === '(?i)' ? '' : found))
 }
 
 function compiled(field: Field, source: string): string | undefined {

@@ -44,7 +44,7 @@ export function prerenderOf(config: Field, tree: Tree, folder: string, notices: 
 }
 
 function expirationOf(field: Field): number | false | undefined {
-  return field.value === false ? false : integerOf(field, 0, MOST_SECONDS)
+  return field.value === false ? false : integerOf(field, 0, MOST_SECONDS, 'false or ')
 }
 
 /** The page as it was built. */
@@ -52,7 +52,7 @@ function fallbackOf(config: Field, tree: Tree, folder: string): Prerender['fallb
   const field = member(config, 'fallback')
   if (field.value === undefined) return undefined
   const isText = typeof field.value === 'string'
-  if (!isText && !isObject(field)) return undefined
+  if (!isText && !isObject(field, 'a string or an object')) return undefined
   const path = required(isText ? field : member(field, 'fsPath'), (one) =>
     textOf(one, { least: 1, most: OUTPUT_LIMITS.path }),
   )

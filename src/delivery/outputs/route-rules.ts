@@ -144,12 +144,13 @@ function transformsOf(field: Field, notices: NoticeList): Transform[] | undefine
 }
 
 function transformOf(field: Field, notices: NoticeList): Transform | undefined {
-  if (!isObject(field)) return refuseField(field, 'must be an object.')
+  if (!required(field, (one) => isObject(one) || undefined)) return undefined
   const types = ['request.headers', 'request.query', 'request.path', 'response.headers'] as const
   const target = required(member(field, 'type'), (one) => choiceOf(one, types))
   const op = required(member(field, 'op'), (one) => choiceOf(one, ['append', 'set', 'delete']))
   const argument = member(field, 'args')
-  const args = typeof argument.value === 'string' ? one(textOf(argument, TEXT)) : textsOf(argument, 64, TEXT)
+  const args =
+    typeof argument.value === 'string' ? one(textOf(argument, TEXT)) : textsOf(argument, 64, TEXT, 'a string or ')
   if (op !== undefined && op !== 'delete' && args === undefined) required(argument, () => undefined)
   if (member(field, 'env').value !== undefined) notices.add('variables_ignored', `${field.name}.env`)
   const match = target === 'request.path' ? {} : targetOf(member(field, 'target'), target)

@@ -22,7 +22,8 @@ export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'str
   const look = async () => {
     const rows = await rowsOf(db.read, slice)
     seen += slice.filter(({ sha256 }) => isPromised(rows.get(sha256), newest)).length
-    strays.push(...slice.filter(({ sha256 }) => !rows.has(sha256)).slice(0, MOST_STRAYS - strays.length))
+    const unnamed = slice.filter(({ sha256 }) => !rows.has(sha256)).slice(0, MOST_STRAYS - strays.length)
+    if (unnamed.length > 0 && (await isOurs(db.read, unnamed[0]!.accountId))) strays.push(...unnamed)
     slice = []
   }
   for await (const { accountId, sha256, writtenAt } of files.all()) {
@@ -32,6 +33,16 @@ export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'str
   }
   if (slice.length > 0) await look()
   return { strays, promised, missing: Math.max(0, promised - seen) }
+}
+
+/**
+ * Whether a row says anything of an account. Where none does, its files are those of another Berth with the same folder, or of the store that
+ * this one stands in for: a new one, until a backup is restored over it.
+ */
+async function isOurs(db: Queries, accountId: string): Promise<boolean> {
+  const account = db.selectFrom('account').select('id').where('id', '=', accountId)
+  const files = db.selectFrom('blob').select('account_id as id').where('account_id', '=', accountId).limit(1)
+  return (await account.executeTakeFirst()) !== undefined || (await files.executeTakeFirst()) !== undefined
 }
 
 type Known = { id: number; condemned_at: number | null }

@@ -19,6 +19,7 @@ export const newerDrainRoutes = [
     tag,
     needs: ['drain:write'],
     body: NewDrain,
+    namesIgnored: true,
     run: createDrain,
     refuses: ['missing_permission', 'unknown_project', 'too_many_endpoints'],
     noStore: true,

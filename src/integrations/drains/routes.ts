@@ -46,6 +46,7 @@ export const drainRoutes = [
     operationId: 'createConfigurableLogDrain',
     summary: 'Make a log drain',
     body: NewLogDrain,
+    namesIgnored: true,
   }),
   route({
     ...listing,

@@ -22,6 +22,7 @@ export const webhookRoutes = [
     tag,
     needs: ['webhook:write'],
     body: NewWebhook,
+    namesIgnored: true,
     run: createWebhook,
     refuses: ['missing_permission', 'unknown_project', 'too_many_endpoints'],
     status: 200,

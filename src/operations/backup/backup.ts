@@ -13,7 +13,8 @@ import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath }
 import type { Progress } from './progress.ts'
 import { type KeyProof, mustBeWhole, proveKeys } from './proof.ts'
 
-export type Backup = { file: string; manifest: Manifest; keys: KeyProof; keysFile?: string }
+/** `leftOut`: tables beside those of Berth, which are another program's. */
+export type Backup = { file: string; manifest: Manifest; keys: KeyProof; keysFile?: string; leftOut: string[] }
 
 /** How often the growing copy is looked at, for those who wait for it. */
 const LOOK_MS = 200
@@ -34,7 +35,8 @@ export async function makeBackup(
   const half = makeBeside(file)
   const temporary = [half, `${half}-journal`]
   try {
-    await (config.database.engine === 'sqlite' ? copySqlite : copyPostgres)(config, half, progress)
+    const copy = config.database.engine === 'sqlite' ? copySqlite : copyPostgres
+    const leftOut = await copy(config, half, progress)
     syncPath(half)
     const { keys, ...proven } = await prove(half, config)
     const { bytes, sha256 } = await fingerprintFile(half, statSync(half).size, progress)
@@ -46,7 +48,7 @@ export async function makeBackup(
     temporary.push(manifestFile(file))
     writeWhole(manifestFile(file), `${JSON.stringify(manifest, null, 2)}\n`)
     renameDurably(half, file)
-    return { file, manifest, keys, ...(keysFile && { keysFile }) }
+    return { file, manifest, keys, ...(keysFile && { keysFile }), leftOut }
   } catch (error) {
     for (const path of temporary) rmSync(path, { force: true })
     throw error
@@ -63,8 +65,9 @@ function placeFor(to: string, begunAt: string): string {
   return file
 }
 
-async function copySqlite({ database }: Config, half: string, progress: Progress): Promise<void> {
-  if (database.engine !== 'sqlite') return
+/** The file is copied as it is, with all that is in it. */
+async function copySqlite({ database }: Config, half: string, progress: Progress): Promise<string[]> {
+  if (database.engine !== 'sqlite') return []
   if (!existsSync(database.file))
     throw new Error(`there is no store at ${database.file}; see BERTH_DATA and DATABASE_URL`)
   await mustBeStore(database.file)
@@ -81,16 +84,17 @@ async function copySqlite({ database }: Config, half: string, progress: Progress
     await Promise.race([copied.catch(() => {}), sleep(LOOK_MS)])
   }
   await copied
+  return []
 }
 
-/** One snapshot of the whole database, written into a file with the same tables. */
-async function copyPostgres({ database }: Config, half: string, progress: Progress): Promise<void> {
-  if (database.engine !== 'postgres') return
+/** One snapshot of all tables of Berth, written into a file with the same tables. Gives the tables that are left out. */
+async function copyPostgres({ database }: Config, half: string, progress: Progress): Promise<string[]> {
+  if (database.engine !== 'postgres') return []
   const { openPostgresAlone } = await import('../../platform/db/postgres/open.ts')
   const source = openPostgresAlone(database.url)
   const file = openSqliteFile(half, false)
   try {
-    await source
+    return await source
       .transaction()
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
@@ -102,7 +106,7 @@ async function copyPostgres({ database }: Config, half: string, progress: Progre
         await migrate(file, applied.at(-1))
         // The file is new, and nobody believes it before it is synced as a whole.
         await sql`pragma synchronous = off`.execute(file)
-        await file.transaction().execute((to) => copyRows(from, to, progress))
+        return file.transaction().execute((to) => copyRows(from, to, progress))
       })
   } finally {
     await Promise.all([source.destroy(), file.destroy()])

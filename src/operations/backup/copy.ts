@@ -52,11 +52,15 @@ export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
 
 /**
  * Copies every row; what migrations put into `to` goes first. Both are transactions (or `from` is a file that nobody writes) and have the same tables.
+ * Other programs may have more in the schema of a PostgreSQL: nothing of theirs is read or written. Gives the tables of `from` that were left out so.
  * Throws when a table or column is missing on one side, or a row got lost on the way.
  */
-export async function copyRows(from: Queries, to: Queries, progress: Progress): Promise<void> {
-  const tables = await tablesToCopy(from)
-  mustBeAlike(tables, await tablesToCopy(to))
+export async function copyRows(from: Queries, to: Queries, progress: Progress): Promise<string[]> {
+  const [one, other] = [await tablesToCopy(from), await tablesToCopy(to)]
+  const own = isSqlite(from) ? one : other
+  const ownOf = (all: Map<string, string[]>) => new Map([...all].filter(([name]) => own.has(name)))
+  const tables = ownOf(one)
+  mustBeAlike(tables, ownOf(other))
   const counts = new Map<string, number>()
   for (const table of tables.keys()) counts.set(table, await countRows(from, table))
   const total = counts.values().reduce((sum, count) => sum + count, 0)
@@ -71,14 +75,15 @@ export async function copyRows(from: Queries, to: Queries, progress: Progress): 
     const there = await countRows(to, table)
     if (there !== count) throw new Error(`the table ${table} has ${there} rows of ${count}; nothing was kept`)
   }
-  if (!isSqlite(to)) await goOnCounting(to)
+  if (!isSqlite(to)) await goOnCounting(to, own)
+  return [...one.keys()].filter((name) => !own.has(name))
 }
 
 /** PostgreSQL numbers rows by sequences, which do not notice rows that bring their number. SQLite looks for the greatest. */
-async function goOnCounting(to: Store): Promise<void> {
+async function goOnCounting(to: Store, own: ReadonlyMap<string, unknown>): Promise<void> {
   const numbered = sql<{ table: string; column: string }>`select table_name as "table", column_name as "column"
     from information_schema.columns where table_schema = current_schema() and is_identity = 'YES'`
-  for (const { table, column } of (await numbered.execute(to)).rows)
+  for (const { table, column } of (await numbered.execute(to)).rows.filter((row) => own.has(row.table)))
     await sql`select setval(pg_get_serial_sequence(${table}, ${column}), coalesce(max(${sql.ref(column)}), 0) + 1, false)
       from ${sql.table(table)}`.execute(to)
 }

@@ -125,7 +125,8 @@ async function restorePostgres(
 
 /** Whoever starts meanwhile waits at the locked tables, and gives up. */
 async function replaceRows(from: Queries, to: Queries, force: boolean, progress: Progress): Promise<void> {
-  const all = [...(await tablesToCopy(to)).keys()].map((name) => sql.table(name))
+  const own = await tablesToCopy(from)
+  const all = [...(await tablesToCopy(to)).keys()].filter((name) => own.has(name)).map((name) => sql.table(name))
   await sql`lock table ${sql.join(all)} in access exclusive mode`.execute(to)
   await mustBeAlone(to)
   if (!force) await mustBeEmpty(to)

@@ -72,11 +72,14 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
 }
 
 async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
-  const { config, db, clock } = deps
+  const { config, db, clock, log } = deps
   const place = await openPlace(config)
   if (place.isMounted) await mustHoldOurs(deps, place, stop)
   const options = { version: VERSION, withKeys: false }
   const made = await place.keep((folder) => makeBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
+  const { leftOut } = made
+  if (leftOut.length > 0)
+    log.warn({ leftOut }, 'tables of another program are in the schema of Berth; no backup has them')
   const { begunAt, bytes, sha256 } = made.manifest
   const backup = { place: place.name, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
   await db.write((tx) => noteMade(tx, { ...backup, made_by: 'schedule' }))

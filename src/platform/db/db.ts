@@ -4,6 +4,7 @@ import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../../errors.ts'
 import { VERSION } from '../base/version.ts'
+import { someOf } from '../base/words.ts'
 import type { Changes } from './changes.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
@@ -76,7 +77,9 @@ async function schemaName(db: Queries): Promise<string | null> {
 }
 
 /** Why this program does not open a store that has other migrations, and the way out. docs/upgrading.md: Going back. */
-function otherVersion({ unknown, pending }: SchemaState): string {
+function otherVersion({ applied, unknown, pending }: SchemaState): string {
+  if (applied.length === unknown.length)
+    return `another program keeps its tables there: its migrations are ${someOf(unknown)}, and none is of Berth. Give Berth a database or a schema of its own (docs/operations.md: Another program's database)`
   if (unknown.length === 0)
     return `the store was written by another version of Berth: it lacks ${pending.join(', ')}, and has later migrations. Start the version that wrote it`
   return `the store was written by a newer version of Berth: it has ${unknown.join(', ')}, which this version (${VERSION}) does not know. Start the newer version again; to go back to this one, restore a backup that was made before the upgrade (berth restore)`

@@ -100,7 +100,8 @@ async function answerCounted(
     const input: Input = { ...unread, body, file: request.file }
     const admitted = { deps, now, route, request, credentials, who, input }
     const answer = await (route.method === 'GET' ? answerRead : answerWrite)(admitted)
-    return route.method === 'PATCH' ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
+    const namesIgnored = route.method === 'PATCH' || route.namesIgnored
+    return namesIgnored ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
   }
   const { gates, file } = request
   const answer = await (file === undefined

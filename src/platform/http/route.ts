@@ -89,6 +89,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   textReply?: true
   /** The answer holds a secret: no cache keeps it. */
   noStore?: true
+  /** A field of the body that is not known may be one that was to narrow what is made, so the answer names it, as that of a PATCH does. */
+  namesIgnored?: true
   /** Headers of the answer, from what `run` gave. */
   replyHeaders?(answer: Static<R>): Record<string, string>
 }

@@ -55,12 +55,13 @@ function sentence(faults: ErrorObject[], at: string): string {
   const fault = faults.reduce((best, next) => (isNearer(next, best) ? next : best))
   const inside = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   const path = [at, inside].filter((part) => part !== '').join('.')
-  const { missingProperty, type, allowedValues } = fault.params
+  const { missingProperty, allowedValues } = fault.params
   const place = named(path)
   if (fault.keyword === 'required') {
     return `missing required property ${named(path === '' ? missingProperty : `${path}.${missingProperty}`)}`
   }
-  if (fault.keyword === 'type') return `${place} should be ${[type].flat().join(' or ')}`
+  if (fault.keyword === 'type') return `${place} should be ${typesAt(faults, fault).join(' or ')}`
+  if (fault.keyword === 'const') return `${place} should be ${JSON.stringify(fault.params.allowedValue)}`
   if (fault.keyword === 'enum') {
     return `${place} should be one of ${choices(allowedValues)}`
   }
@@ -73,13 +74,20 @@ function sentence(faults: ErrorObject[], at: string): string {
   return `${place} ${fault.message?.replace(/^must /, 'should ')}`
 }
 
+/** The types that a value may have: where no variant of a union came near, those of all of them. */
+function typesAt(faults: ErrorObject[], { instancePath }: ErrorObject): string[] {
+  const ofType = faults.filter((fault) => fault.keyword === 'type' && fault.instancePath === instancePath)
+  return [...new Set(ofType.flatMap(({ params }) => params.type as string | string[]))]
+}
+
 function isNearer(one: ErrorObject, other: ErrorObject): boolean {
   const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length
   if (depth(one) !== depth(other)) return depth(one) > depth(other)
   // "should match a schema in anyOf" is said after those of the variants, and names nothing.
   const nearness = ({ keyword, data, params }: ErrorObject) => {
     if (keyword === 'anyOf') return 0
-    const isOther = keyword === 'enum' && !params.allowedValues.some((value: unknown) => typeof value === typeof data)
+    const allowed: unknown[] | undefined = keyword === 'const' ? [params.allowedValue] : params.allowedValues
+    const isOther = allowed?.every((value) => typeof value !== typeof data)
     return keyword === 'type' || isOther ? 1 : 2
   }
   return nearness(one) > nearness(other)

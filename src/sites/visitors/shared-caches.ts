@@ -17,9 +17,12 @@ export function keepPrivate(response: ServerResponse): void {
   }) as ServerResponse['writeHead']
 }
 
+/** A directive of `Cache-Control`: a comma within a quoted string ends none (RFC 9110 5.6.4). */
+const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/gs
+
 /** A value of `Cache-Control` for the visitor alone. */
 export function privately(value: string): string {
-  const directives = value.split(',').map((directive) => directive.trim())
+  const directives = (value.match(DIRECTIVE) ?? []).map((directive) => directive.trim())
   const kept = directives.filter((directive) => directive !== '' && !/^(?:public|s-maxage)(?:\s*=|$)/i.test(directive))
   return kept.some((directive) => /^(?:private|no-store)$/i.test(directive))
     ? kept.join(', ')

@@ -117,6 +117,24 @@ const CONFIGS: [config: object, sentence: string][] = [
     'crons[0].schedule must have the five fields of cron: minute, hour, day, month, weekday.',
   ],
   [{ framework: { slug: 'a', version: 5 } }, 'framework.version must be a string.'],
+  [{ routes: [{ src: '/', has: ['a'] }] }, 'routes[0].has[0] must be an object.'],
+  [
+    { routes: [{ src: '/', has: [{ type: 'host', value: 5 }] }] },
+    'routes[0].has[0].value must be a string or an object.',
+  ],
+  [{ routes: [{ src: '/', transforms: ['a'] }] }, 'routes[0].transforms[0] must be an object.'],
+  [
+    { routes: [{ src: '/', transforms: [{ type: 'request.query', op: 'delete', target: { key: 5 } }] }] },
+    'routes[0].transforms[0].target.key must be a string or an object.',
+  ],
+  [
+    { routes: [{ src: '/', transforms: [{ type: 'request.query', op: 'set', target: { key: 'a' }, args: 5 }] }] },
+    'routes[0].transforms[0].args must be a string or a list.',
+  ],
+  [
+    { images: { sizes: [1], contentSecurityPolicy: "default-src 'none'\u2026" } },
+    'images.contentSecurityPolicy must be visible ASCII characters and spaces.',
+  ],
 ]
 
 for (const [config, sentence] of CONFIGS) {
@@ -193,6 +211,10 @@ const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
     `${FUNCTIONS}/a.func/.vc-config.json: memory must be a whole number from 128 to 10240.`,
   ],
   [
+    nodeFunction('a', { maxDuration: 'most' }),
+    `${FUNCTIONS}/a.func/.vc-config.json: maxDuration must be "max" or a whole number from 1 to 1800.`,
+  ],
+  [
     nodeFunction('a', { filePathMap: { 'x.js': 'gone.js' } }),
     `${FUNCTIONS}/a.func/.vc-config.json: filePathMap["x.js"] names gone.js, which was not uploaded. Deploy from the folder of the build.`,
   ],
@@ -223,6 +245,14 @@ const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
   [
     { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{}' },
     `${FUNCTIONS}/a.prerender-config.json: expiration is missing.`,
+  ],
+  [
+    { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{"expiration":true}' },
+    `${FUNCTIONS}/a.prerender-config.json: expiration must be false or a whole number from 0 to 2147483647.`,
+  ],
+  [
+    { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{"expiration":1,"fallback":5}' },
+    `${FUNCTIONS}/a.prerender-config.json: fallback must be a string or an object.`,
   ],
   [
     { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{"expiration":1,"bypassToken":"short"}' },

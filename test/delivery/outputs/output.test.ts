@@ -91,6 +91,23 @@ test('routes are compiled: phases, anchors, names in lower case, other names of 
   })
 })
 
+test('what PCRE writes otherwise is read as such, and not where it is escaped or in a set', async () => {
+  const sources = {
+    '/(?P<n>a)(?i)': '/(?<n>a)',
+    '/\\\\(?P<n>a)': '/\\\\(?<n>a)',
+    '/a(\\(?i)b': '/a(\\(?i)b',
+    '/\\(?P<b': '/\\(?P<b',
+    '/[(?i)]x': '/[(?i)]x',
+    '/[\\](?P<](?P<n>a)': '/[\\](?P<](?<n>a)',
+  }
+  const { manifest } = await validOutput({ routes: Object.keys(sources).map((src) => ({ src })) })
+  const compiled = manifest.phases.none.map(({ source }) => source)
+  assert.deepEqual(
+    compiled,
+    Object.values(sources).map((source) => `^${source}$`),
+  )
+})
+
 test('functions: folders, links between them, files of the project, prerenders with their page', async () => {
   const upload = outputUpload(
     { framework: { slug: 'nextjs', version: '16.0.0' } },

@@ -77,6 +77,31 @@ for (const [what, held, comes, wanted] of [
   })
 }
 
+test('a backup leaves out what another program has in the schema, and a restore leaves it as it is [postgres]', async (t) => {
+  const world = await openWorld('postgres')
+  t.after(() => world.close())
+  await makeProject(world, 'one')
+  const shop = async (config: Config) => {
+    const other = await client(t, config, 'another program')
+    await other.query('create table orders (id integer primary key generated always as identity, what text)')
+    await other.query("insert into orders (what) values ('a'), ('b'), ('c')")
+    await other.query("delete from orders where what = 'c'")
+    return other
+  }
+  await shop(world.deps.config)
+  const to = join(world.folder, 'copy.db')
+  const { file, manifest, leftOut } = await makeBackup(world.deps.config, { to, version: '1', withKeys: false }, silent)
+  assert.deepEqual([manifest.rows.project, manifest.rows.orders, leftOut], [1, undefined, ['orders']])
+  const config = await emptyTarget(t, 'postgres')
+  const other = await shop(config)
+  assert.equal((await restoreBackup(config, { from: file, force: false }, silent)).manifest.rows.project, 1)
+  await other.query("insert into orders (what) values ('d')")
+  assert.deepEqual(
+    (await other.query('select id, what from orders order by id')).rows.map(({ id, what }) => `${id} ${what}`),
+    ['1 a', '2 b', '4 d'],
+  )
+})
+
 for (const engine of ENGINES) {
   test(`a backup that has other rows than its manifest says is refused [${engine}]`, async (t) => {
     const from = await backedUp(t)

@@ -25,3 +25,19 @@ onBothEngines('the answer to a PATCH names the fields that are not known, and no
     ['instalCommand', 'instalCommand'],
   )
 })
+
+onBothEngines(
+  'what a slip of the pen makes wider than was meant names it: a token, a webhook, a drain',
+  async (world) => {
+    const made = async (path: string, body: object) => (await world.call('POST', path, body)).headers['x-berth-ignored']
+    assert.equal(
+      await made('/v3/user/tokens', { name: 'ci', scope: ['read:project'], teamId: 'team_x' }),
+      'scope, teamId',
+    )
+    assert.equal(await made('/v3/user/tokens', { name: 'ci', scopes: ['read:project'] }), undefined)
+    const webhook = { url: 'https://hooks.example.com', events: ['project.created'], projects: ['prj_x'] }
+    assert.equal(await made('/v1/webhooks', webhook), 'projects')
+    const drain = { url: 'https://logs.example.com', deliveryFormat: 'json', sources: ['static'], projectId: 'prj_x' }
+    assert.equal(await made('/v1/log-drains', drain), 'projectId')
+  },
+)

@@ -59,3 +59,18 @@ test('the sentence for a union names the variant that came nearest', () => {
   assert.equal(said(['c']), 'Invalid request: `target.0` should be one of "a", "b".')
   assert.deepEqual(said(['a']), { target: ['a'] })
 })
+
+test('the sentence for a union names its constant, the variant that came nearer, or all types where none came near', () => {
+  const Projects = Type.Union([Type.Literal('all'), Type.Array(Type.String(), { minItems: 1 })])
+  const said = (projects: unknown) => {
+    try {
+      return validate(Type.Object({ projects: Projects }), { projects })
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  assert.equal(said('some'), 'Invalid request: `projects` should be "all".')
+  assert.equal(said([]), 'Invalid request: `projects` should not be empty.')
+  assert.equal(said({}), 'Invalid request: `projects` should be string or array.')
+  assert.equal(said([5]), 'Invalid request: `projects.0` should be string.')
+})

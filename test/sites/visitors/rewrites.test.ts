@@ -309,6 +309,9 @@ test('no answer of a protected site may be kept by a cache that visitors share',
     ['public , private', 'private'],
     ['private="set-cookie"', 'private, private="set-cookie"'],
     ['no-store,public', 'no-store'],
+    ['no-cache="a, private, b", public', 'private, no-cache="a, private, b"'],
+    ['x="a\\", no-store, b", s-maxage=5', 'private, x="a\\", no-store, b"'],
+    ['x="open, no-store', 'private, x="open, no-store'],
   ] as const)
     assert.equal(privately(value), left)
 })
