@@ -91,7 +91,8 @@ async function checkNoSites(config: Config): Promise<Finding[]> {
 async function askSites(origin: string): Promise<'sites' | 'other' | { fault: string }> {
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS)
-    const { headers } = await fetch(origin, { redirect: 'manual', signal })
+    const { headers, body } = await fetch(origin, { redirect: 'manual', signal })
+    await body?.cancel()
     return headers.has('x-vercel-error') ? 'sites' : 'other'
   } catch (error) {
     return { fault: messageOf((error as Error).cause ?? error) }
