@@ -67,7 +67,7 @@ async function finish(
 ): Promise<Answer> {
   const { visitor, request, credentials } = visit
   const isSecure = visitor.scheme === 'https'
-  const code = new URLSearchParams(request.search).get('code')
+  const code = /^\?code=(\w+)$/.exec(request.search)?.[1]
   const begun = readBegun(raw, isSecure)
   if (begun === undefined || !isSecret(code) || request.method !== 'GET')
     return credentials.session === undefined ? signInOver(visitor) : goOn(visit, '/')
