@@ -51,6 +51,11 @@ function isOwn(name: string): boolean {
   return (OWN as readonly string[]).includes(bare)
 }
 
+/** Some browsers send the value of a cookie without a name as if it was a cookie. */
+function setsOwn(cookie: string): boolean {
+  return isOwn(cookie.replace(/^[\s=]+/, '').split(/[=;]/, 1)[0]!)
+}
+
 /** Takes off a response what would reach the sites of others: the attribute `Domain` of cookies that are meant for the suffix, or for a domain above it, and `Clear-Site-Data` for cookies. */
 export function keepCookiesApart(response: ServerResponse, suffix: string): void {
   const writeHead = response.writeHead.bind(response) as (
@@ -77,7 +82,7 @@ function keptOf(
   if (name === 'clear-site-data') return clearsCookies(String(value)) && isBelow(named, suffix) ? undefined : value
   if (name !== 'set-cookie') return value
   const cookies = [value].flat().map(String)
-  const kept = cookies.filter((cookie) => cookie.length <= LONGEST_COOKIE && !isOwn(cookie.split(/[=;]/, 1)[0]!))
+  const kept = cookies.filter((cookie) => cookie.length <= LONGEST_COOKIE && !setsOwn(cookie))
   return kept.length === 0 ? undefined : kept.map((cookie) => withoutSharedDomain(cookie, suffix))
 }
 

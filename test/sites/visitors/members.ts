@@ -4,9 +4,9 @@ import type { TestContext } from 'node:test'
 import { becomes } from '../../support/becomes.ts'
 import { type Client, openClient, signedIn } from '../../support/clients/browser-client.ts'
 import { makeDeployment } from '../../support/projects.ts'
+import type { World } from '../../support/world.ts'
 import type { Said } from '../../support/worlds/edge-world.ts'
 import { openInstance } from '../../support/worlds/sites-world.ts'
-import type { World } from '../../support/world.ts'
 import { publish } from './publish.ts'
 import { openSitesServers, type Site } from './servers.ts'
 
@@ -21,7 +21,8 @@ export const HTML = 'text/html,application/xhtml+xml,*/*;q=0.8'
 /** A project of the first team with two domains, and one of the same team with another; only members see them. `config`: of the first. */
 export async function openMembersOnly(world: World, t: TestContext, config: object = {}) {
   const { teamId, userId } = world.credentials
-  for (const id of [teamId, userId]) await world.operator('PATCH', `/operator/v1/accounts/${id}`, { plan: 'enterprise' })
+  for (const id of [teamId, userId])
+    await world.operator('PATCH', `/operator/v1/accounts/${id}`, { plan: 'enterprise' })
   const ofTeam = `?teamId=${teamId}` as const
   const make = async (name: string, hosts: string[], contents: Record<string, string>, built: object = {}) => {
     const { body } = await world.call('POST', `/v10/projects${ofTeam}`, { name })

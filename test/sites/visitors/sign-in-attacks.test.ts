@@ -8,7 +8,6 @@ import {
   type Browser,
   beginAt,
   ELSEWHERE,
-  enter,
   HOST,
   memberOf,
   OTHER,
@@ -212,7 +211,13 @@ onBothEngines(
       ['/_berth/sign-in/', '/_berth/sign-in/'],
     ] as const)
       await enterTo(uri, wanted)
-    for (const forged of ['https://evil.example', '//evil.example', '\\\\evil.example', 'https:evil', '/\t/evil.example'])
+    for (const forged of [
+      'https://evil.example',
+      '//evil.example',
+      '\\\\evil.example',
+      'https:evil',
+      '/\t/evil.example',
+    ])
       await enterTo('/', '/', forged)
 
     /** `forged`: the path in the cookie that the browser holds meanwhile. */

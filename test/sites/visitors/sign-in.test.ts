@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/sites-world.ts'
-import { approve, beginAt, enter, HOST, openClient, openMembersOnly } from './members.ts'
+import { approve, enter, HOST, openClient, openMembersOnly } from './members.ts'
 
 onBothEngines(
   'a browser is led to the console and comes back signed in, to the page that it wanted; others are answered as ever',
@@ -29,7 +29,10 @@ onBothEngines(
     assert.match(back, /^\/_berth\/sign-in\?code=\w{43}$/)
     const entered = await mine.visit(HOST, back)
     assert.deepEqual([entered.status, entered.headers.location], [303, '/page.html?a=1&b=%2F'])
-    assert.deepEqual([entered.headers['cache-control'], entered.headers['referrer-policy']], ['no-store', 'no-referrer'])
+    assert.deepEqual(
+      [entered.headers['cache-control'], entered.headers['referrer-policy']],
+      ['no-store', 'no-referrer'],
+    )
     const [cookie] = entered.headers['set-cookie']!
     assert.match(cookie!, /^__Host-berth_site=\w{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=43200; Secure$/)
     const shown = await mine.visit(HOST, '/page.html')
@@ -37,11 +40,19 @@ onBothEngines(
     assert.match(shown.headers['cache-control']!, /private/)
     for (const headers of [{ accept: '*/*' }, { accept: 'application/json' }, { 'sec-fetch-dest': 'iframe' }]) {
       const refused = await browser().visit(HOST, '/', headers)
-      assert.deepEqual([refused.status, refused.headers['x-vercel-error']], [403, 'NOT_ALLOWED'], JSON.stringify(headers))
+      assert.deepEqual(
+        [refused.status, refused.headers['x-vercel-error']],
+        [403, 'NOT_ALLOWED'],
+        JSON.stringify(headers),
+      )
     }
     assert.equal((await browser().visit(HOST, '/', {}, 'POST')).status, 403)
     assert.equal((await browser().visit(HOST, '/', {}, 'HEAD')).status, 303)
-    assert.equal((await site.visit(HOST, '/', { accept: 'text/html' })).status, 403, 'no cookie is safe over plain http')
+    assert.equal(
+      (await site.visit(HOST, '/', { accept: 'text/html' })).status,
+      403,
+      'no cookie is safe over plain http',
+    )
     await enter(admin, browser(), HOST, '/')
     await close()
   },
