@@ -26,11 +26,10 @@ export function openAdmission(passwords: Passwords, isMember: IsMember): Admit {
     const visit = { kind, through, ip, bypass }
     const without = admits(protection, visit)
     if (without === 'admitted') return undefined
-    if (session !== undefined && admits(protection, { ...visit, signedIn: true }) === 'admitted') {
-      if (await isMember({ secret: session, host, projectId })) return undefined
-    }
-    if (without !== 'password') return { status: 403, error: 'NOT_ALLOWED', signIn: without === 'sign-in' }
-    if (password === undefined || password === '') return { status: 401, error: 'PASSWORD_REQUIRED' }
+    const signIn = admits(protection, { ...visit, signedIn: true }) === 'admitted'
+    if (signIn && session !== undefined && (await isMember({ secret: session, host, projectId }))) return undefined
+    if (without !== 'password') return { status: 403, error: 'NOT_ALLOWED', signIn }
+    if (password === undefined || password === '') return { status: 401, error: 'PASSWORD_REQUIRED', signIn }
     const { hash } = protection.password!
     const key = fingerprint(`${hash} ${password}`)
     if (!right.has(key)) {
@@ -38,7 +37,7 @@ export function openAdmission(passwords: Passwords, isMember: IsMember): Admit {
         passwords.matches(password, hash, { kind: 'site', owner: hash, address: networkOf(ip) }),
       )
       if (knowsPassword === undefined) return { status: 503, error: 'TOO_MANY_PASSWORDS' }
-      if (!knowsPassword) return { status: 401, error: 'PASSWORD_REQUIRED' }
+      if (!knowsPassword) return { status: 401, error: 'PASSWORD_REQUIRED', signIn }
       if (right.size >= MOST_REMEMBERED) right.clear()
       right.add(key)
     }

@@ -44,6 +44,9 @@ export async function redeemSiteCode(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { code, state, host }: { code: string; state: string; host: string },
 ): Promise<Redeemed | undefined> {
+  // Anybody may bring a code that is none, and nobody waits for a write because of it.
+  const known = db.read.selectFrom('site_session').select('hash').where('hash', '=', fingerprint(code))
+  if ((await known.executeTakeFirst()) === undefined) return undefined
   return db.write(async (tx) => {
     const now = clock.now()
     const secret = randomText(SECRET_LENGTH)

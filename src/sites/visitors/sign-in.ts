@@ -32,12 +32,15 @@ export async function answerAtDoor(
   visit: Visit,
   exchange: Exchange,
 ): Promise<Answer | undefined> {
-  if (visit.request.path === RETURN_PATH && isForMembers(guard.protection, guard))
-    return finish(admission, visit, exchange)
+  const { path, search } = visit.request
+  const isOfSignIn = path === RETURN_PATH && isForMembers(guard.protection, guard)
+  if (isOfSignIn && search !== '') return finish(admission, visit, exchange)
   const refused = await admission.refuse(visit)
-  if (refused === undefined) return undefined
+  if (refused === undefined) return isOfSignIn ? goOn(visit, '/') : undefined
   const { answer, signInPage } = refused
-  return signInPage !== undefined && mayBegin(visit, exchange.raw) ? begin(visit, exchange, signInPage) : answer
+  if (signInPage === undefined || !mayBegin(visit, exchange.raw)) return answer
+  // Where a password is asked for, whoever knows it need not be a member: members say that they are.
+  return answer.status === 401 && !isOfSignIn ? answer : begin(visit, exchange, signInPage)
 }
 
 /** Whether a person looks at what is answered, in a browser that keeps a cookie for this host alone. Frames, scripts, pictures and programs are answered as ever. */

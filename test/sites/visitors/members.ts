@@ -87,8 +87,8 @@ export async function approve(person: Client, page: string): Promise<string> {
 }
 
 /** A browser of somebody who is signed in at the console and came into the host. */
-export async function enter(person: Client, browser: Browser, host = HOST, path = '/'): Promise<void> {
-  const back = await approve(person, await beginAt(browser, host, path))
+export async function enter(person: Client, browser: Browser, host = HOST, path = '/', begun = path): Promise<void> {
+  const back = await approve(person, await beginAt(browser, host, begun))
   const { status, headers } = await browser.visit(host, back)
   assert.deepEqual([status, headers.location], [303, path])
 }

@@ -1,5 +1,6 @@
 /** Attacks on the sign-in of members at sites: codes, cookies, ways out, and people who are none. docs/threats.md T390 to T399. */
 import assert from 'node:assert/strict'
+import { becomes } from '../../support/becomes.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import type { Said } from '../../support/worlds/edge-world.ts'
 import { SETTINGS } from '../../support/worlds/sites-world.ts'
@@ -8,6 +9,7 @@ import {
   type Browser,
   beginAt,
   ELSEWHERE,
+  enter,
   HOST,
   memberOf,
   OTHER,
@@ -46,7 +48,15 @@ onBothEngines(
     assert.ok(isOver(await stateless.visit(HOST, back)), 'a browser that began nothing')
     assert.ok(isOver(await theirs.visit(HOST, back)), 'the browser of somebody else')
     assert.ok(isOver(await mine.visit(OTHER, back)), 'another host of the project')
-    for (const other of [`${back}x`, back.slice(0, -1), `${back}&a=1`, back.replace('code', 'Code'), '/_berth/sign-in'])
+    mine.jarOf(OTHER).set('__Host-berth_site_begun', mine.jarOf(HOST).get('__Host-berth_site_begun')!)
+    assert.ok(isOver(await mine.visit(OTHER, back)), 'another host, with the state of the first')
+    for (const other of [
+      `${back}x`,
+      back.slice(0, -1),
+      `${back}&a=1`,
+      back.replace('code', 'Code'),
+      '/_berth/sign-in?code=',
+    ])
       assert.ok(isOver(await mine.visit(HOST, other)), other)
     assert.ok(isOver(await mine.visit(HOST, back, {}, 'POST')))
     assert.ok(isOver(await mine.visit(HOST, back, {}, 'HEAD')))
@@ -93,9 +103,10 @@ onBothEngines(
 onBothEngines(
   'a cookie counts on its host and project alone, over https, and where it is there once',
   async (world, t) => {
-    const { browser, close, site } = await openMembersOnly(world, t)
+    const { browser, close, site, id, otherId, teamId } = await openMembersOnly(world, t)
     const { client } = await memberOf(world, 'ada', 'VIEWER')
     const mine = browser()
+    const unredeemed = (await approve(client, await beginAt(browser()))).slice(-43)
     const back = await approve(client, await beginAt(mine))
     const code = back.slice(-43)
     const waiting = mine.jarOf(HOST).get('__Host-berth_site_begun')!.slice(0, 43)
@@ -116,6 +127,7 @@ onBothEngines(
       `\u00a0__Host-berth_site=${secret}`,
       `__Host-berth_site=${secret}x`,
       `__Host-berth_site=${code}`,
+      `__Host-berth_site=${unredeemed}`,
       `__Host-berth_site=${waiting}`,
       '__Host-berth_site=',
     ])
@@ -123,9 +135,17 @@ onBothEngines(
     assert.equal(await see(HOST, `__Host-berth_site=${secret}`, {}), 403, 'over plain http')
     assert.equal(await see(HOST, '', { ...OVER_HTTPS, 'x-sites-session': secret }), 403, 'a header of the channel')
     // The secret of the console's own cookie, and what is in the store.
-    const [row] = await rowsOf(world)
+    const row = (await rowsOf(world)).find(({ challenge }) => challenge === null)
     for (const other of [client.cookies.get('berth_session')!, row!.hash])
       assert.equal(await see(HOST, `__Host-berth_site=${other}`), 403)
+    // The host becomes one of another project of the team.
+    await world.call('POST', `/v1/projects/${id}/domains/${HOST}/move?teamId=${teamId}`, { projectId: otherId })
+    await becomes(async () => {
+      const moved = browser()
+      await enter(client, moved).catch(() => {})
+      return (await moved.visit(HOST)).text === 'other secret'
+    })
+    assert.equal(await see(HOST, `__Host-berth_site=${secret}`), 403, 'a host that went to another project')
     await close()
   },
   SETTINGS,
@@ -216,6 +236,7 @@ onBothEngines(
       '//evil.example',
       '\\\\evil.example',
       'https:evil',
+      '/.//evil.example',
       '/\t/evil.example',
     ])
       await enterTo('/', '/', forged)
@@ -234,6 +255,32 @@ onBothEngines(
     }
     const raw = await site.visit(HOST, '/', { ...OVER_HTTPS, accept: 'text/html' })
     assert.doesNotMatch(raw.headers.location!, /code=/)
+    await close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'a page that is only opened makes no code, and neither does a form from elsewhere',
+  async (world, t) => {
+    const { browser, close } = await openMembersOnly(world, t)
+    const { client } = await memberOf(world, 'ada', 'VIEWER')
+    const { client: other } = await memberOf(world, 'bob', 'VIEWER')
+    const page = await beginAt(browser())
+    assert.equal((await client.get(page)).status, 200)
+    await other.get(page)
+    for (const [fields, headers] of [
+      [{ form: '' }, {}],
+      [{ form: other.token() }, {}],
+      [{}, { origin: 'https://evil.example' }],
+      [{}, { 'sec-fetch-site': 'cross-site' }],
+    ] as const) {
+      const { status, location } = await client.post(page, fields, headers)
+      assert.deepEqual([status, location], [403, ''], JSON.stringify([fields, headers]))
+    }
+    assert.deepEqual(await rowsOf(world), [])
+    assert.equal((await client.post(page)).status, 303)
+    assert.equal((await rowsOf(world)).length, 1)
     await close()
   },
   SETTINGS,

@@ -129,6 +129,11 @@ onBothEngines(
       passwordProtection: { deploymentType: 'all', password: 'pässword: 100 %' },
     })
     await becomes(async () => (await browser().visit(OTHER)).status === 401)
+    const both = browser()
+    const { client } = await memberOf(world, 'ada', 'VIEWER')
+    await enter(client, both, OTHER, '/', '/_berth/sign-in')
+    assert.ok(await isIn(both, OTHER))
+    assert.equal((await browser().visit(OTHER, '/_berth/sign-in', { accept: '*/*' })).status, 401)
     // Only trusted addresses guard: no sign-in would help.
     await protect({
       ssoProtection: { deploymentType: 'all' },
