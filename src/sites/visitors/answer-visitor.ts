@@ -12,6 +12,7 @@ import type { RoutingPool } from '../routing-pool/pool.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
 import type { KnownHosts } from '../snapshot/known-hosts.ts'
 import type { Admission } from './admission.ts'
+import { keepBypass } from './bypass-cookie.ts'
 import { carryOut, type Exchange, type Shown } from './carry-out.ts'
 import type { Forwarding } from './forward.ts'
 import type { OpenSites } from './open-sites.ts'
@@ -61,6 +62,7 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange): Promise<v
   if (isProtected) {
     const answer = await answerAtDoor(parts.admission, verdict.guard!, visit, exchange)
     if (answer !== undefined) return tell(exchange, answer)
+    keepBypass(exchange.raw, exchange.response, visitor)
   }
   await show(parts, output, { visit, isProtected, isPreviewUrl: entry.isPreviewUrl === true }, exchange)
 }

@@ -9,7 +9,7 @@ import { readHost } from '../../platform/verdict/host-name.ts'
 const LONGEST_COOKIE = 8 * 1024
 
 /** TABLE cookies of Berth itself on the hosts of sites. */
-const OWN = ['berth_site', 'berth_site_begun'] as const
+const OWN = ['berth_site', 'berth_site_begun', 'berth_bypass'] as const
 type OwnCookie = (typeof OWN)[number]
 
 /** `__Host-` ties a cookie to this host, to https and to no domain. Browsers refuse it over plain http, which is for one's own machine: there the name goes without. */
@@ -30,10 +30,16 @@ export function readOwnCookie(header: string | undefined, cookie: OwnCookie, isS
   return values.length === 1 ? values[0] : undefined
 }
 
-/** A `Set-Cookie` of Berth for this host alone. `seconds`: 0 takes it away. */
-export function ownCookie(cookie: OwnCookie, value: string, seconds: number, isSecure: boolean): string {
+/** A `Set-Cookie` of Berth for this host alone. `seconds`: 0 takes it away. `sameSite`: None lets the pages of other sites show it in a frame. */
+export function ownCookie(
+  cookie: OwnCookie,
+  value: string,
+  seconds: number,
+  isSecure: boolean,
+  sameSite: 'Lax' | 'None' = 'Lax',
+): string {
   const secure = isSecure ? '; Secure' : ''
-  return `${nameOf(cookie, isSecure)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`
+  return `${nameOf(cookie, isSecure)}=${value}; Path=/; HttpOnly; SameSite=${sameSite}; Max-Age=${seconds}${secure}`
 }
 
 /** A `Cookie` header without those of Berth, which no site is told; undefined where nothing is left. */

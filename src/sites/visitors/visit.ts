@@ -6,6 +6,7 @@ import { readHost } from '../../platform/verdict/host-name.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 import type { Pair } from '../router/decision.ts'
 import { type VisitorRequest, visitorHeaders } from '../router/request.ts'
+import { bypassOf } from './bypass-cookie.ts'
 import { readOwnCookie, withoutOwnCookies } from './cookies.ts'
 
 export type Visit = {
@@ -47,10 +48,9 @@ export function readVisit(
     search: question === -1 ? '' : uri.slice(question),
     headers: headersOf(pairs, visitor),
   }
-  const bypass = raw.headers['x-vercel-protection-bypass']
   const credentials = {
     authorization: raw.headers.authorization,
-    bypass: Array.isArray(bypass) ? bypass.at(-1) : bypass,
+    bypass: bypassOf(raw, visitor),
     session: readOwnCookie(raw.headers.cookie, 'berth_site', visitor.scheme === 'https'),
   }
   return { visitor, request, credentials }
