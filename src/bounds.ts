@@ -77,6 +77,9 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   session: because('a person has 100, and the oldest ends for a newer one: accounts/sign-in/sessions.ts'),
   spent_challenge: BRIEF,
   half_sign_in: BRIEF,
+  site_session: because(
+    'a person has 200, and the oldest ends for a newer one: projects/site-sign-in/site-sessions.ts',
+  ),
   rate_limit: because('a window ends and is swept each minute; each process counts for 20,000 owners of a limit'),
   edge_change: because('a domain, a project and a deployment have one; those that everybody has read are swept'),
   root_key: BY_OPERATOR,

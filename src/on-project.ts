@@ -6,6 +6,7 @@ import { deploymentsOnProject } from './projects/deployments/on-project.ts'
 import { domainsOnProject } from './projects/domains/on-project.ts'
 import { envOnProject } from './projects/env/project-env.ts'
 import { sharedEnvOnProject } from './projects/shared-env/on-project.ts'
+import { siteSessionsOnProject } from './projects/site-sign-in/site-sessions.ts'
 import { transferOnProject } from './projects/transfer/on-project.ts'
 
 export const ON_PROJECT: readonly OnProject[] = [
@@ -14,5 +15,6 @@ export const ON_PROJECT: readonly OnProject[] = [
   sharedEnvOnProject,
   envOnProject,
   deploymentsOnProject,
+  siteSessionsOnProject,
   installationsOnProject,
 ]

@@ -10,6 +10,7 @@ import { installedScreens } from './integrations/consent/installed-page.ts'
 import { oauthScreens } from './integrations/oauth/authorize.ts'
 import { heldScreens } from './integrations/webhooks/held-page.ts'
 import type { Screen } from './platform/pages/screen.ts'
+import { siteSignInScreens } from './projects/site-sign-in/page.ts'
 
 export const SCREENS: readonly Screen[] = [
   ...accountScreens,
@@ -20,5 +21,6 @@ export const SCREENS: readonly Screen[] = [
   ...invitationScreens,
   ...heldScreens,
   ...factorScreens,
+  ...siteSignInScreens,
   ...CONSOLE,
 ]

@@ -45,6 +45,7 @@ export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: expiredOf('token') },
   'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
   'half-sign-ins': { periodMs: HOUR_MS, sweep: expiredOf('half_sign_in') },
+  'old-site-sessions': { periodMs: HOUR_MS, sweep: expiredOf('site_session') },
   'spent-challenges': { periodMs: HOUR_MS, sweep: expiredOf('spent_challenge') },
   'old-password-links': { periodMs: HOUR_MS, sweep: expiredOf('password_link') },
   'old-email-changes': { periodMs: HOUR_MS, sweep: expiredOf('email_change') },

@@ -19,7 +19,7 @@ export type Group = { title: string; tables: Table[] }
 const GROUPS: Record<string, readonly string[]> = {
   'Accounts and people': [
     ...['account', 'member', 'invitation', 'token', 'session', 'sign_in', 'password_link', 'reserved_slug', 'seen'],
-    ...['totp', 'passkey', 'recovery_code', 'half_sign_in', 'spent_challenge'],
+    ...['totp', 'passkey', 'recovery_code', 'half_sign_in', 'spent_challenge', 'site_session'],
   ],
   Projects: ['project', 'transfer_request', 'git_credential'],
   Domains: ['project_domain', 'account_domain', 'released_proof'],

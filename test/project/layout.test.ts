@@ -23,7 +23,7 @@ const ORDER: readonly (readonly [wing: string, entries: string])[] = [
   ['', 'model'],
   ['platform', 'mail openapi'],
   ['projects', 'env shared-env links projects serving deployments domain-proof domains aliases promotion'],
-  ['projects', 'transfer env-files environments account-domains empty-lists search'],
+  ['projects', 'transfer env-files environments account-domains empty-lists search site-sign-in'],
   ['integrations', 'webhooks integrations installations oauth consent deliveries drains'],
   ['accounts', 'second-factor accounts members sign-in tokens people single-sign-on'],
   ['', 'delivery sites'],

@@ -20,6 +20,7 @@ const OF_PERSON = [
   'passkey',
   'recovery_code',
   'half_sign_in',
+  'site_session',
   'identity',
   'identity_link',
 ] as const

@@ -56,6 +56,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   createCustomEnvironment: 'made the custom environment %',
   updateCustomEnvironment: 'changed the custom environment %',
   removeCustomEnvironment: 'removed the custom environment %',
+  enterSite: 'came into a protected site of the project %',
   createDeployment: 'made or promoted the deployment %',
   cancelDeployment: 'canceled the deployment %',
   operatorCreateDeployment: 'registered the deployment %',

@@ -2,6 +2,7 @@
 import { type Admit, keepsOut } from '../../platform/verdict/admission.ts'
 import type { Serving } from '../../platform/verdict/facts.ts'
 import type { Hosts } from '../../platform/verdict/hosts.ts'
+import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
 import { judge, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
 import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer, retryOf } from '../../platform/verdict/visitor-answer.ts'
 
@@ -31,6 +32,14 @@ export function upstreamOf({ upstream, output }: Live, sitesAddress: string | un
 /** `check` as Caddy's forward_auth, Traefik's ForwardAuth and Envoy's ext_authz take it: 200 lets in, all else is for the visitor as it is. */
 export async function checkForProxy(judge: Judge, admit: Admit, visitor: Visitor): Promise<Answer> {
   return answerFor(await decide(judge, admit, visitor), visitor)
+}
+
+/** `check` as a sites server takes it: as for a proxy, and where a sign-in would let the visitor in, with the page for it. */
+export async function checkForSites(judge: Judge, admit: Admit, visitor: Visitor, signInPage: string): Promise<Answer> {
+  const verdict = await decide(judge, admit, visitor)
+  const answer = answerFor(verdict, visitor)
+  if (!('error' in verdict) || verdict.signIn !== true) return answer
+  return { ...answer, headers: { ...answer.headers, [SIGN_IN_HEADERS.page]: signInPage } }
 }
 
 /** `check` as nginx's auth_request takes it: 200 lets in, 403 does not, and headers say what to do instead. */
@@ -70,7 +79,7 @@ export async function showPage(
 async function decide(judge: Judge, admit: Admit, visitor: Visitor): Promise<Verdict> {
   const verdict = judge(visitor)
   if (!('live' in verdict) || verdict.guard === undefined) return verdict
-  const refused = await admit(verdict.guard, visitor)
+  const refused = await admit(verdict.guard, visitor, verdict.live.projectId)
   return refused === undefined ? verdict : { ...refused, projectId: verdict.live.projectId }
 }
 

@@ -12,14 +12,23 @@ import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { openAdmission } from '../../platform/verdict/admission.ts'
 import { deservesCertificate, judge } from '../../platform/verdict/verdict.ts'
 import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import { isMemberAt } from '../../projects/site-sign-in/site-sessions.ts'
 import { READERS } from '../../readers.ts'
-import { checkForNginx, checkForProxy, checkHostForNginx, type Judge, judgeForProxy, showPage } from './answers.ts'
+import {
+  checkForNginx,
+  checkForProxy,
+  checkForSites,
+  checkHostForNginx,
+  type Judge,
+  judgeForProxy,
+  showPage,
+} from './answers.ts'
 import { admission, CHECK, isOfVisitor, PAGE, sitesCheck } from './callers.ts'
 import { type Followed, followHosts } from './index-sync.ts'
 import { PLAIN, pathOf, plain } from './plain-answer.ts'
 import { isOfSites, openSitesChannel } from './sites-channel.ts'
 import { openSnapshots, type SnapshotForm } from './snapshot.ts'
-import { readName, readVisitor } from './visitor.ts'
+import { readName, readSession, readVisitor } from './visitor.ts'
 
 /** Not by `import`: that reads every export, and reading WebSocket loads a whole HTTP client (16 MB, 45 ms at start). */
 const { createServer } = process.getBuiltinModule('node:http')
@@ -120,7 +129,7 @@ function answering(deps: Deps, followed: Followed) {
   const mayAsk = admission(token)
   const isSitesServer = sitesCheck(sitesToken)
   const snapshot = openSnapshots(followed, sitesAddress)
-  const admit = openAdmission(deps.adapters.passwords)
+  const admit = openAdmission(deps.adapters.passwords, (visit) => isMemberAt(deps.db.read, visit, deps.clock.now()))
   const counted = countVerdicts(deps)
   return async (request: IncomingMessage, path: string, query: URLSearchParams): Promise<Answer> => {
     const hosts = followed.hosts()
@@ -131,7 +140,11 @@ function answering(deps: Deps, followed: Followed) {
     const judged: Judge = isOfSites ? (visitor) => judge(hosts, visitor) : judgeForProxy(hosts, sitesAddress)
     if (isCheck) {
       const visitor = readVisitor(request.headers, request.url!.slice(CHECK.length))
-      if (query.get('flavor') !== 'nginx') return counted(await checkForProxy(judged, admit, visitor))
+      if (query.get('flavor') !== 'nginx') {
+        if (!isOfSites) return counted(await checkForProxy(judged, admit, visitor))
+        const member = { ...visitor, session: readSession(request.headers) }
+        return counted(await checkForSites(judged, admit, member, `${deps.origin()}/sites/sign-in`))
+      }
       if (query.get('scope') === 'host') return counted(checkHostForNginx(judged, visitor))
       return counted(await checkForNginx(judged, admit, visitor))
     }

@@ -10,12 +10,14 @@ import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import { REDEEM_PATH } from '../../platform/verdict/site-sign-in.ts'
 import type { Answer } from '../../platform/verdict/visitor-answer.ts'
 import type { Place } from './change-ring.ts'
 import type { Followed } from './index-sync.ts'
 import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from './plain-answer.ts'
 import { isOfFiles, openSiteFiles } from './site-files.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
+import { answerCode } from './site-sign-in.ts'
 import { readName } from './visitor.ts'
 
 const LONGEST_WAIT_S = 25
@@ -68,6 +70,7 @@ export async function openSitesChannel(deps: Deps, followed: Followed): Promise<
     if (isToken === undefined) return plain(403, 'Set BERTH_SITES_TOKEN on the control plane to let sites servers ask.')
     if (!isToken(bearerOf(request))) return plain(401, 'Send BERTH_SITES_TOKEN as a bearer token.')
     const path = pathOf(request)
+    if (path === REDEEM_PATH) return answerCode(deps, request)
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']
     if (!allowed.includes(request.method!))
       return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }

@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { readHost } from '../../platform/verdict/host-name.ts'
+import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 
 /** `path`: what follows the path of the check, where Envoy puts the visitor's own. */
@@ -19,6 +20,11 @@ export function readVisitor(headers: IncomingHttpHeaders, path: string): Visitor
     password: readPassword(headers.authorization),
     bypass: lone(headers[BYPASS]) || bypassIn(uri),
   }
+}
+
+/** The secret of a member's cookie, which only a sites server says: it takes it off what visitors send to sites. */
+export function readSession(headers: IncomingHttpHeaders): string | undefined {
+  return lone(headers[SIGN_IN_HEADERS.session])
 }
 
 const BYPASS = 'x-vercel-protection-bypass'

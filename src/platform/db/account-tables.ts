@@ -106,4 +106,20 @@ export type SecondFactorTables = {
   spent_challenge: { hash: string; expires_at: number }
   /** A browser in which somebody gave the right password and no second factor yet. */
   half_sign_in: { hash: string; user_id: string; expires_at: number }
+  /** A member who came into a protected site of their account: a code, and once that is redeemed the cookie of the host. */
+  site_session: {
+    /** Of the secret: that of the code, and then that of the cookie. */
+    hash: string
+    /** Of a code: the hash of what the browser holds that may redeem it; null: it is redeemed. */
+    challenge: string | null
+    /** Lower case, without a port. */
+    host: string
+    project_id: string
+    /** Whose project it was then. */
+    account_id: string
+    user_id: string
+    /** The session of the console in which it was made: it ends with that one. */
+    session_hash: string
+    expires_at: number
+  }
 }

@@ -61,6 +61,7 @@ const KEYS = {
   invitation: 'id',
   password_link: 'hash',
   reserved_slug: 'id',
+  site_session: 'hash',
   spent_challenge: 'hash',
   token: 'id',
 } as const

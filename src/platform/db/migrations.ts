@@ -49,6 +49,7 @@ import * as uploads from './migrations/0170-uploads.ts'
 import * as outputs from './migrations/0171-outputs.ts'
 import * as edgeOutputs from './migrations/0173-edge-outputs.ts'
 import * as addresses from './migrations/0174-addresses.ts'
+import * as siteSessions from './migrations/0175-site-sessions.ts'
 
 /** The migrations travel with the program; a name, once released, is never changed. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -101,4 +102,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0171-outputs': outputs,
   '0173-edge-outputs': edgeOutputs,
   '0174-addresses': addresses,
+  '0175-site-sessions': siteSessions,
 }

@@ -78,6 +78,7 @@ const SUBJECTS: Record<keyof Schema, Rule | string> = {
   recovery_code: NOT_SHOWN,
   spent_challenge: NOT_SHOWN,
   half_sign_in: NOT_SHOWN,
+  site_session: NOT_SHOWN,
   identity: NOT_SHOWN,
   identity_link: NOT_SHOWN,
   integration_secret: NOT_SHOWN,

@@ -10,22 +10,26 @@ import type { EdgeError, Visitor } from './verdict.ts'
 
 const MOST_REMEMBERED = 10_000
 
-type Refused = { status: 401 | 403 | 503; error: EdgeError }
-export type Admit = (guard: Guard, visitor: Visitor) => Promise<Refused | undefined>
+type Refused = { status: 401 | 403 | 503; error: EdgeError; signIn?: boolean }
+export type Admit = (guard: Guard, visitor: Visitor, projectId: string) => Promise<Refused | undefined>
+/** Whether a visitor came into this host as a member who may see this project, and still may. */
+export type IsMember = (visit: { secret: string; host: string; projectId: string }) => Promise<boolean>
 
 /**
  * Makes the one who asks for passwords. A right one is remembered by a hash of it together with the stored hash, so the
- * next request costs nothing, and none passes once the password is another.
+ * next request costs nothing, and none passes once the password is another. Whether somebody is a member is asked each time.
  */
-export function openAdmission(passwords: Passwords): Admit {
+export function openAdmission(passwords: Passwords, isMember: IsMember): Admit {
   const right = new Set<string>()
 
-  return async ({ protection, kind, through }, { ip, bypass, password }) => {
+  return async ({ protection, kind, through }, { host, ip, bypass, password, session }, projectId) => {
     const visit = { kind, through, ip, bypass }
     const without = admits(protection, visit)
     if (without === 'admitted') return undefined
-    if (without !== 'password') return { status: 403, error: 'NOT_ALLOWED' }
-    if (password === undefined || password === '') return { status: 401, error: 'PASSWORD_REQUIRED' }
+    const signIn = admits(protection, { ...visit, signedIn: true }) === 'admitted'
+    if (signIn && session !== undefined && (await isMember({ secret: session, host, projectId }))) return undefined
+    if (without !== 'password') return { status: 403, error: 'NOT_ALLOWED', signIn }
+    if (password === undefined || password === '') return { status: 401, error: 'PASSWORD_REQUIRED', signIn }
     const { hash } = protection.password!
     const key = fingerprint(`${hash} ${password}`)
     if (!right.has(key)) {
@@ -33,7 +37,7 @@ export function openAdmission(passwords: Passwords): Admit {
         passwords.matches(password, hash, { kind: 'site', owner: hash, address: networkOf(ip) }),
       )
       if (knowsPassword === undefined) return { status: 503, error: 'TOO_MANY_PASSWORDS' }
-      if (!knowsPassword) return { status: 401, error: 'PASSWORD_REQUIRED' }
+      if (!knowsPassword) return { status: 401, error: 'PASSWORD_REQUIRED', signIn }
       if (right.size >= MOST_REMEMBERED) right.clear()
       right.add(key)
     }

@@ -159,7 +159,7 @@ function guardOf({ protection }: ProjectFacts, preview: boolean, through: Guard[
 }
 
 /** `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */
-function* closestWildcards(host: string): Generator<string> {
+export function* closestWildcards(host: string): Generator<string> {
   for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
     if (host.indexOf('.', dot + 1) === -1) return
     yield `*${host.slice(dot)}`

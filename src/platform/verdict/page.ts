@@ -24,6 +24,14 @@ const TEXTS = {
     'You cannot see this site from here',
     'Its owner lets only some visitors in. If you should be one of them, ask the owner to let you in.',
   ],
+  SIGN_IN: [
+    'This site is for members',
+    'Members of its account sign in first. Your browser should take you to the page for that.',
+  ],
+  SIGN_IN_OVER: [
+    'You are not signed in here yet',
+    'The sign-in was begun in another browser, or took too long. Open the page that you wanted to see once more.',
+  ],
   TOO_MANY_PASSWORDS: ['One moment, please', 'Many passwords are being tried here. Reload the page in a few seconds.'],
   MOVED: ['This site has moved', 'Your browser should take you to its new address.'],
   NOT_FOUND: ['This page does not exist', 'The site has no page at this address. Is it spelled right?'],

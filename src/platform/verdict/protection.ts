@@ -122,6 +122,11 @@ export function admits(protection: Protection, visit: Visit): Verdict {
   return password ? 'password' : 'sign-in'
 }
 
+/** Whether a sign-in is one of the things that let these visits in. */
+export function isForMembers({ signIn }: Protection, visit: Pick<Visit, 'kind' | 'through'>): boolean {
+  return covered(signIn, { ...visit, ip: '' }) !== undefined
+}
+
 /** The guard, when it covers this visit. */
 function covered<G extends { covers: DeploymentType }>(guard: G | undefined, visit: Visit): G | undefined {
   return guard !== undefined && COVERS[guard.covers](visit) ? guard : undefined

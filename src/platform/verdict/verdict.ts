@@ -17,12 +17,15 @@ export type Visitor = {
   password: string | undefined
   /** The secret by which automation passes a protection. */
   bypass: string | undefined
+  /** The secret of the cookie by which a member came in, where a sites server asks. */
+  session?: string | undefined
 }
 
+/** `signIn`: a member who signs in would be let in. */
 export type Verdict =
   | { status: 200; live: Extract<Serving, { kind: 'live' }>; guard: Guard | undefined }
   | { status: 301 | 302 | 307 | 308; origin: string; projectId: string }
-  | { status: 401 | 403 | 404 | 503; error: EdgeError; projectId?: string }
+  | { status: 401 | 403 | 404 | 503; error: EdgeError; projectId?: string; signIn?: boolean }
 
 export type EdgeError =
   | 'DOMAIN_NOT_FOUND'

@@ -78,6 +78,11 @@ export async function readDeployments(db: Queries, ids: readonly string[]): Prom
   return rows.map(deploymentFacts)
 }
 
+/** The deployments, of which there is one at most, that have this url of their own. */
+export async function readOwnUrl(db: Queries, url: string): Promise<DeploymentFacts[]> {
+  return (await selectDeployments(db).where('url', '=', url).execute()).map(deploymentFacts)
+}
+
 /** The next deployments after this id, in their order. */
 export async function nextDeployments(db: Queries, after: string, limit: number): Promise<DeploymentFacts[]> {
   const rows = await selectDeployments(db).where('id', '>', after).orderBy('id').limit(limit).execute()

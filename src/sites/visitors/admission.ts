@@ -6,14 +6,20 @@ import type { Logger } from 'pino'
 import { type Dispatcher, Pool } from 'undici'
 import { networkOf } from '../../platform/base/network.ts'
 import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import { isSecret, REDEEM_PATH, type Redeemed, SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
 import { type Answer, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import { READERS } from '../../readers.ts'
 import { ERROR_HEADER } from './send.ts'
 import type { Visit } from './visit.ts'
 
+/** `signInPage`: where a member would be let in. */
+export type NotLetIn = { answer: Answer; signInPage: string | undefined }
+
 export type Admission = {
-  /** The answer to a visitor who is not let in; undefined: may come in. It never throws. */
-  refuse(visit: Visit): Promise<Answer | undefined>
+  /** Why a visitor is not let in; undefined: may come in. It never throws. */
+  refuse(visit: Visit): Promise<NotLetIn | undefined>
+  /** The cookie for a code that a browser with this state brought; else the answer in its place. It never throws. */
+  redeem(visit: Visit, code: string, state: string): Promise<Redeemed | Answer>
   close(): Promise<void>
 }
 
@@ -21,6 +27,7 @@ export type Admission = {
 const AT_ONCE = 32
 /** Passwords are checked in turn, so an answer may take a while. */
 const ANSWER_MS = 10_000
+const PATIENCE = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS }
 const WAIT_MS = 5000
 const CONNECT_MS = 3000
 const MOST_BYTES = READERS['line of the control plane'].bytes
@@ -42,23 +49,28 @@ export function openAdmission(origin: string, token: string, log: Logger): Admis
   const pool = new Pool(origin, { connections: AT_ONCE, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const slots = openSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < free })
   let isLogged = false
+  /** Whoever asks for too long, or cannot be asked for, gets the page of a moment. */
+  const inTurn = async <T>(visit: Visit, ask: () => Promise<T>): Promise<T | Answer> => {
+    const owner = networkOf(visit.visitor.ip)
+    if (!(await slots.take(owner, WAIT_MS))) return closed(visit)
+    try {
+      const answer = await ask()
+      isLogged = false
+      return answer
+    } catch (error) {
+      if (!isLogged) log.warn({ err: error }, 'the control plane does not say who may see protected sites: nobody may')
+      isLogged = true
+      return closed(visit)
+    } finally {
+      slots.release(owner)
+    }
+  }
   return {
     async refuse(visit) {
-      const owner = networkOf(visit.visitor.ip)
-      if (!(await slots.take(owner, WAIT_MS))) return closed(visit)
-      try {
-        const answer = await ask(pool, token, visit)
-        isLogged = false
-        return answer
-      } catch (error) {
-        if (!isLogged)
-          log.warn({ err: error }, 'the control plane does not say who may see protected sites: nobody may')
-        isLogged = true
-        return closed(visit)
-      } finally {
-        slots.release(owner)
-      }
+      const refused = await inTurn(visit, () => askFor(pool, token, visit))
+      return refused && 'body' in refused ? { answer: refused, signInPage: undefined } : refused
     },
+    redeem: (visit, code, state) => inTurn(visit, () => askToRedeem(pool, token, visit, { code, state })),
     close: () => pool.destroy(),
   }
 }
@@ -68,8 +80,8 @@ function closed({ visitor }: Visit): Answer {
 }
 
 /** Throws where the answer is none about this visitor. */
-async function ask(pool: Pool, token: string, { visitor, credentials }: Visit): Promise<Answer | undefined> {
-  const { authorization, bypass } = credentials
+async function askFor(pool: Pool, token: string, { visitor, credentials }: Visit): Promise<NotLetIn | undefined> {
+  const { authorization, bypass, session } = credentials
   const { statusCode, headers, body } = await pool.request({
     method: 'GET',
     path: `/edge/v1/check?token=${encodeURIComponent(token)}`,
@@ -80,9 +92,9 @@ async function ask(pool: Pool, token: string, { visitor, credentials }: Visit): 
       'x-forwarded-uri': visitor.uri,
       ...(authorization !== undefined && { authorization }),
       ...(bypass !== undefined && { 'x-vercel-protection-bypass': bypass }),
+      ...(isSecret(session) && { [SIGN_IN_HEADERS.session]: session }),
     },
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
+    ...PATIENCE,
   })
   const text = await readText(body)
   if (statusCode === 200) return undefined
@@ -95,7 +107,40 @@ async function ask(pool: Pool, token: string, { visitor, credentials }: Visit): 
   })
   const code = headers['x-edge-error']
   const named = code === undefined ? {} : { [ERROR_HEADER]: String(code) }
-  return { status: statusCode, headers: { ...Object.fromEntries(passed), ...named }, body: text }
+  const signInPage = headers[SIGN_IN_HEADERS.page]
+  return {
+    answer: { status: statusCode, headers: { ...Object.fromEntries(passed), ...named }, body: text },
+    signInPage: signInPage === undefined ? undefined : String(signInPage),
+  }
+}
+
+/** Throws where the answer is none about this code. */
+async function askToRedeem(
+  pool: Pool,
+  token: string,
+  { visitor }: Visit,
+  { code, state }: { code: string; state: string },
+): Promise<Redeemed | Answer> {
+  const { statusCode, body } = await pool.request({
+    method: 'POST',
+    path: REDEEM_PATH,
+    headers: {
+      authorization: `Bearer ${token}`,
+      [SIGN_IN_HEADERS.host]: visitor.host,
+      [SIGN_IN_HEADERS.code]: code,
+      [SIGN_IN_HEADERS.state]: state,
+    },
+    ...PATIENCE,
+  })
+  const text = await readText(body)
+  if (statusCode === 410) return signInOver(visitor)
+  if (statusCode !== 200) throw new Error(`the control plane answered ${statusCode}: ${text.slice(0, 200).trim()}`)
+  return JSON.parse(text) as Redeemed
+}
+
+/** The answer to a browser whose sign-in leads nowhere. */
+export function signInOver(visitor: Visit['visitor']): Answer {
+  return pageAnswer('SIGN_IN_OVER', 403, visitor, { [ERROR_HEADER]: 'SIGN_IN_OVER' })
 }
 
 async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {

@@ -12,16 +12,18 @@ import type { RoutingPool } from '../routing-pool/pool.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
 import type { KnownHosts } from '../snapshot/known-hosts.ts'
 import type { Admission } from './admission.ts'
+import { keepBypass } from './bypass-cookie.ts'
 import { carryOut, type Exchange, type Shown } from './carry-out.ts'
 import type { Forwarding } from './forward.ts'
 import type { OpenSites } from './open-sites.ts'
 import { drain, ERROR_HEADER, sendAnswer, sentence } from './send.ts'
 import { keepPrivate } from './shared-caches.ts'
+import { answerAtDoor } from './sign-in.ts'
 import { readVisit, type Visit } from './visit.ts'
 
 export type Parts = {
   known: Pick<KnownHosts, 'find'>
-  admission: Pick<Admission, 'refuse'>
+  admission: Pick<Admission, 'refuse' | 'redeem'>
   sites: OpenSites
   cache: ContentCache
   forwarding: Forwarding
@@ -57,8 +59,11 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange): Promise<v
   if (output === null) return tell(exchange, notFound(visit))
   const isProtected = keepsOut(verdict.guard)
   if (isProtected) keepPrivate(exchange.response)
-  const refused = isProtected ? await parts.admission.refuse(visit) : undefined
-  if (refused !== undefined) return tell(exchange, refused)
+  if (isProtected) {
+    const answer = await answerAtDoor(parts.admission, verdict.guard!, visit, exchange)
+    if (answer !== undefined) return tell(exchange, answer)
+    keepBypass(exchange.raw, exchange.response, visitor)
+  }
   await show(parts, output, { visit, isProtected, isPreviewUrl: entry.isPreviewUrl === true }, exchange)
 }
 

@@ -6,12 +6,14 @@ import { readHost } from '../../platform/verdict/host-name.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 import type { Pair } from '../router/decision.ts'
 import { type VisitorRequest, visitorHeaders } from '../router/request.ts'
+import { bypassOf } from './bypass-cookie.ts'
+import { readOwnCookie, withoutOwnCookies } from './cookies.ts'
 
 export type Visit = {
   visitor: Visitor
   request: VisitorRequest
   /** What may let a visitor into a protected site: the headers as they came. */
-  credentials: { authorization: string | undefined; bypass: string | undefined }
+  credentials: { authorization: string | undefined; bypass: string | undefined; session: string | undefined }
 }
 
 /** An address of IPv6 is a host too, and nobody has it. */
@@ -46,10 +48,10 @@ export function readVisit(
     search: question === -1 ? '' : uri.slice(question),
     headers: headersOf(pairs, visitor),
   }
-  const bypass = raw.headers['x-vercel-protection-bypass']
   const credentials = {
     authorization: raw.headers.authorization,
-    bypass: Array.isArray(bypass) ? bypass.at(-1) : bypass,
+    bypass: bypassOf(raw, visitor),
+    session: readOwnCookie(raw.headers.cookie, 'berth_site', visitor.scheme === 'https'),
   }
   return { visitor, request, credentials }
 }
@@ -88,6 +90,9 @@ function headersOf(pairs: Iterable<Pair>, { ip, host, port, scheme }: Visitor): 
   const headers = visitorHeaders(pairs)
   // `Via` counts hops, and nobody may begin anew.
   for (const name of namesIn(headers.get('connection'))) if (name !== 'via') headers.delete(name)
+  const cookies = withoutOwnCookies(headers.get('cookie') ?? '')
+  if (cookies) headers.set('cookie', cookies)
+  else headers.delete('cookie')
   headers.set('host', host + port)
   headers.set('x-forwarded-for', ip)
   headers.set('x-forwarded-host', host + port)

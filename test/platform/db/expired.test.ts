@@ -14,6 +14,10 @@ const SWEEPS = {
     'invitation',
     (name: string) => ({ id: name, team_id: 't', email: name, role: 'VIEWER', invited_by: 'u', created_stamp: 1 }),
   ],
+  'old-site-sessions': [
+    'site_session',
+    (name: string) => ({ hash: name, host: 'h', project_id: 'p', account_id: 'a', user_id: 'u', session_hash: 's' }),
+  ],
   'old-password-links': ['password_link', (name: string) => ({ hash: name, user_id: name })],
   'reserved-slugs': ['reserved_slug', (name: string) => ({ id: name, slug_hash: name, holder_id: name })],
   'spent-challenges': ['spent_challenge', (name: string) => ({ hash: name })],

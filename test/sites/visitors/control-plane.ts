@@ -14,7 +14,9 @@ export type Offered = {
   config?: object
   contents?: Record<string, string>
   protection?: ProjectLine['protection']
-  /** Answers `check`. */
+  /** The host that is known; SITE where it is not said. */
+  host?: string
+  /** Answers `check`, and codes. */
   check?: (request: IncomingMessage, response: ServerResponse) => void
   /** The manifest, in the place of that of `config`. */
   manifest?: string
@@ -25,12 +27,12 @@ export async function openControlPlane(
   t: TestContext,
   offered: Offered = {},
 ): Promise<{ origin: string; asked: string[] }> {
-  const { config = {}, contents = {}, protection, check } = offered
+  const { config = {}, contents = {}, protection, check, host = SITE } = offered
   const text = offered.manifest ?? JSON.stringify((await validOutput(config, contents)).manifest)
   const files = new Map([text, ...Object.values(contents)].map((content) => [digestOf(content), content]))
   const output = { accountId: ACCOUNT, digest: digestOf(text), size: Buffer.byteLength(text) }
   const lines = [
-    name(SITE, 'd1'),
+    name(host, 'd1'),
     deployment('d1', { output }),
     project('p1', protection === undefined ? {} : { protection }),
   ]
@@ -40,7 +42,8 @@ export async function openControlPlane(
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://control')
     asked.push(pathname)
-    if (pathname === '/edge/v1/check' && check !== undefined) return check(request, response)
+    if (['/edge/v1/check', '/sites/v1/sign-ins'].includes(pathname) && check !== undefined)
+      return check(request, response)
     if (pathname === '/sites/v1/snapshot' && !searchParams.has('since'))
       return response.end(all.map((line) => `${JSON.stringify(line)}\n`).join(''))
     if (pathname === '/sites/v1/snapshot') return void setTimeout(() => response.writeHead(304).end(), 500).unref()

@@ -1,7 +1,7 @@
 /** Sites keep their cookies to themselves. docs/deploying-sites.md: Cookies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
+import { readOwnCookie, withoutOwnCookies, withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
 import { fairCostOf } from '../../attacks/processor-time.ts'
 import { within } from '../../support/bound.ts'
 import { SITE } from './control-plane.ts'
@@ -62,4 +62,42 @@ test('a site below the suffix has no cookies of others cleared, and one with a d
   }
   const own = await show(t, { headers: { 'clear-site-data': '"cookies"' } })
   assert.equal((await own.visit(SITE, '/')).headers['clear-site-data'], '"cookies"')
+})
+
+test('a site sets no cookie of a name of Berth', async (t) => {
+  for (const cookie of [
+    '__Host-berth_site=a; Secure; Path=/',
+    'berth_site=a',
+    ' Berth_Site =a',
+    '=berth_site_begun=a',
+  ]) {
+    const { visit } = await show(t, { transforms: [setting('set-cookie', cookie)] })
+    const { status, headers } = await visit(SITE, '/')
+    assert.deepEqual([status, headers['set-cookie']], [200, undefined], cookie)
+  }
+  const other = await show(t, { transforms: [setting('set-cookie', 'berth_sites=a')] })
+  assert.deepEqual((await other.visit(SITE, '/')).headers['set-cookie'], ['berth_sites=a'])
+})
+
+test('a cookie of Berth counts under its exact name and where it is there once; a site is told of none', async () => {
+  for (const [header, read] of [
+    ['a=1; __Host-berth_site=s', 's'],
+    ['__Host-berth_site=s ; b=2', 's'],
+    ['berth_site=planted', undefined],
+    ['berth_site=planted; __Host-berth_site=s', 's'],
+    ['__Host-berth_site=s; __Host-berth_site=planted', undefined],
+    ['__host-berth_site=planted', undefined],
+    ['x__Host-berth_site=planted', undefined],
+    ['\u00a0__Host-berth_site=planted', undefined],
+    ['', undefined],
+  ] as const)
+    assert.equal(readOwnCookie(header, 'berth_site', true), read, header)
+  assert.equal(readOwnCookie('__Host-berth_site=s; berth_site=mine', 'berth_site', false), 'mine')
+  for (const [header, kept] of [
+    ['a=1; __Host-berth_site=s; b=2', 'a=1; b=2'],
+    ['berth_site=s; __Host-berth_site_begun=s;berth_site_begun', undefined],
+    ['__HOST-Berth_Site=s; \u00a0berth_site=s; a', 'a'],
+    ['__Secure-berth_site=s; c=berth_site=1', 'c=berth_site=1'],
+  ] as const)
+    assert.equal(withoutOwnCookies(header), kept, header)
 })

@@ -68,6 +68,58 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a browser stays in by a cookie that it asked for beside the secret, for as long as the secret counts',
+  async (world, t) => {
+    const { site, control, web } = await openProtected(world, t, {
+      passwordProtection: { deploymentType: 'all', password: PASSWORD },
+    })
+    const change = (said: object) => world.call('PATCH', `/v1/projects/${web.id}/protection-bypass`, said)
+    const made = await change({ generate: {} })
+    const [secret = ''] = Object.keys(made.body.protectionBypass)
+    const https = { 'x-forwarded-proto': 'https' }
+    const ask = (query: string, headers: Record<string, string> = {}) =>
+      site.visit(ONE, query, { ...https, ...headers })
+    const given = { 'x-vercel-protection-bypass': secret }
+    await becomes(async () => (await ask('/', given)).status === 200)
+    const cookiesOf = async (query: string, headers: Record<string, string>) =>
+      [(await ask(query, headers)).headers['set-cookie'] ?? []].flat()
+    const kept = `__Host-berth_bypass=${secret}`
+    const rest = 'Path=/; HttpOnly; SameSite=Lax; Max-Age=86400; Secure'
+    const wish = { 'x-vercel-set-bypass-cookie': 'true' }
+    assert.deepEqual(await cookiesOf('/', { ...given, ...wish }), [`${kept}; ${rest}`])
+    const query = `/?x-vercel-protection-bypass=${secret}&x-vercel-set-bypass-cookie=samesitenone`
+    assert.deepEqual(await cookiesOf(query, {}), [`${kept}; ${rest.replace('Lax', 'None')}`])
+    assert.deepEqual(await cookiesOf('/', given), [], 'nobody asked for it')
+    assert.deepEqual(await cookiesOf('/', { ...wish, ...basic(PASSWORD) }), [], 'there is no secret to keep')
+    assert.deepEqual(await cookiesOf('/', { ...wish, 'x-vercel-protection-bypass': 'wrong' }), [])
+    const plain = await site.visit(ONE, '/', { ...given, ...wish })
+    assert.deepEqual([plain.status, plain.headers['set-cookie']], [200, undefined], 'others on the way could read it')
+
+    const cookie = { cookie: `a=b; ${kept}` }
+    assert.equal((await ask('/', cookie)).text, 'secret')
+    assert.equal(
+      (await ask('/', { cookie: `berth_bypass=${secret}` })).status,
+      401,
+      'another name, which others may set',
+    )
+    assert.equal(
+      (await ask('/', { cookie: `${kept}; ${kept}` })).status,
+      401,
+      'a name that is there twice says nothing',
+    )
+    // What a request says itself counts before what a browser kept.
+    const stale = { cookie: '__Host-berth_bypass=stale' }
+    assert.equal((await ask('/', { ...stale, ...given })).status, 200)
+    assert.equal((await ask(`/?x-vercel-protection-bypass=${secret}`, stale)).status, 200)
+    await change({ revoke: { secret, regenerate: false } })
+    await becomes(async () => (await ask('/', cookie)).status === 401)
+    await site.stop()
+    await control.close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'the address of a visitor is that of the connection, or the last one that a trusted proxy names',
   async (world, t) => {
     const { site, control } = await openProtected(world, t, {

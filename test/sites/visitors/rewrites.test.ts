@@ -210,6 +210,26 @@ test('the password of a protected site stays here, and the one of another server
   assert.equal(hidden.headers.authorization, undefined)
 })
 
+test('no rule and no other server is told of the cookie by which a member came in', async (t) => {
+  const noted = {
+    src: '/to/(.*)',
+    has: [{ type: 'cookie', key: 'berth_site' }],
+    headers: { 'x-seen': '1' },
+    continue: true,
+  }
+  const { origin, visit } = await showRewrite(t, await openOther(t, echo), [noted])
+  const own = '__Host-berth_site=s; berth_site=s; __Host-berth_site_begun=s'
+  for (const [cookie, arrived] of [
+    [`a=b; ${own}; c=d`, 'a=b; c=d'],
+    [own, undefined],
+  ] as const) {
+    const answer = await visit(SITE, '/to/', { cookie, 'x-sites-session': 's' })
+    assert.deepEqual([JSON.parse(answer.text).headers.cookie, answer.headers['x-seen']], [arrived, undefined])
+  }
+  const twice = `GET /to/ HTTP/1.1\r\nHost: ${SITE}\r\nConnection: close\r\nCookie: a=b\r\nCookie: ${own}\r\n\r\n`
+  assert.doesNotMatch(await sendRaw(t, origin, twice), /berth_site/)
+})
+
 test('the time for a query that is sent on grows with its parameters, and an address that is too long is 508 (a bound on time)', async (t) => {
   const queryOf = (count: number) => `?${Array.from({ length: count }, (_, at) => at.toString(36)).join('&')}`
   const queries = [queryOf(500), queryOf(5000)] as const

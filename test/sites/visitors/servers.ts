@@ -67,8 +67,9 @@ export async function showSite(
 ) {
   const control = await openControlPlane(t, offered)
   const site = await openSitesServers(t, settings, mayReach).start(control.origin)
-  await becomes(async () => (await site.visit(SITE, '/')).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
-  return { ...site, control }
+  const { host = SITE } = offered
+  await becomes(async () => (await site.visit(host, '/')).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
+  return { ...site, site, control }
 }
 
 /** Sends bytes as they are, and gives all that comes until the other side ends. */

@@ -1,0 +1,17 @@
+/** What one host leads to, read from the store: for whoever has no index of all hosts in memory. platform/verdict/hosts.ts decides. */
+import type { Queries } from '../../platform/db/db.ts'
+import { closestWildcards, type HostEntry, openHosts } from '../../platform/verdict/hosts.ts'
+import { readDeployments, readNames, readOwnUrl, readProjects } from './hosts.ts'
+
+/** What a host leads to, as the edge answers it. `host`: lower case, without a port. */
+export async function findHost(db: Queries, host: string): Promise<HostEntry> {
+  const hosts = openHosts()
+  for (const facts of await readNames(db, [host, ...closestWildcards(host)])) hosts.setName(facts.name, facts)
+  for (const facts of await readOwnUrl(db, host)) hosts.setDeployment(facts.id, facts)
+  const { deployments } = hosts.missing()
+  if (deployments.length > 0)
+    for (const facts of await readDeployments(db, deployments)) hosts.setDeployment(facts.id, facts)
+  const { projects } = hosts.missing()
+  if (projects.length > 0) for (const facts of await readProjects(db, projects)) hosts.setProject(facts.id, facts)
+  return hosts.find(host)
+}

@@ -1,0 +1,99 @@
+/** The page on which a member of an account goes on to one of its protected sites, signed in. docs/edge.md: Members sign in. */
+import type { Static } from 'typebox'
+import { findProject } from '../../model/project.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { actFor, findOwnAccount, nameOf, type OwnAccount } from '../../platform/pages/acting.ts'
+import { html } from '../../platform/pages/html.ts'
+import {
+  type PersonCtx,
+  personScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+  type View,
+} from '../../platform/pages/screen.ts'
+import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { isForMembers } from '../../platform/verdict/protection.ts'
+import { hostOfSite, RETURN_PATH } from '../../platform/verdict/site-sign-in.ts'
+import { judgeEntry } from '../../platform/verdict/verdict.ts'
+import { findHost } from '../serving/find-host.ts'
+import { issueSiteCode } from './site-sessions.ts'
+
+const PATH = '/sites/sign-in'
+/** A scheme, a host of 254 characters and a port. */
+const LONGEST_SITE = 300
+const SiteQuery = Type.Object({
+  /** The origin to come back to. */
+  site: Type.String({ maxLength: LONGEST_SITE }),
+  /** `challengeOf` the state that the browser holds there. */
+  challenge: Type.String({ minLength: 43, maxLength: 43, pattern: '^[\\w-]{43}$' }),
+})
+type SiteInput = ScreenInput<Static<typeof SiteQuery>>
+
+export const siteSignInScreens: readonly Screen[] = [
+  personScreen({ method: 'GET', path: PATH, name: 'showSite', query: SiteQuery, run: showSite }),
+  personScreen({ method: 'POST', path: PATH, name: 'enterSite', query: SiteQuery, run: enterSite }),
+]
+
+/** A page that is only opened changes nothing (docs/threats.md T135), so there is a button: another site may lead a browser here. */
+async function showSite(ctx: PersonCtx, { query, url }: SiteInput): Promise<View> {
+  const { host, project, account } = await findSite(ctx, query.site)
+  return {
+    title: `Open ${host}`,
+    formsTo: query.site,
+    body: html`<h1>Open ${host}?</h1>
+<p>Only members of <strong>${nameOf(account)}</strong> see this site of the project <strong>${project.name}</strong>. You are signed in as
+<strong>${ctx.visitor.username}</strong>.</p>
+<p>The site is not told who you are.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<p class="actions"><button>Open the site</button></p>
+</form>`,
+  }
+}
+
+async function enterSite(ctx: PersonCtx, { query }: SiteInput): Promise<View> {
+  const { host, project, account } = await findSite(ctx, query.site)
+  const { userId, sessionHash } = ctx.visitor
+  const code = await issueSiteCode(ctx, { host, project, challenge: query.challenge, userId, sessionHash })
+  const by = actFor(ctx, account)
+  return { to: `${query.site}${RETURN_PATH}?code=${code}`, done: { by, subjectId: project.id, fields: [] } }
+}
+
+type Site = { host: string; project: Row<'project'>; account: OwnAccount }
+
+/**
+ * The project that an origin shows to members, where the person is one who may see it. Refuses: not_found 404, with one sentence for what is not
+ * there and what is not theirs; second_factor_required 403.
+ */
+async function findSite(ctx: PersonCtx, site: string): Promise<Site> {
+  const host = hostOfSite(site)
+  const projectId = host === undefined ? undefined : await projectForMembers(ctx, host)
+  const found = projectId === undefined ? undefined : await findSeen(ctx, projectId)
+  if (host === undefined || found === undefined)
+    refuse('not_found', 'Members of an account do not sign in to a site at this address, or you are none of them.')
+  return { host, ...found }
+}
+
+/** The project whose deployment with files a host shows, where a sign-in is what lets visitors in. */
+async function projectForMembers(ctx: PersonCtx, host: string): Promise<string | undefined> {
+  const verdict = judgeEntry(await findHost(ctx.db, host), { port: '', scheme: 'https' })
+  if (!('live' in verdict) || verdict.live.output === null || verdict.guard === undefined) return undefined
+  return isForMembers(verdict.guard.protection, verdict.guard) ? verdict.live.projectId : undefined
+}
+
+/** A project that the person may see, with its account. Refuses: second_factor_required 403. */
+async function findSeen(ctx: PersonCtx, projectId: string): Promise<Omit<Site, 'host'> | undefined> {
+  const owner = await ctx.db.selectFrom('project').select('account_id').where('id', '=', projectId).executeTakeFirst()
+  if (owner === undefined) return undefined
+  try {
+    const account = await findOwnAccount(ctx, owner.account_id)
+    const acting = actFor(ctx, account)
+    if (!acting.who.permissions.has('project:read')) return undefined
+    return { account, project: await findProject(acting, { idOrName: projectId }) }
+  } catch (error) {
+    if (error instanceof Refusal && error.key === 'not_found') return undefined
+    throw error
+  }
+}
