@@ -13,7 +13,7 @@ import { ERROR_HEADER } from './send.ts'
 import type { Visit } from './visit.ts'
 
 /** `signInPage`: where a member would be let in. */
-export type NotLetIn = { answer: Answer; signInPage: string | undefined }
+type NotLetIn = { answer: Answer; signInPage: string | undefined }
 
 export type Admission = {
   /** Why a visitor is not let in; undefined: may come in. It never throws. */
