@@ -34,9 +34,14 @@ export function keepBypass({ headers }: IncomingMessage, response: ServerRespons
   response.appendHeader('set-cookie', ownCookie('berth_bypass', secret, SECONDS, isSecure, sameSite))
 }
 
+/** As it is written: what is escaped is no secret that a cookie holds. */
 function inQuery(uri: string, name: string): string | undefined {
-  const question = uri.indexOf('?')
-  return question === -1 ? undefined : (new URLSearchParams(uri.slice(question)).get(name) ?? undefined)
+  const query = uri.includes('?') ? uri.slice(uri.indexOf('?') + 1) : ''
+  const begin = `${name}=`
+  return query
+    .split('&')
+    .find((pair) => pair.startsWith(begin))
+    ?.slice(begin.length)
 }
 
 function lastOf(header: string | string[] | undefined): string | undefined {

@@ -98,6 +98,7 @@ test('a cookie of Berth counts under its exact name and where it is there once; 
     ['berth_site=s; __Host-berth_site_begun=s;berth_site_begun', undefined],
     ['__HOST-Berth_Site=s; \u00a0berth_site=s; a', 'a'],
     ['__Secure-berth_site=s; c=berth_site=1', 'c=berth_site=1'],
+    ['__Host-berth_bypass=secret; a=1', 'a=1'],
   ] as const)
     assert.equal(withoutOwnCookies(header), kept, header)
 })
