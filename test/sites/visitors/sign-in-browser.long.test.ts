@@ -1,0 +1,58 @@
+/** Members come into a protected site of a laptop, in a real Chromium, which holds forms, redirects and cookies to its own rules. docs/edge.md: Members sign in. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { create, SITE, uploadAll } from '../../delivery/deploys/deploying.ts'
+import { becomes } from '../../support/becomes.ts'
+import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
+import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
+import { newHome, start } from '../../support/process.ts'
+import { lacking } from '../../support/programs.ts'
+import { makeProject } from '../../support/projects.ts'
+import { freePort } from '../../support/servers/free-port.ts'
+import { openWorld } from '../../support/world.ts'
+
+const chromium = findChromium()
+
+test('a member is led from a protected preview to the console and back to the page that was wanted', async (t) => {
+  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'members who come into protected sites'))
+  const home = await newHome(t, 'sqlite')
+  const port = String(await freePort())
+  const { BERTH_DATA, DATABASE_URL } = home.env
+  const settings = { BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL!, BERTH_SITES_PORT: port }
+  const world = await openWorld('sqlite', settings)
+  await givePassword(world, world.credentials.userId)
+  await makeProject(world, 'web')
+  await uploadAll(world.call, SITE)
+  const made = await create(world.call, SITE)
+  assert.equal(made.status, 200, made.text)
+  await world.call('PATCH', '/v9/projects/web', { ssoProtection: { deploymentType: 'preview' } })
+  await world.close()
+  const service = await start(t, home, { BERTH_SITES_PORT: port })
+  const browser = await openChromium(chromium)
+  t.after(() => browser.close())
+  const { page, complaints, context } = await openWindow(browser, 390)
+  const site = `http://${made.body.url}`
+  await becomes(async () => (await page.goto(`${site}/a/style.css`).catch(() => null)) !== null)
+  // A style is no page, so nobody is led away from it; a browser that asks for it asks for a page.
+  await page.goto(`${site}/?from=mail#here`)
+  assert.equal(new URL(page.url()).origin, service.address)
+  await page.fill('input[name=name]', 'admin')
+  await page.fill('input[name=password]', PASSWORD)
+  await page.click('main button')
+  await page.waitForURL('**/sites/sign-in?**')
+  assert.match(await page.innerText('main'), new RegExp(`Open ${new URL(site).hostname}`))
+  await page.click('main button')
+  await page.waitForURL(`${site}/?from=mail`)
+  assert.equal(await page.innerText('h1'), 'Hello')
+  await page.goto(`${site}/a/style.css`)
+  assert.match(await page.content(), /h1 \{\}/)
+  const cookies = await context.cookies(site)
+  assert.deepEqual(
+    cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]),
+    [['berth_site', true, 'Lax']],
+  )
+  assert.deepEqual(
+    complaints.filter((line) => /policy|refused|cookie/i.test(line)),
+    [],
+  )
+})
