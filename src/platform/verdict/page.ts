@@ -1,7 +1,9 @@
 /** The pages that visitors see when there is no site to show: small, without script, in light and dark. */
+import { RETURN_PATH } from './site-sign-in.ts'
 
 export type PageKind = keyof typeof TEXTS
 
+/** Texts of the second column are HTML. */
 const TEXTS = {
   DEPLOYMENT_PAUSED: [
     'This site is paused',
@@ -20,6 +22,10 @@ const TEXTS = {
     'This address belongs to a project that has no finished deployment to show. Please come back soon.',
   ],
   PASSWORD_REQUIRED: ['This site asks for a password', 'Reload the page and enter the password that you were given.'],
+  PASSWORD_OR_MEMBERS: [
+    'This site asks for a password',
+    `Reload the page and enter the password that you were given, or <a href="${RETURN_PATH}">sign in</a> as a member of its account.`,
+  ],
   NOT_ALLOWED: [
     'You cannot see this site from here',
     'Its owner lets only some visitors in. If you should be one of them, ask the owner to let you in.',
@@ -52,7 +58,7 @@ const TEXTS = {
   BACK_IN_A_MOMENT: ['One moment, please', 'The site is on its way. Reload the page in a few seconds.'],
 } as const
 
-const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;font:1.125rem/1.6 system-ui,sans-serif;background:light-dark(#fafaf9,#171717);color:light-dark(#292524,#e7e5e4)}main{max-width:34rem;padding:2rem}h1{font-size:1.75rem;line-height:1.25;margin:0 0 .75rem}p{margin:0 0 .75rem}small{color:light-dark(#6b6560,#a8a29e);overflow-wrap:anywhere}`
+const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;font:1.125rem/1.6 system-ui,sans-serif;background:light-dark(#fafaf9,#171717);color:light-dark(#292524,#e7e5e4)}main{max-width:34rem;padding:2rem}h1{font-size:1.75rem;line-height:1.25;margin:0 0 .75rem}p{margin:0 0 .75rem}a{color:inherit}small{color:light-dark(#6b6560,#a8a29e);overflow-wrap:anywhere}`
 
 const pages = new Map<string, string>()
 

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import { randomText } from '../../platform/base/ids.ts'
 import type { Guard } from '../../platform/verdict/hosts.ts'
+import { pageOf } from '../../platform/verdict/page.ts'
 import { isForMembers } from '../../platform/verdict/protection.ts'
 import {
   challengeOf,
@@ -39,8 +40,9 @@ export async function answerAtDoor(
   if (refused === undefined) return isOfSignIn ? goOn(visit, '/') : undefined
   const { answer, signInPage } = refused
   if (signInPage === undefined || !mayBegin(visit, exchange.raw)) return answer
+  if (answer.status !== 401 || isOfSignIn) return begin(visit, exchange, signInPage)
   // Where a password is asked for, whoever knows it need not be a member: members say that they are.
-  return answer.status === 401 && !isOfSignIn ? answer : begin(visit, exchange, signInPage)
+  return { ...answer, body: pageOf('PASSWORD_OR_MEMBERS', 401, visit.visitor.host) }
 }
 
 /** Whether a person looks at what is answered, in a browser that keeps a cookie for this host alone. Frames, scripts, pictures and programs are answered as ever. */

@@ -129,6 +129,10 @@ onBothEngines(
       passwordProtection: { deploymentType: 'all', password: 'pässword: 100 %' },
     })
     await becomes(async () => (await browser().visit(OTHER)).status === 401)
+    // Its page has the way for members, for those alone who could go it.
+    const way = /<a href="\/_berth\/sign-in">sign in<\/a>/
+    assert.match((await browser().visit(OTHER)).text, way)
+    assert.doesNotMatch((await browser().visit(OTHER, '/', { accept: '*/*' })).text, way)
     const both = browser()
     const { client } = await memberOf(world, 'ada', 'VIEWER')
     await enter(client, both, OTHER, '/', '/_berth/sign-in')
