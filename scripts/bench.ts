@@ -18,6 +18,8 @@ import { judge, type Results, show } from './bench/report.ts'
 import { newNames } from './bench/rounds.ts'
 import { measureScale } from './bench/scale.ts'
 import { showInstances, showScale } from './bench/scale-report.ts'
+import { showSites } from './bench/sites/report.ts'
+import { measureSites } from './bench/sites/sites.ts'
 import { measureSoak, showSoak } from './bench/soak.ts'
 import { measureStart } from './bench/start.ts'
 import { fillPeer, openCrowd, openThousand } from './bench/stores.ts'
@@ -31,6 +33,7 @@ const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--engine sqlite|pos
   Both engines, when none is named. --peer: beside emulate@0.12.2. --before: PostgreSQL beside the service of an earlier commit.
 npm run bench -- --scale [--rows 1000,100000,1000000] [--engine sqlite|postgres] [--json]
   What requests cost as the store grows. npm run bench -- --instances: one, two and four on one PostgreSQL.
+npm run bench -- --sites: a sites server beside Caddy and nginx, deploys beside rsync.
 npm run bench -- --soak MINUTES: memory under a long load, and answers at half load.`
 
 const options = readOptions()
@@ -62,6 +65,7 @@ function readOptions() {
         scale: { type: 'boolean' },
         soak: { type: 'string' },
         instances: { type: 'boolean' },
+        sites: { type: 'boolean' },
         rows: { type: 'string', default: '1000,100000,1000000' },
         engine: { type: 'string' },
       },
@@ -84,6 +88,7 @@ function readOptions() {
 
 function wantedRun(): () => Promise<string> {
   if (options.soak > 0) return runSoak
+  if (options.sites) return runSites
   return options.scale || options.instances ? runScale : runAll
 }
 
@@ -95,6 +100,11 @@ async function runSoak(): Promise<string> {
   const bench = open()
   const found = await measureSoak(bench, await openThousand(bench), options.soak)
   return options.json ? `${JSON.stringify(found, null, 2)}\n` : showSoak(found)
+}
+
+async function runSites(): Promise<string> {
+  const found = await measureSites(open())
+  return options.json ? `${JSON.stringify(found, null, 2)}\n` : showSites(found)
 }
 
 async function runScale(): Promise<string> {

@@ -51,8 +51,7 @@ export function luaOf(asked: Asked, origin: string): string {
   const length = fill(asked, 0).body?.length
   const lines = [
     `${method} ${path} HTTP/1.1`,
-    `host: ${new URL(origin).host}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ host: new URL(origin).host, ...headers }).map(([name, value]) => `${name}: ${value}`),
     ...(length === undefined ? [] : ['content-type: application/json', `content-length: ${length}`]),
   ]
   const text = `${lines.join('\r\n')}\r\n\r\n${body}`

@@ -11,7 +11,7 @@ import type { Figures } from './load.ts'
 import { type Bench, startService } from './measure.ts'
 import { medians, type Spread, spread } from './rounds.ts'
 
-const DOMAINS = 100_000
+export const DOMAINS = 100_000
 const CONNECTIONS = 32
 const ROUNDS = 3
 const PAUSES = 10
@@ -55,12 +55,13 @@ export async function measureCheck(bench: Bench): Promise<CheckResult> {
   }
 }
 
-type Project = { id: string; accountId: string }
+export type Project = { id: string; accountId: string }
 
-const hostOf = (n: number) => `site-${String(n).padStart(8, '0')}.example.com`
+/** The name of a domain by its number. */
+export const hostOf = (n: number) => `site-${String(n).padStart(8, '0')}.example.com`
 
-/** All domains lead to one deployment. */
-async function seedDomains(env: NodeJS.ProcessEnv, { id, accountId }: Project): Promise<void> {
+/** Puts the domains into the store of `env`, whose service is stopped. All lead to one deployment. */
+export async function seedDomains(env: NodeJS.ProcessEnv, { id, accountId }: Project): Promise<void> {
   const fail = (error: unknown) => {
     throw error
   }

@@ -2,7 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A server of ours: the process, and where it listens. */
 export type Server = {
@@ -15,6 +17,7 @@ export type Server = {
 export type Target = Server & { token: string }
 
 const LONGEST_STOP_MS = 10_000
+const LONGEST_START_MS = 10_000
 const alive = new Set<ChildProcess>()
 
 for (const [signal, code] of [
@@ -54,7 +57,8 @@ export async function startServer(
   return { process: child, ...(await originsOf(child, script)) }
 }
 
-function wordsOfStart(): Words {
+/** Those of `npm start`. */
+export function wordsOfStart(): Words {
   return JSON.parse(readFileSync(join(import.meta.dirname, '..', 'runtime.json'), 'utf8'))
 }
 
@@ -68,6 +72,32 @@ export async function runProgram(program: string, parameters: string[]): Promise
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`${program} ended with ${code}: ${text}`)
   return text
+}
+
+/** Starts a program that does not say where it listens, and waits until this port of the machine takes connections. */
+export async function startProgram(
+  [program, ...parameters]: readonly string[],
+  env: NodeJS.ProcessEnv,
+  port: number,
+): Promise<Server> {
+  const child = track(spawn(program!, parameters, { env, stdio: 'ignore' }))
+  const until = performance.now() + LONGEST_START_MS
+  while (!(await accepts(port))) {
+    if (performance.now() > until || child.exitCode !== null) throw new Error(`${program} did not start`)
+    await sleep(50)
+  }
+  return { process: child, origin: `http://127.0.0.1:${port}` }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
 }
 
 /** Stops a server in order, and at once when that takes too long. */

@@ -79,7 +79,7 @@ export async function measureInstances(
       for (const kind of KINDS) found[at]![kind].push(await load(loader, setup, kind, seconds))
   }
   await raceForNames(all)
-  for (const { stop } of proxies) await stop()
+  for (const proxy of proxies) await stopServer(proxy)
   for (const instance of all) await stopServer(instance)
   const middle = (rounds: Loaded[], of: 'perSecond' | 'lost') => spread(rounds.map((round) => round[of])).median
   return found.map(({ get, own, together, mixed }, at) => ({

@@ -48,7 +48,8 @@ type AutocannonResult = {
   duration: number
   latency: { p50: number; p99: number }
   errors: number
-  non2xx: number
+  '4xx': number
+  '5xx': number
 }
 type Autocannon = (options: object) => Promise<AutocannonResult>
 
@@ -74,6 +75,6 @@ async function runAutocannon(
     perSecond: seen.requests.total / seen.duration,
     p50: seen.latency.p50,
     p99: seen.latency.p99,
-    errors: seen.errors + seen.non2xx,
+    errors: seen.errors + seen['4xx'] + seen['5xx'],
   }
 }

@@ -121,9 +121,14 @@ export function show(results: Results, goals: Goal[]): string {
     ...(results.durable ? [...durableLines(results.durable), ''] : []),
     ...(results.check ? [...checkLines(results.check), ''] : []),
     ...(results.start ? [...startLines(results.start), ''] : []),
-    ...goals.map(({ goal, figure, reached }) => `${goal}\n  ${figure}${verdict(reached)}`),
+    ...goalLines(goals),
     '',
   ].join('\n')
+}
+
+/** Each goal with what was measured, and whether that reaches it. */
+export function goalLines(goals: readonly Goal[]): string[] {
+  return goals.map(({ goal, figure, reached }) => `${goal}\n  ${figure}${verdict(reached)}`)
 }
 
 function verdict(reached: boolean): string {
@@ -187,7 +192,8 @@ function startLines(ways: StartResult[]): string[] {
   return aligned([['start', 'ms', 'MB', 'of the sources'], ...rows])
 }
 
-function milliseconds({ median, low, high }: Spread): string {
+/** A time, with the lowest and the highest round. */
+export function milliseconds({ median, low, high }: Spread): string {
   return `${median.toFixed(0)} ms (${low.toFixed(0)} to ${high.toFixed(0)})`
 }
 
@@ -202,7 +208,8 @@ function cells({ perSecond, p50, p99, memory, processor, errors }: CaseResult['s
   ]
 }
 
-function factor({ median, low, high }: Spread): string {
+/** A ratio, with the lowest and the highest round. */
+export function factor({ median, low, high }: Spread): string {
   return `${median.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`
 }
 

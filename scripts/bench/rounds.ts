@@ -15,7 +15,7 @@ export type Side = {
   processorTime?: () => number | undefined
 }
 
-type Rounds = { loader: Loader; seconds: number; say: (line: string) => void }
+type Rounds = { loader: Loader; seconds: number; rounds?: number; say: (line: string) => void }
 
 const ROUNDS = 3
 const WARM_UP_SECONDS = 1
@@ -26,7 +26,7 @@ let loads = 0
  * each, round by round. `between` runs once a round, while none is loaded.
  */
 export async function alternate(
-  { loader, seconds, say }: Rounds,
+  { loader, seconds, rounds = ROUNDS, say }: Rounds,
   { name, connections }: { name: string; connections: number },
   sides: readonly Side[],
   between?: () => void,
@@ -42,8 +42,8 @@ export async function alternate(
     return { ...seen, processor: used && used / (seen.perSecond * length) }
   }
   for (const side of sides) await run(side, WARM_UP_SECONDS)
-  for (let round = 0; round < ROUNDS; round++) {
-    say(`${name}: round ${round + 1} of ${ROUNDS}`)
+  for (let round = 0; round < rounds; round++) {
+    say(`${name}: round ${round + 1} of ${rounds}`)
     for (let turn = 0; turn < sides.length; turn++) {
       const at = (turn + round) % sides.length
       figures[at]!.push(await run(sides[at]!, seconds))
@@ -81,7 +81,7 @@ export function processorRatios(ours: Figures[], theirs: Figures[]): Spread | un
   return spread(ours.map(({ processor }, round) => processor! / theirs[round]!.processor!))
 }
 
-/** Of an odd number of values. */
+/** The median is the higher of the two in the middle where their number is even. */
 export function spread(values: number[]): Spread {
   const sorted = values.toSorted((one, other) => one - other)
   return { median: sorted[sorted.length >> 1]!, low: sorted[0]!, high: sorted.at(-1)! }
