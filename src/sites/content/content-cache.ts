@@ -9,6 +9,7 @@ import { ContentUnavailable } from './content-fault.ts'
 import { type Encoder, encodePieces, NoGain, openEncoder } from './encoder.ts'
 import type { Entry } from './entries.ts'
 import type { Space } from './eviction.ts'
+import { HOT_BYTES } from './hot-files.ts'
 import { type KeptFiles, openKeptFiles } from './kept-files.ts'
 import { letGo, type OpenedFile, piecesOf } from './opened-file.ts'
 import { verified, withoutStalls } from './pieces.ts'
@@ -38,6 +39,8 @@ export type CacheOptions = {
   folder: string
   /** What all files may take on the disk. */
   budgetBytes: number
+  /** What small files may take in memory; HOT_BYTES where it is not said. */
+  memoryBytes?: number
   fetch: FetchContent
   /** Told what failed where nobody waits. */
   onFault: (error: unknown) => void
@@ -68,9 +71,10 @@ type State = CacheOptions & {
 
 /** Opens the cache with what is there, so that it serves without fetching. Removes what is over the budget. */
 export async function openContentCache(options: CacheOptions): Promise<ContentCache> {
+  const { folder, budgetBytes, memoryBytes = HOT_BYTES } = options
   const state: State = {
     ...options,
-    kept: await openKeptFiles(options.folder, options.budgetBytes),
+    kept: await openKeptFiles(folder, budgetBytes, memoryBytes),
     encoder: openEncoder(options.onFault),
     turns: openSemaphore({
       slots: FETCHES,
@@ -174,13 +178,13 @@ async function* fetched(state: State, account: string, file: ContentFile): Async
   }
 }
 
-/** Reads the plain form once more, so a change of it that left its size alone is found here. */
+/** Reads the plain form once more from the disk, so a change of it that left its size alone is found here. */
 async function makeForm(state: State, account: string, sha256: string, encoding: Encoding): Promise<void> {
   const { kept, withoutGain } = state
   const key = keyOf(account, sha256, encoding)
   const plain = kept.get(keyOf(account, sha256))
   if (plain === undefined || plain.size > LARGEST_ENCODED || kept.get(key) !== undefined) return
-  const opened = await kept.open(plain)
+  const opened = await kept.openOnDisk(plain)
   if (opened === undefined) return
   const { size } = plain
   const most = Math.floor(size * WORTH_KEEPING)

@@ -1,8 +1,9 @@
 /** The index of the cache and its folder, kept in agreement. docs/deploying-sites.md: Cache of files. */
-import { type CachedFile, openCacheFiles } from './cache-files.ts'
+import { type CachedFile, type CacheFiles, openCacheFiles } from './cache-files.ts'
 import { type Entry, openEntries, type Room } from './entries.ts'
 import type { Space } from './eviction.ts'
-import { type OpenedFile, openEntry } from './opened-file.ts'
+import { type HotFiles, LARGEST_HOT, openHotFiles } from './hot-files.ts'
+import { type OpenedFile, openEntry, openLent, readWhole } from './opened-file.ts'
 
 /** An entry of the index takes some 400 bytes of memory. */
 const MOST_FILES = 250_000
@@ -11,8 +12,10 @@ export type KeptFiles = {
   get(key: string): Entry | undefined
   /** As `get`, and it was used now. */
   use(key: string): Entry | undefined
-  /** Opens the file of an entry. Undefined where it is gone or was cut, and the entry is gone then too. */
+  /** Opens the file of an entry, from memory where it is there. Undefined where it is gone or was cut, and the entry is gone then too. */
   open(entry: Entry): Promise<OpenedFile | undefined>
+  /** The same, and its bytes are those on the disk. */
+  openOnDisk(entry: Entry): Promise<OpenedFile | undefined>
   /** Removes a file and its entry. */
   drop(entry: Entry): Promise<void>
   /**
@@ -24,13 +27,15 @@ export type KeptFiles = {
   used(): Space
 }
 
-/** Opens the folder with what is there. Removes what is over the budget, the files that were used longest ago first. */
-export async function openKeptFiles(folder: string, budgetBytes: number): Promise<KeptFiles> {
+/** Opens the folder with what is there. `memoryBytes`: what small files may take in memory. Removes what is over the budget, the files that were used longest ago first. */
+export async function openKeptFiles(folder: string, budgetBytes: number, memoryBytes: number): Promise<KeptFiles> {
   const files = openCacheFiles(folder)
+  const hot = openHotFiles(memoryBytes)
   const entries = openEntries({ bytes: budgetBytes, files: MOST_FILES })
   /** One after another. What is written waits for them, so that none removes a file that has come back. */
   let removals = Promise.resolve()
   const removeFiles = (removed: readonly CachedFile[]) => {
+    for (const { key } of removed) hot.drop(key)
     const mine = removals.then(async () => {
       for (const file of removed) await files.remove(file)
     })
@@ -40,6 +45,7 @@ export async function openKeptFiles(folder: string, budgetBytes: number): Promis
   const drop = async (entry: Entry) => {
     if (entries.remove(entry)) await removeFiles([entry])
   }
+  const openOnDisk = (entry: Entry) => openFrom(files, entry, drop)
   for (const file of await files.list()) {
     const before = entries.get(file.key)
     if (before !== undefined) await drop(before)
@@ -51,12 +57,8 @@ export async function openKeptFiles(folder: string, budgetBytes: number): Promis
     use: entries.use,
     used: entries.used,
     drop,
-    async open(entry) {
-      // Whoever reads it is told; what cannot be removed is out of the index all the same.
-      const opened = await openEntry(files, entry, () => void drop(entry).catch(() => {}))
-      if (opened === undefined) await drop(entry)
-      return opened
-    },
+    openOnDisk,
+    open: (entry) => openHot(hot, entry, openOnDisk),
     async write(account, key, most, pieces, sizeOf) {
       entries.mustFit(most, key)
       let room: Room | undefined
@@ -73,6 +75,38 @@ export async function openKeptFiles(folder: string, budgetBytes: number): Promis
       }
     },
   }
+}
+
+async function openFrom(
+  files: CacheFiles,
+  entry: Entry,
+  drop: (entry: Entry) => Promise<void>,
+): Promise<OpenedFile | undefined> {
+  // Whoever reads it is told; what cannot be removed is out of the index all the same.
+  const opened = await openEntry(files, entry, () => void drop(entry).catch(() => {}))
+  if (opened === undefined) await drop(entry)
+  return opened
+}
+
+/** Opens a file from memory, and takes a small one in that was not there. */
+async function openHot(
+  hot: HotFiles,
+  entry: Entry,
+  openOnDisk: KeptFiles['openOnDisk'],
+): Promise<OpenedFile | undefined> {
+  const there = hot.get(entry.key)
+  if (there !== undefined) return openLent(there)
+  const opened = await openOnDisk(entry)
+  if (opened === undefined || entry.size > LARGEST_HOT) return opened
+  const lent = await hot
+    .load(entry.key, entry.size, () => readWhole(opened))
+    .catch((error) => {
+      opened.close()
+      throw error
+    })
+  if (lent === undefined) return opened
+  opened.close()
+  return openLent(lent)
 }
 
 /** Does something before each piece is handed on, and before the end. */

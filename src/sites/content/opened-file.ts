@@ -2,11 +2,14 @@
 import type { CacheFiles } from './cache-files.ts'
 import { ContentUnavailable } from './content-fault.ts'
 import type { Entry } from './entries.ts'
+import type { Lent } from './hot-files.ts'
 
 const PIECE = 64 * 1024
 
 export type OpenedFile = {
   size: number
+  /** All bytes, where they are in memory. Nobody may change them. */
+  whole?: Buffer
   /** Fills the buffer from this byte on, as far as the file goes; gives how many bytes, at least 1. Throws ContentUnavailable (`damaged`) where the file ends before. */
   read(into: Buffer, at: number): Promise<number>
   /** Lets the file go; further calls do nothing. Until then it is not evicted. */
@@ -48,6 +51,11 @@ export async function openEntry(
   }
 }
 
+/** A file that is in memory. */
+export function openLent({ bytes, giveBack }: Lent): OpenedFile {
+  return { size: bytes.length, whole: bytes, read: async (into, at) => bytes.copy(into, 0, at), close: giveBack }
+}
+
 /** Ends one use of an entry. The last one closes the handle; one that could not be opened is tried again by the next. */
 export function letGo(entry: Entry): void {
   entry.uses--
@@ -55,6 +63,13 @@ export function letGo(entry: Entry): void {
   const { handle } = entry
   entry.handle = undefined
   handle?.then((opened) => opened?.close()).catch(() => {})
+}
+
+/** All bytes of a file at once. */
+export async function readWhole(file: OpenedFile): Promise<Buffer> {
+  const whole = Buffer.allocUnsafeSlow(file.size)
+  for (let at = 0; at < file.size; ) at += await file.read(whole.subarray(at), at)
+  return whole
 }
 
 /** All bytes of a file, a piece at a time. */

@@ -82,7 +82,7 @@ export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
   }
   const { urls, flights } = state
   return {
-    find: (host, address) => find(state, host, networkOf(address)),
+    find: (host, address) => find(state, host, address),
     changed(lines) {
       for (const line of lines) {
         if (line.kind === 'name' || (line.kind === 'gone' && line.of === 'name')) continue
@@ -102,12 +102,13 @@ export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
   }
 }
 
-async function find(state: State, host: string, owner: string): Promise<OwnUrl> {
+async function find(state: State, host: string, address: string): Promise<OwnUrl> {
   const { urls, negative, flights, slots, now } = state
   const kept = urls.get(host)
   if (kept !== undefined && !kept.isSuspect) return kept.entry
   if ((negative.get(host) ?? 0) > now()) return 'none'
   const running = flights.get(host)?.result
+  const owner = networkOf(address)
   const mayStart = () => now() >= state.pausedUntil && slots.waiting(owner) < MOST_WAITING && state.mayAsk(owner)
   const found = await (running ?? (mayStart() ? start(state, host, owner) : 'unavailable'))
   return found === 'unavailable' ? (urls.get(host)?.entry ?? found) : found

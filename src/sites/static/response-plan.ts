@@ -69,8 +69,23 @@ export function planResponse(request: StaticRequest, entry: StaticEntry, rules: 
   return slice === 'full' ? planWhole(request, entry, headers, offered) : planPart(entry, headers, slice)
 }
 
-/** The headers that every answer with the file has: those of the rules over its own. */
+/** A decision of the router is kept by its path and chooses one file: its headers are made once, for all visitors. */
+const MADE = new WeakMap<RuleHeaders, { entry: StaticEntry; headers: Headers }>()
+
+/** The headers that every answer with the file has: those of the rules over its own. Nobody may change them. */
 function headersOf(entry: StaticEntry, rules: RuleHeaders): Headers {
+  const made = MADE.get(rules)
+  if (made !== undefined && isSameFile(made.entry, entry)) return made.headers
+  const headers = makeHeaders(entry, rules)
+  MADE.set(rules, { entry, headers })
+  return headers
+}
+
+function isSameFile(one: StaticEntry, other: StaticEntry): boolean {
+  return (['path', 'contentType', 'size', 'lastModified'] as const).every((name) => one[name] === other[name])
+}
+
+function makeHeaders(entry: StaticEntry, rules: RuleHeaders): Headers {
   const name = encodeURIComponent(entry.path.slice(entry.path.lastIndexOf('/') + 1).toWellFormed())
   const own = {
     'cache-control': CACHE_CONTROL,

@@ -8,6 +8,8 @@ import type { ResponsePlan } from './response-plan.ts'
 export type Visitor = {
   readonly headersSent: boolean
   readonly destroyed: boolean
+  /** Bytes that the system has not taken yet. That of `node:http2` does not say. */
+  readonly writableLength?: number
   readonly stream?: { readonly closed: boolean; readonly destroyed: boolean; close(code: number): void }
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown
   write(piece: Uint8Array): boolean
@@ -46,7 +48,7 @@ export async function sendPlan(
     if (slice && file && first) await sendSlice(response, file, { slice, first, patienceMs })
     else if (body.kind === 'text') response.end(body.text)
     else response.end()
-    if (!isGone(response)) await becomes(response, 'finish', patienceMs)
+    if (response.writableLength !== 0 && !isGone(response)) await becomes(response, 'finish', patienceMs)
   } catch (error) {
     // The length was promised: the visitor must see that it is not kept.
     if (response.headersSent) cutOff(response)
@@ -69,7 +71,9 @@ async function sendSlice(response: Visitor, file: OpenedFile, { slice, first, pa
   response.end(piece)
 }
 
+/** Gives all of the slice where the file is in memory: it is there once, however many visitors take it. */
 async function readPiece(file: OpenedFile, { first, length }: Slice): Promise<Buffer> {
+  if (file.whole !== undefined) return file.whole.subarray(first, first + length)
   const piece = Buffer.allocUnsafe(Math.min(PIECE, length))
   return piece.subarray(0, await file.read(piece, first))
 }

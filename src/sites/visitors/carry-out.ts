@@ -39,7 +39,7 @@ async function carryOutAll(
   { visit, site, isPreviewUrl, isProtected }: Shown,
   { raw, response }: Exchange,
 ): Promise<void> {
-  const rules = isPreviewUrl ? { ...decision, headers: [NOINDEX, ...decision.headers] } : decision
+  const rules = isPreviewUrl ? unindexed(decision) : decision
   if (decision.kind === 'proxy') {
     const order = { account: site.account, decision, rules, visit, hidesPassword: isProtected }
     return forwarding.send(order, { raw, response })
@@ -63,6 +63,16 @@ async function carryOutAll(
 }
 
 const NOINDEX: Header = { name: 'x-robots-tag', value: 'noindex' }
+const UNINDEXED = new WeakMap<Decision, Decision>()
+
+/** The same decision, which asks search engines to pass the page over: one for each, as what follows from it is kept with it. */
+function unindexed(decision: Decision): Decision {
+  const before = UNINDEXED.get(decision)
+  if (before !== undefined) return before
+  const made = { ...decision, headers: [NOINDEX, ...decision.headers] }
+  UNINDEXED.set(decision, made)
+  return made
+}
 
 type Rules = Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
 

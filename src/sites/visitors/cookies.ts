@@ -69,7 +69,8 @@ export function keepCookiesApart(response: ServerResponse, suffix: string): void
     headers?: OutgoingHttpHeaders,
   ) => ServerResponse
   response.writeHead = ((status: number, headers?: OutgoingHttpHeaders) => {
-    if (headers === undefined) return writeHead(status)
+    // Most answers set none.
+    if (headers === undefined || !Object.keys(headers).some(isOfCookies)) return writeHead(status, headers)
     const apart: OutgoingHttpHeaders = {}
     for (const [name, value] of Object.entries(headers)) {
       const kept = keptOf(name.toLowerCase(), value, { suffix, named: response.req.headers.host ?? '' })
@@ -77,6 +78,11 @@ export function keepCookiesApart(response: ServerResponse, suffix: string): void
     }
     return writeHead(status, apart)
   }) as ServerResponse['writeHead']
+}
+
+function isOfCookies(name: string): boolean {
+  const lower = name.toLowerCase()
+  return lower === 'set-cookie' || lower === 'clear-site-data'
 }
 
 function keptOf(

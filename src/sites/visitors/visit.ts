@@ -27,12 +27,12 @@ export function readVisit(
   { trustedProxies }: Pick<ConnectionSettings, 'trustedProxies'>,
 ): Visit | { sentence: string } {
   const target = raw.url ?? ''
-  const [, authority, rest = ''] = ABSOLUTE.exec(target) ?? []
+  const [, authority, rest = ''] = target.startsWith('/') ? [] : (ABSOLUTE.exec(target) ?? [])
   const uri = authority === undefined ? target : rest.replace(/^(?!\/)/, '/')
   if (!uri.startsWith('/'))
     return { sentence: 'The request should ask for a path that begins with "/", or for a whole URL.' }
   const pairs = pairsOf(raw.rawHeaders)
-  if (pairs.filter(([name]) => name.toLowerCase() === 'host').length > 1)
+  if (pairs.filter(([name]) => name.length === 4 && name.toLowerCase() === 'host').length > 1)
     return { sentence: 'The request should have one header Host, and has several.' }
   const named = authority ?? raw.headers.host ?? ''
   const address = readHost(named) ?? (IPV6_HOST.test(named) ? { host: '', port: '' } : undefined)
