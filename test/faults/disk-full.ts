@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
-import type { Engine } from '../support/world.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'
@@ -32,10 +31,11 @@ export const diskFails: Fault = {
   run: failFsync,
 }
 
-function whyNoMount(): string | undefined {
+/** Undefined where a small file system can be mounted. */
+export function whyNoMount(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'berth-mount-'))
   try {
-    mount(folder, 'sqlite')
+    mount(folder, 1)
     execFileSync('umount', [folder], { stdio: 'ignore' })
     return undefined
   } catch {
@@ -45,8 +45,9 @@ function whyNoMount(): string | undefined {
   }
 }
 
-function mount(folder: string, engine: Engine): void {
-  const options = `size=${SIZE[engine]}m,mode=0700`
+/** Mounts a file system of so many MiB. Throws where this process may not. */
+export function mount(folder: string, mebibytes: number): void {
+  const options = `size=${mebibytes}m,mode=0700`
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'none', folder], { stdio: 'ignore' })
 }
 
@@ -64,7 +65,7 @@ async function openSmallStore(run: Run, folder: string): Promise<{ home: Home; c
 
 async function fillAndFree(run: Run): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-full-'))
-  mount(folder, run.engine)
+  mount(folder, SIZE[run.engine])
   run.after(() => {
     execFileSync('umount', ['-l', folder])
     rmSync(folder, { recursive: true, force: true })
@@ -107,7 +108,7 @@ async function fillOftenAndFree(run: Run, folder: string, home: Home): Promise<v
 }
 
 /** Takes all that is free. Gives the file that holds it. */
-function fill(folder: string): string {
+export function fill(folder: string): string {
   const file = join(folder, 'ballast')
   const { bfree, bsize } = statfsSync(folder)
   writeFileSync(file, '')

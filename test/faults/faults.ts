@@ -1,6 +1,7 @@
 /** TABLE what is done to the service: every fault, in the order in which they run. */
 import { clock } from './clock.ts'
 import { databaseCrash, databaseCut } from './database.ts'
+import { deploys } from './deploys.ts'
 import { diskFails, diskFull } from './disk-full.ts'
 import type { Fault } from './fault.ts'
 import { secondInstance, twoInstances } from './instances.ts'
@@ -12,6 +13,7 @@ import { stop } from './stop.ts'
 
 export const FAULTS: readonly Fault[] = [
   kill,
+  deploys,
   powerCut,
   powerCutUnsynced,
   diskFull,

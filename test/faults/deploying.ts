@@ -1,0 +1,120 @@
+/** Clients that deploy, one deployment after another, as the command line does; and what each of them was told. */
+import { createHash, randomBytes } from 'node:crypto'
+
+/** A deployment that was answered READY: its files by their path below the site, with their SHA-256. */
+export type Shown = { id: string; url: string; files: Map<string, string> }
+
+export type Deploys = {
+  /** What was answered READY since the start of all. */
+  shown: Shown[]
+  /** What the answers and the lack of them were, counted. */
+  ends: Map<string, number>
+  /** Resolves once no request is on its way; none follows. */
+  stop(): Promise<void>
+}
+
+const LANES = 4
+/** Contents that many deployments have: files are uploaded, found and given up by several at once. */
+const COMMON = Array.from({ length: 12 }, (_, at) => Buffer.from(`common ${at} `.repeat(400)))
+const PATIENCE_MS = 60_000
+
+type Answer = { status: number; text: string }
+
+/** Begins to deploy to a project, until it is stopped or the service is gone. `shown`: where those that are READY are added. */
+export function startDeploys(address: string, token: string, project: string, shown: Shown[]): Deploys {
+  const ends = new Map<string, number>()
+  const stopping = new AbortController()
+  const ask = async (path: string, body: string | Buffer, headers: Record<string, string>): Promise<Answer> => {
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const authorized = { authorization: `Bearer ${token}`, ...headers }
+    const answer = await fetch(address + path, {
+      method: 'POST',
+      headers: authorized,
+      body: new Uint8Array(Buffer.from(body)),
+      signal,
+    })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const count = (end: string) => ends.set(end, (ends.get(end) ?? 0) + 1)
+  const lane = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        const { end, deployment } = await deployOnce(ask, project)
+        if (deployment !== undefined) shown.push(deployment)
+        count(end)
+      } catch (error) {
+        // The service is gone, as far as this lane knows.
+        count(codeOf(error))
+        return
+      }
+    }
+  }
+  const lanes = Array.from({ length: LANES }, lane)
+  return {
+    shown,
+    ends,
+    async stop() {
+      stopping.abort()
+      await Promise.all(lanes)
+    },
+  }
+}
+
+type Asking = (path: string, body: string | Buffer, headers: Record<string, string>) => Promise<Answer>
+
+/** Asks for a deployment, uploads what is missing, and asks once more. */
+async function deployOnce(ask: Asking, project: string): Promise<{ end: string; deployment?: Shown }> {
+  const contents = newSite()
+  const files = [...contents].map(([file, bytes]) => ({
+    file,
+    sha: hashOf('sha1', bytes),
+    size: bytes.length,
+    mode: 0o100644,
+  }))
+  const body = JSON.stringify({ name: project, project, files, meta: { at: randomBytes(8).toString('hex') } })
+  const create = () => ask('/v13/deployments', body, { 'content-type': 'application/json' })
+  const first = await create()
+  const missing = missingOf(first)
+  if (missing === undefined) return endOf(first, contents)
+  for (const bytes of contents.values()) {
+    const sha = hashOf('sha1', bytes)
+    if (!missing.has(sha)) continue
+    const uploaded = await ask('/v2/files', bytes, { 'content-type': 'application/octet-stream', 'x-now-digest': sha })
+    if (uploaded.status !== 200) return { end: `upload: ${endOf(uploaded, contents).end}` }
+  }
+  return endOf(await create(), contents)
+}
+
+function newSite(): Map<string, Buffer> {
+  const common = COMMON.filter(() => Math.random() < 0.3)
+  const own = Array.from({ length: 1 + Math.floor(Math.random() * 4) }, () =>
+    randomBytes(Math.floor(Math.random() * 20_000)),
+  )
+  const named = [...common, ...own].map((bytes, at): [string, Buffer] => [`.vercel/output/static/${at}.bin`, bytes])
+  return new Map([['.vercel/output/config.json', Buffer.from('{"version":3}')], ...named])
+}
+
+function missingOf({ status, text }: Answer): Set<string> | undefined {
+  const { error } = JSON.parse(text) as { error?: { code: string; missing?: string[] } }
+  return status === 400 && error?.code === 'missing_files' ? new Set(error.missing) : undefined
+}
+
+function endOf({ status, text }: Answer, contents: Map<string, Buffer>): { end: string; deployment?: Shown } {
+  const body = JSON.parse(text) as { id: string; url: string; readyState?: string; error?: { code: string } }
+  if (status !== 200) return { end: `${status} ${body.error?.code}` }
+  if (body.readyState !== 'READY') return { end: `READY is ${body.readyState}` }
+  const paths = [...contents].flatMap(([file, bytes]) =>
+    file.endsWith('.bin') ? [[file.slice('.vercel/output/static'.length), hashOf('sha256', bytes)] as const] : [],
+  )
+  return { end: 'READY', deployment: { id: body.id, url: body.url, files: new Map(paths) } }
+}
+
+/** A digest in hexadecimal. */
+export function hashOf(algorithm: 'sha1' | 'sha256', bytes: Buffer): string {
+  return createHash(algorithm).update(bytes).digest('hex')
+}
+
+function codeOf(error: unknown): string {
+  const { cause, name } = error as { cause?: NodeJS.ErrnoException; name: string }
+  return cause?.code ?? name
+}
