@@ -64,6 +64,13 @@ const DeploymentLine = Type.Object({
   output: Type.Optional(Nullable(Output)),
 })
 
+/** Settings by which a sites server answers. A control plane of before them sends none. */
+const Settings = Type.Object({
+  directoryListing: Type.Optional(Type.Boolean()),
+  protectedSourcemaps: Type.Optional(Type.Boolean()),
+  optionsPaths: Type.Optional(Type.Array(Type.String())),
+})
+
 /** A project, with what its protection covers and without what opens it. */
 const ProjectLine = Type.Object({
   kind: Type.Literal('project'),
@@ -77,6 +84,7 @@ const ProjectLine = Type.Object({
       trustedIps: Type.Optional(Covers),
     }),
   ),
+  settings: Type.Optional(Settings),
 })
 
 /** Something that is not there any more. */
@@ -202,12 +210,20 @@ export function deploymentFacts({ kind: _, output = null, ...facts }: Deployment
 }
 
 /** The line of a project. */
-export function projectLine({ id, paused, liveDeploymentId, protection }: ProjectFacts): ProjectLine {
-  const line: ProjectLine = { kind: 'project', id, paused, liveDeploymentId }
-  return protection === undefined ? line : { ...line, protection: coverageOf(protection) }
+export function projectLine({ id, paused, liveDeploymentId, protection, settings }: ProjectFacts): ProjectLine {
+  return {
+    ...{ kind: 'project', id, paused, liveDeploymentId },
+    ...(protection && { protection: coverageOf(protection) }),
+    ...(settings && { settings }),
+  }
 }
 
 /** The facts of such a line. What is protected is closed: only the control plane lets somebody in. */
-export function projectFacts({ id, paused, liveDeploymentId, protection }: ProjectLine): ProjectFacts {
-  return { id, paused, liveDeploymentId, protection: protection && closedProtection(protection) }
+export function projectFacts({ id, paused, liveDeploymentId, protection, settings }: ProjectLine): ProjectFacts {
+  return {
+    ...{ id, paused, liveDeploymentId },
+    protection: protection && closedProtection(protection),
+    ...(settings?.protectedSourcemaps && { sourceMapProtection: closedProtection({ signIn: 'all' }) }),
+    ...(settings && { settings }),
+  }
 }

@@ -3,6 +3,7 @@
  * docs/deployments.md: What a host leads to; the order of decisions is docs/spec/proxies.md 3.7.
  */
 import type { Protection } from './protection.ts'
+import type { SiteSettings } from './site-settings.ts'
 
 export type Serving =
   /** Nobody here has the name. */
@@ -56,6 +57,10 @@ export type ProjectFacts = {
   liveDeploymentId: string | null
   /** Undefined: everybody may come in. */
   protection: Protection | undefined
+  /** What guards source maps where the protection leaves them open; absent: nothing does. */
+  sourceMapProtection?: Protection
+  /** Absent: all are off. */
+  settings?: SiteSettings
 }
 
 const REDIRECT_STATUS = 307

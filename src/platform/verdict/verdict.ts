@@ -19,6 +19,8 @@ export type Visitor = {
   bypass: string | undefined
   /** The secret of the cookie by which a member came in, where a sites server asks. */
   session?: string | undefined
+  /** That a sites server found a source map at this address. */
+  wantsSourceMap?: boolean
 }
 
 /** `signIn`: a member who signs in would be let in. */

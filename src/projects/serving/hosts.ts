@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { DeploymentFacts, NameFacts, OutputFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
-import { protectionOf } from '../../platform/verdict/protection.ts'
+import { protectionOf, sourceMapProtectionOf } from '../../platform/verdict/protection.ts'
+import { siteSettingsOf } from '../../platform/verdict/site-settings.ts'
 import { showsProduction } from './pointing.ts'
 
 /** What is known of these names; those that nobody claims are not in the answer. */
@@ -128,10 +129,16 @@ export async function readProjects(db: Queries, ids: readonly string[]): Promise
     .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json'])
     .where('id', 'in', ids)
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    paused: row.paused_at !== null,
-    liveDeploymentId: row.live_deployment_id,
-    protection: protectionOf(row),
-  }))
+  return rows.map((row) => {
+    const settings = siteSettingsOf(row.settings_json)
+    const sourceMapProtection = sourceMapProtectionOf(row)
+    return {
+      id: row.id,
+      paused: row.paused_at !== null,
+      liveDeploymentId: row.live_deployment_id,
+      protection: protectionOf(row),
+      ...(sourceMapProtection && { sourceMapProtection }),
+      ...(settings && { settings }),
+    }
+  })
 }

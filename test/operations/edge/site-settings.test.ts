@@ -1,0 +1,72 @@
+/** The settings of a project that sites servers are told. docs/deploying-sites.md: Settings of the project. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SnapshotLine } from '../../../src/delivery/protocol/snapshot.ts'
+import { letsOptionsPass, siteSettingsOf } from '../../../src/platform/verdict/site-settings.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
+
+function settingsOf(lines: readonly SnapshotLine[]) {
+  return lines.flatMap((line) => (line.kind === 'project' ? [line.settings] : []))
+}
+
+onBothEngines(
+  'the settings by which sites servers answer are told with the project, each change of one is told, and nothing where all are off',
+  async (world) => {
+    const web = await openWeb(world)
+    await web.deploy()
+    const { snapshot, host, settle, close } = await openInstance(world)
+    const all = (await snapshot())!
+    assert.deepEqual(settingsOf(all.lines), [undefined])
+    let { version } = all
+    for (const [said, told] of [
+      [{ directoryListing: true }, { directoryListing: true }],
+      [{ protectedSourcemaps: true }, { directoryListing: true, protectedSourcemaps: true }],
+      [
+        { directoryListing: false, optionsAllowlist: { paths: [{ value: '/a' }] } },
+        { protectedSourcemaps: true, optionsPaths: ['/a'] },
+      ],
+      [{ protectedSourcemaps: false, optionsAllowlist: null }, undefined],
+    ] as const) {
+      await world.call('PATCH', '/v9/projects/web', said)
+      await settle()
+      const changed = (await snapshot(version))!
+      assert.deepEqual([changed.all, settingsOf(changed.lines)], [false, [told]])
+      assert.deepEqual((await host('d1.host.test'))!.project.settings, told)
+      version = changed.version
+    }
+    await close()
+  },
+  SETTINGS,
+)
+
+test('paths are told as a request writes them, and one that is too long for a line is not told', () => {
+  const pathsOf = (...values: string[]) =>
+    siteSettingsOf(JSON.stringify({ optionsAllowlist: { paths: values.map((value) => ({ value })) } }))?.optionsPaths
+  assert.deepEqual(pathsOf('/a b', '/ü', '/a%20b', '/"\\<', '/\ud800'), [
+    ...['/a%20b', '/%C3%BC', '/a%20b', '/%22%5C%3C', '/%EF%BF%BD'],
+  ])
+  assert.equal(pathsOf(`/${'a'.repeat(256)}`), undefined)
+  assert.equal(pathsOf(`/${'ü'.repeat(43)}`), undefined)
+  assert.deepEqual(
+    pathsOf(`/${'a'.repeat(255)}`)?.map((path) => path.length),
+    [256],
+  )
+  assert.equal(siteSettingsOf('{}'), undefined)
+  assert.equal(siteSettingsOf('{"optionsAllowlist":null,"directoryListing":false}'), undefined)
+})
+
+test('a path passes where it begins with one of the list and leads nowhere above it', () => {
+  const settings = { optionsPaths: ['/api', '/b/'] }
+  const passes = (path: string) => letsOptionsPass(settings, path)
+  assert.deepEqual(
+    ['/api', '/api/v1', '/apis', '/b/c', '/api/.well-known', '/api/..a'].map(passes),
+    Array(6).fill(true),
+  )
+  assert.deepEqual(
+    ['/', '/b', '/c/api', '/API', '/api/..', '/api/./x', '/api/%2E./x'].map(passes),
+    Array(7).fill(false),
+  )
+  assert.equal(letsOptionsPass(undefined, '/api'), false)
+})
