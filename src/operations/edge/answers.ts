@@ -1,13 +1,11 @@
 /** What the edge answers: the operations behind the paths of the listener. docs/edge.md says what a proxy makes of each. */
 import { type Admit, guardOfSourceMap, keepsOut } from '../../platform/verdict/admission.ts'
-import type { Serving } from '../../platform/verdict/facts.ts'
 import type { Hosts } from '../../platform/verdict/hosts.ts'
 import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
-import { judge, judgeEntry, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
+import { judge, judgeEntry, type Live, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
 import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer, retryOf } from '../../platform/verdict/visitor-answer.ts'
 
 export type Judge = (visitor: Visitor) => Verdict
-type Live = Extract<Serving, { kind: 'live' }>
 
 const NO_STORE = { 'cache-control': 'no-store' }
 

@@ -49,6 +49,10 @@ export type DeploymentFacts = {
   production: boolean
   upstream: string | null
   output: OutputFacts | null
+  /** The custom environment that it is of; absent where it is of none. */
+  environmentId?: string
+  /** In milliseconds. Sites servers know it of those alone that they look up by their id. */
+  createdAt?: number
 }
 
 export type ProjectFacts = {

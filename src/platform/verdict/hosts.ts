@@ -17,7 +17,8 @@ import type { SiteSettings } from './site-settings.ts'
 /**
  * What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. `isPreviewUrl`: it is the own url of a
  * preview, or the address of a branch that leads to one, which search engines are asked to pass over. `sourceMapGuard`: who guards source maps where
- * the other one lets everybody in. `settings`: of the project, for sites servers.
+ * the other one lets everybody in. `settings`: of the project, for sites servers. `version`: of the deployment behind a name, or one that is
+ * known by its id, where the project has skew protection; `environment` is `production`, `preview` or the id of a custom one.
  */
 export type HostEntry = {
   serving: Serving
@@ -25,6 +26,7 @@ export type HostEntry = {
   isPreviewUrl?: boolean
   sourceMapGuard?: Guard
   settings?: SiteSettings
+  version?: { environment: string; createdAt?: number }
 }
 export type Guard = { protection: Protection } & Pick<Visit, 'kind' | 'through'>
 
@@ -131,11 +133,13 @@ function foundByName({ projects, deployments }: Known, { domain }: NameFacts): H
   const { deploymentId, ofBranch, isAddress } = domain!
   const deployment = deploymentId === null ? undefined : deployments.get(deploymentId)
   // The address of a branch is another own url of its newest deployment.
-  if (isAddress && ofBranch && deployment !== undefined) return entryOfDeployment(deployment, project)
+  if (isAddress && ofBranch && deployment !== undefined)
+    return { ...entryOfDeployment(deployment, project), ...versionOf(deployment, project) }
   const preview = ofBranch || (deployment !== undefined && isPreview(deployment, project))
   return {
     serving: servingOfDomain(domain!, project, deployment),
     ...guardsOf(project, preview, isAddress ? 'address' : 'domain'),
+    ...(deployment && versionOf(deployment, project, preview)),
   }
 }
 
@@ -151,6 +155,19 @@ export function entryOfDeployment(deployment: DeploymentFacts, project: ProjectF
     serving: servingOfDeployment(deployment, project),
     ...guardsOf(project, isPreviewUrl, 'url'),
     ...(isPreviewUrl && { isPreviewUrl }),
+  }
+}
+
+/** The version that a deployment is, by how its guard sees it: nobody gets from an open environment into a protected one. */
+export function versionOf(
+  deployment: DeploymentFacts,
+  project: ProjectFacts,
+  preview = isPreview(deployment, project),
+): Pick<HostEntry, 'version'> {
+  if (project.settings?.skewProtection === undefined) return {}
+  const { environmentId = 'preview', createdAt } = deployment
+  return {
+    version: { environment: preview ? environmentId : 'production', ...(createdAt !== undefined && { createdAt }) },
   }
 }
 

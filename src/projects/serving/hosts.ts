@@ -1,6 +1,7 @@
 /** The rows that the verdict on a host is decided from, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
 import { sql } from 'kysely'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
+import { momentOf } from '../../platform/base/clock.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { DeploymentFacts, NameFacts, OutputFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
 import { protectionOf, sourceMapProtectionOf } from '../../platform/verdict/protection.ts'
@@ -94,7 +95,7 @@ export async function nextDeployments(db: Queries, after: string, limit: number)
 function selectDeployments(db: Queries) {
   return db
     .selectFrom('deployment')
-    .select(['id', 'project_id', 'url', 'ready_state', 'target', 'upstream'])
+    .select(['id', 'project_id', 'url', 'ready_state', 'target', 'upstream', 'custom_environment_id', 'created_stamp'])
     .select((eb) =>
       eb
         .selectFrom('output')
@@ -114,6 +115,8 @@ function deploymentFacts(
     ready: row.ready_state === 'READY',
     production: row.target === 'production',
     output: row.output === null ? null : outputFacts(row.output),
+    ...(row.custom_environment_id !== null && { environmentId: row.custom_environment_id }),
+    createdAt: momentOf(row.created_stamp),
   }
 }
 

@@ -11,6 +11,7 @@ import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer } from '../../platfor
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import type { RoutingPool } from '../routing-pool/pool.ts'
+import { stay } from '../skew/stay.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
 import type { KnownHosts } from '../snapshot/known-hosts.ts'
 import type { Admission } from './admission.ts'
@@ -25,7 +26,7 @@ import { answerAtSourceMap, isSignInForMaps, isSourceMap } from './source-maps.t
 import { readVisit, type Visit } from './visit.ts'
 
 export type Parts = {
-  known: Pick<KnownHosts, 'find'>
+  known: Pick<KnownHosts, 'find' | 'findDeployment'>
   admission: Pick<Admission, 'refuse' | 'redeem'>
   sites: OpenSites
   cache: ContentCache
@@ -58,13 +59,17 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange): Promise<v
   const verdict = judgeEntry(entry, visitor)
   if (!('live' in verdict))
     return tell(exchange, named(answerOf(verdict, visitor), 'error' in verdict ? verdict.error : undefined))
-  const { output } = verdict.live
-  if (output === null) return tell(exchange, notFound(visit))
+  const { live } = verdict
+  if (live.output === null) return tell(exchange, notFound(visit))
   const isProtected = keepsOut(verdict.guard)
   const refused = isProtected && (await notLetIn(parts, { ...entry, guard: verdict.guard! }, visit, exchange))
   if (refused) return tell(exchange, refused)
+  const staying = await stay(parts.known, { entry, live: { ...live, output: live.output } }, visit.request, visitor.ip)
+  if (staying === 'unavailable') return tell(exchange, comeAgain(visit))
+  if (staying === 'gone') return tell(exchange, named(pageAnswer('NOT_FOUND', 404, visitor), 'DEPLOYMENT_NOT_FOUND'))
+  if (staying.isPrivate) keepPrivate(exchange.response)
   const shown = { visit, isProtected, isPreviewUrl: entry.isPreviewUrl === true }
-  await show(parts, { output, entry }, shown, exchange)
+  await show(parts, { output: staying.output, entry }, shown, exchange)
 }
 
 /** Why a visitor of a protected site is not let in; undefined where they may come in. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SnapshotLine } from '../../../src/delivery/protocol/snapshot.ts'
 import { letsOptionsPass, siteSettingsOf } from '../../../src/platform/verdict/site-settings.ts'
+import { READERS } from '../../../src/readers.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
@@ -40,6 +41,27 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+test('the largest settings that a project can have make no line that is too long', () => {
+  const all = siteSettingsOf(
+    JSON.stringify({
+      ...{ directoryListing: true, protectedSourcemaps: true },
+      optionsAllowlist: { paths: Array(5).fill({ value: `/${'ü'.repeat(42)}abc` }) },
+      ...{ skewProtectionMaxAge: 2 ** 53 - 1, skewProtectionBoundaryAt: 2 ** 53 - 1 },
+      skewProtectionAllowedDomains: Array(50).fill(`*.${'a'.repeat(251)}`),
+    }),
+  )!
+  assert.deepEqual([all.optionsPaths!.length, all.skewProtection!.allowedDomains!.length], [5, 50])
+  const id = `dpl_${'x'.repeat(28)}`
+  const protection = Object.fromEntries(
+    ['password', 'signIn', 'trustedIps'].map((part) => [part, 'prod_deployment_urls_and_all_previews']),
+  )
+  const output = { accountId: id, digest: 'f'.repeat(64), size: 2 ** 53 - 1 }
+  const deployment = { kind: 'deployment', id, projectId: id, ready: true, production: true, upstream: null, output }
+  const project = { kind: 'project', id, paused: false, liveDeploymentId: id, protection, settings: all }
+  const facts = { protocol: 1, version: 'v'.repeat(100), deployment, project }
+  assert.ok(JSON.stringify(facts).length < READERS['line of the control plane'].bytes)
+})
 
 test('paths are told as a request writes them, and one that is too long for a line is not told', () => {
   const pathsOf = (...values: string[]) =>
