@@ -1,7 +1,7 @@
 /** The settings of a project that sites servers are told. docs/deploying-sites.md: Settings of the project. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SnapshotLine } from '../../../src/delivery/protocol/snapshot.ts'
+import { readHostFacts, type SnapshotLine } from '../../../src/delivery/protocol/snapshot.ts'
 import { letsOptionsPass, siteSettingsOf } from '../../../src/platform/verdict/site-settings.ts'
 import { READERS } from '../../../src/readers.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -37,6 +37,27 @@ onBothEngines(
       assert.deepEqual((await host('d1.host.test'))!.project.settings, told)
       version = changed.version
     }
+    await close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'a deployment is looked up by its id with the token of sites servers, with its age and its project, whatever it is for',
+  async (world) => {
+    const web = await openWeb(world)
+    const before = world.deps.clock.now()
+    const [live, preview] = [await web.deploy(), await web.deploy({ target: 'preview' })]
+    const { ask, close } = await openInstance(world)
+    for (const id of [live, preview]) {
+      const { deployment, project } = readHostFacts((await ask(`/sites/v1/deployments/${id}`)).text)
+      assert.deepEqual([deployment.id, deployment.production, project.id], [id, id === live, web.id])
+      assert.ok(deployment.createdAt! >= before && deployment.createdAt! <= world.deps.clock.now())
+    }
+    for (const id of [`dpl_${'x'.repeat(28)}`, '', 'd1.host.test', '..%2f', '__proto__', `${live}/x`])
+      assert.equal((await ask(`/sites/v1/deployments/${id}`)).status, 404, id)
+    assert.equal((await ask(`/sites/v1/deployments/${live}`, { authorization: 'Bearer wrong' })).status, 401)
+    assert.equal((await ask(`/sites/v1/deployments/${live}`, undefined, 'POST')).status, 405)
     await close()
   },
   SETTINGS,
