@@ -53,7 +53,7 @@ const Output = Type.Object({
   size: Type.Integer({ minimum: 0 }),
 })
 
-/** A deployment, without its own url: own urls are looked up. `output`: a control plane of before outputs does not send it. */
+/** A deployment, without its own url: own urls are looked up. `output`: a control plane of before outputs does not send it. `createdAt`: of one that is looked up by its id. */
 const DeploymentLine = Type.Object({
   kind: Type.Literal('deployment'),
   id: Type.String(),
@@ -62,6 +62,22 @@ const DeploymentLine = Type.Object({
   production: Type.Boolean(),
   upstream: TextOrNull,
   output: Type.Optional(Nullable(Output)),
+  environmentId: Type.Optional(Type.String()),
+  createdAt: Type.Optional(Type.Number()),
+})
+
+/** Settings by which a sites server answers. A control plane of before them sends none. */
+const Settings = Type.Object({
+  directoryListing: Type.Optional(Type.Boolean()),
+  protectedSourcemaps: Type.Optional(Type.Boolean()),
+  optionsPaths: Type.Optional(Type.Array(Type.String())),
+  skewProtection: Type.Optional(
+    Type.Object({
+      maxAge: Type.Number(),
+      boundaryAt: Type.Optional(Type.Number()),
+      allowedDomains: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
 })
 
 /** A project, with what its protection covers and without what opens it. */
@@ -77,6 +93,7 @@ const ProjectLine = Type.Object({
       trustedIps: Type.Optional(Covers),
     }),
   ),
+  settings: Type.Optional(Settings),
 })
 
 /** Something that is not there any more. */
@@ -103,7 +120,7 @@ const LINES = {
   end: EndLine,
 }
 
-/** What the control plane says of one own url. */
+/** What the control plane says of one deployment, by its own url or its id. */
 const HostFacts = Type.Object({
   protocol: Type.Integer(),
   version: Type.String({ maxLength: 100 }),
@@ -192,8 +209,10 @@ export function deploymentLine({
   production,
   upstream,
   output,
+  environmentId,
 }: DeploymentFacts): DeploymentLine {
-  return { kind: 'deployment', id, projectId, ready, production, upstream, output }
+  const line = { kind: 'deployment', id, projectId, ready, production, upstream, output } as const
+  return environmentId === undefined ? line : { ...line, environmentId }
 }
 
 /** The facts of such a line. */
@@ -202,12 +221,20 @@ export function deploymentFacts({ kind: _, output = null, ...facts }: Deployment
 }
 
 /** The line of a project. */
-export function projectLine({ id, paused, liveDeploymentId, protection }: ProjectFacts): ProjectLine {
-  const line: ProjectLine = { kind: 'project', id, paused, liveDeploymentId }
-  return protection === undefined ? line : { ...line, protection: coverageOf(protection) }
+export function projectLine({ id, paused, liveDeploymentId, protection, settings }: ProjectFacts): ProjectLine {
+  return {
+    ...{ kind: 'project', id, paused, liveDeploymentId },
+    ...(protection && { protection: coverageOf(protection) }),
+    ...(settings && { settings }),
+  }
 }
 
 /** The facts of such a line. What is protected is closed: only the control plane lets somebody in. */
-export function projectFacts({ id, paused, liveDeploymentId, protection }: ProjectLine): ProjectFacts {
-  return { id, paused, liveDeploymentId, protection: protection && closedProtection(protection) }
+export function projectFacts({ id, paused, liveDeploymentId, protection, settings }: ProjectLine): ProjectFacts {
+  return {
+    ...{ id, paused, liveDeploymentId },
+    protection: protection && closedProtection(protection),
+    ...(settings?.protectedSourcemaps && { sourceMapProtection: closedProtection({ signIn: 'all' }) }),
+    ...(settings && { settings }),
+  }
 }

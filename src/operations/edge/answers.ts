@@ -1,13 +1,11 @@
 /** What the edge answers: the operations behind the paths of the listener. docs/edge.md says what a proxy makes of each. */
-import { type Admit, keepsOut } from '../../platform/verdict/admission.ts'
-import type { Serving } from '../../platform/verdict/facts.ts'
+import { type Admit, guardOfSourceMap, keepsOut } from '../../platform/verdict/admission.ts'
 import type { Hosts } from '../../platform/verdict/hosts.ts'
 import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
-import { judge, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
+import { judge, judgeEntry, type Live, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
 import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer, retryOf } from '../../platform/verdict/visitor-answer.ts'
 
 export type Judge = (visitor: Visitor) => Verdict
-type Live = Extract<Serving, { kind: 'live' }>
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
@@ -21,6 +19,16 @@ export function judgeForProxy(hosts: Hosts, sitesAddress: string | undefined): J
     // Let in without a place to go to, a visitor would get a bare error of the proxy, or what a forged header says.
     if (upstream === null) return { status: 404, error: 'DEPLOYMENT_NOT_FOUND', projectId: live.projectId }
     return { ...verdict, live: { ...live, upstream } }
+  }
+}
+
+/** Decides for sites servers, which serve an output by themselves and say where a visitor asks for a source map. */
+export function judgeForSites(hosts: Hosts): Judge {
+  return (visitor) => {
+    const entry = hosts.find(visitor.host)
+    const verdict = judgeEntry(entry, visitor)
+    if (!('live' in verdict) || visitor.wantsSourceMap !== true) return verdict
+    return { ...verdict, guard: guardOfSourceMap(entry) }
   }
 }
 

@@ -10,7 +10,7 @@ import { addressOf } from '../../platform/http/failure-limits.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { openAdmission } from '../../platform/verdict/admission.ts'
-import { deservesCertificate, judge } from '../../platform/verdict/verdict.ts'
+import { deservesCertificate } from '../../platform/verdict/verdict.ts'
 import type { Answer } from '../../platform/verdict/visitor-answer.ts'
 import { isMemberAt } from '../../projects/site-sign-in/site-sessions.ts'
 import { READERS } from '../../readers.ts'
@@ -21,6 +21,7 @@ import {
   checkHostForNginx,
   type Judge,
   judgeForProxy,
+  judgeForSites,
   showPage,
 } from './answers.ts'
 import { admission, CHECK, isOfVisitor, PAGE, sitesCheck } from './callers.ts'
@@ -28,7 +29,7 @@ import { type Followed, followHosts } from './index-sync.ts'
 import { PLAIN, pathOf, plain } from './plain-answer.ts'
 import { isOfSites, openSitesChannel } from './sites-channel.ts'
 import { openSnapshots, type SnapshotForm } from './snapshot.ts'
-import { readName, readSession, readVisitor } from './visitor.ts'
+import { readName, readSeenBySites, readVisitor } from './visitor.ts'
 
 /** Not by `import`: that reads every export, and reading WebSocket loads a whole HTTP client (16 MB, 45 ms at start). */
 const { createServer } = process.getBuiltinModule('node:http')
@@ -137,13 +138,13 @@ function answering(deps: Deps, followed: Followed) {
     const isOfSites = isCheck && isSitesServer(request, query)
     const refused = isOfSites ? undefined : mayAsk(request, query)
     if (refused !== undefined) return refused
-    const judged: Judge = isOfSites ? (visitor) => judge(hosts, visitor) : judgeForProxy(hosts, sitesAddress)
+    const judged: Judge = isOfSites ? judgeForSites(hosts) : judgeForProxy(hosts, sitesAddress)
     if (isCheck) {
       const visitor = readVisitor(request.headers, request.url!.slice(CHECK.length))
       if (query.get('flavor') !== 'nginx') {
         if (!isOfSites) return counted(await checkForProxy(judged, admit, visitor))
-        const member = { ...visitor, session: readSession(request.headers) }
-        return counted(await checkForSites(judged, admit, member, `${deps.origin()}/sites/sign-in`))
+        const seen = { ...visitor, ...readSeenBySites(request.headers) }
+        return counted(await checkForSites(judged, admit, seen, `${deps.origin()}/sites/sign-in`))
       }
       if (query.get('scope') === 'host') return counted(checkHostForNginx(judged, visitor))
       return counted(await checkForNginx(judged, admit, visitor))

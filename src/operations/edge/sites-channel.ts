@@ -10,6 +10,7 @@ import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import type { DeploymentFacts } from '../../platform/verdict/facts.ts'
 import { REDEEM_PATH } from '../../platform/verdict/site-sign-in.ts'
 import type { Answer } from '../../platform/verdict/visitor-answer.ts'
 import type { Place } from './change-ring.ts'
@@ -30,6 +31,7 @@ const WHOLES = 2
 /** A connection that takes nothing of a whole snapshot for so long is ended. */
 const STALL_MS = 20_000
 const HOSTS = '/sites/v1/hosts/'
+const DEPLOYMENTS = '/sites/v1/deployments/'
 const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
 
 export type SitesChannel = {
@@ -77,6 +79,7 @@ export async function openSitesChannel(deps: Deps, followed: Followed): Promise<
     if (isOfFiles(path)) return files.answer(request, response, path, query)
     if (path === '/sites/v1/snapshot') return answerSnapshot(state, response, query)
     if (path.startsWith(HOSTS)) return answerHost(state, readName(path.slice(HOSTS.length)))
+    if (path.startsWith(DEPLOYMENTS)) return answerDeployment(state, path.slice(DEPLOYMENTS.length))
     return plain(404, 'There is nothing here. What there is: docs/deploying-sites.md')
   }
   return {
@@ -199,15 +202,24 @@ function versionOf({ store, instance }: State, place: Place): string {
 /** The facts of an own url. A name under which somebody serves by a domain is none: it is in the snapshot. */
 function answerHost(state: State, host: string): Answer {
   if (host === '') return plain(400, 'Ask for a host name: /sites/v1/hosts/web-1.example.com')
-  const { names, urls, projects } = state.followed.hosts().facts
+  const { names, urls } = state.followed.hosts().facts
   const deployment = names.get(host)?.domain === undefined ? urls.get(host) : undefined
-  const project = deployment && projects.get(deployment.projectId)
-  if (project === undefined)
-    return { ...plain(404, 'No deployment has this url.'), headers: { ...PLAIN, 'cache-control': 'max-age=1' } }
+  return factsOf(state, deployment, 'No deployment has this url.')
+}
+
+/** The facts of a deployment, with the moment that its age is counted from. */
+function answerDeployment(state: State, id: string): Answer {
+  const deployment = state.followed.hosts().facts.deployments.get(id)
+  return factsOf(state, deployment, 'There is no such deployment.', deployment?.createdAt)
+}
+
+function factsOf(state: State, deployment: DeploymentFacts | undefined, missing: string, createdAt?: number): Answer {
+  const project = deployment && state.followed.hosts().facts.projects.get(deployment.projectId)
+  if (project === undefined) return { ...plain(404, missing), headers: { ...PLAIN, 'cache-control': 'max-age=1' } }
   const facts: HostFacts = {
     protocol: SNAPSHOT_PROTOCOL,
     version: versionOf(state, state.followed.changes.place()),
-    deployment: deploymentLine(deployment!),
+    deployment: { ...deploymentLine(deployment!), ...(createdAt !== undefined && { createdAt }) },
     project: projectLine(project),
   }
   return { status: 200, headers: { ...PLAIN, 'content-type': 'application/json' }, body: JSON.stringify(facts) }

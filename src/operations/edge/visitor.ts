@@ -22,9 +22,12 @@ export function readVisitor(headers: IncomingHttpHeaders, path: string): Visitor
   }
 }
 
-/** The secret of a member's cookie, which only a sites server says: it takes it off what visitors send to sites. */
-export function readSession(headers: IncomingHttpHeaders): string | undefined {
-  return lone(headers[SIGN_IN_HEADERS.session])
+/** What only a sites server says: the secret of a member's cookie, which it takes off what visitors send to sites, and whether a source map is asked for. */
+export function readSeenBySites(headers: IncomingHttpHeaders): Pick<Visitor, 'session' | 'wantsSourceMap'> {
+  return {
+    session: lone(headers[SIGN_IN_HEADERS.session]),
+    wantsSourceMap: headers[SIGN_IN_HEADERS.sourceMap] !== undefined,
+  }
 }
 
 const BYPASS = 'x-vercel-protection-bypass'

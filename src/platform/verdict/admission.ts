@@ -4,7 +4,7 @@ import type { Passwords } from '../adapters/passwords.ts'
 import { fingerprint } from '../base/ids.ts'
 import { networkOf } from '../base/network.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import type { Guard } from './hosts.ts'
+import type { Guard, HostEntry } from './hosts.ts'
 import { admits } from './protection.ts'
 import type { EdgeError, Visitor } from './verdict.ts'
 
@@ -61,4 +61,12 @@ export function keepsOut(guard: Guard | undefined): boolean {
   if (guard === undefined) return false
   const { protection, kind, through } = guard
   return admits(protection, { kind, through, ip: '' }) !== 'admitted'
+}
+
+/** Who guards a source map: whoever guards the deployment, else whoever guards source maps alone. */
+export function guardOfSourceMap({
+  guard,
+  sourceMapGuard,
+}: Pick<HostEntry, 'guard' | 'sourceMapGuard'>): Guard | undefined {
+  return keepsOut(guard) ? guard : (sourceMapGuard ?? guard)
 }

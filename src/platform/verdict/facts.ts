@@ -3,6 +3,7 @@
  * docs/deployments.md: What a host leads to; the order of decisions is docs/spec/proxies.md 3.7.
  */
 import type { Protection } from './protection.ts'
+import type { SiteSettings } from './site-settings.ts'
 
 export type Serving =
   /** Nobody here has the name. */
@@ -48,6 +49,10 @@ export type DeploymentFacts = {
   production: boolean
   upstream: string | null
   output: OutputFacts | null
+  /** The custom environment that it is of; absent where it is of none. */
+  environmentId?: string
+  /** In milliseconds. Sites servers know it of those alone that they look up by their id. */
+  createdAt?: number
 }
 
 export type ProjectFacts = {
@@ -56,6 +61,10 @@ export type ProjectFacts = {
   liveDeploymentId: string | null
   /** Undefined: everybody may come in. */
   protection: Protection | undefined
+  /** What guards source maps where the protection leaves them open; absent: nothing does. */
+  sourceMapProtection?: Protection
+  /** Absent: all are off. */
+  settings?: SiteSettings
 }
 
 const REDIRECT_STATUS = 307

@@ -12,12 +12,22 @@ import {
   servingOfDomain,
 } from './facts.ts'
 import type { Protection, Visit } from './protection.ts'
+import type { SiteSettings } from './site-settings.ts'
 
 /**
  * What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. `isPreviewUrl`: it is the own url of a
- * preview, or the address of a branch that leads to one, which search engines are asked to pass over.
+ * preview, or the address of a branch that leads to one, which search engines are asked to pass over. `sourceMapGuard`: who guards source maps where
+ * the other one lets everybody in. `settings`: of the project, for sites servers. `version`: of the deployment behind a name, or one that is
+ * known by its id, where the project has skew protection; `environment` is `production`, `preview` or the id of a custom one.
  */
-export type HostEntry = { serving: Serving; guard?: Guard | undefined; isPreviewUrl?: boolean }
+export type HostEntry = {
+  serving: Serving
+  guard?: Guard | undefined
+  isPreviewUrl?: boolean
+  sourceMapGuard?: Guard
+  settings?: SiteSettings
+  version?: { environment: string; createdAt?: number }
+}
 export type Guard = { protection: Protection } & Pick<Visit, 'kind' | 'through'>
 
 export type Hosts = {
@@ -123,14 +133,13 @@ function foundByName({ projects, deployments }: Known, { domain }: NameFacts): H
   const { deploymentId, ofBranch, isAddress } = domain!
   const deployment = deploymentId === null ? undefined : deployments.get(deploymentId)
   // The address of a branch is another own url of its newest deployment.
-  if (isAddress && ofBranch && deployment !== undefined) return entryOfDeployment(deployment, project)
+  if (isAddress && ofBranch && deployment !== undefined)
+    return { ...entryOfDeployment(deployment, project), ...versionOf(deployment, project) }
+  const preview = ofBranch || (deployment !== undefined && isPreview(deployment, project))
   return {
     serving: servingOfDomain(domain!, project, deployment),
-    guard: guardOf(
-      project,
-      ofBranch || (deployment !== undefined && isPreview(deployment, project)),
-      isAddress ? 'address' : 'domain',
-    ),
+    ...guardsOf(project, preview, isAddress ? 'address' : 'domain'),
+    ...(deployment && versionOf(deployment, project, preview)),
   }
 }
 
@@ -144,8 +153,21 @@ export function entryOfDeployment(deployment: DeploymentFacts, project: ProjectF
   const isPreviewUrl = isPreview(deployment, project)
   return {
     serving: servingOfDeployment(deployment, project),
-    guard: guardOf(project, isPreviewUrl, 'url'),
+    ...guardsOf(project, isPreviewUrl, 'url'),
     ...(isPreviewUrl && { isPreviewUrl }),
+  }
+}
+
+/** The version that a deployment is, by how its guard sees it: nobody gets from an open environment into a protected one. */
+export function versionOf(
+  deployment: DeploymentFacts,
+  project: ProjectFacts,
+  preview = isPreview(deployment, project),
+): Pick<HostEntry, 'version'> {
+  if (project.settings?.skewProtection === undefined) return {}
+  const { environmentId = 'preview', createdAt } = deployment
+  return {
+    version: { environment: preview ? environmentId : 'production', ...(createdAt !== undefined && { createdAt }) },
   }
 }
 
@@ -154,8 +176,17 @@ function isPreview(deployment: DeploymentFacts, project: ProjectFacts): boolean 
   return !deployment.production && project.liveDeploymentId !== deployment.id
 }
 
-function guardOf({ protection }: ProjectFacts, preview: boolean, through: Guard['through']): Guard | undefined {
-  return protection && { protection, kind: preview ? 'preview' : 'production', through }
+function guardsOf(
+  { protection, sourceMapProtection, settings }: ProjectFacts,
+  preview: boolean,
+  through: Guard['through'],
+): Omit<HostEntry, 'serving' | 'isPreviewUrl'> {
+  const visit = { kind: preview ? 'preview' : 'production', through } as const
+  return {
+    guard: protection && { protection, ...visit },
+    ...(sourceMapProtection && { sourceMapGuard: { protection: sourceMapProtection, ...visit } }),
+    ...(settings && { settings }),
+  }
 }
 
 /** `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */

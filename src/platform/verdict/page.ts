@@ -58,7 +58,7 @@ const TEXTS = {
   BACK_IN_A_MOMENT: ['One moment, please', 'The site is on its way. Reload the page in a few seconds.'],
 } as const
 
-const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;font:1.125rem/1.6 system-ui,sans-serif;background:light-dark(#fafaf9,#171717);color:light-dark(#292524,#e7e5e4)}main{max-width:34rem;padding:2rem}h1{font-size:1.75rem;line-height:1.25;margin:0 0 .75rem}p{margin:0 0 .75rem}a{color:inherit}small{color:light-dark(#6b6560,#a8a29e);overflow-wrap:anywhere}`
+const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;font:1.125rem/1.6 system-ui,sans-serif;background:light-dark(#fafaf9,#171717);color:light-dark(#292524,#e7e5e4)}main{max-width:34rem;padding:2rem}h1{font-size:1.75rem;line-height:1.25;margin:0 0 .75rem}p,ul{margin:0 0 .75rem}h1,li{overflow-wrap:anywhere}a{color:inherit}small{color:light-dark(#6b6560,#a8a29e);overflow-wrap:anywhere}`
 
 const pages = new Map<string, string>()
 
@@ -71,7 +71,14 @@ export function pageOf(kind: PageKind, status: number, host: string): string {
 
 function make(kind: PageKind): string {
   const [title, text] = TEXTS[kind]
-  const html = `<!doctype html>
+  const html = documentOf(title, `<h1>${title}</h1>\n<p>${text}</p>\n<small>%s</small>`)
+  pages.set(kind, html)
+  return html
+}
+
+/** A whole page around its main part, both as HTML. */
+export function documentOf(title: string, main: string): string {
+  return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
@@ -79,14 +86,10 @@ function make(kind: PageKind): string {
 <title>${title}</title>
 <style>${STYLE}</style>
 <main>
-<h1>${title}</h1>
-<p>${text}</p>
-<small>%s</small>
+${main}
 </main>
 </html>
 `
-  pages.set(kind, html)
-  return html
 }
 
 /** Nothing on the page may load or run anything. */

@@ -82,8 +82,28 @@ export function protectionOf(project: Guarded): Protection | undefined {
           covers: trustedIps.deploymentType,
         }
       : undefined,
-    bypassHashes: new Set(bypassOf(project).map((entry) => entry.hash)),
+    bypassHashes: bypassHashesOf(project),
   }
+}
+
+/**
+ * What guards the source maps of a project that protects them, also where its deployments are open: members sign in, and whatever else lets somebody
+ * into any deployment of the project counts. Undefined where it does not protect them. Upstream: Protected Source Maps.
+ */
+export function sourceMapProtectionOf(project: Guarded): Protection | undefined {
+  const { protectedSourcemaps } = JSON.parse(project.settings_json) as { protectedSourcemaps?: boolean }
+  if (!protectedSourcemaps) return undefined
+  const { password, trustedIps } = protectionOf(project) ?? {}
+  return {
+    password: password && { ...password, covers: 'all' },
+    signIn: { covers: 'all' },
+    trustedIps: trustedIps && { ...trustedIps, covers: 'all' },
+    bypassHashes: bypassHashesOf(project),
+  }
+}
+
+function bypassHashesOf(project: Guarded): ReadonlySet<string> {
+  return new Set(bypassOf(project).map((entry) => entry.hash))
 }
 
 /** A secret as the row keeps it: found by its hash, shown by opening it. */

@@ -13,6 +13,8 @@ export const REDEEM_PATH = '/sites/v1/sign-ins'
 export const SIGN_IN_HEADERS = {
   /** Of a `check`: the secret in the cookie of the visitor. */
   session: 'x-sites-session',
+  /** Of a `check`: there where the visitor asks for a source map. */
+  sourceMap: 'x-sites-source-map',
   /** Of the answer to it: the page where whoever is not let in may sign in. */
   page: 'x-edge-sign-in',
   code: 'x-sites-code',

@@ -19,11 +19,15 @@ export type Visitor = {
   bypass: string | undefined
   /** The secret of the cookie by which a member came in, where a sites server asks. */
   session?: string | undefined
+  /** That a sites server found a source map at this address. */
+  wantsSourceMap?: boolean
 }
+
+export type Live = Extract<Serving, { kind: 'live' }>
 
 /** `signIn`: a member who signs in would be let in. */
 export type Verdict =
-  | { status: 200; live: Extract<Serving, { kind: 'live' }>; guard: Guard | undefined }
+  | { status: 200; live: Live; guard: Guard | undefined }
   | { status: 301 | 302 | 307 | 308; origin: string; projectId: string }
   | { status: 401 | 403 | 404 | 503; error: EdgeError; projectId?: string; signIn?: boolean }
 

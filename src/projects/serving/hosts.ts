@@ -1,9 +1,11 @@
 /** The rows that the verdict on a host is decided from, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
 import { sql } from 'kysely'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
+import { momentOf } from '../../platform/base/clock.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { DeploymentFacts, NameFacts, OutputFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
-import { protectionOf } from '../../platform/verdict/protection.ts'
+import { protectionOf, sourceMapProtectionOf } from '../../platform/verdict/protection.ts'
+import { siteSettingsOf } from '../../platform/verdict/site-settings.ts'
 import { showsProduction } from './pointing.ts'
 
 /** What is known of these names; those that nobody claims are not in the answer. */
@@ -93,7 +95,7 @@ export async function nextDeployments(db: Queries, after: string, limit: number)
 function selectDeployments(db: Queries) {
   return db
     .selectFrom('deployment')
-    .select(['id', 'project_id', 'url', 'ready_state', 'target', 'upstream'])
+    .select(['id', 'project_id', 'url', 'ready_state', 'target', 'upstream', 'custom_environment_id', 'created_stamp'])
     .select((eb) =>
       eb
         .selectFrom('output')
@@ -113,6 +115,8 @@ function deploymentFacts(
     ready: row.ready_state === 'READY',
     production: row.target === 'production',
     output: row.output === null ? null : outputFacts(row.output),
+    ...(row.custom_environment_id !== null && { environmentId: row.custom_environment_id }),
+    createdAt: momentOf(row.created_stamp),
   }
 }
 
@@ -128,10 +132,16 @@ export async function readProjects(db: Queries, ids: readonly string[]): Promise
     .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json'])
     .where('id', 'in', ids)
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    paused: row.paused_at !== null,
-    liveDeploymentId: row.live_deployment_id,
-    protection: protectionOf(row),
-  }))
+  return rows.map((row) => {
+    const settings = siteSettingsOf(row.settings_json)
+    const sourceMapProtection = sourceMapProtectionOf(row)
+    return {
+      id: row.id,
+      paused: row.paused_at !== null,
+      liveDeploymentId: row.live_deployment_id,
+      protection: protectionOf(row),
+      ...(sourceMapProtection && { sourceMapProtection }),
+      ...(settings && { settings }),
+    }
+  })
 }

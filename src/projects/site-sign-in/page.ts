@@ -14,6 +14,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
+import { guardOfSourceMap, keepsOut } from '../../platform/verdict/admission.ts'
 import { isForMembers } from '../../platform/verdict/protection.ts'
 import { hostOfSite, RETURN_PATH } from '../../platform/verdict/site-sign-in.ts'
 import { judgeEntry } from '../../platform/verdict/verdict.ts'
@@ -38,12 +39,12 @@ export const siteSignInScreens: readonly Screen[] = [
 
 /** A page that is only opened changes nothing (docs/threats.md T135), so there is a button: another site may lead a browser here. */
 async function showSite(ctx: PersonCtx, { query, url }: SiteInput): Promise<View> {
-  const { host, project, account } = await findSite(ctx, query.site)
+  const { host, project, account, seen } = await findSite(ctx, query.site)
   return {
     title: `Open ${host}`,
     formsTo: query.site,
     body: html`<h1>Open ${host}?</h1>
-<p>Only members of <strong>${nameOf(account)}</strong> see this site of the project <strong>${project.name}</strong>. You are signed in as
+<p>Only members of <strong>${nameOf(account)}</strong> see ${seen} of the project <strong>${project.name}</strong>. You are signed in as
 <strong>${ctx.visitor.username}</strong>.</p>
 <p>The site is not told who you are.</p>
 <form method="post" action="${url}">
@@ -61,7 +62,8 @@ async function enterSite(ctx: PersonCtx, { query }: SiteInput): Promise<View> {
   return { to: `${query.site}${RETURN_PATH}?code=${code}`, done: { by, subjectId: project.id, fields: [] } }
 }
 
-type Site = { host: string; project: Row<'project'>; account: OwnAccount }
+/** `seen`: what members alone see of it. */
+type Site = { host: string; project: Row<'project'>; account: OwnAccount; seen: string }
 
 /**
  * The project that an origin shows to members, where the person is one who may see it. Refuses: not_found 404, with one sentence for what is not
@@ -69,22 +71,28 @@ type Site = { host: string; project: Row<'project'>; account: OwnAccount }
  */
 async function findSite(ctx: PersonCtx, site: string): Promise<Site> {
   const host = hostOfSite(site)
-  const projectId = host === undefined ? undefined : await projectForMembers(ctx, host)
-  const found = projectId === undefined ? undefined : await findSeen(ctx, projectId)
-  if (host === undefined || found === undefined)
+  const shown = host === undefined ? undefined : await shownToMembers(ctx, host)
+  const found = shown === undefined ? undefined : await findSeen(ctx, shown.projectId)
+  if (host === undefined || shown === undefined || found === undefined)
     refuse('not_found', 'Members of an account do not sign in to a site at this address, or you are none of them.')
-  return { host, ...found }
+  return { host, seen: shown.seen, ...found }
 }
 
-/** The project whose deployment with files a host shows, where a sign-in is what lets visitors in. */
-async function projectForMembers(ctx: PersonCtx, host: string): Promise<string | undefined> {
-  const verdict = judgeEntry(await findHost(ctx.db, host), { port: '', scheme: 'https' })
-  if (!('live' in verdict) || verdict.live.output === null || verdict.guard === undefined) return undefined
-  return isForMembers(verdict.guard.protection, verdict.guard) ? verdict.live.projectId : undefined
+/** The project whose deployment with files a host shows, where a sign-in is what lets visitors see it, or its source maps. */
+async function shownToMembers(ctx: PersonCtx, host: string): Promise<{ projectId: string; seen: string } | undefined> {
+  const entry = await findHost(ctx.db, host)
+  const verdict = judgeEntry(entry, { port: '', scheme: 'https' })
+  const guard = guardOfSourceMap(entry)
+  if (!('live' in verdict) || verdict.live.output === null || guard === undefined) return undefined
+  if (!isForMembers(guard.protection, guard)) return undefined
+  return {
+    projectId: verdict.live.projectId,
+    seen: keepsOut(verdict.guard) ? 'this site' : 'the source maps of this site',
+  }
 }
 
 /** A project that the person may see, with its account. Refuses: second_factor_required 403. */
-async function findSeen(ctx: PersonCtx, projectId: string): Promise<Omit<Site, 'host'> | undefined> {
+async function findSeen(ctx: PersonCtx, projectId: string): Promise<Pick<Site, 'project' | 'account'> | undefined> {
   const owner = await ctx.db.selectFrom('project').select('account_id').where('id', '=', projectId).executeTakeFirst()
   if (owner === undefined) return undefined
   try {

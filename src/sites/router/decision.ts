@@ -19,6 +19,7 @@ export type Routing = Omit<Routed, 'headers'> & {
   host: string
   /** What the visitor asked for. */
   visitorPath: string
+  listsFolders: boolean
   /** What the rules made of it. */
   path: string
   search: string
@@ -83,6 +84,9 @@ export type Invocation = ForwardedRequest & {
   routeMatches: string
 }
 
+/** The files of a folder: its path, which ends in a slash, and names in their order. Those of folders end in a slash. `isWhole`: there are no more. */
+export type FolderList = { path: string; names: string[]; isWhole: boolean }
+
 export type Decision = Routed &
   (
     | { kind: 'file'; status: number; file: StaticFile }
@@ -95,6 +99,7 @@ export type Decision = Routed &
         prerender: Prerender
         invocation: Invocation
       }
+    | ({ kind: 'folder' } & FolderList)
     | { kind: 'image'; search: string }
     | { kind: 'redirect'; status: number; location: string }
     | { kind: 'proxy'; status?: number; url: string; request: ForwardedRequest }

@@ -5,6 +5,7 @@ import type {
   RoutingManifest,
   StaticFile,
 } from '../../delivery/protocol/routing-manifest.ts'
+import type { FolderList } from './decision.ts'
 import { decoded } from './request.ts'
 
 export type Entry =
@@ -14,12 +15,17 @@ export type Entry =
 export type FileIndex = {
   /** What a percent-encoded path leads to: the entry of that path, else the index of that folder. */
   find(path: string): Entry | undefined
+  /** The files of the folder of a percent-encoded path; undefined where it is none, or has nothing that is shown. */
+  listFolder(path: string): FolderList | undefined
   /** The function of a name such as `api/hello`. */
   functionOf(name: string): FunctionBundle | undefined
 }
 
 /** An escaped slash or backslash separates nothing: it stays an escape, which rules see too. */
 const ESCAPED_SEPARATOR = /%(2f|5c)/gi
+
+/** Names in a list. */
+const MOST_NAMES = 1000
 
 /** Builds the index. Where a file and a function have one path, the function answers. */
 export function indexFiles({ files, functions, functionPaths }: RoutingManifest): FileIndex {
@@ -33,16 +39,39 @@ export function indexFiles({ files, functions, functionPaths }: RoutingManifest)
   const indexes = folderIndexes(entries)
   return {
     find(path) {
-      const name = decoded(path.replace(ESCAPED_SEPARATOR, '%25$1'))
+      const name = nameOf(path)
       if (name.includes('\0')) return undefined
       const base = withoutTrailingSlashes(name)
       return entries.get(name) ?? entries.get(path) ?? entries.get(base) ?? entries.get(`${base}/`) ?? indexes.get(base)
     },
+    listFolder: (path) => listFolder(files, withoutTrailingSlashes(nameOf(path))),
     functionOf(name) {
       const entry = entries.get(name.startsWith('/') ? name : `/${name}`)
       return entry?.kind === 'function' ? entry.bundle : undefined
     },
   }
+}
+
+function nameOf(path: string): string {
+  return decoded(path.replace(ESCAPED_SEPARATOR, '%25$1'))
+}
+
+/**
+ * One pass over the files, and no index of folders: how deep a path is decides how many folders it makes. What begins with a dot is not shown, so that
+ * a list leads nobody to what was uploaded by mistake.
+ */
+function listFolder(files: readonly StaticFile[], folder: string): FolderList | undefined {
+  const begin = `${folder}/`
+  const names = new Set<string>()
+  for (const { path } of files) {
+    if (!path.startsWith(begin)) continue
+    const slash = path.indexOf('/', begin.length)
+    const name = path.slice(begin.length, slash === -1 ? path.length : slash + 1)
+    if (name !== '' && !name.startsWith('.')) names.add(name)
+  }
+  if (names.size === 0) return undefined
+  const sorted = [...names].sort()
+  return { path: begin, names: sorted.slice(0, MOST_NAMES), isWhole: sorted.length <= MOST_NAMES }
 }
 
 /** Links may name `é` by one code point where a file has two. */

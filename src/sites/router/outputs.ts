@@ -34,6 +34,14 @@ function decisionOf(site: Site, routing: Routing, entry: Entry, status: number |
   return prerender === undefined ? { ...common, kind: 'function' } : { ...common, kind: 'prerender', path, prerender }
 }
 
+/** The list of the folder that the visitor asked for, where the project lists folders and no rule has said another status. */
+export function listFolder(site: Site, routing: Routing): Decision | undefined {
+  const { listsFolders, method, status, visitorPath } = routing
+  if (!listsFolders || status !== undefined || (method !== 'GET' && method !== 'HEAD')) return undefined
+  const list = site.files.listFolder(visitorPath)
+  return list && { ...routedOf(routing), reusable: false, kind: 'folder', ...list }
+}
+
 /** The page that a deployment has for an error: by the rules of the phase `error`, else the file of the status (`/404`). The rules see the path that the visitor asked for. */
 export function errorPage(site: Site, routing: Routing, status: number, code: ErrorCode): Decision {
   for (const route of site.phases.error) {

@@ -2,13 +2,14 @@
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
 import type { Pair, ResponseTransform, Routed, Routing } from './decision.ts'
 
-/** What the sites server hands over. `path` as it came, percent-encoded (`beginRouting` makes its spelling one); `search` with its question mark, or empty; `headers` by lower-case name. */
+/** What the sites server hands over. `path` as it came, percent-encoded (`beginRouting` makes its spelling one); `search` with its question mark, or empty; `headers` by lower-case name. `listsFolders`: a folder without an index is listed. */
 export type VisitorRequest = {
   method: string
   host: string
   path: string
   search: string
   headers: ReadonlyMap<string, string>
+  listsFolders?: boolean
 }
 
 /**
@@ -38,12 +39,13 @@ export function visitorHeaders(pairs: Iterable<Pair>): Map<string, string> {
 }
 
 /** Begins with a request. */
-export function beginRouting({ method, host, path: given, search, headers }: VisitorRequest): Routing {
+export function beginRouting({ method, host, path: given, search, headers, listsFolders }: VisitorRequest): Routing {
   const path = normalized(given)
   return {
     method,
     host: host.split(':', 1)[0]!.toLowerCase(),
     visitorPath: path,
+    listsFolders: listsFolders === true,
     path,
     search,
     requestHeaders: new Map(headers),

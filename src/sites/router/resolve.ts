@@ -8,7 +8,7 @@ import type { Captures, Decision, MiddlewareState, Routing } from './decision.ts
 import { applyDestination, RoutingFault, withoutSecrets } from './destination.ts'
 import { localeRedirect } from './locale.ts'
 import { applyAnswer, forwardedOf, type MiddlewareAnswer } from './middleware.ts'
-import { errorPage, lookUp } from './outputs.ts'
+import { errorPage, listFolder, lookUp } from './outputs.ts'
 import { beginRouting, routedOf, type VisitorRequest } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
 import type { ReadyRoute, Site } from './site.ts'
@@ -40,7 +40,7 @@ export function resume(site: Site, { routing, at, captures }: MiddlewareState, a
 /** The page for an error that the sites server found itself, such as a function that failed. */
 export function resolveError(site: Site, request: VisitorRequest, status: number): Decision {
   const routing = beginRouting(request)
-  return safely(routing, () => errorPage(site, routing, status, 'STATUS'))
+  return safely(routing, () => errorPage(site, routing, status, status === 404 ? 'NOT_FOUND' : 'STATUS'))
 }
 
 function safely(routing: Routing, decide: () => Decision): Decision {
@@ -65,7 +65,8 @@ function afterNone(site: Site, routing: Routing): Decision {
     : (lookUp(site, routing) ??
       walk(site, routing, 'filesystem') ??
       lookAround(site, routing, 'filesystem') ??
-      walk(site, routing, 'resource'))
+      walk(site, routing, 'resource') ??
+      listFolder(site, routing))
   if (found !== undefined) return found
   const status = routing.status ?? 404
   return errorPage(

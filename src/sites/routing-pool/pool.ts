@@ -82,9 +82,11 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
   })
 }
 
-/** What a decision may be kept by. */
+/** What a decision may be kept by. Where folders are listed others are not found: no path begins without a slash. */
 function pathOf({ question }: Task): string | undefined {
-  return question.kind === 'resolve' && question.request.method === 'GET' ? question.request.path : undefined
+  if (question.kind !== 'resolve' || question.request.method !== 'GET') return undefined
+  const { path, listsFolders } = question.request
+  return listsFolders ? `listed ${path}` : path
 }
 
 function start(state: State): void {

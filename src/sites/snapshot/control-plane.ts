@@ -27,10 +27,12 @@ export type ControlPlane = {
   ): Promise<End | undefined>
   /** What an own url resolves to; undefined: no deployment has it. Throws where that cannot be had. */
   host(host: string): Promise<HostFacts | undefined>
+  /** The deployment of this id; undefined: there is none. Throws where that cannot be had. */
+  deployment(id: string): Promise<HostFacts | undefined>
   close(): Promise<void>
 }
 
-/** Own urls that are looked up at once. */
+/** Own urls and deployments that are looked up at once. */
 export const LOOKUPS_AT_ONCE = 16
 const CONNECT_MS = 3000
 const LOOKUP_MS = 3000
@@ -52,6 +54,14 @@ export function openControlPlane(origin: string, token: string): ControlPlane {
   const headers = { authorization: `Bearer ${token}` }
   const ask = (path: string, headersTimeout: number, signal: AbortSignal | null = null) =>
     pool.request({ method: 'GET', path, headers, headersTimeout, signal })
+  const lookUp = async (path: string) => {
+    const answer = await ask(path, LOOKUP_MS)
+    if (answer.statusCode === 404) {
+      await answer.body.dump()
+      return undefined
+    }
+    return readHostFacts(await readText(await mustBeGood(answer)))
+  }
   return {
     async snapshot(since, waitS, stopping, begin) {
       const query = since === undefined ? '' : `?since=${encodeURIComponent(since)}&wait=${waitS}`
@@ -62,14 +72,8 @@ export function openControlPlane(origin: string, token: string): ControlPlane {
       }
       return readList(await mustBeGood(answer), begin)
     },
-    async host(host) {
-      const answer = await ask(`/sites/v1/hosts/${encodeURIComponent(host)}`, LOOKUP_MS)
-      if (answer.statusCode === 404) {
-        await answer.body.dump()
-        return undefined
-      }
-      return readHostFacts(await readText(await mustBeGood(answer)))
-    },
+    host: (host) => lookUp(`/sites/v1/hosts/${encodeURIComponent(host)}`),
+    deployment: (id) => lookUp(`/sites/v1/deployments/${encodeURIComponent(id)}`),
     close: () => pool.destroy(),
   }
 }

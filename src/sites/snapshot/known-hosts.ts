@@ -13,6 +13,8 @@ export type KnownHosts = {
    * `address`: the visitor's. `unavailable`: it may be an own url, and the control plane cannot be asked now.
    */
   find(host: string, address: string): Promise<HostEntry | 'unavailable'>
+  /** What the own url of the deployment of this id resolves to, with its age. Look-ups are counted with those of own urls. `none`: there is none. */
+  findDeployment(id: string, address: string): Promise<HostEntry | 'none' | 'unavailable'>
   /** Of the snapshot; undefined until anything is known. */
   version(): string | undefined
   /** For how long the control plane could not be asked; 0 while it can, infinite where nothing is known. */
@@ -30,11 +32,14 @@ export type KnownHostsOptions = {
   log: Logger
 }
 
+/** Before the id of a deployment, where others have a host: no host has a space. */
+const BY_ID = 'deployment '
+
 /** Opens what the folder holds and follows the control plane. It throws where the folder cannot be made. */
 export async function openKnownHosts({ origin, token, folder, log }: KnownHostsOptions): Promise<KnownHosts> {
   const controlPlane = openControlPlane(origin, token)
   const ownUrls = openOwnUrls({
-    ask: controlPlane.host,
+    ask: (key) => (key.startsWith(BY_ID) ? controlPlane.deployment(key.slice(BY_ID.length)) : controlPlane.host(key)),
     isOld: (version) => compareGeneration(follower.version(), version) === 'older',
     atOnce: LOOKUPS_AT_ONCE,
   })
@@ -42,6 +47,7 @@ export async function openKnownHosts({ origin, token, folder, log }: KnownHostsO
   const keeper = await keepOwnUrls(ownUrls, folder, log)
   return {
     find: (host, address) => find(follower.hosts, ownUrls, host, address),
+    findDeployment: (id, address) => ownUrls.find(BY_ID + id, address),
     version: follower.version,
     staleMs: follower.staleMs,
     async stop() {

@@ -5,7 +5,7 @@
 import { deploymentFacts, type FactLine, type HostFacts, projectFacts } from '../../delivery/protocol/snapshot.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { openSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
-import { entryOfDeployment, type HostEntry } from '../../platform/verdict/hosts.ts'
+import { entryOfDeployment, type HostEntry, versionOf } from '../../platform/verdict/hosts.ts'
 
 /** `none`: no deployment has this url. `unavailable`: that cannot be known now. */
 export type OwnUrl = HostEntry | 'none' | 'unavailable'
@@ -148,8 +148,11 @@ async function lookUp({ ask, isOld, urls, negative, now }: State, host: string, 
   return isOvertaken || isOld(version) ? entryOf(facts) : urls.add(host, facts, false)
 }
 
-function entryOf({ deployment, project }: HostFacts): HostEntry {
-  return entryOfDeployment(deploymentFacts(deployment), projectFacts(project))
+/** An own url leads to its deployment, whatever a visitor asks for: one that was looked up by its id alone is a version of others. */
+function entryOf(facts: HostFacts): HostEntry {
+  const [deployment, project] = [deploymentFacts(facts.deployment), projectFacts(facts.project)]
+  const entry = entryOfDeployment(deployment, project)
+  return deployment.createdAt === undefined ? entry : { ...entry, ...versionOf(deployment, project) }
 }
 
 /** Urls in the order of their last use, found by host and by the ids that they depend on. */

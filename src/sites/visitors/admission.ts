@@ -93,6 +93,7 @@ async function askFor(pool: Pool, token: string, { visitor, credentials }: Visit
       ...(authorization !== undefined && { authorization }),
       ...(bypass !== undefined && { 'x-vercel-protection-bypass': bypass }),
       ...(isSecret(session) && { [SIGN_IN_HEADERS.session]: session }),
+      ...(visitor.wantsSourceMap && { [SIGN_IN_HEADERS.sourceMap]: '1' }),
     },
     ...PATIENCE,
   })

@@ -4,11 +4,14 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { keepsOut } from '../../platform/verdict/admission.ts'
 import type { OutputFacts } from '../../platform/verdict/facts.ts'
+import type { Guard, HostEntry } from '../../platform/verdict/hosts.ts'
+import { letsOptionsPass } from '../../platform/verdict/site-settings.ts'
 import { judgeEntry } from '../../platform/verdict/verdict.ts'
 import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import type { RoutingPool } from '../routing-pool/pool.ts'
+import { stay } from '../skew/stay.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
 import type { KnownHosts } from '../snapshot/known-hosts.ts'
 import type { Admission } from './admission.ts'
@@ -16,13 +19,14 @@ import { keepBypass } from './bypass-cookie.ts'
 import { carryOut, type Exchange, type Shown } from './carry-out.ts'
 import type { Forwarding } from './forward.ts'
 import type { OpenSites } from './open-sites.ts'
-import { drain, ERROR_HEADER, sendAnswer, sentence } from './send.ts'
+import { drain, ERROR_HEADER, hasBody, leaveOutBody, sendAnswer, sentence } from './send.ts'
 import { keepPrivate } from './shared-caches.ts'
 import { answerAtDoor } from './sign-in.ts'
+import { answerAtSourceMap, isSignInForMaps, isSourceMap } from './source-maps.ts'
 import { readVisit, type Visit } from './visit.ts'
 
 export type Parts = {
-  known: Pick<KnownHosts, 'find'>
+  known: Pick<KnownHosts, 'find' | 'findDeployment'>
   admission: Pick<Admission, 'refuse' | 'redeem'>
   sites: OpenSites
   cache: ContentCache
@@ -55,28 +59,68 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange): Promise<v
   const verdict = judgeEntry(entry, visitor)
   if (!('live' in verdict))
     return tell(exchange, named(answerOf(verdict, visitor), 'error' in verdict ? verdict.error : undefined))
-  const { output } = verdict.live
-  if (output === null) return tell(exchange, notFound(visit))
+  const { live } = verdict
+  if (live.output === null) return tell(exchange, notFound(visit))
   const isProtected = keepsOut(verdict.guard)
-  if (isProtected) keepPrivate(exchange.response)
-  if (isProtected) {
-    const answer = await answerAtDoor(parts.admission, verdict.guard!, visit, exchange)
-    if (answer !== undefined) return tell(exchange, answer)
-    keepBypass(exchange.raw, exchange.response, visitor)
-  }
-  await show(parts, output, { visit, isProtected, isPreviewUrl: entry.isPreviewUrl === true }, exchange)
+  const refused = isProtected && (await notLetIn(parts, { ...entry, guard: verdict.guard! }, visit, exchange))
+  if (refused) return tell(exchange, refused)
+  const staying = await stay(parts.known, { entry, live: { ...live, output: live.output } }, visit.request, visitor.ip)
+  if (staying === 'unavailable') return tell(exchange, comeAgain(visit))
+  if (staying === 'gone') return tell(exchange, named(pageAnswer('NOT_FOUND', 404, visitor), 'DEPLOYMENT_NOT_FOUND'))
+  if (staying.isPrivate) keepPrivate(exchange.response)
+  const shown = { visit, isProtected, isPreviewUrl: entry.isPreviewUrl === true }
+  await show(parts, { output: staying.output, entry }, shown, exchange)
 }
 
-async function show(parts: Parts, output: OutputFacts, shown: Omit<Shown, 'site'>, exchange: Exchange): Promise<void> {
-  const { visit } = shown
+/** Why a visitor of a protected site is not let in; undefined where they may come in. */
+async function notLetIn(
+  { admission }: Pick<Parts, 'admission'>,
+  { guard, settings }: Pick<HostEntry, 'settings'> & { guard: Guard },
+  visit: Visit,
+  exchange: Exchange,
+): Promise<Answer | undefined> {
+  const { raw, response } = exchange
+  const { method, path } = visit.request
+  keepPrivate(response)
+  if (method === 'OPTIONS' && !hasBody(raw) && letsOptionsPass(settings, path)) {
+    leaveOutBody(response)
+    return undefined
+  }
+  const answer = await answerAtDoor(admission, guard, visit, exchange)
+  if (answer === undefined) keepBypass(raw, response, visit.visitor)
+  return answer
+}
+
+async function show(
+  parts: Parts,
+  { output, entry }: { output: OutputFacts; entry: HostEntry },
+  shown: Omit<Shown, 'site'>,
+  exchange: Exchange,
+): Promise<void> {
+  const { visit, isProtected } = shown
   const site = await parts.sites.get(output).catch((error) => {
     // A deployment that was deleted a moment ago.
     if (isMissing(error)) return undefined
     throw error
   })
   if (site === undefined) return tell(exchange, notFound(visit))
-  const decision = await parts.pool.ask({ ...site, question: { kind: 'resolve', request: visit.request } })
-  await carryOut(parts, decision, { ...shown, site }, exchange)
+  const { request } = visit
+  const listsFolders = entry.settings?.directoryListing === true
+  const decision = await parts.pool.ask({
+    ...site,
+    question: { kind: 'resolve', request: { ...request, listsFolders } },
+  })
+  const guard = isProtected ? undefined : entry.sourceMapGuard
+  const closed =
+    guard !== undefined && (isSourceMap(decision) || isSignInForMaps(guard, visit))
+      ? await answerAtSourceMap(parts.admission, guard, visit, exchange)
+      : undefined
+  if (closed !== undefined && closed !== 'hidden') return tell(exchange, closed)
+  const carried =
+    closed === undefined
+      ? decision
+      : await parts.pool.ask({ ...site, question: { kind: 'error', request, status: 404 } })
+  await carryOut(parts, carried, { ...shown, site }, exchange)
 }
 
 /** An upgrade to anything else is passed over: the answer comes as if it was not there (RFC 9110 7.8). */

@@ -1,13 +1,14 @@
 /** Does what the router decided: sends a file, a redirect or a page. docs/deploying-sites.md: The sites server. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
-import type { PageKind } from '../../platform/verdict/page.ts'
+import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/page.ts'
 import { pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
 import { RoutingFault } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
 import { answerFile } from '../static/answer.ts'
+import { folderPage } from '../static/folder-page.ts'
 import type { Forwarding } from './forward.ts'
 import type { OpenSite } from './open-sites.ts'
 import { drain, ERROR_HEADER, type Outgoing, sendAnswer } from './send.ts'
@@ -51,6 +52,8 @@ async function carryOutAll(
       const file = { ...decision.file, status: decision.status }
       return answerFile(cache, response, { account: site.account, request: { method, headers }, file, rules })
     }
+    case 'folder':
+      return sendAnswer(raw, response, folder(decision, rules))
     case 'redirect':
       return sendAnswer(raw, response, redirect(decision, rules))
     case 'error':
@@ -98,6 +101,10 @@ function redirect({ status, location }: Extract<Decision, { kind: 'redirect' }>,
   const headers = withRules(rules)
   const own = { location, 'content-type': 'text/plain; charset=utf-8' }
   return { status, headers: { ...headers, ...own }, body: 'Redirecting...\n' }
+}
+
+function folder(list: Extract<Decision, { kind: 'folder' }>, rules: Rules): Outgoing {
+  return { status: 200, headers: { ...withRules(rules), ...PAGE_HEADERS }, body: folderPage(list) }
 }
 
 /** TABLE which page a fault of the rules has; others are SITE_FAULT. */

@@ -14,7 +14,7 @@ import type { Decision } from '../router/decision.ts'
 import { RoutingFault, withoutSecrets } from '../router/destination.ts'
 import { responseHeaders } from '../router/response-headers.ts'
 import { becomes } from '../static/send.ts'
-import { drain, ERROR_HEADER, letContinue, type Outgoing, sendAnswer, sentence } from './send.ts'
+import { drain, ERROR_HEADER, hasBody, letContinue, type Outgoing, sendAnswer, sentence } from './send.ts'
 import { namesIn, type Visit } from './visit.ts'
 
 type Proxy = Extract<Decision, { kind: 'proxy' }>
@@ -129,11 +129,11 @@ function requestOf({ decision, visit, hidesPassword }: ForwardOrder, { raw, resp
   const before = request.headers.get('via')
   headers.via = before === undefined ? VIA : `${before}, ${VIA}`
   const length = raw.headers['content-length']
-  const hasBody = Number(length ?? 0) > 0 || raw.headers['transfer-encoding'] !== undefined
-  if (hasBody && length !== undefined) headers['content-length'] = length
-  if (hasBody) letContinue(raw, response)
+  const isSent = hasBody(raw)
+  if (isSent && length !== undefined) headers['content-length'] = length
+  if (isSent) letContinue(raw, response)
   else drain(raw, response)
-  const body = hasBody ? Readable.from(bounded(raw), { objectMode: false }) : null
+  const body = isSent ? Readable.from(bounded(raw), { objectMode: false }) : null
   return { method: request.method, headers, body }
 }
 

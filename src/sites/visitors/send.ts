@@ -1,5 +1,5 @@
 /** Short answers to visitors: pages and sentences, and what becomes of bodies that nobody reads. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Answer } from '../../platform/verdict/visitor-answer.ts'
 
 /** The name of an error, for whoever looks at the headers. */
@@ -19,6 +19,22 @@ export function waitsForContinue(request: IncomingMessage): void {
 /** Lets a request send its body, where it waits for that. */
 export function letContinue(request: IncomingMessage, response: ServerResponse): void {
   if (waiting.delete(request)) response.writeContinue()
+}
+
+/** Makes whatever is sent in this response have no body: its status and headers alone. To be called before the answer. */
+export function leaveOutBody(response: ServerResponse): void {
+  const writeHead = response.writeHead.bind(response) as (
+    status: number,
+    headers: OutgoingHttpHeaders,
+  ) => ServerResponse
+  const end = response.end.bind(response)
+  response.writeHead = ((status: number, headers: OutgoingHttpHeaders = {}) => {
+    const { 'content-length': _, 'content-encoding': __, ...kept } = headers
+    // RFC 9110 8.6: these have no length.
+    return writeHead(status, status === 204 || status === 304 ? kept : { ...kept, 'content-length': 0 })
+  }) as ServerResponse['writeHead']
+  response.write = () => true
+  response.end = (() => end()) as ServerResponse['end']
 }
 
 /** As `Answer`, with headers that may be there several times. */
@@ -54,4 +70,9 @@ export function drain(request: IncomingMessage, response: ServerResponse): void 
     if (response.writableFinished) request.destroy()
     else response.once('finish', () => request.destroy())
   })
+}
+
+/** Whether a request has a body, or says that one comes. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 }

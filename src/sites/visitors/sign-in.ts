@@ -39,14 +39,14 @@ export async function answerAtDoor(
   const refused = await admission.refuse(visit)
   if (refused === undefined) return isOfSignIn ? goOn(visit, '/') : undefined
   const { answer, signInPage } = refused
-  if (signInPage === undefined || !mayBegin(visit, exchange.raw)) return answer
+  if (signInPage === undefined || !isOfPerson(visit, exchange.raw)) return answer
   if (answer.status !== 401 || isOfSignIn) return begin(visit, exchange, signInPage)
   // Where a password is asked for, whoever knows it need not be a member: members say that they are.
   return { ...answer, body: pageOf('PASSWORD_OR_MEMBERS', 401, visit.visitor.host) }
 }
 
 /** Whether a person looks at what is answered, in a browser that keeps a cookie for this host alone. Frames, scripts, pictures and programs are answered as ever. */
-function mayBegin({ visitor, request }: Visit, { headers }: IncomingMessage): boolean {
+export function isOfPerson({ visitor, request }: Visit, { headers }: IncomingMessage): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const isForPeople = /(?:^|,)\s*text\/html\s*(?:[,;]|$)/i.test(headers.accept ?? '')
   const isPage = (headers['sec-fetch-dest'] ?? 'document') === 'document'

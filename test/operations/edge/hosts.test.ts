@@ -1,7 +1,7 @@
 /** The index of hosts in memory. docs/edge.md: Three look-ups. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openHosts } from '../../../src/platform/verdict/hosts.ts'
+import { openHosts, versionOf } from '../../../src/platform/verdict/hosts.ts'
 
 const PROJECT = { id: 'prj_1', paused: false, liveDeploymentId: null, protection: undefined }
 const DEPLOYMENT = {
@@ -17,4 +17,20 @@ test('a deployment whose project is not known is led to nowhere, and its project
   hosts.setProject('prj_1', PROJECT)
   assert.deepEqual(hosts.missing(), { projects: [], deployments: [] })
   assert.notEqual(hosts.find(DEPLOYMENT.url).serving.kind, 'unknown')
+})
+
+test('the versions of a project are of the environment by which their guard sees them, where it has skew protection', () => {
+  const project = { ...PROJECT, liveDeploymentId: 'dpl_live', settings: { skewProtection: { maxAge: 60 } } }
+  const environmentOf = (more: object, preview?: boolean) =>
+    versionOf({ ...DEPLOYMENT, ...more }, project, preview).version?.environment
+  assert.equal(environmentOf({ production: true }), 'production')
+  assert.equal(environmentOf({}), 'preview')
+  assert.equal(environmentOf({ environmentId: 'env_1' }), 'env_1')
+  assert.equal(environmentOf({ id: 'dpl_live' }), 'production', 'a preview that was promoted')
+  assert.equal(environmentOf({ production: true }, true), 'preview', 'a branch is guarded as previews are')
+  assert.deepEqual(versionOf(DEPLOYMENT, PROJECT), {})
+  const hosts = openHosts()
+  hosts.setProject('prj_1', project)
+  hosts.setDeployment('dpl_1', DEPLOYMENT)
+  assert.equal(hosts.find(DEPLOYMENT.url).version, undefined, 'an own url leads to its deployment alone')
 })

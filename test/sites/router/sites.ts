@@ -52,6 +52,8 @@ export function lineOf(decision: Decision): string {
       return `proxy ${decision.url}`
     case 'middleware':
       return `middleware ${decision.name}`
+    case 'folder':
+      return `folder ${decision.path} ${decision.names.join(' ')}${decision.isWhole ? '' : ' …'}`
     case 'image':
       return `image ${decision.search}`
     case 'answer':

@@ -18,8 +18,13 @@ const TRUSTED = { BERTH_TRUSTED_PROXIES: '127.0.0.1' }
 const OVER_HTTPS = { 'x-forwarded-proto': 'https' }
 export const HTML = 'text/html,application/xhtml+xml,*/*;q=0.8'
 
-/** A project of the first team with two domains, and one of the same team with another; only members see them. `config`: of the first. */
-export async function openMembersOnly(world: World, t: TestContext, config: object = {}) {
+/** A project of the first team with two domains, and one of the same team with another; only members see them. `config`, `files`: of the first. */
+export async function openMembersOnly(
+  world: World,
+  t: TestContext,
+  config: object = {},
+  files: Record<string, string> = {},
+) {
   const { teamId, userId } = world.credentials
   for (const id of [teamId, userId])
     await world.operator('PATCH', `/operator/v1/accounts/${id}`, { plan: 'enterprise' })
@@ -35,7 +40,8 @@ export async function openMembersOnly(world: World, t: TestContext, config: obje
   const protect = async (said: object, name = 'web') => {
     await world.call('PATCH', `/v9/projects/${name}${ofTeam}`, said)
   }
-  const id = await make('web', [HOST, OTHER], { 'static/index.html': 'secret', 'static/page.html': 'page' }, config)
+  const pages = { 'static/index.html': 'secret', 'static/page.html': 'page', ...files }
+  const id = await make('web', [HOST, OTHER], pages, config)
   const otherId = await make('other', [ELSEWHERE], { 'static/index.html': 'other secret' })
   const control = await openInstance(world)
   const servers = openSitesServers(t, TRUSTED)
