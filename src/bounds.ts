@@ -47,6 +47,8 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   shared_env_target: because('a shared variable is in two at the most'),
   shared_env_link: because('a shared variable has 100 projects, and an account 200 such variables'),
   deployment_meta: because('a deployment has few fields of meta, bounded in bytes: projects/serving/validate.ts'),
+  deployment_usage: because('a deployment has one for each hour of the last 30 days in which it had visitors'),
+  usage_report: because('a start of a sites server makes one, which goes 31 days after the last report'),
   blob: because('an account has 10 GiB of files, counted in blocks of 4 KiB: delivery/uploads/usage.ts'),
   upload: because('a file of an account has one'),
   output: because('a deployment has one, and what no deployment shows is removed'),

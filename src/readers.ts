@@ -74,6 +74,12 @@ export const READERS = {
       'operations/edge/site-files.ts',
     ],
   },
+  'usage report': {
+    bytes: 256 * KIB,
+    parts: 1000,
+    from: 'caller',
+    files: ['delivery/protocol/usage-report.ts', 'operations/edge/site-usage.ts'],
+  },
   'form of a text': { bytes: 3 * MIB, parts: 2000, from: 'caller', files: ['platform/pages/form.ts'] },
   'JSON body': {
     bytes: 64 * KIB,

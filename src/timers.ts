@@ -25,6 +25,7 @@ import { writeEvents } from './platform/outbox/outbox.ts'
 import { transact } from './platform/outbox/transact.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './platform/secrets/rotation.ts'
 import { expireDeployments } from './projects/deployments/expiration.ts'
+import { forgetOldUsage } from './projects/deployments/usage.ts'
 import { forgetReleasedProofs } from './projects/domain-proof/released-proof.ts'
 import { forgetDeletedHistory } from './projects/env/history-log.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './projects/promotion/mapping.ts'
@@ -50,6 +51,8 @@ export const TIMERS = {
   'old-password-links': { periodMs: HOUR_MS, sweep: expiredOf('password_link') },
   'old-email-changes': { periodMs: HOUR_MS, sweep: expiredOf('email_change') },
   'old-identity-links': { periodMs: HOUR_MS, sweep: expiredOf('identity_link') },
+  'old-usage': { periodMs: HOUR_MS, sweep: forgetOldUsage },
+  'old-usage-reports': { periodMs: HOUR_MS, sweep: expiredOf('usage_report') },
   'reserved-slugs': { periodMs: HOUR_MS, sweep: expiredOf('reserved_slug') },
   'old-invitations': { periodMs: HOUR_MS, sweep: expiredOf('invitation') },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },

@@ -34,7 +34,10 @@ const GROUPS: Record<string, readonly string[]> = {
     'root_key',
     'project_key',
   ],
-  Deployments: ['deployment', 'deployment_meta', 'alias', 'alias_request', 'alias_mapping'],
+  Deployments: [
+    ...['deployment', 'deployment_meta', 'deployment_usage', 'usage_report'],
+    ...['alias', 'alias_request', 'alias_mapping'],
+  ],
   Files: ['blob', 'upload', 'output', 'output_blob', 'file_usage'],
   Integrations: ['integration', 'integration_secret', 'configuration', 'configuration_project', 'authorization_code'],
   'Events and what leaves': ['event', 'webhook', 'log_drain', 'delivery', 'delivery_attempt', 'mail', 'audit'],

@@ -10,6 +10,7 @@ import { ArchiveFault } from '../../src/delivery/archive/fault.ts'
 import { readHeader } from '../../src/delivery/archive/header.ts'
 import { openDigest } from '../../src/delivery/files/digest.ts'
 import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protocol/snapshot.ts'
+import { readUsageReport } from '../../src/delivery/protocol/usage-report.ts'
 import { credentialsOf } from '../../src/integrations/oauth/client.ts'
 import { readVisitor } from '../../src/operations/edge/visitor.ts'
 import { bearerOf } from '../../src/platform/access/authenticate.ts'
@@ -72,6 +73,11 @@ function named(prefix: string, between: string, bytes: number, most = Number.POS
     length += pair.length
   }
   return pairs.join('')
+}
+
+const USAGE_LINE = {
+  ...{ deploymentId: 'dpl_1', hour: 0, requests: 1, bytes: 1 },
+  statuses: { '2xx': 1, '3xx': 0, '4xx': 0, '5xx': 0 },
 }
 
 /** How a reader refuses. */
@@ -378,6 +384,14 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
         ),
       ).map(([what, worst]) => [`${header} ${what}`, worst]),
     ),
+  ),
+  'usage report': texts(
+    ['[', '{"a":', '"a",', '{},', '0,', '\\u0000', `${JSON.stringify(USAGE_LINE)},`],
+    readUsageReport,
+    {
+      begins: ['', `{"server":"${'a'.repeat(16)}","sequence":1,"usage":[`],
+      ends: ['', `${JSON.stringify(USAGE_LINE)}]}`],
+    },
   ),
   'kept form': {
     'many fields': (bytes) => {

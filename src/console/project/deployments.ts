@@ -15,11 +15,13 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
 import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
+import type { DeploymentUsage } from '../../projects/deployments/usage.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { faultOf } from '../action.ts'
 import { filterForm } from '../controls.ts'
 import { type Choice, copyable, select, sheet } from '../fields.ts'
 import { accountIn, deploymentPath, may, projectPath, showPage } from '../frame.ts'
+import { bytes } from '../operator/frame.ts'
 import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { isInTransfer } from './list.ts'
@@ -32,7 +34,7 @@ type Filters = Static<typeof Filters>
 type Listed = Static<typeof DeploymentList>['deployments'][number]
 
 /** What the page of one deployment asks. */
-export const DEPLOYMENT_SHOWN = ['getDeployment', 'listDeploymentAliases', 'getProject']
+export const DEPLOYMENT_SHOWN = ['getDeployment', 'listDeploymentAliases', 'getDeploymentUsage', 'getProject']
 
 const TARGETS: readonly Choice[] = [
   ['', 'any target'],
@@ -152,6 +154,7 @@ export async function showDeployment(ctx: ConsoleCtx, { params }: ScreenInput, r
     account,
     params: { id: one.id },
   })
+  const visitors = await visitorsOf(ctx, account, one.id)
   const meta = Object.entries(one.meta)
   return showPage(
     ctx,
@@ -169,6 +172,7 @@ ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 <dt>Deployment id</dt><dd>${copyable(one.id, 'id')}</dd>
 <dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
 ${one.ready !== undefined && html`<dt>Ready</dt><dd>${ago(one.ready, ctx.now)}</dd>`}
+${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl></section>
 <section class="card"><h2>Names that lead to it</h2>
 ${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own address.</p>`}</section>
@@ -182,6 +186,20 @@ ${
 }`,
     },
   )
+}
+
+/** What its visitors were answered within the last day. Of one with an upstream, and of one without visitors, nothing is counted. */
+async function visitorsOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<string | undefined> {
+  const { usage } = await ctx.ask<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
+    account,
+    params: { idOrUrl: id },
+  })
+  if (usage.length === 0) return undefined
+  const sum = (count: (hour: (typeof usage)[number]) => number) => usage.reduce((all, hour) => all + count(hour), 0)
+  const [requests, failed] = [sum((hour) => hour.requests), sum(({ statuses }) => statuses['5xx'])]
+  const words = `${requests.toLocaleString('en')} ${requests === 1 ? 'request' : 'requests'}`
+  const withFailed = failed === 0 ? words : `${words} (${failed.toLocaleString('en')} failed)`
+  return `${withFailed}, ${bytes(sum((hour) => hour.bytes))} sent`
 }
 
 /** Where visitors see a host. Only one of a laptop has a port, and browsers would warn of its certificate. */

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Deps } from '../../context.ts'
 import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '../../delivery/protocol/snapshot.ts'
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
+import { USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import { openSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { DeploymentFacts } from '../../platform/verdict/facts.ts'
@@ -19,6 +20,7 @@ import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from './plain-answer.ts'
 import { isOfFiles, openSiteFiles } from './site-files.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
 import { answerCode } from './site-sign-in.ts'
+import { answerReport } from './site-usage.ts'
 import { readName } from './visitor.ts'
 
 const LONGEST_WAIT_S = 25
@@ -73,6 +75,7 @@ export async function openSitesChannel(deps: Deps, followed: Followed): Promise<
     if (!isToken(bearerOf(request))) return plain(401, 'Send BERTH_SITES_TOKEN as a bearer token.')
     const path = pathOf(request)
     if (path === REDEEM_PATH) return answerCode(deps, request)
+    if (path === USAGE_PATH) return answerReport(deps, request)
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']
     if (!allowed.includes(request.method!))
       return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }

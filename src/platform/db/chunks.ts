@@ -64,6 +64,7 @@ const KEYS = {
   site_session: 'hash',
   spent_challenge: 'hash',
   token: 'id',
+  usage_report: 'server',
 } as const
 
 /** Makes the sweep of a table: it removes what is over, the oldest first, at most `limit` rows. Gives how many. */

@@ -37,6 +37,23 @@ export type DeploymentTables = {
   }
   /** One row for each field of a deployment's meta: what lists are filtered by. projects/deployments/meta.ts. */
   deployment_meta: { project_id: string; mark: string; deployment_id: string }
+  /** What a deployment answered to its visitors in an hour, as sites servers told it. Kept for 30 days. projects/deployments/usage.ts. */
+  deployment_usage: {
+    deployment_id: string
+    /** When it began: a whole hour of UTC. */
+    hour: number
+    /** Those whose visitor left before an answer began have no status. */
+    requests: number
+    status_2xx: number
+    /** 304 too. */
+    status_3xx: number
+    status_4xx: number
+    status_5xx: number
+    /** Of the bodies. */
+    bytes: number
+  }
+  /** The last report of a sites server that is in the usage of deployments, so that one that comes again counts once. */
+  usage_report: { server: string; sequence: number; expires_at: number }
   /** Where a verified domain leads, or an address that Berth gave. A redirect leads to no deployment and has no row. */
   alias: {
     /** The verified holder of a name is one, so a name is here once. */

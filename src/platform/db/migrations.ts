@@ -50,6 +50,7 @@ import * as outputs from './migrations/0171-outputs.ts'
 import * as edgeOutputs from './migrations/0173-edge-outputs.ts'
 import * as addresses from './migrations/0174-addresses.ts'
 import * as siteSessions from './migrations/0175-site-sessions.ts'
+import * as usage from './migrations/0176-usage.ts'
 
 /** The migrations travel with the program; a name, once released, is never changed. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -103,4 +104,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0173-edge-outputs': edgeOutputs,
   '0174-addresses': addresses,
   '0175-site-sessions': siteSessions,
+  '0176-usage': usage,
 }

@@ -62,6 +62,8 @@ const SUBJECTS: Record<keyof Schema, Rule | string> = {
   reserved_slug: NOT_SHOWN,
   seen: NOT_SHOWN,
   deployment_meta: NOT_SHOWN,
+  deployment_usage: NOT_SHOWN,
+  usage_report: NOT_SHOWN,
   blob: NOT_SHOWN,
   upload: NOT_SHOWN,
   file_usage: NOT_SHOWN,

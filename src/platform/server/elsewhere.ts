@@ -22,7 +22,7 @@ const NO_STAGES =
 const NO_PATHS =
   'Berth keeps no routes and no redirects of single paths. The deployment has its own; a whole domain redirects by `redirect` (docs/domains.md).'
 const NO_BILLS =
-  'Berth bills nothing, and has no contracts and no usage. /metrics has the figures of the service (docs/operations.md).'
+  'Berth bills nothing, and has no contracts. GET /v1/deployments/{id}/usage tells what a deployment answered (docs/deploying-sites.md), /metrics has the figures of the service (docs/operations.md).'
 const NO_ALERTS =
   'Berth raises no alerts about what it serves. Alert on what a log drain sends, or on /metrics (docs/operations.md).'
 const NO_CHECKS =

@@ -15,6 +15,7 @@ import {
 } from './logs.ts'
 import { DeleteDeploymentQuery, DeletedDeployment, deleteDeployment } from './remove.ts'
 import { Deployment } from './schema.ts'
+import { DeploymentUsage, MOST_HOURS, readDeploymentUsage, UsageQuery } from './usage.ts'
 
 const tag = 'deployments'
 const read = ['deployment:read'] as const
@@ -85,6 +86,21 @@ export const clientDeploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: Builds,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/deployments/:idOrUrl/usage',
+    operationId: 'getDeploymentUsage',
+    summary: 'Read what a deployment answered to its visitors: requests, statuses and bytes by the hour',
+    tag,
+    needs: read,
+    query: UsageQuery,
+    load: findDeployment,
+    run: readDeploymentUsage,
+    list: { rows: MOST_HOURS, rowBytes: 512 },
+    refuses: ['not_found'],
+    status: 200,
+    reply: DeploymentUsage,
   }),
   route({
     method: 'GET',

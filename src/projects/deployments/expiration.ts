@@ -13,6 +13,7 @@ import { forgetRequests } from '../serving/production.ts'
 import { forgetMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
+import { forgetUsage } from './usage.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = { '1d': 1, '1w': 7, '1m': 30, '2m': 60, '3m': 90, '6m': 180, '1y': 365, unlimited: 36_500 } as const
@@ -133,6 +134,7 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
     await forgetMeta(ctx, row)
     ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner as EventOwner)
   }
+  await forgetUsage(ctx, ids)
   await releaseOutputs(ctx, rows)
   await ctx.db.deleteFrom('deployment').where('id', 'in', ids).execute()
   await leaveBranches(ctx, project, rows)

@@ -27,6 +27,8 @@ async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string
     .execute()
   for (const { id } of requests) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
   await releaseOutputsOfProject(ctx, projectId)
+  const own = ctx.db.selectFrom('deployment').select('id').where('project_id', '=', projectId)
+  await ctx.db.deleteFrom('deployment_usage').where('deployment_id', 'in', own).execute()
   for (const table of ['alias', 'deployment_meta', 'deployment'] as const) {
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }

@@ -15,6 +15,7 @@ import { findDeployment } from './deployments.ts'
 import { forgetMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
+import { forgetUsage } from './usage.ts'
 
 export const DeleteDeploymentQuery = Type.Object({
   url: Type.Optional(
@@ -48,6 +49,7 @@ export async function deleteDeployment(
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).where('address_of', 'is', null).execute()
   await forgetRequests(ctx, project.id, { toDeploymentId: id })
   await forgetMeta(ctx, deployment)
+  await forgetUsage(ctx, [id])
   await releaseOutputs(ctx, [deployment])
   await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
   if (before !== undefined) {

@@ -1,5 +1,5 @@
 /** A visitor's request from its host to its answer: what the host leads to, whether the visitor may see it, and what the site says. docs/deploying-sites.md: The sites server. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { keepsOut } from '../../platform/verdict/admission.ts'
@@ -14,6 +14,8 @@ import type { RoutingPool } from '../routing-pool/pool.ts'
 import { stay } from '../skew/stay.ts'
 import { FileMissing } from '../snapshot/file-source.ts'
 import type { KnownHosts } from '../snapshot/known-hosts.ts'
+import type { CountedResponse } from '../usage/counted-response.ts'
+import type { Usage } from '../usage/reports.ts'
 import type { Admission } from './admission.ts'
 import { keepBypass } from './bypass-cookie.ts'
 import { carryOut, type Exchange, type Shown } from './carry-out.ts'
@@ -32,12 +34,13 @@ export type Parts = {
   cache: ContentCache
   forwarding: Forwarding
   pool: Pick<RoutingPool, 'ask'>
+  usage: Pick<Usage, 'count'>
   connections: Config['connections']
   log: Logger
 }
 
 /** Answers a request. It never throws: a fault of our own is a page, or the end of the connection where something was sent. */
-export async function answerVisitor(parts: Parts, raw: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function answerVisitor(parts: Parts, raw: IncomingMessage, response: CountedResponse): Promise<void> {
   const visit = readVisit(raw, parts.connections)
   if ('sentence' in visit) {
     response.setHeader('connection', 'close')
@@ -50,12 +53,16 @@ export async function answerVisitor(parts: Parts, raw: IncomingMessage, response
   }
 }
 
-async function answer(parts: Parts, visit: Visit, exchange: Exchange): Promise<void> {
+async function answer(parts: Parts, visit: Visit, exchange: Exchange & { response: CountedResponse }): Promise<void> {
   const { visitor } = visit
   if (asksForWebSocket(exchange.raw))
     return tell(exchange, sentence(501, 'This server has no WebSocket connections yet.', 'WEBSOCKETS_NOT_SUPPORTED'))
   const entry = await parts.known.find(visitor.host, visitor.ip)
   if (entry === 'unavailable') return tell(exchange, comeAgain(visit))
+  // Whatever it is answered from here on.
+  const { serving } = entry
+  if ('deploymentId' in serving && serving.deploymentId !== null)
+    parts.usage.count(exchange.response, serving.deploymentId)
   const verdict = judgeEntry(entry, visitor)
   if (!('live' in verdict))
     return tell(exchange, named(answerOf(verdict, visitor), 'error' in verdict ? verdict.error : undefined))

@@ -14,10 +14,11 @@ import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from '../../platform/tls/tls.ts'
 import { READERS } from '../../readers.ts'
+import { CountedResponse } from '../usage/counted-response.ts'
 import { keepCookiesApart } from './cookies.ts'
 import { waitsForContinue } from './send.ts'
 
-export type Answering = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+export type Answering = (request: IncomingMessage, response: CountedResponse) => Promise<void>
 
 export type Listener = {
   /** Listens; gives the address as a URL. Throws what the system says. */
@@ -43,7 +44,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, an
     server.emit('request', request, response)
   })
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  server.on('request', (request: IncomingMessage, response: CountedResponse) => {
     keepCookiesApart(response, suffix)
     if (deps.stopping.aborted) response.setHeader('connection', 'close')
     if (isTold) tellOf(log, request, response)
@@ -66,7 +67,8 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, an
 
 /** Not by `import`: operations/edge/listener.ts says why. */
 function openServer({ config, log, stopping }: Pick<Deps, 'config' | 'log' | 'stopping'>): Server {
-  const options = { ...HTTP_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }
+  const times = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }
+  const options = { ...HTTP_LIMITS, ...times, ServerResponse: CountedResponse }
   const pair = config.tls && readPair(config.tls)
   const server =
     pair === undefined

@@ -12,6 +12,7 @@ import { openContentCache } from '../content/content-cache.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
 import { openFileSource } from '../snapshot/file-source.ts'
 import { openKnownHosts } from '../snapshot/known-hosts.ts'
+import { openUsage } from '../usage/reports.ts'
 import { openAdmission } from './admission.ts'
 import { answerVisitor } from './answer-visitor.ts'
 import { openForwarding } from './forward.ts'
@@ -49,16 +50,19 @@ export async function openSitesServer(
   })
   const egress = openEgress(openDns(config.dnsServers), mayReach)
   const forwarding = openForwarding(egress, log)
+  const usage = openUsage(controlPlane, token, log)
   const { connections } = config
-  const parts = { known, admission, sites: openSites(cache), cache, pool, forwarding, connections, log }
+  const parts = { known, admission, sites: openSites(cache), cache, pool, forwarding, usage, connections, log }
   const listener = openListener({ config, log, stopping: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
   return {
     listen: listener.listen,
     async close(graceMs = 0) {
+      // On a laptop the control plane ends in the same moment, and is still there.
+      void usage.send()
       await listener.close(graceMs, async () => stop.abort())
-      await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close()])
+      await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close(), usage.close()])
       await source.close()
     },
   }

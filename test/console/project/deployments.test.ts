@@ -1,5 +1,6 @@
 /** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
 import assert from 'node:assert/strict'
+import { addUsage } from '../../../src/projects/deployments/usage.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { makeDeployment, makeProject } from '../../support/projects.ts'
 import { setInTransfer, tamper } from '../../support/states.ts'
@@ -51,6 +52,24 @@ onBothEngines(
     assert.equal(promoted.status, 303, promoted.text)
     assert.match((await client.get(promoted.location)).text, /<h1>Promote<\/h1>/)
     assert.equal((await web.read()).targets.production.id, second)
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'what visitors were answered within a day stands on the page of the deployment, and nothing where there were none',
+  async (world) => {
+    const client = await signedIn(world)
+    const web = await openWeb(world)
+    const [id, other] = [await web.deploy(), await web.deploy()]
+    const now = world.deps.clock.now()
+    const hour = now - (now % 3_600_000)
+    const line = { deploymentId: id, bytes: 1024 ** 2, statuses: { '2xx': 1000, '3xx': 0, '4xx': 0, '5xx': 3 } }
+    const usage = [0, 1, 40].map((ago) => ({ ...line, requests: 1003, hour: hour - ago * 3_600_000 }))
+    await world.deps.db.write((tx) => addUsage(tx, { server: 'one', sequence: 1, usage }, now))
+    const shown = (await client.get(`${PATH}/${id}`)).text
+    assert.ok(shown.includes('<dt>Last 24 hours</dt><dd>2,006 requests (6 failed), 2.0 MiB sent</dd>'), shown)
+    assert.doesNotMatch((await client.get(`${PATH}/${other}`)).text, /Last 24 hours/)
   },
   SETTINGS,
 )

@@ -266,6 +266,7 @@ const NO_OFFERS: Record<string, string> = {
     'it lets in the person alone; it ends with their sessions, and the second step asks whether they are suspended',
   site_session: 'it lets in the person alone, and is read with their session and their role on every request',
   spent_challenge: 'it only says what was used up',
+  usage_report: 'it says which report of a sites server was counted',
   reserved_slug: 'it is kept for an account, and gives nothing',
   env_history: 'it is the age of a version',
 }

@@ -109,6 +109,7 @@ const ORACLE: Record<string, Needs> = {
   getDeploymentEvents: DEPLOYMENT_READ,
   listDeploymentBuilds: DEPLOYMENT_READ,
   getRuntimeLogs: DEPLOYMENT_READ,
+  getDeploymentUsage: DEPLOYMENT_READ,
   deleteDeployment: PROMOTE,
   updateDeploymentExpiration: PROMOTE,
   listDeploymentAliases: DEPLOYMENT_READ,

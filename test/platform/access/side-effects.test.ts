@@ -59,6 +59,7 @@ const NO_RESOURCE: Partial<Record<Table, string>> = {
   edge_change: 'it tells proxies of the change',
   project_key: 'the key of what is written',
   deployment_meta: 'it goes with its deployment',
+  deployment_usage: 'it goes with its deployment',
   file_usage: 'it counts the files',
   output_blob: 'it goes with its output',
   reserved_slug: 'a name that is given up is kept for its holder',

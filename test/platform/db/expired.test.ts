@@ -21,6 +21,7 @@ const SWEEPS = {
   'old-password-links': ['password_link', (name: string) => ({ hash: name, user_id: name })],
   'reserved-slugs': ['reserved_slug', (name: string) => ({ id: name, slug_hash: name, holder_id: name })],
   'spent-challenges': ['spent_challenge', (name: string) => ({ hash: name })],
+  'old-usage-reports': ['usage_report', (name: string) => ({ server: name, sequence: 1 })],
   'expired-tokens': ['token', (name: string) => ({ id: name, hash: name, user_id: name, created_stamp: 1 })],
 } as const
 /** More than one statement takes, so that the last of them counts too. */

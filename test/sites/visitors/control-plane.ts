@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type ProjectLine, SNAPSHOT_PROTOCOL } from '../../../src/delivery/protocol/snapshot.ts'
+import { readUsageReport, USAGE_PATH, type UsageLine } from '../../../src/delivery/protocol/usage-report.ts'
 import { digestOf, validOutput } from '../../delivery/outputs/upload.ts'
 import { deployment, name, project } from '../snapshot/lines.ts'
 
@@ -26,7 +27,7 @@ export type Offered = {
 export async function openControlPlane(
   t: TestContext,
   offered: Offered = {},
-): Promise<{ origin: string; asked: string[] }> {
+): Promise<{ origin: string; asked: string[]; usage: UsageLine[] }> {
   const { config = {}, contents = {}, protection, check, host = SITE } = offered
   const text = offered.manifest ?? JSON.stringify((await validOutput(config, contents)).manifest)
   const files = new Map([text, ...Object.values(contents)].map((content) => [digestOf(content), content]))
@@ -39,11 +40,13 @@ export async function openControlPlane(
   const end = { kind: 'end', version: 'abcdefgh.1.abcdefgh.1', lines: lines.length, more: false }
   const all = [{ kind: 'head', protocol: SNAPSHOT_PROTOCOL, all: true }, ...lines, end]
   const asked: string[] = []
+  const usage: UsageLine[] = []
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://control')
     asked.push(pathname)
     if (['/edge/v1/check', '/sites/v1/sign-ins'].includes(pathname) && check !== undefined)
       return check(request, response)
+    if (pathname === USAGE_PATH) return void take(request, response, usage)
     if (pathname === '/sites/v1/snapshot' && !searchParams.has('since'))
       return response.end(all.map((line) => `${JSON.stringify(line)}\n`).join(''))
     if (pathname === '/sites/v1/snapshot') return void setTimeout(() => response.writeHead(304).end(), 500).unref()
@@ -57,5 +60,14 @@ export async function openControlPlane(
     server.close()
     server.closeAllConnections()
   })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, usage }
+}
+
+async function take(request: IncomingMessage, response: ServerResponse, usage: UsageLine[]): Promise<void> {
+  let text = ''
+  for await (const piece of request.setEncoding('utf8')) text += piece
+  const report = readUsageReport(text)
+  if ('sentence' in report) return void response.writeHead(400).end(report.sentence)
+  usage.push(...report.usage)
+  response.end('counted')
 }

@@ -1,0 +1,58 @@
+/**
+ * What a sites server tells the control plane of the requests that it answered: a report, again and again until it is taken. `server` and `sequence`
+ * say which report it is, so that one whose answer was lost counts once. docs/deploying-sites.md: Usage.
+ */
+import { Ajv } from 'ajv'
+import type { Static } from 'typebox'
+import { Type } from '../../platform/schema/builder.ts'
+import { READERS } from '../../readers.ts'
+
+/** Where it is sent, at the listener for proxies. */
+export const USAGE_PATH = '/sites/v1/usage'
+export const HOUR_MS = 3_600_000
+/** Lines of a report, and its bytes. */
+export const { parts: MOST_LINES, bytes: MOST_REPORT_BYTES } = READERS['usage report']
+
+/** No server answers as many in an hour: sums of such counts stay whole numbers. */
+const Count = Type.Integer({ minimum: 0, maximum: 2 ** 40 })
+
+/**
+ * What a deployment answered in an hour. `hour`: the moment in ms at which it begins, in UTC. `requests` may be more than its statuses: visitors leave
+ * before an answer begins. `bytes`: of bodies.
+ */
+const UsageLine = Type.Object({
+  deploymentId: Type.String({ minLength: 1, maxLength: 100 }),
+  hour: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, multipleOf: HOUR_MS }),
+  requests: Count,
+  statuses: Type.Object({ '2xx': Count, '3xx': Count, '4xx': Count, '5xx': Count }),
+  bytes: Type.Integer({ minimum: 0, maximum: 2 ** 50 }),
+})
+
+/** `server`: a process, which makes the name at its start. `sequence`: grows with each of its reports. */
+const UsageReport = Type.Object({
+  server: Type.String({ pattern: '^[0-9A-Za-z]{16}$' }),
+  sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  usage: Type.Array(UsageLine, { minItems: 1, maxItems: MOST_LINES }),
+})
+
+export type UsageLine = Static<typeof UsageLine>
+export type UsageReport = Static<typeof UsageReport>
+
+const ajv = new Ajv()
+const isReport = ajv.compile(UsageReport)
+
+/** Reads a report. A sentence says what is wrong with a text that is none. */
+export function readUsageReport(text: string): UsageReport | { sentence: string } {
+  let report: unknown
+  try {
+    report = JSON.parse(text)
+  } catch {
+    return { sentence: 'A report of usage should be JSON.' }
+  }
+  if (!isReport(report))
+    return { sentence: `The report of usage is wrong: ${ajv.errorsText(isReport.errors, { dataVar: 'report' })}.` }
+  const { usage } = report as UsageReport
+  const lines = new Set(usage.map(({ deploymentId, hour }) => `${hour} ${deploymentId}`))
+  if (lines.size < usage.length) return { sentence: 'The report of usage has an hour of a deployment twice.' }
+  return report as UsageReport
+}

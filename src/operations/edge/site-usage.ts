@@ -1,0 +1,54 @@
+/** Takes the reports of sites servers on what they answered. docs/deploying-sites.md: Usage. */
+import type { IncomingMessage } from 'node:http'
+import type { Deps } from '../../context.ts'
+import { MOST_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
+import { Refusal } from '../../platform/refusals/refusal.ts'
+import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import { addUsage } from '../../projects/deployments/usage.ts'
+import { PLAIN, plain } from './plain-answer.ts'
+
+/**
+ * A POST of a report: 200 once it is counted, also where it was counted before; 400 where it is none, 413 where it is too long, 503 where the store
+ * does not take it now. To be called in the turn in which the request came, before anything of its body is dropped.
+ */
+export async function answerReport(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  request: IncomingMessage,
+): Promise<Answer> {
+  if (request.method !== 'POST')
+    return { ...plain(405, 'Usage is sent with POST.'), headers: { ...PLAIN, allow: 'POST' } }
+  const text = await readBody(request)
+  if (text === undefined) {
+    const answer = plain(413, `A report of usage has at most ${MOST_REPORT_BYTES} bytes.`)
+    return { ...answer, headers: { ...answer.headers, connection: 'close' } }
+  }
+  const report = readUsageReport(text)
+  if ('sentence' in report) return plain(400, report.sentence)
+  try {
+    await db.write((tx) => addUsage(tx, report, clock.now()))
+  } catch (error) {
+    // The sites server sends it again.
+    if (db.refusalOf(error) === undefined && !(error instanceof Refusal)) throw error
+    return {
+      ...plain(503, 'The store does not take it now. Send it again.'),
+      headers: { ...PLAIN, 'retry-after': '1' },
+    }
+  }
+  return plain(200, 'counted')
+}
+
+/** Undefined: it is too long. What is cut off is no report either way. */
+function readBody(request: IncomingMessage): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes <= MOST_REPORT_BYTES) return void pieces.push(piece)
+      pieces.length = 0
+      resolve(undefined)
+    })
+    request.once('end', () => resolve(Buffer.concat(pieces).toString()))
+    request.once('close', () => resolve(''))
+  })
+}

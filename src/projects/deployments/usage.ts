@@ -1,0 +1,161 @@
+/** What deployments answered to their visitors, by the hour: told by sites servers, read by whoever may read the deployment. docs/deploying-sites.md: Usage. */
+import { sql } from 'kysely'
+import type { Static } from 'typebox'
+import type { Ctx, Input, OperatorCtx } from '../../context.ts'
+import { chunks } from '../../platform/db/chunks.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { Moment } from '../../platform/schema/fields.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const KEPT_MS = 30 * DAY_MS
+/** The clock of a sites server may be ahead by so much: what it counts is of an hour that has not begun here. */
+const AHEAD_MS = 5 * 60_000
+/** A report may come again for as long as its hours count. */
+const REPORT_KEPT_MS = KEPT_MS + DAY_MS
+/** Every hour that is kept, and the one that runs. */
+export const MOST_HOURS = KEPT_MS / HOUR_MS + 1
+
+/** As clients write moments: in ms. */
+export const UsageQuery = Type.Object({
+  since: Type.Optional({ ...Moment, description: 'hours that begin then or later; 24 hours ago when not given' }),
+  until: Type.Optional({ ...Moment, description: 'hours that begin before; all when not given' }),
+})
+
+const Statuses = Type.Object({
+  '2xx': Type.Integer(),
+  '3xx': Type.Integer(),
+  '4xx': Type.Integer(),
+  '5xx': Type.Integer(),
+})
+
+/** Hours without a request are not there. */
+export const DeploymentUsage = Type.Object({
+  usage: Type.Array(
+    Type.Object({
+      hour: { ...Moment, description: 'the moment at which it begins' },
+      requests: Type.Integer({ description: 'those whose visitor left before an answer began have no status' }),
+      statuses: Statuses,
+      bytes: Type.Integer({ description: 'of the bodies of the answers' }),
+    }),
+  ),
+})
+type Hour = Static<typeof DeploymentUsage>['usage'][number]
+
+/** Of a sites server: which report it is, and what it answered. */
+type Report = { server: string; sequence: number; usage: readonly (Hour & { deploymentId: string })[] }
+
+/** Lists what a deployment answered, the oldest hour first. Refuses: bad_request 400 (`until` is not behind `since`). */
+export async function readDeploymentUsage(
+  ctx: Ctx,
+  { id }: Row<'deployment'>,
+  { query }: Input<Static<typeof UsageQuery>>,
+): Promise<Static<typeof DeploymentUsage>> {
+  const { since = ctx.now - DAY_MS, until = ctx.now + AHEAD_MS + 1 } = query
+  if (until <= since) refuse('bad_request', 'Invalid request: `until` should be later than `since`.')
+  const rows = await ctx.db
+    .selectFrom('deployment_usage')
+    .selectAll()
+    .where('deployment_id', '=', id)
+    // What the sweep has not removed yet is over too, so that a list is as long as it says.
+    .where('hour', '>=', Math.max(since, ctx.now - KEPT_MS))
+    .where('hour', '<', Math.min(until, ctx.now + AHEAD_MS + 1))
+    .orderBy('hour')
+    .execute()
+  return {
+    usage: rows.map(({ hour, requests, bytes, ...row }) => ({
+      hour,
+      requests,
+      statuses: { '2xx': row.status_2xx, '3xx': row.status_3xx, '4xx': row.status_4xx, '5xx': row.status_5xx },
+      bytes,
+    })),
+  }
+}
+
+/**
+ * Adds a report to what is counted, in the transaction of its caller. Gives false, and changes nothing, where it was added before. What is of a
+ * deployment that is not known, of an hour that has not begun, or older than 30 days, is passed over.
+ */
+export async function addUsage(db: Queries, { server, sequence, usage }: Report, now: number): Promise<boolean> {
+  const first = await db
+    .insertInto('usage_report')
+    .values({ server, sequence, expires_at: now + REPORT_KEPT_MS })
+    .onConflict((conflict) =>
+      conflict
+        .column('server')
+        .doUpdateSet((eb) => ({ sequence: eb.ref('excluded.sequence'), expires_at: eb.ref('excluded.expires_at') }))
+        .whereRef('usage_report.sequence', '<', 'excluded.sequence'),
+    )
+    .returning('server')
+    .executeTakeFirst()
+  if (first === undefined) return false
+  const counted = usage.filter(({ hour }) => hour >= now - KEPT_MS && hour <= now + AHEAD_MS)
+  const known = await knownOf(db, new Set(counted.map(({ deploymentId }) => deploymentId)))
+  const rows = counted.filter(({ deploymentId }) => known.has(deploymentId)).map(rowOf)
+  // In one order, so that two reports that meet wait for each other in one direction.
+  rows.sort((a, b) =>
+    a.deployment_id < b.deployment_id ? -1 : a.deployment_id > b.deployment_id ? 1 : a.hour - b.hour,
+  )
+  for (const some of chunks(rows)) await addRows(db, some)
+  return true
+}
+
+async function knownOf(db: Queries, ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const known = new Set<string>()
+  for (const some of chunks([...ids])) {
+    const rows = await db.selectFrom('deployment').select('id').where('id', 'in', some).execute()
+    for (const { id } of rows) known.add(id)
+  }
+  return known
+}
+
+function rowOf({ deploymentId, hour, requests, statuses, bytes }: Report['usage'][number]): Row<'deployment_usage'> {
+  return {
+    deployment_id: deploymentId,
+    hour,
+    requests,
+    status_2xx: statuses['2xx'],
+    status_3xx: statuses['3xx'],
+    status_4xx: statuses['4xx'],
+    status_5xx: statuses['5xx'],
+    bytes,
+  }
+}
+
+const COUNTS = ['requests', 'status_2xx', 'status_3xx', 'status_4xx', 'status_5xx', 'bytes'] as const
+
+async function addRows(db: Queries, rows: readonly Row<'deployment_usage'>[]): Promise<void> {
+  const sums = COUNTS.map((name) => [
+    name,
+    sql<number>`${sql.ref(`deployment_usage.${name}`)} + ${sql.ref(`excluded.${name}`)}`,
+  ])
+  await db
+    .insertInto('deployment_usage')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['deployment_id', 'hour']).doUpdateSet(Object.fromEntries(sums)))
+    .execute()
+}
+
+/** Removes what is counted of deployments that go. */
+export async function forgetUsage({ db }: Pick<OperatorCtx, 'db'>, deploymentIds: readonly string[]): Promise<void> {
+  for (const some of chunks(deploymentIds))
+    await db.deleteFrom('deployment_usage').where('deployment_id', 'in', some).execute()
+}
+
+/** Sweep: removes hours that are older than 30 days, the oldest first. Gives how many. */
+export async function forgetOldUsage({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, limit: number): Promise<number> {
+  const old = await db
+    .selectFrom('deployment_usage')
+    .select(['deployment_id', 'hour'])
+    .where('hour', '<', now - KEPT_MS)
+    .orderBy('hour')
+    .limit(limit)
+    .execute()
+  for (const [hour, rows] of Map.groupBy(old, (row) => row.hour))
+    for (const some of chunks(rows.map((row) => row.deployment_id)))
+      await db.deleteFrom('deployment_usage').where('hour', '=', hour).where('deployment_id', 'in', some).execute()
+  return old.length
+}

@@ -1,0 +1,68 @@
+/** What deployments answered, by the hour, until it is told to the control plane. docs/deploying-sites.md: Usage. */
+import { HOUR_MS, type UsageLine } from '../../delivery/protocol/usage-report.ts'
+
+/** `status`: undefined where the visitor left before an answer began. `bytes`: of its body. */
+type Answered = { status: number | undefined; bytes: number }
+
+export type Counts = {
+  /** Counts an answer of a deployment. False: there was no room for one more deployment, and it is not counted. */
+  add(deploymentId: string, answered: Answered): boolean
+  /** Takes at most so many lines out, those of the oldest hour first. */
+  take(most: number): UsageLine[]
+  /** How many lines there are. */
+  size(): number
+}
+
+type Hour = { begin: number; lines: Map<string, UsageLine> }
+
+const CLASSES = { 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' } as const
+
+/** Nothing is counted yet. `most`: lines, each of which is a deployment in an hour. */
+export function openCounts(most: number, now: () => number = Date.now): Counts {
+  const hours = new Map<number, Hour>()
+  let size = 0
+  let current: Hour | undefined
+  const hourOf = (moment: number): Hour => {
+    if (current !== undefined && moment >= current.begin && moment < current.begin + HOUR_MS) return current
+    const begin = moment - (moment % HOUR_MS)
+    current = hours.getOrInsertComputed(begin, () => ({ begin, lines: new Map() }))
+    return current
+  }
+  return {
+    size: () => size,
+    add(deploymentId, { status, bytes }) {
+      const { begin, lines } = hourOf(now())
+      let line = lines.get(deploymentId)
+      if (line === undefined) {
+        if (size >= most) return false
+        line = emptyLine(deploymentId, begin)
+        lines.set(deploymentId, line)
+        size++
+      }
+      line.requests++
+      line.bytes += bytes
+      const ofClass = CLASSES[Math.floor((status ?? 0) / 100) as keyof typeof CLASSES]
+      if (ofClass !== undefined) line.statuses[ofClass]++
+      return true
+    },
+    take(wanted) {
+      const taken: UsageLine[] = []
+      for (const [begin, { lines }] of [...hours].sort(([a], [b]) => a - b)) {
+        for (const [deploymentId, line] of lines) {
+          if (taken.length >= wanted) break
+          taken.push(line)
+          lines.delete(deploymentId)
+        }
+        if (lines.size === 0) hours.delete(begin)
+      }
+      // An hour that was taken whole is not counted on: it is not in the map any more.
+      current = undefined
+      size -= taken.length
+      return taken
+    },
+  }
+}
+
+function emptyLine(deploymentId: string, hour: number): UsageLine {
+  return { deploymentId, hour, requests: 0, statuses: { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0 }, bytes: 0 }
+}

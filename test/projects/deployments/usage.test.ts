@@ -1,0 +1,68 @@
+/** Who reads the usage of a deployment, and which hours. docs/deploying-sites.md: Usage. */
+import assert from 'node:assert/strict'
+import { addUsage } from '../../../src/projects/deployments/usage.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { refused } from '../../support/worlds/domain-world.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A request in each of so many hours, the last of which runs now. */
+async function visit(world: World, deploymentId: string, hours: number): Promise<number> {
+  const now = world.deps.clock.now()
+  const hour = now - (now % HOUR_MS)
+  const line = { deploymentId, requests: 1, statuses: { '2xx': 1, '3xx': 0, '4xx': 0, '5xx': 0 }, bytes: 5 }
+  const usage = Array.from({ length: hours }, (_, at) => ({ ...line, hour: hour - at * HOUR_MS }))
+  await world.deps.db.write((tx) => addUsage(tx, { server: 'one', sequence: 1, usage }, now))
+  return hour
+}
+
+onBothEngines(
+  'the last 24 hours are read unless others are asked for, by id and by host name, and never more than 30 days',
+  async (world) => {
+    const web = await openWeb(world)
+    const id = await web.deploy()
+    assert.deepEqual((await world.call('GET', `/v1/deployments/${id}/usage`)).body, { usage: [] })
+    const hour = await visit(world, id, 800)
+    const read = async (query = '') =>
+      (await world.call('GET', `/v1/deployments/d1.host.test/usage${query}`)).body.usage
+    const day = await read()
+    assert.deepEqual(
+      day.map((one: { hour: number }) => one.hour),
+      Array.from({ length: 24 }, (_, at) => hour - (23 - at) * HOUR_MS),
+    )
+    assert.deepEqual(day[0].statuses, { '2xx': 1, '3xx': 0, '4xx': 0, '5xx': 0 })
+    const two = await read(`?since=${hour - 2 * HOUR_MS}&until=${hour}`)
+    assert.deepEqual(
+      two.map((one: { hour: number }) => one.hour),
+      [hour - 2 * HOUR_MS, hour - HOUR_MS],
+    )
+    assert.equal((await read('?since=0')).length, 720)
+    for (const query of [`?since=${hour}&until=${hour}`, '?since=yesterday', '?until=-1'])
+      refused(await world.call.try('GET', `/v1/deployments/${id}/usage${query}`), 400, 'bad_request')
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'whoever may read the deployment reads its usage, and nobody else; it moves with its project',
+  async (world) => {
+    const { teamId } = world.credentials
+    const web = await openWeb(world)
+    const id = await web.deploy()
+    await visit(world, id, 1)
+    const path = `/v1/deployments/${id}/usage`
+    const stranger = await world.user('eve')
+    refused(await stranger.call.try('GET', path), 404, 'not_found')
+    refused(await world.as(undefined).try('GET', path), 401, 'forbidden')
+    refused(await (await world.token({ scopes: ['read:domain'] })).try('GET', path), 403, 'forbidden')
+    const { code } = (await world.call('POST', '/projects/web/transfer-request', {})).body
+    assert.equal((await world.call('PUT', `/projects/transfer-request/${code}?teamId=${teamId}`, {})).status, 202)
+    await world.operator('POST', '/operator/v1/timers/project-transfers/run', {})
+    refused(await world.call.try('GET', path), 404, 'not_found')
+    const member = await world.user('vera')
+    await world.join(member, 'VIEWER')
+    assert.equal((await member.call('GET', `/v1/deployments/${id}/usage?teamId=${teamId}`)).body.usage.length, 1)
+  },
+  SETTINGS,
+)
