@@ -2,6 +2,7 @@
 import type { OnProject, OperatorCtx } from '../../context.ts'
 import { foldDeployments } from '../../model/deployment-summary.ts'
 import { releaseOutputsOfProject } from './outputs.ts'
+import { forgetUsage } from './usage.ts'
 
 export const deploymentsOnProject: OnProject = {
   remove: (ctx, { id }) => removeDeployments(ctx, id),
@@ -27,9 +28,13 @@ async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string
     .execute()
   for (const { id } of requests) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
   await releaseOutputsOfProject(ctx, projectId)
-  const own = ctx.db.selectFrom('deployment').select('id').where('project_id', '=', projectId)
-  await ctx.db.deleteFrom('deployment_usage').where('deployment_id', 'in', own).execute()
-  for (const table of ['alias', 'deployment_meta', 'deployment'] as const) {
+  for (const table of ['alias', 'deployment_meta'] as const) {
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
+  const gone = await ctx.db.deleteFrom('deployment').where('project_id', '=', projectId).returning('id').execute()
+  // By their ids: a sub-query makes PostgreSQL walk through all usage there is.
+  await forgetUsage(
+    ctx,
+    gone.map(({ id }) => id),
+  )
 }

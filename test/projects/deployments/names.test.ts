@@ -15,6 +15,7 @@ const OPERATIONS: Record<string, { path: (name: string) => string; body?: object
   'GET /v6/deployments/:id/files': { path: (name) => `/v6/deployments/${name}/files`, status: 200 },
   'GET /v8/deployments/:id/files/:fileId': { path: (name) => `/v8/deployments/${name}/files/x`, status: 404 },
   'GET /v2/deployments/:id/aliases': { path: (name) => `/v2/deployments/${name}/aliases`, status: 200 },
+  'GET /v1/deployments/:idOrUrl/usage': { path: (name) => `/v1/deployments/${name}/usage`, status: 200 },
   'GET /v1/projects/:projectId/deployments/:deploymentId/runtime-logs': {
     path: (name) => `/v1/projects/web/deployments/${name}/runtime-logs`,
     status: 200,
