@@ -16,7 +16,7 @@ Made from the tables of a migrated store by \`npm run data-model\`. Do not edit 
 
 - The drawing shows the primary key (**bold**), the columns of unique indexes, and references. A \`?\` marks a column that may be null.
 - An arrow leads to the table that a column refers to. Where that table is not next to it, its name stands beside the column.
-- The database checks no foreign keys: what belongs to a project goes with it by \`src/on-project.ts\`, in the same transaction.
+- The database checks no foreign keys: what belongs to a project goes with it by \`src/project-hooks.ts\`, in the same transaction.
 - \`_at\` is a moment in milliseconds since the epoch. \`_stamp\` is a moment made unique, by which lists are ordered. \`_json\` is never filtered on. \`sealed_\` is encrypted.
 - \`endpoint_id\` of a delivery is a webhook or a log drain.
 `

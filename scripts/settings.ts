@@ -1,7 +1,7 @@
 /** Writes docs/settings.md from the table of settings; with `--check`, says whether the one there is stale. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Setting } from '../src/platform/settings/kinds.ts'
+import type { Setting } from '../src/platform/settings/types.ts'
 import { SETTINGS } from '../src/settings.ts'
 
 const INTRODUCTION = `# Settings

@@ -29,7 +29,7 @@ const attacked = run(files, {
   BERTH_ATTACKS_FIGURES: figures,
   ...(asked.seed !== undefined && { BERTH_ATTACKS_SEED: asked.seed }),
 })
-// Bounds on time in tests of the features (test/support/bound.ts): they hold where one file runs at a time.
+// Bounds on time in tests of the features (test/support/time-limits.ts): they hold where one file runs at a time.
 const bounds = filesWithBounds()
 const bounded =
   asked.only === undefined ? run([NAMED_AS_BOUNDS, ...bounds], { ...engines, BERTH_TEST_BOUNDS: 'on' }) : attacked
@@ -49,5 +49,5 @@ function run(args: string[], env: Record<string, string>): number | null {
 
 function filesWithBounds(): string[] {
   const all = globSync('test/**/*.test.ts', { cwd: root }).toSorted()
-  return all.filter((file) => readFileSync(join(root, file), 'utf8').includes("support/bound.ts'"))
+  return all.filter((file) => readFileSync(join(root, file), 'utf8').includes("support/time-limits.ts'"))
 }

@@ -5,7 +5,7 @@ import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
-import { BadSetting, type Kind, type Setting } from './platform/settings/kinds.ts'
+import { BadSetting, type Kind, type Setting } from './platform/settings/types.ts'
 import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
   type ConnectionSettings,

@@ -10,14 +10,14 @@ import type { Adapters } from './platform/adapters/adapters.ts'
 import type { Actor } from './platform/base/actor.ts'
 import type { Backups } from './platform/base/backups.ts'
 import type { Clock } from './platform/base/clock.ts'
-import type { Memory } from './platform/cache/memory.ts'
+import type { Memory } from './platform/cache/cache.ts'
 import type { Db, Queries } from './platform/db/db.ts'
 import type { Row } from './platform/db/schema.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import type { Limiter } from './platform/limiter/limiter.ts'
 import type { Spend } from './platform/limiter/spending.ts'
 import type { Live } from './platform/live/live.ts'
-import type { Reveals } from './platform/outbox/reveals.ts'
+import type { Reveals } from './platform/outbox/secret-reads.ts'
 import type { Keyring } from './platform/secrets/keyring.ts'
 import type { Traces } from './platform/tracing/traces.ts'
 
@@ -39,7 +39,7 @@ export type Deps = {
   traces: Traces | undefined
   limits: Limiter
   operatorTokenHash: string
-  /** Who was given clear values. platform/outbox/reveals.ts. */
+  /** Who was given clear values. platform/outbox/secret-reads.ts. */
   reveals: Reveals
   /** Open pages that hear of changes. platform/live/live.ts. */
   live: Live
@@ -51,7 +51,7 @@ export type Deps = {
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
   wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
-  /** What features do when a project is created, shown, removed or moved: src/on-project.ts. */
+  /** What features do when a project is created, shown, removed or moved: src/project-hooks.ts. */
   onProject: readonly OnProject[]
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
@@ -138,7 +138,7 @@ export type Guard<C, S> = ((ctx: C, subject: S, input: Input) => void | Promise<
   refuses: readonly RefusalKey[]
 }
 
-/** What a feature does when a project is created, shown, removed or moved. The rows are joined in src/on-project.ts. */
+/** What a feature does when a project is created, shown, removed or moved. The rows are joined in src/project-hooks.ts. */
 export type OnProject = {
   /** Adds what the feature keeps of a new project, in the transaction that creates it. */
   created?(ctx: Ctx, project: Row<'project'>): Promise<void>

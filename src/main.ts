@@ -2,7 +2,7 @@
 
 import { print } from './cli/command-line/print.ts'
 import { BadSetting, readConfig } from './config.ts'
-import { messageOf } from './platform/adapters/file-fault.ts'
+import { messageOf } from './platform/adapters/file-errors.ts'
 
 /** Runs the program. It ends by itself when a command is done; the service ends at a signal. */
 export async function main(words = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): Promise<void> {

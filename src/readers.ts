@@ -39,14 +39,14 @@ export const READERS = {
     bytes: 16 * KIB,
     parts: 16 * KIB,
     from: 'anyone',
-    files: ['platform/server/path-spelling.ts', 'platform/server/not-served.ts', 'platform/http/route.ts'],
+    files: ['platform/server/strict-paths.ts', 'platform/server/unsupported-routes.ts', 'platform/http/route.ts'],
   },
   query: { bytes: 16 * KIB, parts: 1000, from: 'anyone', files: ['platform/http/query.ts'] },
   form: {
     bytes: 256 * KIB,
     parts: 2000,
     from: 'anyone',
-    files: ['platform/pages/form.ts', 'platform/pages/kept-form.ts'],
+    files: ['platform/pages/form.ts', 'platform/pages/saved-form.ts'],
   },
   'form of a client': { bytes: 16 * KIB, parts: 100, from: 'anyone', files: ['platform/http/parse-request.ts'] },
   'JSON of a client': {
@@ -55,7 +55,7 @@ export const READERS = {
     from: 'anyone',
     files: ['platform/http/parse-request.ts', 'platform/schema/json-weight.ts', 'platform/http/validate.ts'],
   },
-  'state of single sign-on': { bytes: 4 * KIB, parts: 2, from: 'anyone', files: ['accounts/single-sign-on/tie.ts'] },
+  'state of single sign-on': { bytes: 4 * KIB, parts: 2, from: 'anyone', files: ['accounts/single-sign-on/authorization-state.ts'] },
   'answer of a passkey': {
     bytes: 16 * KIB,
     parts: 8 * KIB,
@@ -99,7 +99,7 @@ export const READERS = {
     from: 'pieces',
     files: ['platform/http/list-body.ts', 'platform/schema/json-list.ts'],
   },
-  'kept form': { bytes: 192 * KIB, parts: 2000, from: 'caller', files: ['platform/pages/kept-form.ts'] },
+  'kept form': { bytes: 192 * KIB, parts: 2000, from: 'caller', files: ['platform/pages/saved-form.ts'] },
   'env file': { bytes: MIB, parts: 80_000, from: 'caller', files: ['projects/env-files/dotenv.ts'] },
   'file list': {
     bytes: 8 * MIB,
@@ -123,7 +123,7 @@ export const READERS = {
     bytes: 64 * KIB,
     parts: 100,
     from: 'server',
-    files: ['platform/adapters/dns.ts', 'projects/domain-proof/challenge.ts'],
+    files: ['platform/adapters/dns.ts', 'projects/domain-verification/challenge.ts'],
   },
   'answer of a receiver': { bytes: 64 * KIB, parts: 4 * KIB, from: 'server', files: ['platform/adapters/egress.ts'] },
   'answer of a git host': { bytes: 256 * KIB, parts: 128 * KIB, from: 'server', files: ['platform/adapters/git.ts'] },
@@ -140,7 +140,7 @@ export const READERS = {
     files: ['delivery/protocol/snapshot.ts', 'sites/snapshot/control-plane.ts', 'sites/visitors/admission.ts'],
   },
   'page of a bucket': { bytes: 4 * MIB, parts: 1000, from: 'server', files: ['platform/adapters/s3.ts'] },
-  'answer to an import': { bytes: 32 * MIB, parts: 16 * MIB, from: 'command', files: ['cli/command/import/answer.ts'] },
+  'answer to an import': { bytes: 32 * MIB, parts: 16 * MIB, from: 'command', files: ['cli/command/import/response.ts'] },
 } as const satisfies Record<string, Reader>
 
 export type ReaderName = keyof typeof READERS

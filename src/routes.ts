@@ -3,7 +3,7 @@
 import { accountRoutes } from './accounts/accounts/routes.ts'
 import { invitationRoutes } from './accounts/members/invitation-routes.ts'
 import { memberRoutes } from './accounts/members/routes.ts'
-import { peopleRoutes } from './accounts/people/routes.ts'
+import { peopleRoutes } from './accounts/users/routes.ts'
 import { tokenRoutes } from './accounts/tokens/routes.ts'
 import { deployRoutes } from './delivery/deploys/routes.ts'
 import { uploadRoutes } from './delivery/uploads/routes.ts'

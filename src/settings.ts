@@ -20,7 +20,7 @@ import {
   Token,
   URL_TOKEN,
   Whole,
-} from './platform/settings/kinds.ts'
+} from './platform/settings/types.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
 import { MAIL } from './platform/settings/mail.ts'
 import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { randomText } from './platform/base/ids.ts'
-import type { Setting } from './platform/settings/kinds.ts'
+import type { Setting } from './platform/settings/types.ts'
 import { isBesideSites } from './platform/tls/local-certificate.ts'
 import { SETTINGS } from './settings.ts'
 

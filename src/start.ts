@@ -30,7 +30,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const waits = { seconds: config.startWaitSeconds, log }
   const service = await openService(config, log, onDiskFault, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
-    throw (await import('./platform/db/sqlite/faults.ts')).storeFault(error, config.database.file)
+    throw (await import('./platform/db/sqlite/store-errors.ts')).storeFault(error, config.database.file)
   })
   opened = service
   await untilThere(`the address of HOST, ${config.host}`, waits, () => listenToClients(service.app, config))

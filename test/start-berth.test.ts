@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { StartBerth } from '../src/package-types.ts'
 import * as program from '../src/start-berth.ts'
-import { within } from './support/bound.ts'
+import { within } from './support/time-limits.ts'
 import { ENGINES, newDatabase } from './support/world.ts'
 
 /** As the declarations of the package have it. */

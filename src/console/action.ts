@@ -12,9 +12,9 @@ import {
   type Wish,
 } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'
-import { changeIn, withWas } from './change.ts'
+import { changeIn, withWas } from './edit-form.ts'
 import { accountIn } from './frame.ts'
-import { wordsOfFault } from './names/faults.ts'
+import { wordsOfFault } from './names/error-messages.ts'
 import type { Refused } from './refused.ts'
 
 /** TABLE the field that a refusal is about, where its sentence names none. */

@@ -1,5 +1,5 @@
 /** What stands around every page of the console: where one is, and the ways on. docs/console.md: Addresses. */
-import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../platform/pages/acting.ts'
+import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
 import type { Page } from '../platform/pages/frame.ts'
 import { type Html, html } from '../platform/pages/html.ts'
 import { type PersonCtx, tokenField } from '../platform/pages/screen.ts'

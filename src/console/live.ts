@@ -1,7 +1,7 @@
 /** What an open page hears of changes while it is looked at. docs/console.md: Live pages. */
 import type { Static } from 'typebox'
 import { decodeText } from '../platform/http/query.ts'
-import type { OwnAccount } from '../platform/pages/acting.ts'
+import type { OwnAccount } from '../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../platform/pages/screen.ts'
 import { permissionsOf } from '../platform/permissions/scopes.ts'
 import { refuse } from '../platform/refusals/refusal.ts'

@@ -1,9 +1,9 @@
 /** TABLE the pages of the console. docs/console.md. */
 import type { Screen } from '../platform/pages/screen.ts'
-import { showFault } from './fault.ts'
+import { showFault } from './error-page.ts'
 import { appScreens } from './integrations/app.ts'
 import { appListScreens } from './integrations/apps.ts'
-import { installedIntegrationScreens } from './integrations/installed.ts'
+import { installedIntegrationScreens } from './integrations/installation.ts'
 import { liveScreens } from './live.ts'
 import { operatorScreens } from './operator/screens.ts'
 import { deploymentScreens } from './project/deployments.ts'
@@ -30,9 +30,9 @@ import { drainScreens } from './webhooks/drain.ts'
 import { drainListScreens } from './webhooks/drains.ts'
 import { webhookScreens } from './webhooks/webhook.ts'
 import { webhookListScreens } from './webhooks/webhooks.ts'
-import { profileScreens } from './you/profile.ts'
-import { securityScreens } from './you/security.ts'
-import { ownTokenScreens } from './you/tokens.ts'
+import { profileScreens } from './user/profile.ts'
+import { securityScreens } from './user/security.ts'
+import { ownTokenScreens } from './user/tokens.ts'
 
 const screens: readonly Screen[] = [
   ...projectListScreens,

@@ -1,6 +1,6 @@
 /** One search over what an account has, which every page of the console leads to. docs/console.md: Search. */
 import type { Static } from 'typebox'
-import { accountsOf, nameOf, type OwnAccount } from '../platform/pages/acting.ts'
+import { accountsOf, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
 import { type Html, html } from '../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'

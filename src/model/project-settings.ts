@@ -6,7 +6,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../platform/schema/builder.ts'
 import { AnyJson, AnyObject, Nullable, OneOf, Unsupported } from '../platform/schema/fields.ts'
-import { NODE_VERSIONS } from '../platform/settings/kinds.ts'
+import { NODE_VERSIONS } from '../platform/settings/types.ts'
 
 import {
   ConnectConfiguration,
@@ -28,7 +28,7 @@ import {
   TrustedIps,
 } from './setting-schemas.ts'
 
-import { mustNotGrow, openFields } from './weight.ts'
+import { mustNotGrow, openFields } from './size-limits.ts'
 
 /** Answered as null when not set. */
 const NULLABLE_SETTINGS = {

@@ -2,7 +2,7 @@
 
 import type { Ctx, Params } from '../context.ts'
 import { seesProject } from '../platform/access/guards.ts'
-import { isProjectId } from '../platform/access/read-ahead.ts'
+import { isProjectId } from '../platform/access/prefetch.ts'
 import { prepared, violates } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MIB, memoryOf } from '../support/clients/raw-connection.ts'
 import { newHome, processOnBothEngines, start } from '../support/process.ts'
 import type { Engine } from '../support/world.ts'
-import { ATTACKS } from './bystander/attacks.ts'
-import { type Measured, startMeter } from './bystander/meter.ts'
-import { type Attack, mustDo, openTeam, type Scene } from './bystander/scene.ts'
+import { ATTACKS } from './noisy-neighbor/attacks.ts'
+import { type Measured, startMeter } from './noisy-neighbor/meter.ts'
+import { type Attack, mustDo, openTeam, type Scene } from './noisy-neighbor/scene.ts'
 import { FULL, sayFigure } from './form.ts'
 
 const LASTS_MS = FULL ? 15_000 : 6000

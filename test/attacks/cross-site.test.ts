@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
-import { becomes } from '../support/becomes.ts'
+import { becomes } from '../support/eventually.ts'
 import { openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, type World } from '../support/world.ts'

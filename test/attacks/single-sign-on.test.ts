@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { type Client, openClient, pathOf, signedIn } from '../support/clients/browser-client.ts'
 import { halfIn, setUpCodes } from '../support/clients/second-factor.ts'
-import { lettersOf } from '../support/letters.ts'
+import { lettersOf } from '../support/queued-mail.ts'
 import { signInBy, startProvider, startStandIn } from '../support/servers/identity-provider.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 

@@ -1,11 +1,11 @@
 /** Open pages as a way to hear what one may not: every way in which a right ends ends the stream within a second. docs/console.md: Live pages; docs/threats.md. */
 import assert from 'node:assert/strict'
-import { becomes } from '../support/becomes.ts'
-import { within } from '../support/bound.ts'
+import { becomes } from '../support/eventually.ts'
+import { within } from '../support/time-limits.ts'
 import { type Client, givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { follow, stampOf } from '../support/clients/event-client.ts'
 import { setUpCodes } from '../support/clients/second-factor.ts'
-import { untilItListens } from '../support/stores/heard-changes.ts'
+import { untilItListens } from '../support/stores/change-listener.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const TEAM_PAGE = '/console/t/team/projects/shared'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { becomes } from '../support/becomes.ts'
+import { becomes } from '../support/eventually.ts'
 import { givePassword } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow, signInTo } from '../support/clients/chromium.ts'
 import { type ConsolePage, goTo, openConsolePages } from '../support/clients/console-pages.ts'

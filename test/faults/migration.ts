@@ -23,7 +23,7 @@ const SCHEMA = {
     union all select indexname || ' ' || indexdef from pg_indexes where schemaname = 'public' and tablename not like 'kysely%'
     union all select tgname::text from pg_trigger where not tgisinternal and tgname not like 'note\\_%' order by 1`,
 }
-/** What notes changes is a step of its own, after the migrations: src/platform/db/postgres/notes.ts. */
+/** What notes changes is a step of its own, after the migrations: src/platform/db/postgres/change-triggers.ts. */
 const NOTES = "select tgname::text from pg_trigger where tgname like 'note\\_%' order by 1"
 const NAMES = 'select name from kysely_migration order by name'
 /** From the moment at which the migration can be seen to begin, to behind its end. */

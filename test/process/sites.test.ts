@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { withSitesProcess } from '../../src/sites-process.ts'
-import { becomes } from '../support/becomes.ts'
+import { becomes } from '../support/eventually.ts'
 import { newHome, type Running, start } from '../support/process.ts'
 import { askAt } from '../support/worlds/edge-world.ts'
 

@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { BadSetting } from '../../src/config.ts'
 import { listenToClients } from '../../src/platform/server/listen.ts'
 import { saidWhile, untilThere } from '../../src/start-wait.ts'
-import { becomes } from '../support/becomes.ts'
+import { becomes } from '../support/eventually.ts'
 import { ended, launch, newHome } from '../support/process.ts'
 import { freePort } from '../support/servers/free-port.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { BOUNDS_HOLD, within } from '../support/bound.ts'
+import { BOUNDS_HOLD, within } from '../support/time-limits.ts'
 import { ask, credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
 
 /** Each hashes a password. Many more would not end within the 10 s on a busy machine. */

@@ -26,7 +26,7 @@ function measured(text: string): string[] {
 test('no test asserts how long something takes', () => {
   assert.ok(files.length > 150)
   const found = files.flatMap(({ path, text }) => measured(text).map((line) => `${path}: ${line.trim()}`))
-  assert.deepEqual(found, [], 'say `within` of test/support/bound.ts')
+  assert.deepEqual(found, [], 'say `within` of test/support/time-limits.ts')
   assert.equal(
     measured('const took = performance.now() - began\nASSERT(took < 50)'.replace('ASSERT', 'assert.ok')).length,
     1,
@@ -65,11 +65,11 @@ test('a test waits for a state: where it waits for a time, the line before says 
   })
   assert.ok(waits.length > 10)
   for (const { path, line, before } of waits)
-    assert.match(before, /^\/\/ /, `${path}: ${line.trim()}: say \`becomes\` of test/support/becomes.ts, or why not`)
+    assert.match(before, /^\/\/ /, `${path}: ${line.trim()}: say \`becomes\` of test/support/eventually.ts, or why not`)
 })
 
 test('a test with a bound on time says so in its name, so that test:attacks finds it', () => {
-  for (const { path, text } of files.filter((file) => file.text.includes("support/bound.ts'"))) {
+  for (const { path, text } of files.filter((file) => file.text.includes("support/time-limits.ts'"))) {
     for (const one of text.split(/^ *(?=(?:onBothEngines|processOnBothEngines|test)\()/m)) {
       if (/\bwithin\(/.test(one)) assert.match(one, /\(a bound on time\)/, path)
     }

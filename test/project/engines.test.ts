@@ -10,7 +10,7 @@ test('npm test runs on both engines what lies in the folders of the table', () =
   for (const [file, both] of [
     ['test/console/forms.test.ts', false],
     ['test/platform/dbx/a.test.ts', false],
-    ['test/platform/http/answers.test.ts', true],
+    ['test/platform/http/responses.test.ts', true],
     ['test/platform/db/store.test.ts', true],
   ] as const)
     assert.equal(isOnBoth(file), both, file)

@@ -82,9 +82,9 @@ test('only config.ts reads settings: nothing else names process.env, but main.ts
   assert.deepEqual(readers, ['src/main.ts'])
 })
 
-test('files are made by platform/adapters/whole-file.ts, whole and under names that nobody can guess, and in no other place', () => {
+test('files are made by platform/adapters/atomic-file.ts, whole and under names that nobody can guess, and in no other place', () => {
   const making = /writeFile|appendFile|createWriteStream|\bopen(Sync)?\([^)]*, '(w|a|wx|ax|w\+|a\+)'|\.part\b/
-  assert.deepEqual(pathsWith(making), ['src/platform/adapters/whole-file.ts'])
+  assert.deepEqual(pathsWith(making), ['src/platform/adapters/atomic-file.ts'])
   // A test of somebody else has its store there: one folder, with a name that nobody can guess.
   assert.deepEqual(pathsWith(/tmpdir/), ['src/start-berth.ts'])
 })

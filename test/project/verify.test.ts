@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
 import { PARTS } from '../../scripts/verify/list.ts'
 import { type Part, type Result, runParts } from '../../scripts/verify/parts.ts'
-import { becomes } from '../support/becomes.ts'
+import { becomes } from '../support/eventually.ts'
 import { root } from '../support/root.ts'
 
 /** A part that is a line of JavaScript. */

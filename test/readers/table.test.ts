@@ -26,8 +26,8 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
       'platform/http/handle-request.ts': 'gives headers and body to readers',
       'platform/http/idempotency.ts': 'one header, whose text is looked at as a whole; the body is only hashed',
       'platform/http/request-metrics.ts': 'gives one header to a reader',
-      'platform/pages/guest.ts': 'gives headers to readers',
-      'platform/server/page-answer.ts': 'one header, by a pattern',
+      'platform/pages/browser-session.ts': 'gives headers to readers',
+      'platform/server/page-handler.ts': 'one header, by a pattern',
       'platform/server/serve.ts': 'gives headers and body to readers',
       'sites/static/response-plan.ts': 'five headers, read by patterns that go over each once',
       'sites/visitors/forward.ts': 'sends headers on, and splits two of them at commas',
@@ -47,7 +47,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
   {
     sign: /\bfetch\(|\bresolver\.resolve|\brequest\(url/,
     besides: {
-      'cli/command/ask.ts': 'a command reads what a service says of itself, and 64 KiB of it at most',
+      'cli/command/service-client.ts': 'a command reads what a service says of itself, and 64 KiB of it at most',
       'cli/command/serve.ts': 'a command asks the service of its own machine whether it is there',
       'operations/doctor/sites.ts': 'a check asks the sites server of its operator, and reads headers alone',
       'sites/content/content-cache.ts':

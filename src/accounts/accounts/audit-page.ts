@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/page.ts'
+import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/pagination.ts'
 
 type Filter = {
   limit?: number | undefined

@@ -18,7 +18,7 @@ import {
   nameOfTeam,
   type Received,
   receivedBy,
-} from './invitation-answer.ts'
+} from './received-invitations.ts'
 
 const MOST_SHOWN = 100
 const Answer = Type.Object({ answer: OneOf('accept', 'decline') })

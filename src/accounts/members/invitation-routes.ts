@@ -4,7 +4,7 @@ import { route } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { TeamRow } from '../accounts/teams.ts'
-import { acceptInvitation, findReceived } from './invitation-answer.ts'
+import { acceptInvitation, findReceived } from './received-invitations.ts'
 import { withdrawInvitation } from './invitations.ts'
 import { findActingTeam, mustBeInTeam } from './team-members.ts'
 

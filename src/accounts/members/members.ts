@@ -2,12 +2,12 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/member.ts'
-import { waitForWritesOfPerson } from '../../platform/access/person.ts'
+import { waitForWritesOfPerson } from '../../platform/access/user-write-lock.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { mayOwnInstallations, type Role } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { accessEnded } from '../accounts/access-ended.ts'
+import { accessEnded } from '../accounts/revoke-access.ts'
 import { withdrawInvitationsBy } from './invitations.ts'
 
 type Team = Pick<Row<'account'>, 'id' | 'slug'>

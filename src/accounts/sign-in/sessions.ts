@@ -5,7 +5,7 @@ import { endOfSession } from '../../platform/access/session.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { endHalfSignInsOf } from './half-sign-in.ts'
+import { endHalfSignInsOf } from './pending-sign-in.ts'
 
 /** Sessions of a person. The oldest ends for a newer one. */
 const MOST_SESSIONS = 100

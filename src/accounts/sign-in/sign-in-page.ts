@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { KEEP } from '../../platform/pages/assets/assets.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
-import { Kept, keptField } from '../../platform/pages/kept-form.ts'
+import { Kept, keptField } from '../../platform/pages/saved-form.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
 import {
   personScreen,
@@ -19,7 +19,7 @@ import { LinkQuery } from '../../platform/schema/fields.ts'
 import { passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
 import { proofOptions } from '../second-factor/passkeys.ts'
-import { confirmScreens } from './confirm-page.ts'
+import { confirmScreens } from './reauthentication-page.ts'
 import {
   type Chosen,
   hashNewPassword,
@@ -30,7 +30,7 @@ import {
 } from './new-password.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
 import { providerButton } from './provider-button.ts'
-import { afterPassword, secondStepScreens } from './second-step-page.ts'
+import { afterPassword, secondStepScreens } from './verify-factor-page.ts'
 import { endSession } from './sessions.ts'
 import { admitUser, type Checked, FAILURES_UNTIL_LOCK, tryPassword } from './sign-in.ts'
 import { welcomeScreens } from './welcome-page.ts'

@@ -12,7 +12,7 @@ import {
 import { LinkQuery } from '../../platform/schema/fields.ts'
 import { type Chosen, hashNewPassword, NewPassword, newPasswordFields, passwordFaultNotice } from './new-password.ts'
 import { setPassword } from './password-link.ts'
-import { afterPassword } from './second-step-page.ts'
+import { afterPassword } from './verify-factor-page.ts'
 import { findWelcome } from './welcome-link.ts'
 
 type Input = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>

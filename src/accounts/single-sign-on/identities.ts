@@ -9,8 +9,8 @@ import { queueMail } from '../../platform/mail/mail.ts'
 import { greeting } from '../../platform/mail/text.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
-import { createUser } from '../people/accounts.ts'
-import { setSuspended } from '../people/suspend.ts'
+import { createUser } from '../users/accounts.ts'
+import { setSuspended } from '../users/suspend.ts'
 import { applyGroups } from './groups.ts'
 
 const HOUR_MS = 3_600_000

@@ -13,9 +13,9 @@ import { providerButton, SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
 import { confirmSession, endSession, startSession } from '../sign-in/sessions.ts'
 import { acceptPlaces } from './groups.ts'
 import { askToLink, bindIdentity, confirmIdentity, createPerson, findByEmail, findIdentity } from './identities.ts'
-import { keptScreens } from './kept-page.ts'
+import { keptScreens } from './saved-form-page.ts'
 import { identityLinkScreens } from './link-page.ts'
-import { makeTie, type Purpose, readTie } from './tie.ts'
+import { makeTie, type Purpose, readTie } from './authorization-state.ts'
 
 const HOME = '/console'
 const CALLBACK = `${SINGLE_SIGN_ON}/callback`

@@ -2,7 +2,7 @@
 
 import type { Input, OperatorCtx, Params } from '../../context.ts'
 import { membership } from '../../model/member.ts'
-import { waitForWritesOfPerson } from '../../platform/access/person.ts'
+import { waitForWritesOfPerson } from '../../platform/access/user-write-lock.ts'
 import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'

@@ -1,9 +1,9 @@
 /** Words -> a command of the table, with its arguments and options. */
 import { parseArgs } from 'node:util'
-import { nearest } from '../../platform/base/words.ts'
+import { nearest } from '../../platform/base/text.ts'
 import { BadUsage, COMMON, type Command, type InBucket, type Invocation, isNoName } from './command.ts'
 import { usageOf } from './help.ts'
-import { readPlace } from './place.ts'
+import { readPlace } from './location.ts'
 
 export type Parsed = Pick<Invocation, 'value' | 'all' | 'has'>
 

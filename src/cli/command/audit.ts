@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import type { Static } from 'typebox'
 import type { Config } from '../../config.ts'
 import type { AuditExport } from '../../operations/operator/export-audit.ts'
-import { writeWholePieces } from '../../platform/adapters/whole-file.ts'
-import { counted } from '../../platform/base/words.ts'
+import { writeWholePieces } from '../../platform/adapters/atomic-file.ts'
+import { counted } from '../../platform/base/text.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { askService } from './ask.ts'
+import { askService } from './service-client.ts'
 
 type Page = Static<typeof AuditExport>
 

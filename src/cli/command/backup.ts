@@ -2,16 +2,16 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { Manifest } from '../../operations/backup/manifest.ts'
-import type { Place } from '../../operations/backup/place.ts'
+import type { Place } from '../../operations/backup/destination.ts'
 import type { Progress } from '../../operations/backup/progress.ts'
-import type { KeyProof } from '../../operations/backup/proof.ts'
+import type { KeyProof } from '../../operations/backup/integrity.ts'
 import type { Report } from '../../operations/backup/routes.ts'
 import { VERSION } from '../../platform/base/version.ts'
-import { counted } from '../../platform/base/words.ts'
+import { counted } from '../../platform/base/text.ts'
 import { type BackupPlace, folderOfBucket } from '../../platform/settings/backups.ts'
 import { BadUsage, type Bar, type Invocation, type Outcome } from '../command-line/command.ts'
-import { type NamedPlace, readPlace } from '../command-line/place.ts'
-import { askService, Refused } from './ask.ts'
+import { type NamedPlace, readPlace } from '../command-line/location.ts'
+import { askService, Refused } from './service-client.ts'
 
 /** EX_DATAERR: the backup itself is bad. */
 const BAD_DATA = 65
@@ -56,7 +56,7 @@ async function makeAt(config: Config, to: NamedPlace, withKeys: boolean, progres
     const made = await makeBackup(config, { to: to.file, ...options }, progress)
     return { ...made, at: placeOf(made.file) }
   }
-  const { openPlace } = await import('../../operations/backup/place.ts')
+  const { openPlace } = await import('../../operations/backup/destination.ts')
   const { bucket, key } = to
   // As in BERTH_BACKUP_TO, what does not say that it is a file is a folder.
   const isFile = key.endsWith('.db')
@@ -97,7 +97,7 @@ type Named = { place: Place; name: string }
 
 /** The newest backup of the place of scheduled ones. */
 async function newestBackup(config: Config): Promise<Named> {
-  const { openPlace } = await import('../../operations/backup/place.ts')
+  const { openPlace } = await import('../../operations/backup/destination.ts')
   const place = await openPlace(config)
   // Their names are moments.
   const name = (await place.names(NEVER)).sort().at(-1)
@@ -107,7 +107,7 @@ async function newestBackup(config: Config): Promise<Named> {
 
 /** A file, or `s3://bucket/key`. */
 async function backupAt(config: Config, text: string): Promise<Named> {
-  const { openPlace } = await import('../../operations/backup/place.ts')
+  const { openPlace } = await import('../../operations/backup/destination.ts')
   const at = readPlace(text, 'object')
   if ('bucket' in at) return { place: await openPlace(config, folderOf(at)), name: basename(at.key) }
   const { place: folder, name } = placeOf(resolve(at.file))
@@ -163,7 +163,7 @@ export async function restoreCommand({ settings, value, has, progress }: Invocat
 }
 
 async function troubles(keys: KeyProof): Promise<string[]> {
-  return (await import('../../operations/backup/proof.ts')).keyTroubles(keys)
+  return (await import('../../operations/backup/integrity.ts')).keyTroubles(keys)
 }
 
 function barOf(bar: Bar): Progress {

@@ -2,12 +2,12 @@
 
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
-import { readText } from '../../platform/adapters/file-fault.ts'
-import { writeWhole } from '../../platform/adapters/whole-file.ts'
-import { counted } from '../../platform/base/words.ts'
+import { readText } from '../../platform/adapters/file-errors.ts'
+import { writeWhole } from '../../platform/adapters/atomic-file.ts'
+import { counted } from '../../platform/base/text.ts'
 import { parseDotenv, reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { type Asking, askService, pathOf, Refused, type WrongLine } from './ask.ts'
+import { type Asking, askService, pathOf, Refused, type WrongLine } from './service-client.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
 const SLICE = 100

@@ -1,16 +1,16 @@
 /** `berth export`: what an account has here, as a folder of JSON and `.env` files. docs/moving-in.md: Moving out. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openFetch } from '../../operations/doctor/own-certificate.ts'
-import { makeFolder } from '../../platform/adapters/folder.ts'
-import { writeWhole } from '../../platform/adapters/whole-file.ts'
-import { counted } from '../../platform/base/words.ts'
+import { openFetch } from '../../operations/doctor/trusted-fetch.ts'
+import { makeFolder } from '../../platform/adapters/directory.ts'
+import { writeWhole } from '../../platform/adapters/atomic-file.ts'
+import { counted } from '../../platform/base/text.ts'
 import { reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { clientToken, serviceOrigin } from './ask.ts'
+import { clientToken, serviceOrigin } from './service-client.ts'
 import { projectsIn, readProject, type Whole } from './import/project.ts'
 import { openServer, type Server, segment } from './import/server.ts'
-import type { Item } from './import/shapes.ts'
+import type { Item } from './import/schemas.ts'
 import { placesOf, readValue } from './import/variables.ts'
 
 /** Writes into a folder that is new or empty, project by project. Every file is for its owner alone (mode 0600). */

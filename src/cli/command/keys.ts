@@ -2,16 +2,16 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BadSetting, type Config } from '../../config.ts'
-import { readText } from '../../platform/adapters/file-fault.ts'
-import { makeFolder } from '../../platform/adapters/folder.ts'
+import { readText } from '../../platform/adapters/file-errors.ts'
+import { makeFolder } from '../../platform/adapters/directory.ts'
 import type { Bucket } from '../../platform/adapters/s3.ts'
-import { writeWhole } from '../../platform/adapters/whole-file.ts'
-import { counted } from '../../platform/base/words.ts'
+import { writeWhole } from '../../platform/adapters/atomic-file.ts'
+import { counted } from '../../platform/base/text.ts'
 import { readKeyring, writeKeyring } from '../../platform/secrets/keyring.ts'
 import { isCopy, openCopy, proofOf, sealCopy } from '../../platform/secrets/keyring-copy.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { readPlace } from '../command-line/place.ts'
-import { askService } from './ask.ts'
+import { readPlace } from '../command-line/location.ts'
+import { askService } from './service-client.ts'
 
 const NEVER = new AbortController().signal
 const LEAST_PASSPHRASE = 12

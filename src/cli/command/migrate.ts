@@ -19,6 +19,6 @@ export async function migrateCommand({ settings }: Invocation): Promise<Outcome>
 async function migrateFile(file: string): Promise<string[]> {
   const { migrateSqlite } = await import('../../platform/db/sqlite/open.ts')
   return migrateSqlite(file).catch(async (error) => {
-    throw (await import('../../platform/db/sqlite/faults.ts')).storeFault(error, file)
+    throw (await import('../../platform/db/sqlite/store-errors.ts')).storeFault(error, file)
   })
 }

@@ -1,8 +1,8 @@
 /** Commands that are one request of the operator API. */
-import { readText } from '../../platform/adapters/file-fault.ts'
+import { readText } from '../../platform/adapters/file-errors.ts'
 import { BadUsage, type Invocation, type Run } from '../command-line/command.ts'
-import { type Asking, askService, pathOf } from './ask.ts'
-import { showReport } from './people.ts'
+import { type Asking, askService, pathOf } from './service-client.ts'
+import { showReport } from './format.ts'
 
 const DAY_MS = 86_400_000
 

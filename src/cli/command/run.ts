@@ -1,15 +1,15 @@
 /** Runs one command: finds it, reads its arguments, and prints its outcome for people or for machines. */
 import type { Writable } from 'node:stream'
 import { BadSetting, readConfig } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { messageOf } from '../../platform/adapters/file-errors.ts'
 import { VERSION } from '../../platform/base/version.ts'
-import { openBar } from '../command-line/bar.ts'
+import { openBar } from '../command-line/progress-bar.ts'
 import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'
 import { helpOf, helpOfMany } from '../command-line/help.ts'
 import { findCommand, groupOf, parseWords } from '../command-line/parse.ts'
 import { jsonText, print } from '../command-line/print.ts'
 import { COMMANDS } from './commands.ts'
-import { showToPeople } from './people.ts'
+import { showToPeople } from './format.ts'
 
 /** Where a command says what it has to say: the process, or what a test reads. */
 export type Outputs = { stdout: Writable & { isTTY?: boolean }; stderr: Writable & { isTTY?: boolean } }

@@ -1,7 +1,7 @@
 /** `berth serve`, when it was typed in a way that needed the table; main.ts starts the plain one without. `berth sites` is the sites server. `berth ready` asks whether the service serves. */
 
 import { listenOrigin } from '../../config.ts'
-import { openFetch } from '../../operations/doctor/own-certificate.ts'
+import { openFetch } from '../../operations/doctor/trusted-fetch.ts'
 import type { Invocation, Outcome } from '../command-line/command.ts'
 
 const PATIENCE_MS = 5000

@@ -2,7 +2,7 @@
 
 import { listenOrigin } from '../../config.ts'
 import type { Invocation, Outcome } from '../command-line/command.ts'
-import { askService, credentialsFile, Refused, readCredentials } from './ask.ts'
+import { askService, credentialsFile, Refused, readCredentials } from './service-client.ts'
 
 /** Prints the link as long as it works. Ends with 1 when it was used or replaced, and says how a new one is made. */
 export async function welcomeCommand({ settings }: Invocation): Promise<Outcome> {

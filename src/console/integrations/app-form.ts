@@ -1,6 +1,6 @@
 /** The form of an integration that a team registers: its fields as a browser sends them, and as the route takes them. */
 import type { Static } from 'typebox'
-import { scopeWords } from '../../integrations/consent/scope-words.ts'
+import { scopeWords } from '../../integrations/consent/scope-descriptions.ts'
 import type { Integration } from '../../integrations/integrations/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { Type } from '../../platform/schema/builder.ts'

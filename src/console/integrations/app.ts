@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { InstallationsOf } from '../../integrations/installations/schema.ts'
 import type { Integration, MadeSecret } from '../../integrations/integrations/schema.ts'
 import { lineOf } from '../../platform/mail/text.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -14,7 +14,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, faultOf } from '../action.ts'
-import { changeFields } from '../change.ts'
+import { changeFields } from '../edit-form.ts'
 import { askedTwice, button, dangerCard, pageLinks, shownOnce } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import type { Integration, IntegrationList, MadeIntegration } from '../../integrations/integrations/schema.ts'
 import { lineOf } from '../../platform/mail/text.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

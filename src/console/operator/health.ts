@@ -5,7 +5,7 @@ import type { Item, Kind, Report, Section } from '../../operations/report/schema
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
-import { showAdvice, showTyped } from '../advice.ts'
+import { showAdvice, showTyped } from '../advice-commands.ts'
 import { countOf, heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'

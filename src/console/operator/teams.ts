@@ -1,7 +1,7 @@
 /** Teams as the operator sees them: the list, making one, and one team with its plan and what it owes. */
 import type { Static } from 'typebox'
 import type { OperatorTeam } from '../../accounts/accounts/schema.ts'
-import type { TeamList, WholeTeam } from '../../accounts/people/schema.ts'
+import type { TeamList, WholeTeam } from '../../accounts/users/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, faultOf, field } from '../action.ts'
-import { changeFields } from '../change.ts'
+import { changeFields } from '../edit-form.ts'
 import { heading, pageLinks, searchForm } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
 import type { Refused } from '../refused.ts'

@@ -1,6 +1,6 @@
 /** All tokens, never a value, and ending one. */
 import type { Static } from 'typebox'
-import type { TokenList } from '../../accounts/people/schema.ts'
+import type { TokenList } from '../../accounts/users/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'

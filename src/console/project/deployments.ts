@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { openedHost } from '../../model/addresses.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

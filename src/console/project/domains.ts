@@ -1,6 +1,6 @@
 /** The domains of a project: the list, and adding one. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

@@ -1,7 +1,7 @@
 /** The custom environments of a project: the list, making one, and removing one. docs/custom-environments.md. */
 import type { Static } from 'typebox'
 import { type EnvironmentList, MOST_ENVIRONMENTS, type ShownEnvironment } from '../../model/environment.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

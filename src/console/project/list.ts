@@ -1,7 +1,7 @@
 /** The projects of an account: the list, and making one. */
 import type { Static } from 'typebox'
-import { nameOfTeam, receivedBy } from '../../accounts/members/invitation-answer.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import { nameOfTeam, receivedBy } from '../../accounts/members/received-invitations.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

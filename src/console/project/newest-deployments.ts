@@ -1,6 +1,6 @@
 /** Whether the newest deployments of projects failed: what their overview and the list of projects say. docs/console.md: The pages of a project. */
 import type { Row } from '../../platform/db/schema.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import type { Project } from '../../projects/projects/schema.ts'

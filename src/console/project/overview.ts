@@ -1,6 +1,6 @@
 /** The overview of a project: what visitors get and since when, its latest deployments, and pausing it. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -14,7 +14,7 @@ import type { Project } from '../../projects/projects/schema.ts'
 import { action, faultOf } from '../action.ts'
 import { copyable, sheet } from '../fields.ts'
 import { accountIn, deploymentPath, may, projectPath, showPage } from '../frame.ts'
-import { ASKED_FOR_NAMES, namesOf } from '../names/people.ts'
+import { ASKED_FOR_NAMES, namesOf } from '../names/users.ts'
 import type { Refused } from '../refused.ts'
 import { ago } from '../time.ts'
 import { stateOf } from './deployments.ts'

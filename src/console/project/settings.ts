@@ -1,7 +1,7 @@
 /** The settings of a project: its name, how it is built, who may see its deployments, its data cache, and deleting it. */
 import type { Static } from 'typebox'
 import { FRAMEWORKS } from '../../model/setting-schemas.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -12,10 +12,10 @@ import {
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { NODE_VERSIONS } from '../../platform/settings/kinds.ts'
+import { NODE_VERSIONS } from '../../platform/settings/types.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, faultOf, field } from '../action.ts'
-import { changeFields } from '../change.ts'
+import { changeFields } from '../edit-form.ts'
 import { dangerCard } from '../controls.ts'
 import { type Choice, check, pair, select } from '../fields.ts'
 import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'

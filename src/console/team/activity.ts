@@ -1,15 +1,15 @@
 /** Who changed what in an account, to be filtered and to be kept as a file. docs/accounts.md: Activity. */
 import type { Static } from 'typebox'
 import type { ActivityList } from '../../accounts/accounts/activity.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { filterForm, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, showPage } from '../frame.ts'
-import { sentenceOf } from '../names/sentences.ts'
-import { findSubjectsOf, pathIn, type Subject, showSubject } from '../names/subjects.ts'
+import { sentenceOf } from '../names/audit-messages.ts'
+import { findSubjectsOf, pathIn, type Subject, showSubject } from '../names/audit-targets.ts'
 import { ago } from '../time.ts'
 
 const LIST = '/console/t/:slug/activity'

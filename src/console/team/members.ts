@@ -1,7 +1,7 @@
 /** The members of a team: who is in it with which role, inviting people, and leaving it. docs/accounts.md: Members. */
 import type { Static } from 'typebox'
 import type { InvitedMember, MemberList } from '../../accounts/members/schema.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

@@ -1,7 +1,7 @@
 /** The settings of a team, and making one. docs/accounts.md: Settings of a team, Teams. */
 import type { Static } from 'typebox'
 import type { Team } from '../../accounts/accounts/schema.ts'
-import type { MadeOwnTeam } from '../../accounts/people/own-team.ts'
+import type { MadeOwnTeam } from '../../accounts/users/own-team.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -12,7 +12,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, faultOf, field } from '../action.ts'
-import { changeFields } from '../change.ts'
+import { changeFields } from '../edit-form.ts'
 import { area, copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import type { Refused } from '../refused.ts'

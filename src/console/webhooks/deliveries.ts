@@ -1,7 +1,7 @@
 /** What was sent to a webhook or a log drain, in a table; one delivery of a webhook whole, and sending it again. */
 
 import type { Delivery } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

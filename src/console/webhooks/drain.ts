@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import type { Drain } from '../../integrations/drains/drain-schema.ts'
 import type { Delivery, DeliveryList } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'

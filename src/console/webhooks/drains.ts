@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import type { Drain, DrainList, DrainTested } from '../../integrations/drains/drain-schema.ts'
 import { ENVIRONMENTS, SOURCES } from '../../integrations/drains/schema.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

@@ -7,7 +7,7 @@ import type {
   Webhook,
   WebhookTested,
 } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

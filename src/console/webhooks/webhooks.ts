@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { EVENT_NAMES } from '../../events.ts'
 import type { MadeWebhook, Webhook } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,

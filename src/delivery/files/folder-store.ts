@@ -2,13 +2,13 @@
 import { createReadStream } from 'node:fs'
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../platform/adapters/folder.ts'
+import { makeFolder } from '../../platform/adapters/directory.ts'
 import {
   removeCutShort,
   removeCutShortLater,
   removeOlder,
   writeNamedWhole,
-} from '../../platform/adapters/whole-file.ts'
+} from '../../platform/adapters/atomic-file.ts'
 import type { FileStore } from '../../platform/files/file-store.ts'
 import { openDigest } from './digest.ts'
 import { atMost, mustBeAnnounced } from './file-store.ts'

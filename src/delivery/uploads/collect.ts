@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
-import { openClockWatch } from '../../platform/base/clock-watch.ts'
+import { openClockWatch } from '../../platform/base/clock-monitor.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import {

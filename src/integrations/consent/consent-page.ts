@@ -2,13 +2,13 @@
 
 import type { Row } from '../../platform/db/schema.ts'
 import { lineOf } from '../../platform/mail/text.ts'
-import { nameOf, type OwnAccount } from '../../platform/pages/acting.ts'
+import { nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html, isolated } from '../../platform/pages/html.ts'
 import { type PersonCtx, tokenField, type View } from '../../platform/pages/screen.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { type ConsentQuery, consentPath } from '../oauth/authorization-request.ts'
 import { type Chosen, OFFERED, type ShownProjects } from './projects.ts'
-import { listScopes } from './scope-words.ts'
+import { listScopes } from './scope-descriptions.ts'
 
 type Integration = Row<'integration'>
 

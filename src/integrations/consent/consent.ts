@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { readInstallationOn } from '../../model/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/acting.ts'
+import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -11,7 +11,7 @@ import { readSelection } from '../installations/selection.ts'
 import { readIntegration } from '../integrations/integrations.ts'
 import { ConsentQuery, mustBeValidRequest, redirectTo } from '../oauth/authorization-request.ts'
 import { accountStep, projectStep } from './consent-page.ts'
-import { giveConsent } from './give-consent.ts'
+import { giveConsent } from './grant-consent.ts'
 import { type Chosen, chosenProjects, MOST_PROJECTS, shownProjects } from './projects.ts'
 
 const Decision = Type.Object({

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { chunks } from '../../platform/db/chunks.ts'
 import { containing } from '../../platform/db/db.ts'
-import type { OwnAccount } from '../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { PersonCtx } from '../../platform/pages/screen.ts'
 
 /** What the person ticked and typed on the page. */

@@ -2,7 +2,7 @@
 import { operatorRoute } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { findIntegration } from '../integrations/integrations.ts'
-import { giveConsentOfUser, NewInstallation } from './give-consent.ts'
+import { giveConsentOfUser, NewInstallation } from './grant-consent.ts'
 
 export const consentRoutes = [
   operatorRoute({

@@ -7,7 +7,7 @@ import type { DeliveryOutcome } from '../../platform/tracing/traces.ts'
 import { decide } from './endpoint.ts'
 import { recordOutcome } from './outcome.ts'
 import { drop, dueQueues, type EndpointRef, giveBack, hold, type Leased, lease, releaseHeld } from './queue.ts'
-import { shareOut } from './share.ts'
+import { shareOut } from './allocation.ts'
 
 /** `failing`: whether its endpoint failed the last time. */
 type Piece = { delivery: Leased; failing: boolean }

@@ -1,7 +1,7 @@
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
 import { newerDrainRoutes } from './drain-routes.ts'
-import { findAnyProject, readWaitingFor, takeLines } from './lines.ts'
+import { findAnyProject, readWaitingFor, takeLines } from './ingest.ts'
 import { createLogDrain, getLogDrain, listLogDrains, transferLogDrain } from './log-drains.ts'
 import { LinesTaken, LogDrainList, LogLines, NewIntegrationDrain, NewLogDrain, OneLogDrain } from './schema.ts'
 import { deleteDrain, findDrain } from './store.ts'

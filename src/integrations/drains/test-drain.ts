@@ -5,7 +5,7 @@ import { randomText } from '../../platform/base/ids.ts'
 import { linesPost } from '../deliveries/endpoint.ts'
 import type { DrainTested, DrainToTest } from './drain-schema.ts'
 import { mustBeHeaders } from './headers.ts'
-import { joinLines, showLine } from './lines.ts'
+import { joinLines, showLine } from './ingest.ts'
 import { mustBeEndpoint, mustBeLogs } from './rules.ts'
 
 const OF = { id: 'prj_test', name: 'test' }

@@ -9,7 +9,7 @@ import {
 } from '../../model/installation.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/page.ts'
+import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/pagination.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import type { Configuration, ConfigurationsQuery, InstallationsOf, InstallationsOfQuery } from './schema.ts'
 import { pendingScopes } from './scope-change.ts'

@@ -1,5 +1,5 @@
 /** The metadata document by which an OAuth client configures itself: RFC 8414. docs/integrations.md: The exchange of codes. */
-import type { OpenPage } from '../../platform/http/open-page.ts'
+import type { OpenPage } from '../../platform/http/public-page.ts'
 import { SCOPES } from '../../platform/permissions/scopes.ts'
 
 /** The document at its well-known path. `origin`: the address by which the service is reached; it is the issuer. */

@@ -1,6 +1,6 @@
 /** The held webhooks and log drains on the page `/integrations/installed`, each with a button by which an OWNER takes it over. */
 
-import { actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/acting.ts'
+import { actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { day, type Html, html } from '../../platform/pages/html.ts'
 import {
   type PersonCtx,

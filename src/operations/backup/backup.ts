@@ -4,14 +4,14 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
-import { makeLastFolder } from '../../platform/adapters/folder.ts'
-import { makeBeside, writeWhole } from '../../platform/adapters/whole-file.ts'
+import { makeLastFolder } from '../../platform/adapters/directory.ts'
+import { makeBeside, writeWhole } from '../../platform/adapters/atomic-file.ts'
 import { migrate, schemaOf } from '../../platform/db/db.ts'
 import { mustBeStore, openSqliteFile } from '../../platform/db/sqlite/open.ts'
 import { copyRows } from './copy.ts'
 import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
-import { type KeyProof, mustBeWhole, proveKeys } from './proof.ts'
+import { type KeyProof, mustBeWhole, proveKeys } from './integrity.ts'
 
 /** `leftOut`: tables beside those of Berth, which are another program's. */
 export type Backup = { file: string; manifest: Manifest; keys: KeyProof; keysFile?: string; leftOut: string[] }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { readText } from '../../platform/adapters/file-fault.ts'
+import { readText } from '../../platform/adapters/file-errors.ts'
 import type { BackupManifest } from '../../platform/base/backups.ts'
 import type { Progress } from './progress.ts'
 

@@ -3,14 +3,14 @@ import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, 
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
-import { makeFolder } from '../../platform/adapters/folder.ts'
+import { makeFolder } from '../../platform/adapters/directory.ts'
 import { migrate, type Queries, schemaOf } from '../../platform/db/db.ts'
 import { aloneWithFile, openSqliteFile } from '../../platform/db/sqlite/open.ts'
 import { hasRows, type Store, tablesOf } from '../../platform/db/tables.ts'
 import { copyRows, noteRestore, tablesToCopy } from './copy.ts'
 import { type Manifest, mustBeAsWritten, readManifest, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
-import { type KeyProof, mustBeWhole, mustHaveRows, proveKeys } from './proof.ts'
+import { type KeyProof, mustBeWhole, mustHaveRows, proveKeys } from './integrity.ts'
 
 export type Restored = {
   manifest: Manifest

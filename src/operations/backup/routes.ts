@@ -5,7 +5,7 @@ import { operatorRoute } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Moment, Nullable, OneOf } from '../../platform/schema/fields.ts'
-import { nameOfPlace } from './place.ts'
+import { nameOfPlace } from './destination.ts'
 import { backupState, findKnown, knownBackups, noteCheck, noteMade } from './records.ts'
 import { nextOfSchedule } from './runs.ts'
 

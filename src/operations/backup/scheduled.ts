@@ -1,10 +1,10 @@
 /** Backups by BERTH_BACKUP_SCHEDULE: one instance makes each, checks it where it lies, and removes those that may go. docs/backup.md: Scheduled. */
 import { basename } from 'node:path'
 import type { Deps } from '../../context.ts'
-import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { messageOf } from '../../platform/adapters/file-errors.ts'
 import { VERSION } from '../../platform/base/version.ts'
 import { makeBackup } from './backup.ts'
-import { openPlace, type Place } from './place.ts'
+import { openPlace, type Place } from './destination.ts'
 import { forgetBackups, knownIn, noteCheck, noteMade } from './records.ts'
 import { mayGo } from './retention.ts'
 import { endRun, holdRun, openSchedule, type Run, takeRun } from './runs.ts'

@@ -1,15 +1,15 @@
 /** Whether a backup could be restored now: it is read whole, and its values open with the keys at hand. docs/backup.md: Verify. */
 import { statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { messageOf } from '../../platform/adapters/file-errors.ts'
 import { type Queries, schemaOf } from '../../platform/db/db.ts'
 import { openSqliteFile } from '../../platform/db/sqlite/open.ts'
 import { tablesOf } from '../../platform/db/tables.ts'
 import { headOf } from '../../platform/outbox/audit-chain.ts'
-import { walkChain } from '../../platform/outbox/audit-walk.ts'
+import { walkChain } from '../../platform/outbox/audit-verification.ts'
 import { type Manifest, mustBeAsWritten, readManifest } from './manifest.ts'
 import type { Progress } from './progress.ts'
-import { type KeyProof, keyTroubles, mustBeWhole, mustHaveRows, proveKeys } from './proof.ts'
+import { type KeyProof, keyTroubles, mustBeWhole, mustHaveRows, proveKeys } from './integrity.ts'
 
 /** The backup itself is bad, or its keys are not at hand. Any other error says that it could not be looked at. */
 export class BadBackup extends Error {

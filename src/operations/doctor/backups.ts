@@ -1,7 +1,7 @@
 /** What `berth doctor` says of backups. docs/backup.md: Watched. */
 
 import type { Config } from '../../config.ts'
-import { counted } from '../../platform/base/words.ts'
+import { counted } from '../../platform/base/text.ts'
 import { hasTable } from '../../platform/db/tables.ts'
 import { type BackupState, backupState } from '../backup/records.ts'
 import { openSchedule } from '../backup/runs.ts'

@@ -1,7 +1,7 @@
 /** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
 
 import { BadSetting, type Config } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { messageOf } from '../../platform/adapters/file-errors.ts'
 import type { Finding } from './finding.ts'
 
 const LONGEST_MS = 5000

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { type Config, listenOrigin } from '../../config.ts'
 import type { Finding } from './finding.ts'
-import { openFetch } from './own-certificate.ts'
+import { openFetch } from './trusted-fetch.ts'
 
 /** Whether the port of the API is free, or a Berth answers at it. */
 export async function checkOwnPort(config: Config): Promise<Finding[]> {

@@ -2,10 +2,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-fault.ts'
+import { messageOf } from '../../platform/adapters/file-errors.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import { type Queries, schemaOf } from '../../platform/db/db.ts'
-import { storeFault } from '../../platform/db/sqlite/faults.ts'
+import { storeFault } from '../../platform/db/sqlite/store-errors.ts'
 import { isSqlite, tablesOf } from '../../platform/db/tables.ts'
 import type { Finding } from './finding.ts'
 

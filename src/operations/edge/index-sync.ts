@@ -15,7 +15,7 @@ import {
   readProjects,
 } from '../../projects/serving/hosts.ts'
 import { type ChangeRing, openChangeRing } from './change-ring.ts'
-import { openChangeLog } from './changes.ts'
+import { openChangeLog } from './change-log.ts'
 import { keysThatDiffer } from './site-lines.ts'
 
 const SLICE = 500

@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../../context.ts'
-import { openUnsent, type Unsent } from '../../platform/fairness/unsent.ts'
+import { openUnsent, type Unsent } from '../../platform/fairness/response-backpressure.ts'
 import { addressOf } from '../../platform/http/failure-limits.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
@@ -23,7 +23,7 @@ import {
   judgeForProxy,
   judgeForSites,
   showPage,
-} from './answers.ts'
+} from './responses.ts'
 import { admission, CHECK, isOfVisitor, PAGE, sitesCheck } from './callers.ts'
 import { type Followed, followHosts } from './index-sync.ts'
 import { PLAIN, pathOf, plain } from './plain-answer.ts'

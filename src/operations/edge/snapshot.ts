@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { keepsOut } from '../../platform/verdict/admission.ts'
 import type { HostEntry } from '../../platform/verdict/hosts.ts'
-import { addressOf, upstreamOf } from './answers.ts'
+import { addressOf, upstreamOf } from './responses.ts'
 import type { Followed } from './index-sync.ts'
 
 export type Snapshot = { body: string; etag: string; contentType: string }

@@ -7,7 +7,7 @@ import { isOperator } from '../../platform/access/authenticate.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
 import { MIGRATIONS } from '../../platform/db/migrations.ts'
 import { addressOf, countFailure, type Peer } from '../../platform/http/failure-limits.ts'
-import type { Probe } from '../../platform/http/open-page.ts'
+import type { Probe } from '../../platform/http/public-page.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { activeKeyId } from '../../platform/secrets/root-keys.ts'
 

@@ -21,7 +21,7 @@ import {
   setMember,
   updateAccount,
   updateUser,
-} from '../../accounts/people/accounts.ts'
+} from '../../accounts/users/accounts.ts'
 import { makePasswordLink } from '../../accounts/sign-in/password-link.ts'
 import { removeIdentity } from '../../accounts/single-sign-on/identities.ts'
 import { createToken, endToken, findToken } from '../../accounts/tokens/tokens.ts'

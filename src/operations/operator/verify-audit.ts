@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { countUnlinked, headOf, type Link } from '../../platform/outbox/audit-chain.ts'
-import { walkChain } from '../../platform/outbox/audit-walk.ts'
+import { walkChain } from '../../platform/outbox/audit-verification.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf } from '../../platform/schema/fields.ts'
 

@@ -1,7 +1,7 @@
 /** What the report tells of projects, domains, and what is sent for them. */
 import { momentOf, STAMPS_PER_MS } from '../../platform/base/clock.ts'
-import { giveOwner, hasOwner } from './people.ts'
-import type { Part } from './walk.ts'
+import { giveOwner, hasOwner } from './accounts.ts'
+import type { Part } from './table-scan.ts'
 
 const DAY_MS = 86_400_000
 const PENDING_MS = 7 * DAY_MS

@@ -3,11 +3,11 @@
 import { copyState } from '../../platform/secrets/keyring-copy.ts'
 import { backupState } from '../backup/records.ts'
 import { adviseOnBackups } from '../doctor/backups.ts'
-import { ACCOUNTS, INTEGRATIONS, TOKENS } from './people.ts'
+import { ACCOUNTS, INTEGRATIONS, TOKENS } from './accounts.ts'
 import { ACCOUNT_DOMAINS, ENDPOINTS, INSTALLATIONS, PAUSED, PROJECT_DOMAINS } from './projects.ts'
 import type { Report } from './schema.ts'
 import { openTally, type Tally } from './tally.ts'
-import { type ReportCtx, type Slices, walk } from './walk.ts'
+import { type ReportCtx, type Slices, walk } from './table-scan.ts'
 
 const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJECT_DOMAINS, ACCOUNT_DOMAINS, PAUSED]
 

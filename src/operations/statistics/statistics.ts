@@ -6,7 +6,7 @@ import type { OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { VERSION } from '../../platform/base/version.ts'
 import type { Schema } from '../../platform/db/schema.ts'
-import { LOOKED_THROUGH } from '../../platform/http/page.ts'
+import { LOOKED_THROUGH } from '../../platform/http/pagination.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Moment, OneOf } from '../../platform/schema/fields.ts'
 

@@ -6,7 +6,7 @@ import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusals/refusal.ts'
 import { type ActingInstallation, readInstallation } from './installation.ts'
-import { type AheadColumns, isProjectId, withAhead } from './read-ahead.ts'
+import { type AheadColumns, isProjectId, withAhead } from './prefetch.ts'
 import { mustHaveFactor } from './second-factor.ts'
 import {
   type Acting,

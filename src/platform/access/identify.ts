@@ -1,11 +1,11 @@
 /** The caller of a request: read from the store, or from the cache while nothing of it has changed. docs/architecture.md: What is remembered. */
 import type { Deps, Who } from '../../context.ts'
 import { fingerprint } from '../base/ids.ts'
-import type { Subject } from '../db/changes.ts'
+import type { Subject } from '../db/change-feed.ts'
 import type { Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
 import { bearerOf, type Credentials, identifyByToken } from './authenticate.ts'
-import { identifyBySession } from './by-session.ts'
+import { identifyBySession } from './session-authentication.ts'
 
 /** Bytes that a person or an installation takes, and each project that it is limited to. */
 const BYTES = 1000

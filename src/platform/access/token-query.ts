@@ -1,7 +1,7 @@
 /** The statements that say who acts: a token, the account that it acts for, and the role of its person there. */
 import { sql } from 'kysely'
 import type { Queries } from '../db/db.ts'
-import { lineOfPerson } from './person.ts'
+import { lineOfPerson } from './user-write-lock.ts'
 import { lacksFactor } from './second-factor.ts'
 import type { Who } from './who.ts'
 

@@ -2,7 +2,7 @@
 import type { Actor } from '../base/actor.ts'
 import type { Row } from '../db/schema.ts'
 import type { Permission, Role } from '../permissions/roles.ts'
-import type { Ahead } from './read-ahead.ts'
+import type { Ahead } from './prefetch.ts'
 
 /** The account that a request acts for. */
 export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'plan'> & {

@@ -1,8 +1,8 @@
 /** Letters leave by SMTP, or, where no server is set, as `.eml` files that any mail program opens. */
 import { join } from 'node:path'
 import type { MailSettings } from '../../config.ts'
-import { makeFolder } from './folder.ts'
-import { writeWholeLater } from './whole-file.ts'
+import { makeFolder } from './directory.ts'
+import { writeWholeLater } from './atomic-file.ts'
 
 /** A letter as it is handed over. `id` names it for ever: handed over twice, it has the same Message-ID or file. */
 type Post = { id: string; at: number; recipient: string; subject: string; text: string }

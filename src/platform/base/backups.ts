@@ -1,4 +1,4 @@
-/** What a running service knows of its backups. Types alone; operations/backup/kept-backups.ts makes them. docs/backup.md: From the console. */
+/** What a running service knows of its backups. Types alone; operations/backup/instance-backups.ts makes them. docs/backup.md: From the console. */
 import type { Actor } from './actor.ts'
 
 /** What lies beside a backup and says what it must be. */

@@ -24,7 +24,7 @@ export type AccountTables = {
     created_stamp: number
     /** Teams only: since when their members need a second factor. platform/access/second-factor.ts. */
     factor_demanded_at: number | null
-    /** Users only: since when they may not come in. accounts/people/suspend.ts. */
+    /** Users only: since when they may not come in. accounts/users/suspend.ts. */
     suspended_at: number | null
     /** Users only: since when they are an operator, for pages that ask. */
     operator_at: number | null

@@ -4,8 +4,8 @@ import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../../errors.ts'
 import { VERSION } from '../base/version.ts'
-import { someOf } from '../base/words.ts'
-import type { Changes } from './changes.ts'
+import { someOf } from '../base/text.ts'
+import type { Changes } from './change-feed.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
@@ -34,7 +34,7 @@ export type Db = {
   write<T>(work: (tx: Queries) => Promise<T>, owner?: string): Promise<T>
   /**
    * What commits change. On SQLite all of it is known in the turn of the commit, so there it ends what is remembered. On PostgreSQL it is
-   * known soon after, of every instance: platform/db/postgres/feed.ts.
+   * known soon after, of every instance: platform/db/postgres/notifications.ts.
    */
   changes: Changes
   /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */

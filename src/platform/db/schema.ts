@@ -108,7 +108,7 @@ type CoreTables = {
     created_stamp: number
     updated_at: number
   }
-  /** A proof of an apex whose names were removed: it still speaks for the account for a while. projects/domain-proof/released-proof.ts. */
+  /** A proof of an apex whose names were removed: it still speaks for the account for a while. projects/domain-verification/released-proof.ts. */
   released_proof: {
     apex_name: string
     account_id: string

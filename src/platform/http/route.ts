@@ -5,7 +5,7 @@ import type { RefusalKey } from '../../errors.ts'
 import type { EventName } from '../../events.ts'
 import { READERS } from '../../readers.ts'
 import type { Who } from '../access/who.ts'
-import type { Subject } from '../db/changes.ts'
+import type { Subject } from '../db/change-feed.ts'
 import type { Permission } from '../permissions/roles.ts'
 
 /** The largest body of a request in bytes. That of an OAuth client is read before the client is known. */
@@ -59,7 +59,7 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** Takes back what `prepare` did outside, when the transaction did not stand. */
   undo?: (ctx: C, prepared: A) => Promise<void>
   run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, prepared: A) => Promise<Static<R>> | Static<R>
-  /** It ends access of people: tokens, places in teams. platform/access/person.ts. */
+  /** It ends access of people: tokens, places in teams. platform/access/user-write-lock.ts. */
   revokesAccess?: true
   emits?: readonly EventName[]
   /** What `load` and `run` refuse with, beyond what the guards and every route do. */
@@ -229,7 +229,7 @@ export function withoutVersion(url: string): string {
   return bare.startsWith('/operator/') || /^\/(\?|$)/.test(bare) ? path : bare
 }
 
-/** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. Without a host it stays as it is, and is refused (platform/server/path-spelling.ts). */
+/** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. Without a host it stays as it is, and is refused (platform/server/strict-paths.ts). */
 function originForm(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]+(?=\/)/i, '')
 }

@@ -1,7 +1,7 @@
 /** Whether a value is what a schema says, and the sentence that names what is not; which fields of a body are declared. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { someOf } from '../base/words.ts'
+import { someOf } from '../base/text.ts'
 import { refuse } from '../refusals/refusal.ts'
 import { weighsAtMost } from '../schema/json-weight.ts'
 

@@ -1,9 +1,9 @@
 /** Counts what each owner takes of the limits of `limits.ts`: in memory on the embedded store, over all instances on PostgreSQL. docs/limits.md. */
 import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../../limits.ts'
-import { counted } from '../base/words.ts'
+import { counted } from '../base/text.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import type { Counter, Left, SetLimit, Sooner } from './counter.ts'
-import { countInMemory } from './in-memory.ts'
+import { countInMemory } from './memory-counter.ts'
 
 /** What was asked of the limiter: how many, of how many, until when. */
 export type Count = Left & { name: LimitName; total: number; seconds: number }

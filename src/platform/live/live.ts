@@ -6,13 +6,13 @@ import { Readable } from 'node:stream'
 import type { Metrics } from '../../metrics.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomText } from '../base/ids.ts'
-import { openRepeat } from '../base/repeat.ts'
-import type { Changes, Subject } from '../db/changes.ts'
+import { openRepeat } from '../base/throttled-task.ts'
+import type { Changes, Subject } from '../db/change-feed.ts'
 import type { Db } from '../db/db.ts'
 import type { LivePage } from './live-page.ts'
-import { openPages, type Pages } from './pages.ts'
-import { mayHear, type Right, readRights } from './rights.ts'
-import { openTurns, type Turns } from './turns.ts'
+import { openPages, type Pages } from './subscriptions.ts'
+import { mayHear, type Right, readRights } from './access.ts'
+import { openTurns, type Turns } from './notification-queue.ts'
 
 /** The first change is told at once. What comes so soon after it is told together. */
 const GATHER_MS = 50

@@ -8,7 +8,7 @@ import { type Route, refusalsOf, takesKey } from '../http/route.ts'
 import { ErrorBody } from '../refusals/error-body.ts'
 import { type EventExamples, eventOperation } from './events.ts'
 import { type Example, exampleOf } from './examples.ts'
-import { FIELD_WORDS } from './field-words.ts'
+import { FIELD_WORDS } from './field-descriptions.ts'
 
 const ACCOUNT_PARAMETERS: Place<'query'>[] = [
   { name: 'teamId', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by id' },

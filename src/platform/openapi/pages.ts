@@ -2,7 +2,7 @@
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { OpenPage, Probe } from '../http/open-page.ts'
+import type { OpenPage, Probe } from '../http/public-page.ts'
 import type { Route } from '../http/route.ts'
 import { assetPages } from '../pages/assets/assets.ts'
 import { openApiDocument } from './document.ts'

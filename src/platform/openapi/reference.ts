@@ -5,7 +5,7 @@
 import { gzipSync } from 'node:zlib'
 import { REFUSALS } from '../../errors.ts'
 import { EVENT_NAMES, EVENTS } from '../../events.ts'
-import type { Probe, ProbeAnswer } from '../http/open-page.ts'
+import type { Probe, ProbeAnswer } from '../http/public-page.ts'
 import { splitQuery } from '../http/query.ts'
 import { type Route, refusalsOf } from '../http/route.ts'
 import { takesGzip } from '../pages/compress.ts'

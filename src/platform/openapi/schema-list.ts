@@ -1,7 +1,7 @@
 /** The fields of a schema as a list for people: name, type, whether it must be there, limits and words. */
 import type { TSchema } from 'typebox'
 import { type Html, html } from '../pages/html.ts'
-import { FIELD_WORDS } from './field-words.ts'
+import { FIELD_WORDS } from './field-descriptions.ts'
 
 /** Fields are shown inside fields so far; below that, their type says what they are. */
 const DEEPEST = 4

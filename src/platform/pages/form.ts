@@ -8,7 +8,7 @@ import { decodeText, pairsOf, unescapeForm } from '../http/query.ts'
 import { named, validate } from '../http/validate.ts'
 import { Refusal, refuse } from '../refusals/refusal.ts'
 import { formTokenOf, ONCE_FIELD, TOKEN_FIELD } from './cookies.ts'
-import type { BrowserRequest, Guest } from './guest.ts'
+import type { BrowserRequest, Guest } from './browser-session.ts'
 import type { Screen } from './screen.ts'
 
 /** The field that asks for the form again, with what is sent in it: nothing is done yet. */

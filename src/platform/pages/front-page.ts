@@ -1,6 +1,6 @@
 /** What is at the address that the start prints: the way on, for people and for programs. */
 
-import type { OpenPage, Probe } from '../http/open-page.ts'
+import type { OpenPage, Probe } from '../http/public-page.ts'
 import { pageHeaders } from './frame.ts'
 
 /** `/` and `/favicon.ico`. Nothing here needs a token, and nothing of the store is told. */

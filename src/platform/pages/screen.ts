@@ -48,7 +48,7 @@ export type ScreenInput<Q = unknown, F = unknown> = {
   fault?: Refusal
   /** Of a form: by what it is known when it is sent twice. */
   once?: string | undefined
-  /** Of the pages on which people prove who they are: the form of another page that is carried on. platform/pages/kept-form.ts. */
+  /** Of the pages on which people prove who they are: the form of another page that is carried on. platform/pages/saved-form.ts. */
   kept?: string | undefined
 }
 

@@ -7,22 +7,22 @@ import { noteConnection } from '../base/event-loop.ts'
 import { answerUnreadable, headersOf, refusalToTell, showRefusal } from '../http/error-handler.ts'
 import { peerOf } from '../http/failure-limits.ts'
 import { answerRequest } from '../http/handle-request.ts'
-import type { OpenPage, Probe } from '../http/open-page.ts'
+import type { OpenPage, Probe } from '../http/public-page.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
 import { bodyLimitOf, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
-import { type Bridge, openBridge } from '../pages/ask.ts'
+import { type Bridge, openBridge } from '../pages/route-client.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { HSTS, isOfTls, keepSecure, readPair, secureOptions } from '../tls/tls.ts'
-import { type Answers, openAnswers } from './answers.ts'
+import { type Answers, openAnswers } from './responses.ts'
 import { AS_IT_COMES, fileOf, mayTakeLonger, readBodies } from './bodies.ts'
 import { takeTlsOnLaptop } from './both-protocols.ts'
 import { boundConnections } from './connections.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
-import { notServed } from './not-served.ts'
+import { notServed } from './unsupported-routes.ts'
 import { answerOneAtATime } from './one-at-a-time.ts'
-import { answerOf, isForPeople, openPageAnswer } from './page-answer.ts'
-import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
+import { answerOf, isForPeople, openPageAnswer } from './page-handler.ts'
+import { EXACT, nothingAt, takeOneSpelling } from './strict-paths.ts'
 
 /** Answers what went wrong before an operation was reached. */
 type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
@@ -207,7 +207,7 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
   app.route({
     method: screen.method,
     url: screen.path,
-    // A byte of a form takes up to three. What a route takes fits, and a sign-in that carries a form on (platform/pages/kept-form.ts).
+    // A byte of a form takes up to three. What a route takes fits, and a sign-in that carries a form on (platform/pages/saved-form.ts).
     bodyLimit: screen.bodyLimit ?? READERS.form.bytes,
     handler: watch.traced(screen.path, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply)),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),

@@ -1,6 +1,6 @@
 /** When backups are made, where they go, and which are kept. docs/backup.md: Scheduled. */
 import { join } from 'node:path'
-import { BadSetting, type Kind, readPath, type Setting, Switch, Token } from './kinds.ts'
+import { BadSetting, type Kind, readPath, type Setting, Switch, Token } from './types.ts'
 
 /** `prefix` is empty, or ends with a slash. */
 export type BackupPlace = { folder: string } | { bucket: string; prefix: string }

@@ -1,6 +1,6 @@
 /** What the setting of budgets may be: figures that replace some of `budgets.ts`. docs/limits.md: Budgets. */
 import { BUDGETS, type BudgetName, type BudgetSettings } from '../../budgets.ts'
-import { BadSetting, type Kind, type Setting } from './kinds.ts'
+import { BadSetting, type Kind, type Setting } from './types.ts'
 import { isWhole, parseObject } from './limits.ts'
 
 const MOST = 1_000_000_000

@@ -1,7 +1,7 @@
 /** Secret settings: they may lie in files, as systemd's LoadCredential, the secrets of Compose and a volume of Kubernetes give them, and no message repeats them. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { BadSetting, readSetting, type Setting } from './kinds.ts'
+import { BadSetting, readSetting, type Setting } from './types.ts'
 
 type Environment = Record<string, string | undefined>
 

@@ -1,7 +1,7 @@
 /** What settings of domains and resolvers may be. docs/domains.md. */
 import { isIP, isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { BadSetting, type Kind, listed } from './kinds.ts'
+import { BadSetting, type Kind, listed } from './types.ts'
 
 /** At most so many names in one setting. */
 const MOST_NAMES = 10_000

@@ -1,5 +1,5 @@
 /** What settings of mail may be. docs/integrations-life-cycle.md: Mail. */
-import { BadSetting, Choice, type Kind, type Setting } from './kinds.ts'
+import { BadSetting, Choice, type Kind, type Setting } from './types.ts'
 
 /** How TLS is used with a mail server: `mayEncrypt` alone is opportunistic (RFC 7435), and `mustVerify` is about its certificate. */
 type SmtpTls = { mayEncrypt: boolean; mustEncrypt: boolean; mustVerify: boolean }

@@ -1,7 +1,7 @@
 /** What settings of connections, proxies and sites servers may be. docs/limits.md: Connections. */
 import { BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
-import { BadSetting, BYTES, type Kind, listed, ORIGIN, PATH, PORT_OR_OFF, type Setting, Token, Whole } from './kinds.ts'
+import { BadSetting, BYTES, type Kind, listed, ORIGIN, PATH, PORT_OR_OFF, type Setting, Token, Whole } from './types.ts'
 
 /** Addresses and networks of proxies, by which many clients come. */
 type TrustedProxies = BlockList

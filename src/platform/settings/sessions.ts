@@ -1,5 +1,5 @@
 /** Rows of the table of settings: how long people stay signed in. docs/sign-in-and-consent.md: Sessions. */
-import { type Setting, Whole } from './kinds.ts'
+import { type Setting, Whole } from './types.ts'
 
 export const SESSIONS = {
   BERTH_SESSION_DAYS: {

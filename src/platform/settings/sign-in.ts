@@ -1,7 +1,7 @@
 /** What settings of single sign-on may be. docs/single-sign-on.md. */
 import { isIP } from 'node:net'
 import { ROLES, type Role } from '../permissions/roles.ts'
-import { BadSetting, type Kind, listed, type Setting, Switch } from './kinds.ts'
+import { BadSetting, type Kind, listed, type Setting, Switch } from './types.ts'
 
 /** What a group of the provider gives: a role in a team, or the pages of the operator. */
 export type GroupRule = { group: string; gives: 'operator' | { team: string; role: Role } }

@@ -1,5 +1,5 @@
 /** Where Berth keeps what it stores: the database, the keyring and files. The first two may hold a secret, so messages never repeat them. */
-import { BadSetting, BYTES, type Kind, readPath, type Setting } from './kinds.ts'
+import { BadSetting, BYTES, type Kind, readPath, type Setting } from './types.ts'
 
 export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
 

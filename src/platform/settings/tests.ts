@@ -1,5 +1,5 @@
 /** What only tests set. */
-import { type Setting, Switch, Whole } from './kinds.ts'
+import { type Setting, Switch, Whole } from './types.ts'
 
 export const FOR_TESTS = {
   BERTH_TEST_CLOCK: {

@@ -1,5 +1,5 @@
 /** Whoever collects traces, by the names that OpenTelemetry gives these settings. */
-import { BadSetting, type Kind, listed, type Setting } from './kinds.ts'
+import { BadSetting, type Kind, listed, type Setting } from './types.ts'
 
 /** `endpoint`: where all signals are taken; the path for traces is added. `headers`: sent with each request, such as a token. */
 export type TraceReceiver = { endpoint: string; headers: Record<string, string> }

@@ -1,5 +1,5 @@
 /** Variables that begin with BERTH_ and mean nothing: an older or newer version's, an orchestrator's, or misspelt. */
-import { nearest } from '../base/words.ts'
+import { nearest } from '../base/text.ts'
 
 /**
  * Gives a sentence for each variable that begins with BERTH_ and is not among the `known` names, with the nearest of them. Its value

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { createSecureContext, type Server as TlsServer } from 'node:tls'
 import { BadSetting, type TlsSettings } from '../../config.ts'
 import type { Deps } from '../../context.ts'
-import { messageOf, ofFile } from '../adapters/file-fault.ts'
+import { messageOf, ofFile } from '../adapters/file-errors.ts'
 
 /** Half a year: browsers use https alone for a name that the operator serves by https (BERTH_PUBLIC_URL). */
 export const HSTS = 'max-age=15552000'

@@ -1,5 +1,5 @@
 /** What a visitor is answered who is not shown a site: a redirect, or a page. The edge and the sites server answer the same. docs/edge.md. */
-import { PAGE_HEADERS, type PageKind, pageOf } from './page.ts'
+import { PAGE_HEADERS, type PageKind, pageOf } from './error-page.ts'
 import type { Verdict, Visitor } from './verdict.ts'
 
 export type Answer = { status: number; headers: Record<string, string>; body: string }

@@ -3,9 +3,9 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
-import { challengeOf } from '../domain-proof/challenge.ts'
-import { findExemption } from '../domain-proof/prior-proof.ts'
+import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { challengeOf } from '../domain-verification/challenge.ts'
+import { findExemption } from '../domain-verification/exemption.ts'
 import { type AccountDomainList, type Known, type ListAccountDomainsQuery, showAccountDomain } from './schema.ts'
 
 /** An apex of the account: since when, and its claim, where it was added as a whole. */

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Account } from '../../context.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
-import type { Challenge } from '../domain-proof/challenge.ts'
+import type { Challenge } from '../domain-verification/challenge.ts'
 
 const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only domains added after this timestamp' }))
 export const ListAccountDomainsQuery = Type.Object({ ...PageQuery, since })

@@ -6,7 +6,7 @@ import { hostsSaid } from '../../model/domain-name.ts'
 import { findProject } from '../../model/project.ts'
 import { momentOf } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery } from './schema.ts'
 

@@ -10,7 +10,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { findDeployment } from '../deployments/deployments.ts'
 import { addDomain, readDomain, updateDomain } from '../domains/domains.ts'
-import { pointDomains } from '../serving/pointing.ts'
+import { pointDomains } from '../serving/domain-assignment.ts'
 import { aliasId } from './aliases.ts'
 import type { AssignAlias, AssignedAlias } from './schema.ts'
 

@@ -7,7 +7,7 @@ import { customTarget, environmentOf, TargetName } from '../../model/environment
 import { seesProject } from '../../platform/access/guards.ts'
 import { READY_STATES, type ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Listed, PageQuery } from '../../platform/schema/fields.ts'

@@ -11,9 +11,9 @@ import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { mustBeAllowed, settleClaim } from '../domain-proof/proof.ts'
-import { releaseProofs } from '../domain-proof/released-proof.ts'
-import { followDomain, leaveDomain } from '../serving/pointing.ts'
+import { mustBeAllowed, settleClaim } from '../domain-verification/claim.ts'
+import { releaseProofs } from '../domain-verification/released-proof.ts'
+import { followDomain, leaveDomain } from '../serving/domain-assignment.ts'
 import {
   clearRedirectsTo,
   PRODUCTION,

@@ -5,7 +5,7 @@ import type { Ctx, Input } from '../../context.ts'
 import { apexOf, canonicalName, nameToFind } from '../../model/domain-name.ts'
 import { customTarget, environmentOf } from '../../model/environment.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import {
   type ApexDomainList,
   type ApexDomainsQuery,

@@ -6,7 +6,7 @@ import { momentOf } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { releaseProofs } from '../domain-proof/released-proof.ts'
+import { releaseProofs } from '../domain-verification/released-proof.ts'
 import { stopRedirects } from './domains.ts'
 
 type Domain = Row<'project_domain'>

@@ -3,7 +3,7 @@ import { accountInGoodStanding, notInTransfer } from '../../platform/access/guar
 import { route } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { addAlias, removeAlias } from './alias.ts'
-import { answersRoute } from './answers.ts'
+import { answersRoute } from './dns-answers.ts'
 import {
   ADD_REFUSALS,
   addDomain,
@@ -16,7 +16,7 @@ import {
 } from './domains.ts'
 import { listDomains, listDomainsOfApex } from './list.ts'
 import { moveDomain } from './move.ts'
-import { showDomainConfig } from './pointing.ts'
+import { showDomainConfig } from './dns-config.ts'
 import {
   AddAlias,
   AddDomain,

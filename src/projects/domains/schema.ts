@@ -7,7 +7,7 @@ import { momentOf } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
-import { type Challenge, challengeOf } from '../domain-proof/challenge.ts'
+import { type Challenge, challengeOf } from '../domain-verification/challenge.ts'
 
 const Name = Type.String({ minLength: 1, description: 'a domain name; `*.` may be its first label' })
 const RedirectCode = Type.Unsafe<(typeof REDIRECT_CODES)[number] | null>({

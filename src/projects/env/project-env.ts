@@ -2,7 +2,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Ctx, EventOwner, OnProject, OperatorCtx } from '../../context.ts'
 import { permit } from '../../platform/access/authenticate.ts'
-import { variablesAhead } from '../../platform/access/read-ahead.ts'
+import { variablesAhead } from '../../platform/access/prefetch.ts'
 import { mapInPieces } from '../../platform/base/event-loop.ts'
 import { openPace } from '../../platform/db/chunks.ts'
 import { prepared } from '../../platform/db/db.ts'

@@ -16,7 +16,7 @@ import {
 } from '../../model/environment.ts'
 import { changeProject, findProject } from '../../model/project.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { someOf } from '../../platform/base/words.ts'
+import { someOf } from '../../platform/base/text.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { leadingTo, removeDomain } from '../domains/domains.ts'

@@ -125,7 +125,7 @@ export async function updateProject(
   return answerProject(ctx, row)
 }
 
-/** Removes a project and all that features keep of it: domains, variables, deployments and more (src/on-project.ts). */
+/** Removes a project and all that features keep of it: domains, variables, deployments and more (src/project-hooks.ts). */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
   const about: EventAbout = { projectId: project.id }
   for (const { remove } of ctx.deps.onProject) await remove?.(ctx, project, about)

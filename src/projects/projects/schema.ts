@@ -151,7 +151,7 @@ function showCrons(json: string): Static<typeof Crons> {
   return { ...JSON.parse(json), deploymentId: null, definitions: [] }
 }
 
-/** Makes the answer from a row; features add theirs (src/on-project.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
+/** Makes the answer from a row; features add theirs (src/project-hooks.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
 export function showProject(row: Row<'project'>): Project {
   return {
     accountId: row.account_id,

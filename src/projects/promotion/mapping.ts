@@ -3,9 +3,9 @@
 import type { Ctx, Input, OperatorCtx } from '../../context.ts'
 import { foldDeployments } from '../../model/deployment-summary.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/page.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { aliasId } from '../aliases/aliases.ts'
-import { pointDomains } from '../serving/pointing.ts'
+import { pointDomains } from '../serving/domain-assignment.ts'
 import type { PromoteAliases, PromoteAliasesQuery } from './schema.ts'
 
 /** Domains that one transaction maps. */

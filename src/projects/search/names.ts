@@ -7,7 +7,7 @@ import type { Ctx } from '../../context.ts'
 import { oneOf } from '../../platform/db/bulk.ts'
 import { openPace } from '../../platform/db/chunks.ts'
 import { containing } from '../../platform/db/db.ts'
-import { exactFirst, exactly, type Found, isLonger, MOST_PROJECTS } from './find.ts'
+import { exactFirst, exactly, type Found, isLonger, MOST_PROJECTS } from './finder.ts'
 
 /** Names of a kind that one search looks at, and those that one statement looks at: a millisecond. */
 const MOST_NAMES = 50_000

@@ -4,7 +4,7 @@ import type { Ctx } from '../../context.ts'
 import { isCalled } from '../../model/account.ts'
 import { selectVisibleInstallations } from '../../model/installation.ts'
 import { containing } from '../../platform/db/db.ts'
-import { exactly, type Found, isLonger } from './find.ts'
+import { exactly, type Found, isLonger } from './finder.ts'
 
 const MOST_PEOPLE = 5000
 const MOST_INTEGRATIONS = 1000

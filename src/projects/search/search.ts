@@ -1,7 +1,7 @@
 /** One search over what an account has, as far as the caller may see it, with a bound on the rows that are read. docs/console.md: Search. */
 import type { Ctx, Input } from '../../context.ts'
 import type { Permission } from '../../platform/permissions/roles.ts'
-import type { Find } from './find.ts'
+import type { Find } from './finder.ts'
 import { findDomains, findProjects } from './names.ts'
 import { findApps, findIntegrations, findPeople } from './people-and-integrations.ts'
 import { KINDS, type Kind, type SearchQuery, type SearchResults } from './schema.ts'

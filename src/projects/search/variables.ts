@@ -5,7 +5,7 @@ import { oneOf } from '../../platform/db/bulk.ts'
 import { openPace } from '../../platform/db/chunks.ts'
 import { containing } from '../../platform/db/db.ts'
 import { visibleTo } from '../env/access.ts'
-import { exactFirst, type Found, MOST_PROJECTS } from './find.ts'
+import { exactFirst, type Found, MOST_PROJECTS } from './finder.ts'
 
 /** Places of variables that one search looks at. A variable that is in two environments has two. */
 const MOST_PLACES = 20_000

@@ -6,7 +6,7 @@ import type { Queries } from '../../platform/db/db.ts'
 import type { DeploymentFacts, NameFacts, OutputFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
 import { protectionOf, sourceMapProtectionOf } from '../../platform/verdict/protection.ts'
 import { siteSettingsOf } from '../../platform/verdict/site-settings.ts'
-import { showsProduction } from './pointing.ts'
+import { showsProduction } from './domain-assignment.ts'
 
 /** What is known of these names; those that nobody claims are not in the answer. */
 export async function readNames(db: Queries, names: readonly string[]): Promise<NameFacts[]> {

@@ -3,7 +3,7 @@ import type { OperatorCtx } from '../../context.ts'
 import type { Settings } from '../../model/project-settings.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { pointProductionAddress } from './addresses.ts'
-import { newestPreview, pointAll, SHOWS_PRODUCTION, showsProduction } from './pointing.ts'
+import { newestPreview, pointAll, SHOWS_PRODUCTION, showsProduction } from './domain-assignment.ts'
 
 type Project = Row<'project'>
 type Deployment = Row<'deployment'>

@@ -2,7 +2,7 @@
 import type { DomainSettings } from '../../config.ts'
 import type { OperatorCtx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { isAddress } from './pointing.ts'
+import { isAddress } from './domain-assignment.ts'
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { findProject } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { actFor, findOwnAccount, nameOf, type OwnAccount } from '../../platform/pages/acting.ts'
+import { actFor, findOwnAccount, nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
   type PersonCtx,

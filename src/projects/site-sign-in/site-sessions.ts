@@ -3,7 +3,7 @@
  * cookie of that host. It says who came in and nothing more: whether they may still see the project is asked at each request. docs/edge.md: Members sign in.
  */
 import type { Deps, OnProject, OperatorCtx } from '../../context.ts'
-import { identifyBySession } from '../../platform/access/by-session.ts'
+import { identifyBySession } from '../../platform/access/session-authentication.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'

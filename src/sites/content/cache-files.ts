@@ -1,8 +1,8 @@
 /** The files of the cache on the disk: `objects/<account>/<SHA-256>`, and encoded forms beside them as `<SHA-256>.<size>.<coding>`. */
 import { type FileHandle, lstat, mkdir, open, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../platform/adapters/folder.ts'
-import { removeCutShort, writeNamedWhole } from '../../platform/adapters/whole-file.ts'
+import { makeFolder } from '../../platform/adapters/directory.ts'
+import { removeCutShort, writeNamedWhole } from '../../platform/adapters/atomic-file.ts'
 import type { Encoding } from '../static/encodings.ts'
 
 /** Owner's eyes only, and nobody writes. */

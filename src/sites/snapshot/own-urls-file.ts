@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { BadSnapshot, readHostFacts } from '../../delivery/protocol/snapshot.ts'
-import { removeCutShort, writeWholePieces } from '../../platform/adapters/whole-file.ts'
+import { removeCutShort, writeWholePieces } from '../../platform/adapters/atomic-file.ts'
 import type { HostFactsOf, OwnUrls } from './own-urls.ts'
 import { textLines } from './text-lines.ts'
 

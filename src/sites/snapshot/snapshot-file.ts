@@ -12,8 +12,8 @@ import {
   SNAPSHOT_PROTOCOL,
   type SnapshotLine,
 } from '../../delivery/protocol/snapshot.ts'
-import { makeFolder } from '../../platform/adapters/folder.ts'
-import { removeCutShort, writeWholePieces } from '../../platform/adapters/whole-file.ts'
+import { makeFolder } from '../../platform/adapters/directory.ts'
+import { removeCutShort, writeWholePieces } from '../../platform/adapters/atomic-file.ts'
 import { openSiteIndex, type SiteIndex } from './site-index.ts'
 import { textLines } from './text-lines.ts'
 

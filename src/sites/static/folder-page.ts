@@ -1,7 +1,7 @@
 /** The page that lists the files of a folder without an index. docs/deploying-sites.md: Lists of folders. */
 
 import { escapeText, html } from '../../platform/pages/html.ts'
-import { documentOf } from '../../platform/verdict/page.ts'
+import { documentOf } from '../../platform/verdict/error-page.ts'
 import type { FolderList } from '../router/decision.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Does what the router decided: sends a file, a redirect or a page. docs/deploying-sites.md: The sites server. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
-import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/page.ts'
+import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/error-page.ts'
 import { pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import { randomText } from '../../platform/base/ids.ts'
 import type { Guard } from '../../platform/verdict/hosts.ts'
-import { pageOf } from '../../platform/verdict/page.ts'
+import { pageOf } from '../../platform/verdict/error-page.ts'
 import { isForMembers } from '../../platform/verdict/protection.ts'
 import {
   challengeOf,

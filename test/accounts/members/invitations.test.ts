@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { endSessionsOf } from '../../../src/accounts/sign-in/sessions.ts'
-import { postDue } from '../../../src/platform/mail/poster.ts'
+import { postDue } from '../../../src/platform/mail/worker.ts'
 import { withQuery } from '../../support/call.ts'
 import { type Client, openClient, pathOf, signedIn } from '../../support/clients/browser-client.ts'
 import { makeProject } from '../../support/projects.ts'

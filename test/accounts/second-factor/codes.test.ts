@@ -1,6 +1,6 @@
 /** One-time codes and recovery codes: set up, asked for, used once; a stolen password alone opens nothing. */
 import assert from 'node:assert/strict'
-import { admitFactor, tryFactor } from '../../../src/accounts/sign-in/second-step.ts'
+import { admitFactor, tryFactor } from '../../../src/accounts/sign-in/verify-factor.ts'
 import type { VisitorCtx } from '../../../src/platform/pages/screen.ts'
 import {
   type Client,
@@ -11,7 +11,7 @@ import {
   signedIn,
 } from '../../support/clients/browser-client.ts'
 import { FACTORS, halfIn, recoveryCodesIn, setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const MINUTE_MS = 60_000

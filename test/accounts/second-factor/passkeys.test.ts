@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type Authenticator, type Lies, openAuthenticator, optionsIn } from '../../support/clients/authenticator.ts'
 import { type Client, givePassword, openClient, type Seen, signedIn } from '../../support/clients/browser-client.ts'
 import { FACTORS, halfIn, recoveryCodesIn, setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { forgetPassword } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 

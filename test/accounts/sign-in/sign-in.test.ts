@@ -14,7 +14,7 @@ import {
   signedIn,
 } from '../../support/clients/browser-client.ts'
 import { follow, stampOf } from '../../support/clients/event-client.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const HOUR_MS = 3_600_000

@@ -10,7 +10,7 @@ import {
   signedIn,
 } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { signInBy, startProvider } from '../../support/servers/identity-provider.ts'
 import { proveDomains } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'

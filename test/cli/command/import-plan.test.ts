@@ -1,11 +1,11 @@
 /** What a plan of an import counts, sends and gives up. docs/moving-in.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refused } from '../../../src/cli/command/ask.ts'
+import { Refused } from '../../../src/cli/command/service-client.ts'
 import { addPlan, newReport, runPlan, sendHalves, tried } from '../../../src/cli/command/import/plan.ts'
 import type { Server } from '../../../src/cli/command/import/server.ts'
 import { projectChange, projectCreation } from '../../../src/cli/command/import/settings.ts'
-import type { Item } from '../../../src/cli/command/import/shapes.ts'
+import type { Item } from '../../../src/cli/command/import/schemas.ts'
 import { readValue, variableSteps } from '../../../src/cli/command/import/variables.ts'
 
 test('changes are told one by one, up to 200, and all are counted', () => {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { openServer, type Server } from '../../../src/cli/command/import/server.ts'
-import type { Item } from '../../../src/cli/command/import/shapes.ts'
+import type { Item } from '../../../src/cli/command/import/schemas.ts'
 
 type Reply = (request: IncomingMessage, response: ServerResponse, count: number) => void
 

@@ -1,7 +1,7 @@
 /** The pages of a project in a real Chromium: axe finds nothing, nothing is wider than the window, and the browser has nothing to complain about. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { givePassword } from '../../support/clients/browser-client.ts'
 import { findChromium, look, openChromium, openWindow, signInTo } from '../../support/clients/chromium.ts'
 import { lacking } from '../../support/programs.ts'

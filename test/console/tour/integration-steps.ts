@@ -1,6 +1,6 @@
 /** What the maker of an integration does, and whoever installs it; and a webhook that fails. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { deliver } from '../../support/servers/receiver.ts'
 import { formOf } from '../../support/worlds/integration-world.ts'
 import { type Steps, TEAM } from './scene.ts'

@@ -1,6 +1,6 @@
 /** What an operator does: a backup, a new root key, and shutting somebody out. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { OPERATOR, type Steps, TEAM, VALUE, variableId, WEB } from './scene.ts'
 
 const SECTIONS = ['teams', 'tokens', 'integrations', 'timers', 'deliveries', 'audit', 'audit/verify', 'health']

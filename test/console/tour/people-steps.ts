@@ -1,6 +1,6 @@
 /** What a new user does with other people and with tokens. */
 import assert from 'node:assert/strict'
-import { postDue } from '../../../src/platform/mail/poster.ts'
+import { postDue } from '../../../src/platform/mail/worker.ts'
 import { PASSWORD } from '../../support/clients/browser-client.ts'
 import { OPERATOR, type Steps, TEAM } from './scene.ts'
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atLeastSpeed, openTurns } from '../../../src/platform/fairness/file-turns.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { beginUpload, thereIs, upload } from './uploading.ts'
 

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { collectFiles } from '../../../src/delivery/uploads/collect.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { beginUpload, cliHeaders, DAY_MS, sha1Of, thereIs, upload } from './uploading.ts'
 

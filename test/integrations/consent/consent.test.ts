@@ -1,7 +1,7 @@
 /** Consent: who may give it, to what, for which projects, and what the integration is told. */
 import assert from 'node:assert/strict'
 import { type Client, openClient, PASSWORD, signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { makeProject } from '../../support/projects.ts'
 import { addRows, disableInstallation, nameAccounts } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'

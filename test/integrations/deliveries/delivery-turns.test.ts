@@ -1,7 +1,7 @@
 /** Deliveries that wait for one account delay no other account, and their number is limited. docs/webhooks.md, docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shareOut } from '../../../src/integrations/deliveries/share.ts'
+import { shareOut } from '../../../src/integrations/deliveries/allocation.ts'
 import { makeProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { addRows } from '../../support/states.ts'

@@ -1,7 +1,7 @@
 /** Endpoints that hang with thousands of deliveries waiting delay no other account. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { makeProject } from '../../support/projects.ts'
 import { LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'

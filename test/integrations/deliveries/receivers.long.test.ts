@@ -1,7 +1,7 @@
 /** Receivers that misbehave: each has its documented outcome, and nobody else waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
-import { within } from '../../support/bound.ts'
+import { becomes } from '../../support/eventually.ts'
+import { within } from '../../support/time-limits.ts'
 import { makeProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../../support/world.ts'

@@ -1,6 +1,6 @@
 /** When a delivery is attempted again, and when an endpoint is disabled. docs/spec/decisions.md: Webhooks, mail, drains; docs/webhooks.md. */
 import assert from 'node:assert/strict'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { makeProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register, verify } from '../../support/servers/receiver.ts'
 import { endDeliveries } from '../../support/states.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBudget } from '../../../src/integrations/drains/budget.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { makeProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'

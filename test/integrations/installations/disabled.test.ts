@@ -1,9 +1,9 @@
 /** Disabled: the owner leaves or is demoted, nothing acts, and an owner of the team takes over. Specification: States and transitions. */
 
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
-import { within } from '../../support/bound.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { becomes } from '../../support/eventually.ts'
+import { within } from '../../support/time-limits.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { openSamples, PUBLIC, sampleOf } from '../../support/sample-requests.ts'
 import { LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { enableInstallation } from '../../support/states.ts'

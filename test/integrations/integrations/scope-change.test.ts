@@ -8,8 +8,8 @@ import {
   updateIntegrationEverywhere,
 } from '../../../src/integrations/installations/scope-change.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { lettersOf } from '../../support/letters.ts'
-import { rounds } from '../../support/rounds.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
+import { rounds } from '../../support/iterations.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import {
   asOperation,

@@ -1,7 +1,7 @@
 /** Operation 21: every rule of the exchange, and the races. docs/spec/decisions.md: Integrations; docs/integrations.md: The exchange of codes. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 import { digest } from '../../support/stores/digest.ts'
 import { type Answer, onBothEngines, type World } from '../../support/world.ts'
 import {

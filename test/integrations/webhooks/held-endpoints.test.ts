@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { DAY, leave, setRole } from '../../support/worlds/team-installation.ts'

@@ -9,7 +9,7 @@ import { restoreBackup } from '../../../src/operations/backup/restore.ts'
 import { TIMERS } from '../../../src/timers.ts'
 import { type Client, openClient } from '../../support/clients/browser-client.ts'
 import { newHome } from '../../support/process.ts'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 import { signInBy, startProvider } from '../../support/servers/identity-provider.ts'
 import { onBothEngines, openWorld, type World } from '../../support/world.ts'
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
-import { openPlace } from '../../../src/operations/backup/place.ts'
+import { openPlace } from '../../../src/operations/backup/destination.ts'
 import { openBucket } from '../../../src/platform/adapters/s3.ts'
 import { BUCKET, bucketSettings } from '../../support/servers/bucket-server.ts'
 

@@ -18,7 +18,7 @@ import {
   start,
 } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
-import { MANY } from '../../support/rounds.ts'
+import { MANY } from '../../support/iterations.ts'
 import { ENGINES, type Engine } from '../../support/world.ts'
 import { backedUp, create, freshHome, SECRET, secretOf } from './backup-world.ts'
 

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
-import { openPlace } from '../../../src/operations/backup/place.ts'
+import { openPlace } from '../../../src/operations/backup/destination.ts'
 import { type Bucket, openBucket } from '../../../src/platform/adapters/s3.ts'
-import { writeWholePieces } from '../../../src/platform/adapters/whole-file.ts'
+import { writeWholePieces } from '../../../src/platform/adapters/atomic-file.ts'
 import { BUCKET, bucketSettings, independentServer, refuse, strictServer } from '../../support/servers/bucket-server.ts'
 
 const MIB = 1024 * 1024

@@ -11,7 +11,7 @@ import { type Config, readConfig } from '../../../src/config.ts'
 import { makeBackup } from '../../../src/operations/backup/backup.ts'
 import { restoreBackup } from '../../../src/operations/backup/restore.ts'
 import { migratePostgres } from '../../../src/platform/db/postgres/open.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { makeProject } from '../../support/projects.ts'
 import { ENGINES, type Engine, newDatabase, openWorld } from '../../support/world.ts'
 

@@ -1,6 +1,6 @@
 /** Behind a real Caddy with on-demand TLS by its internal CA, with deploy/Caddyfile as it is. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { arrived, ONE, openUpstream, startCaddy, TWO, withProgram } from '../../support/clients/proxies.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/deploy-world.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Deps } from '../../../src/context.ts'
 import { followHosts } from '../../../src/operations/edge/index-sync.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
 

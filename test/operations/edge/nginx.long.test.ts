@@ -1,7 +1,7 @@
 /** Behind a real nginx with deploy/nginx.conf: what it says, and that known sites stay up when the control plane is killed. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import {
   adapt,
   answers,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { HOUR_MS } from '../../../src/delivery/protocol/usage-report.ts'
 import { runTimer } from '../../../src/timers.ts'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'

@@ -7,7 +7,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from '../../support/process.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 

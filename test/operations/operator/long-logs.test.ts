@@ -1,6 +1,6 @@
 /** The operator's logs when they are long: a filter looks through so many rows for a page, and the walk still meets every row once. docs/decisions/0124. */
 import assert from 'node:assert/strict'
-import { LOOKED_THROUGH } from '../../../src/platform/http/page.ts'
+import { LOOKED_THROUGH } from '../../../src/platform/http/pagination.ts'
 import { addRows } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
 import { type App, exchange, formOf, install, makeIntegration } from '../../support/worlds/integration-world.ts'
 

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 import { openSamples, PUBLIC, type Samples, sampleOf } from '../../support/sample-requests.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
 import { type App, exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Schema } from '../../../src/platform/db/schema.ts'
-import { TABLES } from '../../../src/platform/db/subjects.ts'
+import { TABLES } from '../../../src/platform/db/topics.ts'
 import type { Permission } from '../../../src/platform/permissions/roles.ts'
 import { withQuery } from '../../support/call.ts'
 import { openSamples, PUBLIC, type Samples, sampleOf, teamQuery } from '../../support/sample-requests.ts'

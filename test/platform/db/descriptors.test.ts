@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { allNames, ask, credentialsOf, newHome, processOnBothEngines, start } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 

@@ -72,14 +72,14 @@ test('a lost race is run again, and what is taken, late or ended is told apart, 
  */
 const TEXT_OF: Readonly<Record<string, string>> = {
   'src/platform/db/postgres/conditions.ts': 'the driver, where no server spoke: it gives no code and no other language',
-  'src/platform/db/sqlite/faults.ts': 'SQLite, which is part of the program and speaks English alone',
+  'src/platform/db/sqlite/store-errors.ts': 'SQLite, which is part of the program and speaks English alone',
   'src/platform/settings/credentials.ts': 'our own sentences about settings',
   'src/start-wait.ts': 'the driver, where no server spoke',
   'src/platform/db/db.ts': 'Kysely, which is part of the program',
-  'src/platform/adapters/file-fault.ts': 'a code of the system, beside a message',
+  'src/platform/adapters/file-errors.ts': 'a code of the system, beside a message',
   'src/cli/command-line/parse.ts': 'Node.js, which is part of the program',
   'src/console/action.ts': 'our own refusals',
-  'src/console/names/faults.ts': 'our own refusals',
+  'src/console/names/error-messages.ts': 'our own refusals',
 }
 
 test('no condition of a server is known by the text of its message', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openNotes } from '../../../src/platform/db/sqlite/notes.ts'
+import { openNotes } from '../../../src/platform/db/sqlite/change-triggers.ts'
 
 const MOST = 5000
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { becomes } from '../../support/becomes.ts'
-import { cutConnections } from '../../support/stores/cut-connections.ts'
+import { becomes } from '../../support/eventually.ts'
+import { cutConnections } from '../../support/stores/terminate-connections.ts'
 import { newDatabase, openWorld } from '../../support/world.ts'
 
 type Names = { database: string; login: string }

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { type Db, prepared, type Queries } from '../../../src/platform/db/db.ts'
 import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { newDatabase, PATIENCE } from '../../support/world.ts'
 
 const readFact = prepared<{ name: string }, { name: string; value: string }>((db, value) =>

@@ -7,17 +7,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import type { Changed } from '../../../src/platform/db/changes.ts'
+import type { Changed } from '../../../src/platform/db/change-feed.ts'
 import type { Queries } from '../../../src/platform/db/db.ts'
-import { RULES } from '../../../src/platform/db/subjects.ts'
-import { becomes } from '../../support/becomes.ts'
+import { RULES } from '../../../src/platform/db/topics.ts'
+import { becomes } from '../../support/eventually.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
 import { openSamples } from '../../support/sample-requests.ts'
 import { LATE_MS, openLateProxy } from '../../support/servers/late-proxy.ts'
-import { untilItListens } from '../../support/stores/heard-changes.ts'
+import { untilItListens } from '../../support/stores/change-listener.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
-import { sweepAll, writeAll } from '../../support/write-all.ts'
+import { sweepAll, writeAll } from '../../support/every-write.ts'
 
 type Rows = Record<string, Record<string, unknown>[]>
 
@@ -33,7 +33,7 @@ const ofInstallations =
   (row: Record<string, unknown>, { configuration = [] }: Rows) =>
     configuration.filter((one) => one[column] === row[key]).map(({ account_id }) => `account ${account_id}`)
 
-/** TABLE which subjects a row is of. It says the same as `src/platform/db/subjects.ts`, in another way. */
+/** TABLE which subjects a row is of. It says the same as `src/platform/db/topics.ts`, in another way. */
 const SUBJECTS_OF: Record<string, (row: Record<string, unknown>, rows: Rows) => string[]> = {
   project: ({ id, account_id }) => [`project ${id}`, `projects ${account_id}`],
   env_var: ofProject,

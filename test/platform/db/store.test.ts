@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { groupCommit, type Writer } from '../../../src/platform/db/sqlite/group-commit.ts'
-import { becomes } from '../../support/becomes.ts'
-import { cutConnections } from '../../support/stores/cut-connections.ts'
+import { becomes } from '../../support/eventually.ts'
+import { cutConnections } from '../../support/stores/terminate-connections.ts'
 import { ENGINES, type Engine, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const fact = (name: string) => ({ name, value: 'x' })

@@ -7,7 +7,7 @@ import { openFairQueue } from '../../../src/platform/fairness/fair-queue.ts'
 import { openGate, openGates } from '../../../src/platform/fairness/gate.ts'
 import { openSemaphore } from '../../../src/platform/fairness/semaphore.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox'
 import { DEEPEST, excessOf, MOST_PARTS, weighsAtMost } from '../../../src/platform/schema/json-weight.ts'
 import { READERS } from '../../../src/readers.ts'
 import { ROUTES } from '../../../src/routes.ts'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { makeProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 import { openLateProxy } from '../../support/servers/late-proxy.ts'
 import { callerOf, type Engine, newDatabase, openWorld, type World } from '../../support/world.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { makeProject } from '../../support/projects.ts'
-import { cutConnections } from '../../support/stores/cut-connections.ts'
+import { cutConnections } from '../../support/stores/terminate-connections.ts'
 import { callerOf, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const FEW = { BERTH_RATE_LIMITS: '{"env-read": {"total": 20, "seconds": 600}}' }

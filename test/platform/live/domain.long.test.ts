@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
 import { lacking } from '../../support/programs.ts'

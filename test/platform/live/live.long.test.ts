@@ -1,8 +1,8 @@
 /** Live pages in a real Chromium: what is written elsewhere is on the open page, and what a person does there stays. docs/console.md: Live pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { becomes } from '../../support/becomes.ts'
-import { within } from '../../support/bound.ts'
+import { becomes } from '../../support/eventually.ts'
+import { within } from '../../support/time-limits.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
 import { lacking } from '../../support/programs.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Email, isEmail } from '../../../src/accounts/accounts/schema.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { nameAccounts } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 

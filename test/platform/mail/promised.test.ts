@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { updateIntegrationEverywhere } from '../../../src/integrations/installations/scope-change.ts'
 import { disable } from '../../../src/integrations/webhooks/disable.ts'
-import { postDue } from '../../../src/platform/mail/poster.ts'
+import { postDue } from '../../../src/platform/mail/worker.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/letters.ts'
+import { lettersOf } from '../../support/queued-mail.ts'
 import { root } from '../../support/root.ts'
 import { addRows } from '../../support/states.ts'
 import { type Answer, onBothEngines, type World } from '../../support/world.ts'
@@ -129,7 +129,7 @@ const PROMISED: Record<string, Promised> = {
     },
   },
   'another email is asked for': {
-    from: 'src/accounts/people/own-profile.ts',
+    from: 'src/accounts/users/profile.ts',
     subject: /^Another email was asked for/,
     async open(world) {
       const client = await signedIn(world)
@@ -164,7 +164,7 @@ const PROMISED: Record<string, Promised> = {
 /** TABLE who writes letters beside, each with the test that has them. */
 const ELSEWHERE: Record<string, string> = {
   'src/integrations/deliveries/overflow.ts': 'a topic without news: mail.test.ts has a second letter about a topic',
-  'src/integrations/drains/lines.ts': 'a topic without news: mail.test.ts has a second letter about a topic',
+  'src/integrations/drains/ingest.ts': 'a topic without news: mail.test.ts has a second letter about a topic',
   'src/accounts/single-sign-on/identities.ts': 'without a topic, as the password link: nothing holds a second one back',
 }
 

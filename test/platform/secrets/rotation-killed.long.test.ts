@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { callOver } from '../../support/call.ts'
 import { root } from '../../support/root.ts'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 import { ENGINES, newDatabase, type World } from '../../support/world.ts'
 import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 

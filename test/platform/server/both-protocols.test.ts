@@ -15,8 +15,8 @@ import { boundConnections } from '../../../src/platform/server/connections.ts'
 import { HTTP_LIMITS } from '../../../src/platform/server/http-limits.ts'
 import { answerOneAtATime } from '../../../src/platform/server/one-at-a-time.ts'
 import { type LocalCertificate, localNames, openLocalCertificate } from '../../../src/platform/tls/local-certificate.ts'
-import { becomes } from '../../support/becomes.ts'
-import { within } from '../../support/bound.ts'
+import { becomes } from '../../support/eventually.ts'
+import { within } from '../../support/time-limits.ts'
 
 const AT = '127.0.0.1'
 type How = { patienceMs?: number; perAddress?: number; certificate?: () => Promise<LocalCertificate> }

@@ -12,7 +12,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { readConfig } from '../../../src/config.ts'
 import { boundConnections } from '../../../src/platform/server/connections.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { openCertificates } from '../../support/servers/certificates.ts'
 
 type Rules = { most: number; perAddress: number; trusted?: string }

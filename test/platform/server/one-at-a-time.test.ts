@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerOneAtATime } from '../../../src/platform/server/one-at-a-time.ts'
 import { PacedRequest } from '../../../src/platform/server/paced-request.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { openWorld } from '../../support/world.ts'
 
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`

@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PACE_BYTES, PacedRequest } from '../../../src/platform/server/paced-request.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 
 const MIB = 1024 * 1024
 const CLIENTS = 24

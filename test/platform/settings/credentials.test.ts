@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { BadSetting, readConfig } from '../../../src/config.ts'
-import type { Setting } from '../../../src/platform/settings/kinds.ts'
+import type { Setting } from '../../../src/platform/settings/types.ts'
 import { SETTINGS } from '../../../src/settings.ts'
 
 const [IN_FILE, IN_ENVIRONMENT] = ['token-that-lies-in-a-file', 'token-that-is-in-the-environment']

@@ -1,10 +1,10 @@
-/** What no setting may look like, whatever it is for. src/platform/settings/kinds.ts; docs/settings.md. */
+/** What no setting may look like, whatever it is for. src/platform/settings/types.ts; docs/settings.md. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { BadSetting, readConfig } from '../../../src/config.ts'
-import type { Setting } from '../../../src/platform/settings/kinds.ts'
+import type { Setting } from '../../../src/platform/settings/types.ts'
 import { SETTINGS } from '../../../src/settings.ts'
 import { ended, newHome } from '../../support/process.ts'
 import { SAMPLES, TOGETHER } from './samples.ts'

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Deps } from '../../../src/context.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from '../../../src/platform/tls/tls.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { type Made as CertificateFiles, noCertificates, openCertificates } from '../../support/servers/certificates.ts'
 
 const about = { skip: noCertificates, timeout: 300_000 }

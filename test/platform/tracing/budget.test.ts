@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { type Logger, pino } from 'pino'
 import { openOtlp } from '../../../src/platform/tracing/otlp.ts'
 import type { Traces } from '../../../src/platform/tracing/traces.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { attributeOf, type OtlpReceiver, startOtlpReceiver } from '../../support/servers/otlp-receiver.ts'
 
 /** What waits at most (platform/tracing/provider.ts: QUEUE), and what is on its way beside it: one batch. */

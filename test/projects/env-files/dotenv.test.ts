@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseEnv } from 'node:util'
 import { parseDotenv } from '../../../src/projects/env-files/dotenv.ts'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 
 const values = (text: string) => {
   const { entries, bad } = parseDotenv(text)

@@ -12,7 +12,7 @@ import { parseEnv } from 'node:util'
 import dotenv from 'dotenv'
 import fc from 'fast-check'
 import { parseDotenv, reasonLeftOut, writeDotenv } from '../../../src/projects/env-files/dotenv.ts'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 
 type Variables = Record<string, string>
 

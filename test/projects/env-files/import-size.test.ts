@@ -1,6 +1,6 @@
 /** A `.env` text is refused by what it holds before anything of it is planned. docs/limits.md: What one request may hold up. */
 import assert from 'node:assert/strict'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { makeProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 

@@ -1,7 +1,7 @@
 /** A search reads a bounded number of rows at a time, however many an account has and whatever it finds. docs/scaling.md: How a search works. */
 import assert from 'node:assert/strict'
 import { FIRST_STAMP, projectName, seedStore } from '../../../scripts/bench/seed.ts'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { setSettingsBefore } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 

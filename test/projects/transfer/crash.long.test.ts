@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import {
   ask,
   credentialsOf,
@@ -15,7 +15,7 @@ import {
   type Running,
   start,
 } from '../../support/process.ts'
-import { rounds } from '../../support/rounds.ts'
+import { rounds } from '../../support/iterations.ts'
 import type { Engine } from '../../support/world.ts'
 
 /** Among so many at least one is expected to come after the start of the transfer. */

@@ -1,7 +1,7 @@
 /** Writes against the start of a transfer. docs/spec/reliability.md T33: no write after the snapshot. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
-import { rounds } from '../../support/rounds.ts'
+import { becomes } from '../../support/eventually.ts'
+import { rounds } from '../../support/iterations.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
 
 const RUNS = rounds(20, 200)

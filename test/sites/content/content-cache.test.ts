@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ContentFile } from '../../../src/sites/content/content-cache.ts'
 import { ContentUnavailable } from '../../../src/sites/content/content-fault.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import {
   fileOf,
   filesBelow,

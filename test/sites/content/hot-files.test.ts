@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { HOT_BYTES, type HotFiles, LARGEST_HOT, openHotFiles } from '../../../src/sites/content/hot-files.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { handlesBelow, newFolder, openCache, openOrigin, readText } from './caches.ts'
 
 const KIB = 1024

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { ContentUnavailable } from '../../../src/sites/content/content-fault.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { fileOf, filesBelow, handlesBelow, newFolder, openCache, openOrigin, readAll, readText } from './caches.ts'
 
 const BLOCK = 4096

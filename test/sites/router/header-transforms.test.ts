@@ -10,7 +10,7 @@ import { responseHeaders } from '../../../src/sites/router/response-headers.ts'
 import { openSite } from '../../../src/sites/router/site.ts'
 import { fairCostOf } from '../../attacks/processor-time.ts'
 import { faultsOf, outputUpload, validOutput } from '../../delivery/outputs/upload.ts'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { lineOf, requestOf, siteOf } from './sites.ts'
 
 /** Names that no deployment may set, in spellings of their own. */

@@ -7,7 +7,7 @@ import { visitorHeaders } from '../../../src/sites/router/request.ts'
 import { resolve, resolveError } from '../../../src/sites/router/resolve.ts'
 import { openSite } from '../../../src/sites/router/site.ts'
 import { validOutput } from '../../delivery/outputs/upload.ts'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { headersOf, lineOf, requestOf, siteOf } from './sites.ts'
 
 test('a redirect whose template begins with one slash stays on its host', async () => {

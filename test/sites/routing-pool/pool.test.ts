@@ -7,7 +7,7 @@ import { openDecisionCache } from '../../../src/sites/routing-pool/decision-cach
 import { openRoutingPool, type RoutingPool } from '../../../src/sites/routing-pool/pool.ts'
 import { openProcessorBudget } from '../../../src/sites/routing-pool/processor-budget.ts'
 import { validOutput } from '../../delivery/outputs/upload.ts'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { lineOf, requestOf } from '../router/sites.ts'
 
 const spawn = () => new Worker(new URL('routing-worker.ts', import.meta.url))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HostFacts } from '../../../src/delivery/protocol/snapshot.ts'
 import { type OwnUrl, openOwnUrls } from '../../../src/sites/snapshot/own-urls.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
 const VISITOR = '203.0.113.7'

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { brotliDecompressSync, zstdDecompressSync } from 'node:zlib'
 import type { ContentCache, ContentFile } from '../../../src/sites/content/content-cache.ts'
 import { answerFile } from '../../../src/sites/static/answer.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { newFolder, openCache, openOrigin } from '../content/caches.ts'
 import { listen, partsOf, say } from './visitors.ts'
 

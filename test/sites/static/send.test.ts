@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { ResponsePlan } from '../../../src/sites/static/response-plan.ts'
 import { sendPlan } from '../../../src/sites/static/send.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { listen, overHttp2, partsOf, planOf, say, type WatchedFile, watchedFile } from './visitors.ts'
 
 const MIB = 1024 ** 2

@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import { readUsageReport, type UsageReport } from '../../../src/delivery/protocol/usage-report.ts'
 import { CountedResponse } from '../../../src/sites/usage/counted-response.ts'
 import { openUsage } from '../../../src/sites/usage/reports.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 
 /** A server that takes reports, and answers each as it is told. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readOwnCookie, withoutOwnCookies, withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
 import { fairCostOf } from '../../attacks/processor-time.ts'
-import { within } from '../../support/bound.ts'
+import { within } from '../../support/time-limits.ts'
 import { SITE } from './control-plane.ts'
 import { showSite } from './servers.ts'
 

@@ -1,7 +1,7 @@
 /** A site that only members of a team see, and browsers of people who want to. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { type Client, openClient, signedIn } from '../../support/clients/browser-client.ts'
 import { makeDeployment } from '../../support/projects.ts'
 import type { World } from '../../support/world.ts'

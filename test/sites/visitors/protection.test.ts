@@ -1,7 +1,7 @@
 /** Protected sites at a sites server: the control plane says who may come in, and nobody may while it is away. docs/deploying-sites.md: What the sites server knows. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { openControlPlane, SITE } from './control-plane.ts'
 import { openSitesServers, sendRaw, showSite } from './servers.ts'
 

@@ -1,6 +1,6 @@
 /** Attacks on the sign-in of members at sites: codes, cookies, ways out, and people who are none. docs/threats.md T390 to T399. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import type { Said } from '../../support/worlds/edge-world.ts'
 import { SETTINGS } from '../../support/worlds/sites-world.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create, SITE, uploadAll } from '../../delivery/deploys/deploying.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
 import { newHome, start } from '../../support/process.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readWish } from '../../../src/sites/skew/wish.ts'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { makeDeployment } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'

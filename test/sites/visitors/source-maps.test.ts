@@ -1,6 +1,6 @@
 /** Source maps of a project that protects them, on deployments that are open otherwise. docs/deploying-sites.md: Source maps. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'

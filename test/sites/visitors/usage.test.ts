@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'

@@ -1,6 +1,6 @@
 /** What visitors of a sites server get, with a real control plane behind it. docs/deploying-sites.md: The sites server. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/becomes.ts'
+import { becomes } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'

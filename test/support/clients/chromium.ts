@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { PATIENCE_MS } from '../becomes.ts'
+import { PATIENCE_MS } from '../eventually.ts'
 import { PASSWORD } from './browser-client.ts'
 
 /** Where Chromium is; undefined on a machine without it. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { CONSOLE } from '../../../src/console/screens.ts'
-import { becomes } from '../becomes.ts'
+import { becomes } from '../eventually.ts'
 import { openSamples } from '../sample-requests.ts'
 import type { World } from '../world.ts'
 import { valuesOf } from './screen-values.ts'

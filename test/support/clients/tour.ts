@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Locator, Page, Response } from 'playwright-core'
-import { becomes, PATIENCE_MS } from '../becomes.ts'
+import { becomes, PATIENCE_MS } from '../eventually.ts'
 
 const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 /**

@@ -4,7 +4,7 @@ import { Resolver } from 'node:dns/promises'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { becomes } from '../becomes.ts'
+import { becomes } from '../eventually.ts'
 import { starts, WITH_SBIN } from '../programs.ts'
 import { freePort } from './free-port.ts'
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { becomes } from '../becomes.ts'
+import { becomes } from '../eventually.ts'
 import type { Owner } from '../process.ts'
 import type { World } from '../world.ts'
 

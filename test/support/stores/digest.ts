@@ -1,6 +1,6 @@
 /** A digest of all that is stored: what a refused request must leave as it was. */
 import { createHash } from 'node:crypto'
-import { TABLES } from '../../../src/platform/db/subjects.ts'
+import { TABLES } from '../../../src/platform/db/topics.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import type { World } from '../world.ts'
 

@@ -1,6 +1,6 @@
 /** Integrations for tests: registered, installed and with a token, through the doors that people use. */
 import assert from 'node:assert/strict'
-import { giveConsent } from '../../../src/integrations/consent/give-consent.ts'
+import { giveConsent } from '../../../src/integrations/consent/grant-consent.ts'
 import { findIntegration } from '../../../src/integrations/integrations/integrations.ts'
 import type { Call, World } from '../world.ts'
 

@@ -2,7 +2,7 @@
 import { type Plan, type Report, type Step, tried } from './plan.ts'
 import { projectsIn } from './project.ts'
 import { type Server, segment } from './server.ts'
-import type { Item } from './shapes.ts'
+import type { Item } from './schemas.ts'
 
 /** Projects by the id that they have there and here: their names. */
 type Names = { there: ReadonlyMap<string, string>; here: ReadonlyMap<string, string> }

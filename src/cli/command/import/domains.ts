@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Failure, type Plan, type Report, type Step, tried } from './plan.ts'
 import { type Server, segment } from './server.ts'
-import type { Item } from './shapes.ts'
+import type { Item } from './schemas.ts'
 import type { Slugs } from './variables.ts'
 
 type Side = { domains: readonly Item[]; slugs: Slugs }

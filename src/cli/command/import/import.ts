@@ -1,16 +1,16 @@
 /** `berth import`: copies what an account has on another server that speaks this API into an account here. docs/moving-in.md. */
 
-import { openFetch } from '../../../operations/doctor/own-certificate.ts'
-import { readText } from '../../../platform/adapters/file-fault.ts'
-import { counted } from '../../../platform/base/words.ts'
+import { openFetch } from '../../../operations/doctor/trusted-fetch.ts'
+import { readText } from '../../../platform/adapters/file-errors.ts'
+import { counted } from '../../../platform/base/text.ts'
 import { BadUsage, type Invocation, type Outcome } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
-import { clientToken, Refused, serviceOrigin } from '../ask.ts'
+import { clientToken, Refused, serviceOrigin } from '../service-client.ts'
 import { planAccount } from './account.ts'
 import { addPlan, KINDS, newReport, type Plan, type Report, runPlan } from './plan.ts'
 import { planProject, projectsIn } from './project.ts'
 import { openServer, type Server, segment, Unavailable } from './server.ts'
-import { mustBeObject, PROJECT } from './shapes.ts'
+import { mustBeObject, PROJECT } from './schemas.ts'
 
 /** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
 const MOST_LINES = 500

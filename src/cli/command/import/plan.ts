@@ -1,5 +1,5 @@
 /** What an import would do, as steps, and what came of it. docs/moving-in.md. */
-import { Refused } from '../ask.ts'
+import { Refused } from '../service-client.ts'
 
 export const KINDS = ['project', 'environment', 'variable', 'domain', 'webhook', 'drain', 'member'] as const
 type Kind = (typeof KINDS)[number]

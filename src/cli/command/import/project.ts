@@ -1,10 +1,10 @@
 /** One project: read on both sides, and compared. docs/moving-in.md. */
-import { Refused } from '../ask.ts'
+import { Refused } from '../service-client.ts'
 import { planDomains, readDomains } from './domains.ts'
 import { type Plan, type Report, type Step, tried } from './plan.ts'
 import { type Server, segment } from './server.ts'
 import { differingSettings, differingSwitches, leftByHand, projectChange, projectCreation } from './settings.ts'
-import { type Item, mustBeObject, PROJECT } from './shapes.ts'
+import { type Item, mustBeObject, PROJECT } from './schemas.ts'
 import { planVariables, readVariables, type Slugs, variableSteps } from './variables.ts'
 
 /** A project with all that is copied of it. */

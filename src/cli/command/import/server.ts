@@ -1,13 +1,13 @@
 /** A server that speaks this API, as an import asks it: the one where things are, or this one. docs/moving-in.md: How it asks. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { counted } from '../../../platform/base/words.ts'
+import { counted } from '../../../platform/base/text.ts'
 import { shortened } from '../../../platform/http/validate.ts'
 import { isNoName } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
-import { Refused } from '../ask.ts'
-import { type Answer, askOnce, LONGEST_PAUSE_MS, Unreadable } from './answer.ts'
-import { type Item, itemsOf, mustBeObject } from './shapes.ts'
+import { Refused } from '../service-client.ts'
+import { type Answer, askOnce, LONGEST_PAUSE_MS, Unreadable } from './response.ts'
+import { type Item, itemsOf, mustBeObject } from './schemas.ts'
 
 /** An answer that takes longer than this, from the first byte to the last, is given up. */
 const TIMEOUT_MS = 60_000

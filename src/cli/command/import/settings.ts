@@ -4,7 +4,7 @@ import { SettingsBody } from '../../../model/project-settings.ts'
 import { keepDeclared, validate } from '../../../platform/http/validate.ts'
 import { type Failure, type Report, type Step, sendHalves, tried } from './plan.ts'
 import { type Server, segment } from './server.ts'
-import type { Item } from './shapes.ts'
+import type { Item } from './schemas.ts'
 
 /** TABLE settings that are not copied: they name people and things of the other server. */
 const NOT_COPIED = new Set([

@@ -1,7 +1,7 @@
 /** The variables of a project: which are to be written here, and which a person has to set by hand. docs/moving-in.md: Variables. */
 import { type Failure, type Report, type Step, sendHalves } from './plan.ts'
 import { type Server, segment, withQuery } from './server.ts'
-import type { Item } from './shapes.ts'
+import type { Item } from './schemas.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
 const MOST_SENT = 100

@@ -1,9 +1,9 @@
 /** The folder in which the ecosystem's command line has its address, its token and its team (`-Q`). docs/clients.md: Link the command line. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readText } from '../../../platform/adapters/file-fault.ts'
-import { makeFolder } from '../../../platform/adapters/folder.ts'
-import { writeWhole } from '../../../platform/adapters/whole-file.ts'
+import { readText } from '../../../platform/adapters/file-errors.ts'
+import { makeFolder } from '../../../platform/adapters/directory.ts'
+import { writeWhole } from '../../../platform/adapters/atomic-file.ts'
 import { isThisMachine } from '../../../platform/base/network.ts'
 
 type Settings = Record<string, unknown>

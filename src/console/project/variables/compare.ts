@@ -10,7 +10,7 @@ import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
 import { type Choice, select, sheet } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'
-import { environmentChoices, isIn, LIST, listPath } from './places.ts'
+import { environmentChoices, isIn, LIST, listPath } from './environments.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Sides = Type.Object({ left: Text, right: Text, all: Text })

@@ -21,7 +21,7 @@ import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
 import { environmentsOf } from '../environments.ts'
-import { branchField, LIST, listPath, placesField, READER_CHOICES, writableChoices } from './places.ts'
+import { branchField, LIST, listPath, placesField, READER_CHOICES, writableChoices } from './environments.ts'
 
 /** The text that the route takes is 1 MiB, of which a form makes up to three times as many bytes. */
 const FORM_BYTES = READERS['form of a text'].bytes

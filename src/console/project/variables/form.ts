@@ -1,6 +1,6 @@
 /** Adding and editing a variable: one form. */
 
-import type { OwnAccount } from '../../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -13,7 +13,7 @@ import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import { type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
 import { action, faultOf, field } from '../../action.ts'
-import { changeFields } from '../../change.ts'
+import { changeFields } from '../../edit-form.ts'
 import { askedTwice, dangerCard } from '../../controls.ts'
 import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
@@ -31,7 +31,7 @@ import {
   READER_CHOICES,
   VARIABLE_FORM_BYTES,
   writableChoices,
-} from './places.ts'
+} from './environments.ts'
 
 /** The route says what is wrong with a field, so that what was typed comes back. */
 const Text = Type.Optional(Type.String())

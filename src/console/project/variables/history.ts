@@ -12,11 +12,11 @@ import type { EnvHistory } from '../../../projects/env/history.ts'
 import { action, faultOf } from '../../action.ts'
 import { sheet } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
-import { ASKED_FOR_NAMES, namesOf } from '../../names/people.ts'
+import { ASKED_FOR_NAMES, namesOf } from '../../names/users.ts'
 import type { Refused } from '../../refused.ts'
 import { ago } from '../../time.ts'
 import { environmentsOf } from '../environments.ts'
-import { listPath, mayChange, ONE, showPlaces } from './places.ts'
+import { listPath, mayChange, ONE, showPlaces } from './environments.ts'
 
 type Version = Static<typeof EnvHistory>['history'][number]
 

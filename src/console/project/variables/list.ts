@@ -1,6 +1,6 @@
 /** The variables of a project: where each is had and who made it. No value is in the list; one is shown by itself. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../../../platform/pages/acting.ts'
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
@@ -12,7 +12,7 @@ import { accountIn, accountPath, may, showPage } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
 import { ago } from '../../time.ts'
 import { type Environments, environmentsOf } from '../environments.ts'
-import { environmentChoices, isIn, LIST, listPath, mayChange, mayRead, ONE, showPlaces } from './places.ts'
+import { environmentChoices, isIn, LIST, listPath, mayChange, mayRead, ONE, showPlaces } from './environments.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Search = Type.Object({ search: Text, environment: Text, branch: Text })

@@ -13,9 +13,9 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
-import type { Changed, StoreWatch } from '../changes.ts'
+import type { Changed, StoreWatch } from '../change-feed.ts'
 import { isCut } from './conditions.ts'
-import { NOTE, readNoted, SHOW_NOTED } from './notes.ts'
+import { NOTE, readNoted, SHOW_NOTED } from './change-triggers.ts'
 import { type Connections, hangUp } from './pipeline.ts'
 import { type Names, PIPELINED, type Statement } from './statement.ts'
 

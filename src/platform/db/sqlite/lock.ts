@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
-import { writeWhole } from '../../adapters/whole-file.ts'
-import { BUSY, familyOf, LOCKED } from './result.ts'
+import { writeWhole } from '../../adapters/atomic-file.ts'
+import { BUSY, familyOf, LOCKED } from './result-codes.ts'
 
 /**
  * Locks `<store>-lock`, waiting `patienceMs` for who has it, and writes into `<store>-pid` whose it is. `advice`: what somebody does who

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type ShippedFile, shippedFile } from '../../base/shipped-files.ts'
-import type { Probe } from '../../http/open-page.ts'
+import type { Probe } from '../../http/public-page.ts'
 import { takesGzip } from '../compress.ts'
 import { CONSOLE_STYLESHEET } from './console-stylesheet.ts'
 import { STYLESHEET } from './stylesheet.ts'

@@ -1,0 +1,140 @@
+/** What follows a right password: the session, or the page that asks for a second factor. And the sign-in by a passkey alone. */
+import type { Static } from 'typebox'
+import { hasSecondFactor } from '../../platform/access/second-factor.ts'
+import { formTokenOf } from '../../platform/pages/cookies.ts'
+import { html } from '../../platform/pages/html.ts'
+import { Kept, keptField, keptPage } from '../../platform/pages/saved-form.ts'
+import { localPath } from '../../platform/pages/local-path.ts'
+import {
+  type Screen,
+  type ScreenInput,
+  screen,
+  tokenField,
+  type View,
+  type VisitorCtx,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { PasskeyAnswer, passkeyForm } from '../second-factor/passkey-form.ts'
+import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
+import { proofOptions } from '../second-factor/passkeys.ts'
+import { beginHalfSignIn, endHalfSignIn, findHalfSignIn } from './pending-sign-in.ts'
+import { admitFactor, admitPasskey, type CheckedFactor, tryFactor } from './verify-factor.ts'
+import { endSession, startSession } from './sessions.ts'
+
+const HOME = '/console'
+const PATH = '/sign-in/code'
+const Query = Type.Object({ return: Type.Optional(Type.String()) })
+const Factor = Type.Object({
+  code: Type.Optional(Type.String({ maxLength: 100 })),
+  answer: Type.Optional(PasskeyAnswer),
+  kept: Kept,
+})
+const Passkey = Type.Object({ answer: PasskeyAnswer, kept: Kept })
+type Input = ScreenInput<Static<typeof Query>, Static<typeof Factor>>
+
+/** Where somebody goes once they are signed in, and the form of another page that is carried on. */
+type Onward = { return?: string | undefined; kept?: string | undefined }
+
+export const secondStepScreens: readonly Screen[] = [
+  screen({ method: 'GET', path: PATH, name: 'showSecondStep', query: Query, run: showStep }),
+  screen({
+    method: 'POST',
+    path: PATH,
+    name: 'signInSecondStep',
+    query: Query,
+    form: Factor,
+    prepare: async (ctx, { form }) => tryFactor(ctx, 'second step', await findHalfSignIn(ctx), form),
+    run: finish,
+    refuses: ['rate_limited'],
+  }),
+  screen({
+    method: 'POST',
+    path: '/sign-in/passkey',
+    name: 'signInByPasskey',
+    query: Query,
+    form: Passkey,
+    prepare: (ctx, { form }) => tryFactor(ctx, 'sign in', undefined, form),
+    run: signInByPasskey,
+    refuses: ['rate_limited'],
+  }),
+]
+
+/** What follows a right password. Whoever was signed in here before no longer is; and the secret is new, whatever the browser brought. */
+export async function afterPassword(ctx: VisitorCtx, userId: string, onward: Onward): Promise<View> {
+  if (!(await hasSecondFactor(ctx.db, userId))) return openSession(ctx, userId, onward)
+  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  const visit = await beginHalfSignIn(ctx, userId)
+  const url = `${PATH}?return=${encodeURIComponent(onward.return ?? '')}`
+  const next = { ...ctx, visitor: undefined, formToken: formTokenOf(visit) }
+  const shown = onward.kept === undefined ? { to: url } : await stepPage(next, userId, { url, kept: onward.kept })
+  return { ...shown, visit, ...(ctx.visitor && { session: null }) }
+}
+
+/** The session of a person of whom all is proven. */
+async function openSession(ctx: VisitorCtx, userId: string, { return: back, kept }: Onward): Promise<View> {
+  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
+  const session = await startSession(ctx, userId)
+  const next = keptPage(kept, formTokenOf(session)) ?? { to: localPath(back, HOME) }
+  return { ...next, session, done: { by, subjectId: userId } }
+}
+
+async function showStep(ctx: VisitorCtx, { query, url }: Pick<Input, 'query' | 'url'>): Promise<View> {
+  if (ctx.visitor) return { to: localPath(query.return, HOME) }
+  const userId = await findHalfSignIn(ctx)
+  return userId === undefined ? { to: beginAgain(query) } : stepPage(ctx, userId, { url })
+}
+
+async function stepPage(
+  ctx: VisitorCtx,
+  userId: string,
+  { url, kept, failed = false }: { url: string; kept?: string | undefined; failed?: boolean },
+): Promise<View> {
+  const options = await proofOptions(ctx, 'second step', userId)
+  const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
+  return {
+    title: 'Second step',
+    ...(options && { scripts: [PASSKEY_SCRIPT] }),
+    body: html`<h1>Second step</h1>
+${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">This proves nothing: the code is wrong or was used, or the passkey took too long.</a></p>`}
+<p>Your password is right. Now prove it a second way, within ten minutes.</p>
+${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: keptField(kept) })}
+<form method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+${keptField(kept)}
+<label for="code">Code of your app, or a recovery code</label>
+<input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}>
+<p class="actions"><button>Sign in</button></p>
+</form>
+<p class="soft small">Lost all of them? Whoever runs this service can remove them. <a href="/sign-in">Begin again</a></p>`,
+  }
+}
+
+async function finish(ctx: VisitorCtx, { query, form, url }: Input, checked: CheckedFactor): Promise<View> {
+  const userId = await findHalfSignIn(ctx)
+  if (userId === undefined) return { to: beginAgain(query) }
+  if (!(await admitFactor(ctx, userId, checked)))
+    return { ...(await stepPage(ctx, userId, { url, kept: form.kept, failed: true })), status: 403 }
+  await endHalfSignIn(ctx)
+  return openSession(ctx, userId, { return: query.return, kept: form.kept })
+}
+
+async function signInByPasskey(
+  ctx: VisitorCtx,
+  { query, form }: ScreenInput<Static<typeof Query>, Static<typeof Passkey>>,
+  checked: CheckedFactor,
+): Promise<View> {
+  const userId = await admitPasskey(ctx, checked)
+  if (userId !== undefined) return openSession(ctx, userId, { return: query.return, kept: form.kept })
+  return {
+    status: 403,
+    title: 'Sign-in failed',
+    body: html`<h1>Sign in</h1>
+<p class="notice bad" role="alert">This passkey proves nothing here: nobody has it, or it took longer than five minutes.</p>
+<p><a href="${beginAgain(query)}">Try again</a></p>`,
+  }
+}
+
+function beginAgain(query: Static<typeof Query>): string {
+  return query.return === undefined ? '/sign-in' : `/sign-in?return=${encodeURIComponent(query.return)}`
+}

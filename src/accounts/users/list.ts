@@ -1,0 +1,141 @@
+/** People, teams and tokens, as the operator lists and finds them. */
+import { sql } from 'kysely'
+import type { Static } from 'typebox'
+import type { Input, OperatorCtx } from '../../context.ts'
+import { isCalled } from '../../model/account.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { containing } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/pagination.ts'
+import type { PeopleQuery, PersonList, TeamList, TokenList, TokenOf, TokensQuery } from './schema.ts'
+
+/** Lists users, newest first. What a filter asks for is looked for among the next LOOKED_THROUGH accounts a page. */
+export async function listPeople(
+  ctx: OperatorCtx,
+  _: undefined,
+  { query }: Input<PeopleQuery>,
+): Promise<Static<typeof PersonList>> {
+  const { rows, pagination } = await pageOfAccounts(ctx, 'user', query)
+  return { users: rows.map(showPersonRow), pagination }
+}
+
+/** Lists teams, newest first; as `listPeople`. */
+export async function listAllTeams(
+  ctx: OperatorCtx,
+  _: undefined,
+  { query }: Input<PeopleQuery>,
+): Promise<Static<typeof TeamList>> {
+  const { rows, pagination } = await pageOfAccounts(ctx, 'team', query)
+  return { teams: rows.map(showTeamRow), pagination }
+}
+
+async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: PeopleQuery) {
+  const { limit = DEFAULT_LIMIT, until, search } = query
+  let placed = ctx.db.selectFrom('account').orderBy('created_stamp', 'desc')
+  if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
+  let select = ctx.db
+    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('account'))
+    .selectAll('account')
+    .select((eb) => eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'account.id').as('seen_at'))
+    .where('account.kind', '=', kind)
+  if (search) select = select.where(isCalled(search))
+  const rows = await select
+    .orderBy('account.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const last = placed
+    .select('created_stamp as stamp')
+    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .limit(sql.lit(1))
+  return pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
+}
+
+/** A user as lists of the operator show them. `seen_at`: when they were last here, in ms. */
+export function showPersonRow(row: Row<'account'> & { seen_at: number | null }) {
+  return {
+    id: row.id,
+    email: row.email ?? '',
+    username: row.slug,
+    name: row.name,
+    plan: row.plan,
+    suspended: row.suspended_at !== null,
+    operator: row.operator_at !== null,
+    createdAt: momentOf(row.created_stamp),
+    lastSeenAt: row.seen_at,
+  }
+}
+
+/** A team as lists of the operator show it. */
+export function showTeamRow(row: Row<'account'>) {
+  const { id, slug, name, plan, created_stamp } = row
+  return { id, slug, name: name ?? slug, plan, createdAt: momentOf(created_stamp) }
+}
+
+/** Lists tokens, newest first, those of installations too; never a value. As `listPeople`, but for the tokens of one user. */
+export async function listAllTokens(
+  ctx: OperatorCtx,
+  _: undefined,
+  { query }: Input<TokensQuery>,
+): Promise<Static<typeof TokenList>> {
+  const { limit = DEFAULT_LIMIT, until, search, userId, unusedSince } = query
+  let placed = ctx.db.selectFrom('token').orderBy('created_stamp', 'desc')
+  if (userId !== undefined) placed = placed.where('user_id', '=', userId)
+  if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
+  let select = ctx.db
+    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('token'))
+    .selectAll('token')
+    .select((eb) => [
+      eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'token.id').as('seen_at'),
+      eb.selectFrom('account').select('account.slug').whereRef('account.id', '=', 'token.user_id').as('username'),
+      eb
+        .selectFrom('configuration')
+        .select('configuration.scopes_json')
+        .whereRef('configuration.id', '=', 'token.configuration_id')
+        .as('granted_json'),
+    ])
+  if (unusedSince !== undefined) {
+    const since = stampBefore(unusedSince)
+    select = select
+      .where('token.created_stamp', '<', since)
+      .where(sql<boolean>`coalesce((select seen.at from seen where seen.id = token.id), 0) < ${unusedSince}`)
+  }
+  if (search) {
+    const part = containing(search)
+    select = select.where(({ or }) =>
+      or([
+        sql<boolean>`lower(token.name) like ${part} escape '!'`,
+        sql<boolean>`(select account.slug from account where account.id = token.user_id) like ${part} escape '!'`,
+      ]),
+    )
+  }
+  const rows = await select
+    .orderBy('token.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const last = placed
+    .select('created_stamp as stamp')
+    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .limit(sql.lit(1))
+  const { rows: items, pagination } = await pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
+  return { tokens: items.map(showTokenRow), pagination }
+}
+
+type TokenRow = Row<'token'> & { seen_at: number | null; username: string | null; granted_json: string | null }
+
+/** A token of an installation has the scopes that the installation was granted, and none of its own. */
+function showTokenRow(row: TokenRow): TokenOf {
+  const scopes = row.configuration_id === null ? row.scopes_json : (row.granted_json ?? '[]')
+  return {
+    id: row.id,
+    name: row.name,
+    userId: row.user_id,
+    username: row.username,
+    teamId: row.team_id,
+    configurationId: row.configuration_id,
+    scopes: scopes === null ? null : (JSON.parse(scopes) as string[]),
+    projectIds: row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[]),
+    createdAt: momentOf(row.created_stamp),
+    expiresAt: row.expires_at,
+    lastUsedAt: row.seen_at,
+  }
+}

@@ -1,0 +1,212 @@
+/** Requests to the running service, at HOST and PORT or BERTH_PUBLIC_URL. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, listenOrigin } from '../../config.ts'
+import { openFetch } from '../../operations/doctor/trusted-fetch.ts'
+import { messageOf, readText } from '../../platform/adapters/file-errors.ts'
+import { BadUsage, isNoName } from '../command-line/command.ts'
+import { oneLine } from '../command-line/print.ts'
+import { leadOf } from './import/response.ts'
+
+export type Asking = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  /** An object is sent as JSON, a text as text. */
+  body?: object | string
+  /** Whose token is shown: the operator's, that of a client of the public API, or none. */
+  as: 'operator' | 'client' | 'anyone'
+  /** The list in the answer that comes in pages: all of them are asked for. */
+  list?: string
+}
+
+export type WrongLine = { line: number; message: string }
+
+/** The service refused. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string | undefined
+  /** Which lines of the text it was sent are wrong, if it was that. */
+  readonly lines: WrongLine[] | undefined
+
+  constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: WrongLine[] }) {
+    super(oneLine(message ?? `the service answered ${status}`))
+    this.status = status
+    this.code = code
+    this.lines = lines
+  }
+}
+
+const MOST_PAGES = 1000
+/** Told to wait, a command waits this often, and each time no longer than this. */
+const MOST_WAITS = 10
+const LONGEST_WAIT_S = 60
+/** An answer that takes longer than this, from the first byte to the last, is given up. */
+const TIMEOUT_MS = 60_000
+
+/**
+ * Gives what the service answered: JSON read, text as it is, undefined for nothing. Throws Refused with its own sentence, and Error where
+ * there is no whole answer within `timeoutMs`, or the answer leads to another address.
+ */
+export async function askService(config: Config, asking: Asking, timeoutMs = TIMEOUT_MS): Promise<unknown> {
+  if (asking.list === undefined) return askOnce(config, asking, timeoutMs)
+  const all: unknown[] = []
+  for (let until = '', pages = 0; pages < MOST_PAGES; pages++) {
+    const page = (await askOnce(config, { ...asking, path: asking.path + until }, timeoutMs)) as Page
+    all.push(...(page[asking.list] as unknown[]))
+    if (page.pagination.next === null) break
+    until = `&until=${page.pagination.next}`
+  }
+  return { [asking.list]: all }
+}
+type Page = Record<string, unknown> & { pagination: { next: number | null } }
+
+/**
+ * A path with what somebody typed as whole segments of it. Throws BadUsage for one that is empty, `.` or `..`: a URL is
+ * normalized on its way, and another path would be asked, such as that of the thing above.
+ */
+export function pathOf(root: string, parts: readonly (string | undefined)[]): string {
+  const segments = parts.map((part = '') => {
+    if (isNoName(part)) throw new BadUsage(`"${part}" is no name and no id`)
+    return encodeURIComponent(part)
+  })
+  return [root, ...segments].join('/')
+}
+
+/** The service of this machine answers within this time, or is not asked. */
+const HERE_MS = 5000
+/** Where each command found its service. */
+const found = new WeakMap<Config, Promise<string>>()
+
+/**
+ * Where a command reaches the service: at HOST and PORT where the Berth of BERTH_PUBLIC_URL answers there, for a machine need not reach its own public address (a
+ * NAT, a container, a name that only others resolve); else at that address. Whatever else listens there is told no token: the issuer that it
+ * names without one must be that address. docs/operations.md: Where commands ask.
+ */
+export function serviceOrigin(config: Config): Promise<string> {
+  const origin = found.get(config) ?? findOrigin(config)
+  found.set(config, origin)
+  return origin
+}
+
+async function findOrigin(config: Config): Promise<string> {
+  const { publicUrl } = config
+  const here = listenOrigin(config)
+  if (publicUrl === undefined || publicUrl === here) return here
+  return (await issuerAt(here, config)) === publicUrl ? here : publicUrl
+}
+
+/** Whom a service says that it is (RFC 8414); undefined where none answers. */
+async function issuerAt(origin: string, config: Config): Promise<unknown> {
+  try {
+    const fetch = await openFetch(config)
+    const signal = AbortSignal.timeout(HERE_MS)
+    const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`, { signal, redirect: 'manual' })
+    const text = await textWithin(answer, MOST_METADATA)
+    return (JSON.parse(text) as { issuer?: unknown }).issuer
+  } catch {
+    return undefined
+  }
+}
+
+/** The document has some 9 KB. */
+const MOST_METADATA = 64 * 1024
+
+/** The text of an answer; throws where it is longer than so many bytes. */
+async function textWithin(answer: Response, most: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of answer.body ?? []) {
+    bytes += piece.length
+    if (bytes > most) throw new Error('the answer is too long')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+async function askOnce(config: Config, { method, path, body, as }: Asking, timeoutMs: number): Promise<unknown> {
+  const origin = await serviceOrigin(config)
+  const fetch = await openFetch(config)
+  const isText = typeof body === 'string'
+  const headers = {
+    ...(as !== 'anyone' && { authorization: `Bearer ${tokenOf(config, as)}` }),
+    ...(body !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
+  }
+  const request = { method, headers, ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }) }
+  for (let waits = 0; ; waits++) {
+    const { status, text, isJson, waitS } = await readAnswer(fetch, origin, path, request, timeoutMs)
+    if (status < 300) return text === '' ? undefined : isJson ? JSON.parse(text) : text
+    if (status === 429 && waitS <= LONGEST_WAIT_S && waits < MOST_WAITS) {
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitS) * 1000))
+      continue
+    }
+    throw new Refused(status, isJson ? (JSON.parse(text) as { error: object }).error : {})
+  }
+}
+
+/** One answer, whole. `waitS`: how long it says to wait, NaN where it does not. */
+async function readAnswer(ask: typeof fetch, origin: string, path: string, request: RequestInit, timeoutMs: number) {
+  const url = `${origin}${path}`
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    const answer = await ask(url, { ...request, signal, redirect: 'manual' })
+    const elsewhere = leadOf(url, answer)
+    if (elsewhere !== undefined)
+      throw new Elsewhere(`${elsewhere}. Set BERTH_PUBLIC_URL to the address of the service itself`)
+    return {
+      status: answer.status,
+      text: await answer.text(),
+      isJson: answer.headers.get('content-type')?.includes('json') === true,
+      waitS: Number(answer.headers.get('retry-after') ?? Number.NaN),
+    }
+  } catch (error) {
+    if (error instanceof Elsewhere) throw error
+    if (signal.aborted)
+      throw new Error(`${origin} did not end its answer within ${timeoutMs / 1000} s; look at /readyz of the service`)
+    throw new Error(`no service answers at ${origin}; start it, or say at BERTH_PUBLIC_URL where it is`, {
+      cause: (error as Error).cause,
+    })
+  }
+}
+class Elsewhere extends Error {}
+
+/** The token of the settings with which commands ask the public API. Throws where there is none. */
+export function clientToken(config: Config): string {
+  return tokenOf(config, 'client')
+}
+
+const TOKENS = {
+  operator: { setting: 'BERTH_OPERATOR_TOKEN', field: 'operatorToken', called: 'operator token' },
+  client: { setting: 'BERTH_TOKEN', field: 'token', called: 'token' },
+} as const
+
+function tokenOf(config: Config, as: keyof typeof TOKENS): string {
+  const { setting, field, called } = TOKENS[as]
+  const setToken = as === 'operator' ? config.operatorToken : config.clientToken
+  if (setToken !== undefined) return setToken
+  let credentials: Record<string, string>
+  try {
+    credentials = readCredentials(config)
+  } catch (error) {
+    throw new Error(`${messageOf(error)}; or set ${setting} to the ${called}`)
+  }
+  const token = credentials[field]
+  if (token === undefined) throw new Error(`${credentialsFile(config)} holds no ${called}: set ${setting}`)
+  return token
+}
+
+/** What the first start kept in the data folder. Throws where there is no such file, or it is not JSON. */
+export function readCredentials(config: Config): Record<string, string> {
+  const file = credentialsFile(config)
+  if (!existsSync(file)) throw new Error(`${file} is not there: start Berth once, or set BERTH_DATA to its data folder`)
+  const text = readText(file)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error(`${file} is not JSON: mend it, or put it back from your backup`)
+  }
+}
+
+/** The path of what the first start keeps: ids, the first token, the operator token. */
+export function credentialsFile({ dataFolder }: Config): string {
+  return join(dataFolder, 'credentials.json')
+}

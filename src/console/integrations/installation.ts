@@ -1,0 +1,204 @@
+/** The integrations that are installed on an account: what each may do, on which projects, and removing it. */
+import type { Static } from 'typebox'
+import { logoOf } from '../../integrations/consent/consent-page.ts'
+import { listScopes } from '../../integrations/consent/scope-descriptions.ts'
+import type { Configuration } from '../../integrations/installations/schema.ts'
+import { lineOf } from '../../platform/mail/text.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import {
+  type ConsoleCtx,
+  consoleScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+} from '../../platform/pages/screen.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import type { Project, ProjectList } from '../../projects/projects/schema.ts'
+import { action, faultOf, field } from '../action.ts'
+import { askedTwice, button, countOf, dangerCard } from '../controls.ts'
+import { copyable, sheet } from '../fields.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import type { Refused } from '../refused.ts'
+import { ago } from '../time.ts'
+
+const LIST = '/console/t/:slug/integrations'
+const ONE = `${LIST}/:id`
+/** So many projects are read to call those of an installation by their names. */
+const NAMED = 100
+const ProjectToAdd = Type.Object({ project: Type.String() })
+
+const shows = ['getConfiguration', 'getProjects'] as const
+function toOne(_: unknown, { params }: ScreenInput): string {
+  return onePath({ slug: params.slug! }, params.id!)
+}
+
+export const installedIntegrationScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'consoleInstalled',
+    asks: ['getConfigurations'],
+    run: showInstalled,
+  }),
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleInstallation', asks: shows, run: showOne }),
+  action({
+    path: `${ONE}/projects`,
+    name: 'consoleAddInstallationProject',
+    form: ProjectToAdd,
+    asks: 'setConfigurationProject',
+    shows,
+    names: { projectId: 'project' },
+    wish: ({ params, form }) => ({
+      params: { id: params.id!, projectId: form.project.trim() || '-' },
+      body: { allowed: true },
+    }),
+    to: toOne,
+    again: showOne,
+  }),
+  action({
+    path: `${ONE}/projects/:projectId/remove`,
+    name: 'consoleRemoveInstallationProject',
+    asks: 'setConfigurationProject',
+    shows,
+    wish: ({ params }) => ({ params: { id: params.id!, projectId: params.projectId! }, body: { allowed: false } }),
+    to: toOne,
+    again: showOne,
+  }),
+  action({
+    path: `${ONE}/uninstall`,
+    name: 'consoleUninstall',
+    asks: 'deleteConfiguration',
+    shows,
+    wish: ({ params }) => ({ params: { id: params.id! } }),
+    to: (_, { params }) => accountPath({ slug: params.slug! }, 'integrations'),
+    again: showOne,
+  }),
+]
+
+function onePath(account: Pick<OwnAccount, 'slug'>, id: string): string {
+  return accountPath(account, `integrations/${encodeURIComponent(id)}`)
+}
+
+async function showInstalled(ctx: ConsoleCtx, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  const installations = await ctx.ask<Configuration[]>('getConfigurations', { account, query: { view: 'account' } })
+  return showPage(
+    ctx,
+    { account, tab: 'integrations' },
+    {
+      title: 'Integrations',
+      images: originsOf(installations),
+      body: html`<div class="top"><h1>Integrations</h1></div>
+${installations.length === 0 ? nothing() : html`<ul class="grid">${installations.map((one) => card(account, one, ctx.now))}</ul>`}`,
+    },
+  )
+}
+
+function nothing(): Html {
+  return html`<div class="card empty"><h2>No integration is installed</h2>
+<p>An integration is an app of somebody else. It sees the projects that you select, and makes variables in them.</p>
+<p class="soft">Its makers link to the page on which you install it.</p></div>`
+}
+
+function card(account: OwnAccount, one: Configuration, now: number): Html {
+  return html`<li class="card"><h2 class="named">${logo(one, 24)}<a href="${onePath(account, one.id)}">${lineOf(one.integration.name)}</a></h2>
+<p>${stateOf(one)}</p>
+<p class="soft small">${one.projects === undefined ? 'All projects' : countOf(one.projects.length, 'project')} · installed ${ago(one.createdAt, now)}</p></li>`
+}
+
+/** Whether an installation works, and whether it asks for more. */
+function stateOf({ disabledAt, pendingScopes, completedAt }: Configuration): Html {
+  if (disabledAt !== undefined) return html`<span class="state bad">Disabled</span>`
+  if (pendingScopes.length > 0) return html`<span class="state warn">Asks for more access</span>`
+  return completedAt === undefined
+    ? html`<span class="state warn">Not set up yet</span>`
+    : html`<span class="state good">Active</span>`
+}
+
+function logo({ integration }: Pick<Configuration, 'integration'>, size: number): Html | undefined {
+  const image = logoOf({ logo_url: integration.icon })
+  return image && html`<img src="${image.url}" alt="" width="${size}" height="${size}">`
+}
+
+function originsOf(installations: readonly Configuration[]): string {
+  const origins = installations.flatMap(({ integration }) => logoOf({ logo_url: integration.icon })?.origin ?? [])
+  return [...new Set(origins)].join(' ')
+}
+
+async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const one = await ctx.ask<Configuration>('getConfiguration', { account, params: { id: params.id! } })
+  const { projects } = await ctx.ask<Static<typeof ProjectList>>('getProjects', {
+    account,
+    query: { limit: String(NAMED) },
+  })
+  const name = lineOf(one.integration.name)
+  const path = onePath(account, one.id)
+  return showPage(
+    ctx,
+    { account, tab: 'integrations' },
+    {
+      title: name,
+      within: [],
+      images: originsOf([one]),
+      body: html`<div class="top"><h1 class="named">${logo(one, 32)}${name}</h1></div>
+${faultOf(refused)}
+${notices(account, one)}
+<section class="card"><h2>Installation</h2>
+<dl class="facts">
+<dt>State</dt><dd>${stateOf(one)}</dd>
+<dt>Installed</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+<dt>Changed</dt><dd>${ago(one.updatedAt, ctx.now)}</dd>
+<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
+</dl></section>
+<section class="card"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
+${projectsSection(ctx, account, one, projects, refused)}
+${may(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`, askedTwice(ctx, `${path}/uninstall`, 'Uninstall'))}`,
+    },
+  )
+}
+
+function notices(account: OwnAccount, one: Configuration): Html {
+  const pages = may(account, 'installation:grant')
+  return html`${
+    one.disabledAt !== undefined &&
+    html`<p class="notice bad">It is disabled, and its requests are refused: its owner lost their access. An OWNER of the team can take it over.
+${pages && html`<a href="/integrations/installed/${one.id}/take-over">Take it over</a>`}</p>`
+  }${
+    one.pendingScopes.length > 0 &&
+    html`<p class="notice">It asks for more access. <a href="/integrations/confirm/${one.id}">Look at what it asks for</a></p>`
+  }`
+}
+
+function projectsSection(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  one: Configuration,
+  known: readonly Project[],
+  refused: Refused | undefined,
+): Html {
+  if (one.projects === undefined)
+    return html`<section class="card"><h2>Projects</h2><p>All projects, also those that are made later.</p></section>`
+  const path = onePath(account, one.id)
+  const grants = may(account, 'installation:grant')
+  const row = (id: string) => {
+    const called = known.find((project) => project.id === id)?.name ?? id
+    const remove = button(ctx, `${path}/projects/${encodeURIComponent(id)}/remove`, 'Remove', {
+      label: `Remove ${called}`,
+    })
+    return html`<tr><td>${called}</td>${grants && html`<td class="act">${remove}</td>`}</tr>`
+  }
+  return html`<section class="card"><h2>Projects</h2>
+${
+  one.projects.length === 0
+    ? html`<p>It sees no project.</p>`
+    : sheet('Projects', ['Project', grants && 'Actions'], one.projects.map(row))
+}
+${
+  grants &&
+  html`<form class="stack" method="post" action="${path}/projects">${tokenField(ctx)}
+${field('project', 'Let it see one more project', { required: true, refused, hint: 'The name or the id of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
+<p class="actions"><button>Add the project</button></p></form>`
+}</section>`
+}

@@ -1,0 +1,97 @@
+/** What the lines of activity and of the audit log are about, by its name and with a way to it, where it is still there. docs/console.md: How a page looks. */
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { type Html, html } from '../../platform/pages/html.ts'
+import type { ConsoleCtx } from '../../platform/pages/screen.ts'
+import { accountPath, projectPath } from '../frame.ts'
+
+/** A thing that an id is of. */
+export type Subject =
+  | { kind: 'person' | 'team' | 'project' | 'integration' | 'installation'; name: string }
+  | { kind: 'variable'; name: string; project: string }
+
+/**
+ * Finds what the lines of an account are about: what `findSubjects` finds, the projects and the team that a line calls by their names, as its
+ * caller did, and variables by their keys. Whoever is answered the activity of an account sees what is in it.
+ */
+export async function findSubjectsOf(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  some: readonly (string | null)[],
+): Promise<ReadonlyMap<string, Subject>> {
+  const ids = [...new Set(some.filter((one) => one !== null))]
+  const found = new Map(await findSubjects(ctx, ids, account.id))
+  if (ids.length === 0) return found
+  if (account.kind === 'team') found.set(account.slug, { kind: 'team', name: account.slug })
+  const ofAccount = ctx.db.selectFrom('project').where('project.account_id', '=', account.id)
+  const named = await ofAccount.select('name').where('name', 'in', ids).execute()
+  for (const { name } of named) found.set(name, { kind: 'project', name })
+  const variables = await ofAccount
+    .innerJoin('env_var', 'env_var.project_id', 'project.id')
+    .select(['env_var.id', 'env_var.key', 'project.name as project'])
+    .where('env_var.id', 'in', ids)
+    .execute()
+  for (const { id, key, project } of variables) found.set(id, { kind: 'variable', name: key, project })
+  return found
+}
+
+/**
+ * Finds what some ids are of: people, teams, and the projects, integrations and installations of an account. Ids of what is gone, and of
+ * anything else, are left out. `accountId`: undefined for the operator, who sees those of every account.
+ */
+export async function findSubjects(
+  { db }: ConsoleCtx,
+  some: readonly (string | null)[],
+  accountId?: string,
+): Promise<ReadonlyMap<string, Subject>> {
+  const ids = [...new Set(some.filter((one) => one !== null))]
+  if (ids.length === 0) return new Map()
+  const accounts = await db.selectFrom('account').select(['id', 'slug', 'kind']).where('id', 'in', ids).execute()
+  let projects = db.selectFrom('project').select(['id', 'name']).where('id', 'in', ids)
+  let integrations = db.selectFrom('integration').select(['id', 'name']).where('id', 'in', ids)
+  let installations = db
+    .selectFrom('configuration')
+    .innerJoin('integration', 'integration.id', 'configuration.integration_id')
+    .select(['configuration.id', 'integration.name'])
+    .where('configuration.id', 'in', ids)
+  if (accountId !== undefined) {
+    projects = projects.where('account_id', '=', accountId)
+    integrations = integrations.where('team_id', '=', accountId)
+    installations = installations.where('configuration.account_id', '=', accountId)
+  }
+  const named = (kind: 'project' | 'integration' | 'installation', rows: readonly { id: string; name: string }[]) =>
+    rows.map(({ id, name }) => [id, { kind, name }] as const)
+  return new Map<string, Subject>([
+    ...accounts.map(({ id, slug, kind }) => [id, { kind: kind === 'team' ? 'team' : 'person', name: slug }] as const),
+    ...named('project', await projects.execute()),
+    ...named('integration', await integrations.execute()),
+    ...named('installation', await installations.execute()),
+  ])
+}
+
+/** The name of what an id is of, which leads to its page. `pathOf`: that page, where there is one. Without a name the id itself. */
+export function showSubject(
+  id: string,
+  subjects: ReadonlyMap<string, Subject>,
+  pathOf: (subject: Subject, id: string) => string | undefined,
+): Html {
+  const subject = subjects.get(id)
+  if (subject === undefined) return html`<code class="small">${id}</code>`
+  const path = pathOf(subject, id)
+  if (path === undefined) return html`<span title="${id}">${subject.name}</span>`
+  return html`<a href="${path}" title="${id}">${subject.name}</a>${subject.kind === 'variable' && html` of ${subject.project}`}`
+}
+
+/** The page of a subject in an account. */
+export function pathIn(account: OwnAccount): (subject: Subject, id: string) => string | undefined {
+  return (subject, id) => {
+    const { kind, name } = subject
+    if (kind === 'variable') return projectPath(account, subject.project, `variables/${encodeURIComponent(id)}/history`)
+    if (kind === 'project') return projectPath(account, name)
+    if (kind === 'installation') return accountPath(account, `integrations/${encodeURIComponent(id)}`)
+    if (kind === 'integration') return accountPath(account, `apps/${encodeURIComponent(id)}`)
+    if (kind === 'team') return name === account.slug ? accountPath(account, 'settings') : undefined
+    return account.kind === 'team'
+      ? `${accountPath(account, 'members')}?${new URLSearchParams({ search: name })}`
+      : undefined
+  }
+}

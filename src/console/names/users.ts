@@ -1,0 +1,29 @@
+/** Who did something, in words: pages know people by their ids. */
+import type { Static } from 'typebox'
+import type { MemberList } from '../../accounts/members/schema.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import type { ConsoleCtx } from '../../platform/pages/screen.ts'
+
+/** Of one question to the list of members. */
+const MOST_PEOPLE = 100
+
+/** The routes that `namesOf` asks. */
+export const ASKED_FOR_NAMES = ['getTeamMembers'] as const
+
+/** The names of people, by id: of those who are in the account. The visitor is `you`. */
+export async function namesOf(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map([[ctx.visitor.userId, 'you']])
+  const others = [...new Set(ids)].filter((id) => !names.has(id)).slice(0, MOST_PEOPLE)
+  if (account.kind !== 'team' || others.length === 0) return names
+  const { members } = await ctx.ask<Static<typeof MemberList>>('getTeamMembers', {
+    account,
+    params: { idOrSlug: account.id },
+    query: { filterByUserIds: others.join(','), limit: String(MOST_PEOPLE) },
+  })
+  for (const { uid, name, username } of members) if (!names.has(uid)) names.set(uid, name ?? username)
+  return names
+}

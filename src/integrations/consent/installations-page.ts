@@ -1,0 +1,247 @@
+/** The list of installed integrations, and the pages that ask before one is uninstalled, taken over or given more access. */
+import type { Static } from 'typebox'
+import type { Installation } from '../../model/installation.ts'
+import { lineOf } from '../../platform/mail/text.ts'
+import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { day, type Html, html } from '../../platform/pages/html.ts'
+import type { PersonCtx, Screen, ScreenInput, View } from '../../platform/pages/screen.ts'
+import { personScreen, tokenField } from '../../platform/pages/screen.ts'
+import { scopesOf } from '../../platform/permissions/scopes.ts'
+import { Type } from '../../platform/schema/builder.ts'
+import { DISABLED_BECAUSE, DISABLED_KEPT_MS } from '../installations/disable.ts'
+import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
+import { confirmScopes, pendingScopes } from '../installations/scope-change.ts'
+import { transferOwnership } from '../installations/transfer-ownership.ts'
+import { heldSection } from '../webhooks/held-page.ts'
+import { logoOf } from './consent-page.ts'
+import {
+  findOwnInstallation,
+  findShownInstallation,
+  listShownInstallations,
+  maySeeInstallations,
+  readSelectedNames,
+  type ShownInstallation,
+} from './shown-installations.ts'
+import { listScopes } from './scope-descriptions.ts'
+
+const InstalledQuery = Type.Object({ teamId: Type.Optional(Type.String({ maxLength: 64 })) })
+type InstalledInput = ScreenInput<Static<typeof InstalledQuery>>
+/** How many installations of an account are listed: on the page of all accounts, and on the page of one account. */
+const MOST_OF_ALL = 20
+const MOST_OF_ONE = 200
+const PROJECTS_NAMED = 20
+
+const ONE = '/integrations/installed/:id'
+const CONFIRM = '/integrations/confirm/:id'
+const Confirm = Type.Object({ scope: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 }) })
+
+export const installedScreens: readonly Screen[] = [
+  personScreen({
+    method: 'GET',
+    path: '/integrations/installed',
+    name: 'showInstalled',
+    query: InstalledQuery,
+    run: showInstalled,
+  }),
+  personScreen({
+    method: 'GET',
+    path: `${ONE}/uninstall`,
+    name: 'askUninstall',
+    run: askUninstall,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${ONE}/uninstall`,
+    name: 'uninstall',
+    run: uninstall,
+    emits: REMOVAL_EVENTS,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'GET',
+    path: `${ONE}/take-over`,
+    name: 'askTakeOver',
+    run: askTakeOver,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${ONE}/take-over`,
+    name: 'takeOver',
+    run: takeOver,
+    emits: ['integration-configuration.transferred'],
+    refuses: ['owner_only'],
+  }),
+  personScreen({ method: 'GET', path: CONFIRM, name: 'showPendingScopes', run: showPending }),
+  personScreen({
+    method: 'POST',
+    path: CONFIRM,
+    name: 'confirmScopes',
+    form: Confirm,
+    run: confirm,
+    emits: ['integration-configuration.scope-change-confirmed'],
+    refuses: ['owner_only', 'scopes_changed'],
+  }),
+]
+
+async function showInstalled(ctx: PersonCtx, { query }: InstalledInput): Promise<View> {
+  const one = query.teamId === undefined ? undefined : await findOwnAccount(ctx, query.teamId)
+  const accounts = one ? [one] : await accountsOf(ctx)
+  const sections: Html[] = []
+  const origins = new Set<string>()
+  for (const account of accounts) {
+    sections.push(await accountSection(ctx, account, one ? MOST_OF_ONE : MOST_OF_ALL, origins))
+  }
+  return {
+    title: 'Installed integrations',
+    images: [...origins].join(' '),
+    body: html`<h1>Installed integrations</h1>
+<p>Integrations are run by other people. Each can do what is listed below its name, until it is uninstalled.</p>
+${one && html`<p><a href="/integrations/installed">Show all your accounts</a></p>`}
+${sections}`,
+  }
+}
+
+/** The installations on one account. Adds the origins of the logos that it shows to `origins`. */
+async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number, origins: Set<string>): Promise<Html> {
+  const heading = html`<h2>${nameOf(account)}</h2>`
+  if (!maySeeInstallations(account)) {
+    return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show installed integrations.</p></section>`
+  }
+  if (account.lacks_factor === 1)
+    return html`<section>${heading}<p class="soft">This team asks its members for a second factor. <a href="/console/account/security/factors">Set one up</a></p></section>`
+  const installations = await listShownInstallations(ctx, account, most + 1)
+  const section = await heldSection(ctx, account)
+  if (installations.length === 0)
+    return html`<section>${heading}<p class="soft">Nothing is installed.</p>${section}</section>`
+  const entries: Html[] = []
+  for (const installation of installations.slice(0, most)) {
+    entries.push(await entry(ctx, installation))
+    const logo = logoOf(installation.integration)
+    if (logo) origins.add(logo.origin)
+  }
+  const more =
+    installations.length > most &&
+    html`<p class="soft">These are the newest ${most}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
+  return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${section}</section>`
+}
+
+async function entry(ctx: PersonCtx, item: ShownInstallation): Promise<Html> {
+  const { installation, integration, runBy, ownedBy, account } = item
+  const path = `/integrations/installed/${installation.id}`
+  const name = lineOf(integration.name)
+  const pending = pendingScopes(integration, installation)
+  const mayChange = account.role === 'OWNER'
+  const logo = logoOf(integration)
+  return html`<li id="${installation.id}">
+<h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${installation.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
+<p class="soft small">Run by ${lineOf(runBy)}. Owned here by ${lineOf(ownedBy)} since ${day(Math.max(installation.created_stamp / 1024, installation.resumed_at ?? 0))}.</p>
+${disabledNotice(installation)}
+<p>Projects: ${await projectNames(ctx, installation)}</p>
+<details><summary>What it can do</summary>${listScopes(scopesOf(installation))}</details>
+${pending.length > 0 && html`<p class="notice">It asks for more access. <a href="/integrations/confirm/${installation.id}">Look at what ${name} asks for</a></p>`}
+${
+  mayChange &&
+  html`<p class="actions">${
+    installation.disabled_at !== null && html`<a class="button" href="${path}/take-over">Take over ${name}</a>`
+  }<a class="button quiet" href="${path}/uninstall">Uninstall ${name}</a></p>`
+}
+</li>`
+}
+
+function disabledNotice({ disabled_at, disabled_reason }: Installation): Html | undefined {
+  if (disabled_at === null) return undefined
+  const end = day(disabled_at + DISABLED_KEPT_MS)
+  return html`<p class="notice bad">It is disabled and its requests are refused, because its owner ${DISABLED_BECAUSE[disabled_reason!]}.
+An OWNER of the team can take it over. ${
+    disabled_reason !== 'disabled-by-admin' && `On ${end} it is removed, with the environment variables that it made.`
+  }</p>`
+}
+
+async function projectNames(ctx: PersonCtx, installation: Installation): Promise<string> {
+  const names = await readSelectedNames(ctx, installation, PROJECTS_NAMED + 1)
+  if (names === undefined) return 'all, also projects that are created later'
+  if (names.length === 0) return 'none'
+  return `${names.slice(0, PROJECTS_NAMED).join(', ')}${names.length > PROJECTS_NAMED ? ' and more' : ''}`
+}
+
+async function askUninstall(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
+  const { integration, account } = await findOwnInstallation(ctx, params.id!)
+  const name = lineOf(integration.name)
+  return {
+    title: `Uninstall ${name}`,
+    body: html`<h1>Uninstall ${name}?</h1>
+<p>It loses its access to <strong>${nameOf(account)}</strong> at once. Its webhooks, its log drains and the environment variables
+that it made are removed. You cannot undo this. You can install it again.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<p class="actions"><button class="danger">Uninstall</button> <a class="button quiet" href="/integrations/installed">Keep it</a></p>
+</form>`,
+  }
+}
+
+async function uninstall(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
+  const { installation, account } = await findOwnInstallation(ctx, params.id!)
+  const by = actFor(ctx, account)
+  await removeInstallation(by, installation)
+  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
+}
+
+async function askTakeOver(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
+  const { installation, integration, account } = await findOwnInstallation(ctx, params.id!)
+  const name = lineOf(integration.name)
+  return {
+    title: `Take over ${name}`,
+    body: html`<h1>Take over ${name}?</h1>
+<p>You become its owner on <strong>${nameOf(account)}</strong>. It works again at once, with the access that is listed here. It is
+told what happened while it was disabled.</p>
+${listScopes(scopesOf(installation))}
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<p class="actions"><button>Take over</button> <a class="button quiet" href="/integrations/installed">Not now</a></p>
+</form>`,
+  }
+}
+
+async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
+  const { installation, account } = await findOwnInstallation(ctx, params.id!)
+  const by = actFor(ctx, account)
+  await transferOwnership(by, installation)
+  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
+}
+
+async function showPending(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
+  const { installation, integration, account } = await findShownInstallation(ctx, params.id!)
+  const name = lineOf(integration.name)
+  const pending = pendingScopes(integration, installation)
+  const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to the installed integrations' : 'Not now'}</a>`
+  const title = pending.length === 0 ? 'Nothing is waiting' : `${name} asks for more access`
+  if (pending.length === 0) {
+    return { title, body: html`<h1>${title}</h1><p>${name} has all the access that it asks for.</p><p>${back}</p>` }
+  }
+  const buttons =
+    account.role === 'OWNER'
+      ? html`<form method="post" action="${url}">
+${tokenField(ctx)}
+${pending.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
+<p class="actions"><button>Confirm all</button> ${back}</p>
+</form>`
+      : html`<p class="notice">Only an OWNER of the team can confirm this.</p><p>${back}</p>`
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p>On <strong>${nameOf(account)}</strong> it asks to do this, in addition to what it can do now:</p>
+${listScopes(pending)}
+<details><summary>What it can do now</summary>${listScopes(scopesOf(installation))}</details>
+<p>When you confirm, it can do all of this at once. Until then it keeps the access that it has.</p>
+${buttons}`,
+  }
+}
+
+async function confirm(ctx: PersonCtx, { params, form }: ScreenInput<unknown, Static<typeof Confirm>>): Promise<View> {
+  const { installation, account } = await findOwnInstallation(ctx, params.id!)
+  const by = actFor(ctx, account)
+  await confirmScopes(by, installation, form.scope)
+  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
+}

@@ -1,0 +1,89 @@
+/** The installations that the pages show to a person: on which account, by whom, with which projects. */
+
+import {
+  type FoundInstallation,
+  type Installation,
+  selectInstallations,
+  withIntegrations,
+} from '../../model/installation.ts'
+import { findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
+import type { PersonCtx } from '../../platform/pages/screen.ts'
+import { permissionsOf } from '../../platform/permissions/scopes.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+
+export type ShownInstallation = FoundInstallation & {
+  /** The team that runs the integration, by name. */
+  runBy: string
+  /** The user who installed it or took it over, by name. */
+  ownedBy: string
+  account: OwnAccount
+}
+
+/** An installation on one of the person's accounts. Refuses: not_found 404, also where the person's role does not show it. */
+export async function findShownInstallation(ctx: PersonCtx, id: string): Promise<ShownInstallation> {
+  const row = await selectInstallations(ctx.db).where('configuration.id', '=', id).executeTakeFirst()
+  if (row === undefined) refuse('not_found', NO_INSTALLATION)
+  const account = await findOwnAccount(ctx, row.account_id)
+  if (!maySeeInstallations(account)) refuse('not_found', NO_INSTALLATION)
+  return (await withNames(ctx, [row], account))[0]!
+}
+
+const NO_INSTALLATION = 'There is no such installation, or it is on an account that you have no part in.'
+
+/** The same, for a person who may change it. Refuses: not_found 404, owner_only 403. */
+export async function findOwnInstallation(ctx: PersonCtx, id: string): Promise<ShownInstallation> {
+  const installation = await findShownInstallation(ctx, id)
+  if (installation.account.role !== 'OWNER') refuse('owner_only')
+  return installation
+}
+
+/** Whether the person's role in the account shows its installations. */
+export function maySeeInstallations(account: OwnAccount): boolean {
+  return permissionsOf(account.role, null).has('installation:read')
+}
+
+/** The installations on an account, newest first, at most `limit`. */
+export async function listShownInstallations(
+  ctx: PersonCtx,
+  account: OwnAccount,
+  limit: number,
+): Promise<ShownInstallation[]> {
+  const rows = await selectInstallations(ctx.db)
+    .where('account_id', '=', account.id)
+    .orderBy('created_stamp', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.length === 0 ? [] : withNames(ctx, rows, account)
+}
+
+/** The names of the selected projects, at most `limit`; undefined when the installation sees all projects. */
+export async function readSelectedNames(
+  ctx: PersonCtx,
+  installation: Installation,
+  limit: number,
+): Promise<string[] | undefined> {
+  if (installation.project_selection === 'all') return undefined
+  const rows = await ctx.db
+    .selectFrom('configuration_project')
+    .innerJoin('project', 'project.id', 'configuration_project.project_id')
+    .select('project.name')
+    .where('configuration_project.configuration_id', '=', installation.id)
+    .orderBy('project.name')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.name)
+}
+
+async function withNames(ctx: PersonCtx, rows: Installation[], account: OwnAccount): Promise<ShownInstallation[]> {
+  const installations = await withIntegrations(ctx.db, rows)
+  const ids = installations.flatMap(({ installation, integration }) => [integration.team_id, installation.user_id])
+  const accounts = await ctx.db.selectFrom('account').select(['id', 'slug', 'name']).where('id', 'in', ids).execute()
+  const names = new Map(accounts.map(({ id, slug, name }) => [id, name ?? slug]))
+  return installations.map(({ installation, integration }) => ({
+    installation,
+    integration,
+    runBy: names.get(integration.team_id) ?? integration.team_id,
+    ownedBy: names.get(installation.user_id) ?? installation.user_id,
+    account,
+  }))
+}

@@ -1,0 +1,167 @@
+/** Where scheduled backups go: a folder, or a bucket. A backup is there whole once its manifest is. docs/backup.md: Scheduled. */
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { BadSetting, type Config } from '../../config.ts'
+import { makeFolder, makeLastFolder } from '../../platform/adapters/directory.ts'
+import { type Bucket, openBucket } from '../../platform/adapters/s3.ts'
+import { removeCutShort, writeWhole, writeWholePieces } from '../../platform/adapters/atomic-file.ts'
+import type { BackupPlace } from '../../platform/settings/backups.ts'
+import { manifestFile, parseManifest } from './manifest.ts'
+
+export type Place = {
+  /** As people and the store call it. */
+  name: string
+  /** Its disk may be away, and the folder on which it is mounted is then there and empty. A bucket that answers is the bucket. */
+  isMounted: boolean
+  /** Has `make` write a backup into a folder, and brings it here. Gives what `make` gave: the file and more. */
+  keep<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  /** As `keep`, beside a scheduled backup that may be on its way. Throws where the name is taken. */
+  keepByHand<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  /** The names of the whole backups here, in no order. */
+  names(stop: AbortSignal): Promise<string[]>
+  /** Has `work` look at a backup, as a file with its manifest beside it. */
+  look<T>(name: string, work: (file: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  remove(name: string, stop: AbortSignal): Promise<void>
+}
+
+/** What was cut short has not changed for so long. */
+const DEAD_MS = 3_600_000
+/** A copy that is checked changes no more while it is checked. */
+const DEAD_CHECK_MS = 24 * DEAD_MS
+const CHECK = 'backup-check-'
+
+/** A place for backups; by default the one that BERTH_BACKUP_TO names. Throws BadSetting for a bucket without a key. */
+export async function openPlace({ backups, s3, dataFolder }: Config, at: BackupPlace = backups.to): Promise<Place> {
+  if ('folder' in at) return folderPlace(at.folder)
+  if (s3 === undefined)
+    throw new BadSetting('BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY must be set for a bucket')
+  return bucketPlace(await openBucket(s3, at.bucket), nameOfPlace(at), at.prefix, dataFolder)
+}
+
+/** As people and the store call it. */
+export function nameOfPlace(at: BackupPlace): string {
+  return 'folder' in at ? at.folder : `s3://${at.bucket}/${at.prefix}`.replace(/\/$/, '')
+}
+
+function folderPlace(folder: string): Place {
+  const keep: Place['keep'] = async (make) => {
+    makeLastFolder(folder)
+    removeCutShort(folder, 'berth-', DEAD_MS)
+    return make(folder)
+  }
+  return {
+    name: folder,
+    isMounted: true,
+    keep,
+    keepByHand: keep,
+    names: async () => wholeOnes(namesIn(folder)),
+    look: (name, work) => work(join(folder, name)),
+    async remove(name) {
+      // Without its manifest it is no backup, so nobody takes half of one for whole.
+      for (const file of [manifestFile(join(folder, name)), join(folder, name)]) rmSync(file, { force: true })
+    },
+  }
+}
+
+function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: string): Place {
+  return {
+    name,
+    isMounted: false,
+    ...bucketKeeps(bucket, name, prefix, dataFolder),
+    async names(stop) {
+      const keys = await bucket.list(prefix, stop)
+      return wholeOnes(keys.map((key) => key.slice(prefix.length)).filter((key) => !key.includes('/')))
+    },
+    async look(backup, work, stop) {
+      makeFolder(dataFolder)
+      const folder = mkdtempSync(join(dataFolder, CHECK))
+      try {
+        const file = join(folder, backup)
+        const text = await bucket.get(manifestFile(`${prefix}${backup}`), stop)
+        if (text === undefined) throw new Error(`${name}/${manifestFile(backup)} is not there`)
+        writeWhole(manifestFile(file), text.toString())
+        const { bytes } = parseManifest(manifestFile(`${name}/${backup}`), text.toString())
+        await writeWholePieces(file, bucket.read(`${prefix}${backup}`, bytes, stop))
+        return await work(file)
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    async remove(backup, stop) {
+      for (const key of [manifestFile(`${prefix}${backup}`), `${prefix}${backup}`]) await bucket.remove(key, stop)
+    },
+  }
+}
+
+/** How a backup comes into a bucket: it is made in a folder of this machine, and uploaded. */
+function bucketKeeps(
+  bucket: Bucket,
+  name: string,
+  prefix: string,
+  dataFolder: string,
+): Pick<Place, 'keep' | 'keepByHand'> {
+  const upload = async (file: string, stop: AbortSignal) => {
+    const key = `${prefix}${basename(file)}`
+    await bucket.upload(key, file, stop)
+    // The manifest comes last: a backup without it is none.
+    await bucket.upload(manifestFile(key), manifestFile(file), stop)
+  }
+  return {
+    async keep(make, stop) {
+      // One instance at a time makes a scheduled backup, so what is there was cut short.
+      const folder = join(dataFolder, 'backup-on-its-way')
+      rmSync(folder, { recursive: true, force: true })
+      removeOldChecks(dataFolder)
+      makeFolder(folder)
+      try {
+        const made = await make(folder)
+        await upload(made.file, stop)
+        return made
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    async keepByHand(make, stop) {
+      makeFolder(dataFolder)
+      removeOldChecks(dataFolder)
+      // A folder of its own, which a scheduled backup does not empty. What a kill leaves goes as an old check does.
+      const folder = mkdtempSync(join(dataFolder, CHECK))
+      try {
+        const made = await make(folder)
+        const key = `${prefix}${basename(made.file)}`
+        const taken = (await bucket.list(key, stop)).find((one) => one === key || one === manifestFile(key))
+        if (taken !== undefined)
+          throw new Error(`${name}/${taken.slice(prefix.length)} is there already: name another file, or a folder`)
+        await upload(made.file, stop)
+        return made
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+/** The names of backups whose manifest is there too. */
+function wholeOnes(names: readonly string[]): string[] {
+  const all = new Set(names)
+  return names.filter((name) => name.endsWith('.db') && all.has(manifestFile(name)))
+}
+
+/** None where there is no such folder. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
+    throw error
+  }
+}
+
+/** A check that was killed leaves its copy. */
+function removeOldChecks(dataFolder: string): void {
+  for (const name of namesIn(dataFolder).filter((one) => one.startsWith(CHECK))) {
+    const stats = statSync(join(dataFolder, name), { throwIfNoEntry: false })
+    if (stats !== undefined && stats.mtimeMs < Date.now() - DEAD_CHECK_MS)
+      rmSync(join(dataFolder, name), { recursive: true, force: true })
+  }
+}

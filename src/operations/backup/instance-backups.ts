@@ -1,0 +1,140 @@
+/** Backups that the running service makes and keeps in its data folder, and checks of those that it can read. docs/backup.md: From the console. */
+import { basename, dirname, join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { messageOf } from '../../platform/adapters/file-errors.ts'
+import type { Actor } from '../../platform/base/actor.ts'
+import type { BackupManifest, Backups, CheckInProgress, KeptBackup } from '../../platform/base/backups.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { VERSION } from '../../platform/base/version.ts'
+import type { Db } from '../../platform/db/db.ts'
+import { addEntries } from '../../platform/outbox/audit-chain.ts'
+import { makeBackup } from './backup.ts'
+import { readManifest } from './manifest.ts'
+import { nameOfPlace, namesIn, openPlace } from './destination.ts'
+import { noteCheck, noteMade } from './records.ts'
+import { BadBackup, verifyBackup } from './verify.ts'
+
+/** The newest so many are listed. */
+const MOST_LISTED = 100
+
+type Opened = { config: Config; db: Db; clock: Clock }
+
+/** The backups of this instance, in the folder `backups` of its data folder. Each is checked once it is made, and noted in the store. */
+export function openBackups(opened: Opened): Backups {
+  const folder = join(opened.config.dataFolder, 'backups')
+  let ending: Promise<unknown> = Promise.resolve()
+  let running: number | null = null
+  let failed: { at: number; message: string } | null = null
+  const checks = openChecks(opened, folder)
+  return {
+    ...checks,
+    begin(now, onFailure) {
+      if (running !== null) return false
+      running = now
+      const fail = (error: unknown) => {
+        failed = { at: now, message: messageOf(error) }
+        onFailure(error)
+      }
+      const made = makeKept(opened, folder).finally(() => {
+        running = null
+      })
+      const checked = made.then((backup) => {
+        failed = null
+        return checkKept(opened, backup)
+      })
+      ending = Promise.all([ending, checked.catch(fail)])
+      return true
+    },
+    state: () => ({ running, failed }),
+    list: () => listFolder(folder),
+    end: async () => void (await Promise.all([ending, checks.end()])),
+  }
+}
+
+async function makeKept({ config, db }: Opened, folder: string): Promise<KeptBackup> {
+  const made = await makeBackup(config, { to: `${folder}/`, version: VERSION, withKeys: false }, () => {})
+  const { begunAt, bytes, sha256 } = made.manifest
+  const place = dirname(made.file)
+  const backup = { place, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
+  await db.write((tx) => noteMade(tx, { ...backup, made_by: 'operator' }))
+  return backup
+}
+
+async function checkKept({ config, db, clock }: Opened, backup: KeptBackup): Promise<void> {
+  const checked = await verifyBackup(config, join(backup.place, backup.name), () => {}).catch((error: Error) => error)
+  const fault = checked instanceof Error ? checked.message : null
+  await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault }))
+  if (checked instanceof Error) throw checked
+}
+
+function listFolder(folder: string): { name: string; manifest: BackupManifest }[] {
+  const names = namesIn(folder).filter((name) => name.endsWith('.db'))
+  return names
+    .sort()
+    .reverse()
+    .slice(0, MOST_LISTED)
+    .flatMap((name) => {
+      try {
+        return [{ name, manifest: readManifest(join(folder, name)) }]
+      } catch {
+        // No backup, or one whose manifest was taken away: nothing can be restored from it.
+        return []
+      }
+    })
+}
+
+/** Checks that operators ask for, one at a time. */
+function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'check' | 'checkState' | 'end'> {
+  const stop = new AbortController()
+  let ending: Promise<unknown> = Promise.resolve()
+  let checking: CheckInProgress | null = null
+  let failed: { at: number; message: string } | null = null
+  return {
+    places: [...new Set([folder, nameOfPlace(opened.config.backups.to)])],
+    check({ since, backup, actor }, onFailure) {
+      if (checking !== null) return false
+      checking = { since, place: backup.place, name: backup.name }
+      failed = null
+      ending = checkPlaced(opened, { folder, backup, actor, stop: stop.signal })
+        .catch((error: Error) => {
+          failed = { at: since, message: messageOf(error) }
+          onFailure(error)
+        })
+        .finally(() => {
+          checking = null
+        })
+      return true
+    },
+    checkState: () => ({ running: checking, failed }),
+    async end() {
+      // What is on its way from a bucket is given up.
+      stop.abort()
+      await ending
+    },
+  }
+}
+
+type Placed = { folder: string; backup: KeptBackup; actor: Actor; stop: AbortSignal }
+
+/** Checks a backup where it lies. The store and the audit log keep what was found. Throws where it could not be looked at. */
+async function checkPlaced({ config, db, clock }: Opened, { folder, backup, actor, stop }: Placed): Promise<void> {
+  const place = await openPlace(config, backup.place === folder ? { folder } : config.backups.to)
+  const look = (file: string) => verifyBackup(config, file, () => {})
+  const checked = await place.look(backup.name, look, stop).catch((error: Error) => error)
+  if (checked instanceof Error && !(checked instanceof BadBackup)) throw checked
+  const fault = checked instanceof Error ? checked.message : null
+  const entry = {
+    stamp: clock.stamp(),
+    account_id: null,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    token_id: actor.tokenId,
+    type: 'operatorVerifyBackup',
+    subject_id: backup.name,
+    fields_json: JSON.stringify([fault === null ? 'whole' : 'damaged']),
+  }
+  await db.write(async (tx) => {
+    await noteCheck(tx, backup, { at: clock.now(), fault })
+    await addEntries({ db: tx, deps: { db, clock } }, [entry])
+  })
+}

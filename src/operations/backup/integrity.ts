@@ -1,0 +1,94 @@
+/** What must hold of a copy before it is believed: it is whole, and its values open with the keyring at hand. */
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import { messageOf } from '../../platform/adapters/file-errors.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import { inspectFile } from '../../platform/db/sqlite/vacuum.ts'
+import { tablesOf } from '../../platform/db/tables.ts'
+import { openSecretBox } from '../../platform/secrets/data-keys.ts'
+import { type Keyring, openKeyring } from '../../platform/secrets/keyring.ts'
+import { keyFits } from '../../platform/secrets/root-keys.ts'
+import type { Manifest } from './manifest.ts'
+
+/** Reads the whole file of a copy. Gives the rows of each table. Throws when the file is damaged inside. */
+export async function mustBeWhole(file: string): Promise<Record<string, number>> {
+  const { faults, strays, rows } = await inspectFile(file).catch((error: Error) => {
+    throw new Error(`${file} is damaged: ${error.message}`, { cause: error })
+  })
+  if (faults.length > 0) throw new Error(`${file} is damaged: ${faults.join('; ')}`)
+  if (strays) throw new Error(`${file} is damaged: rows refer to rows that are not there`)
+  return rows
+}
+
+/** Throws when the tables of a backup have other rows than its manifest says. */
+export function mustHaveRows(file: string, there: Record<string, number>, { rows }: Pick<Manifest, 'rows'>): void {
+  const odd = Object.keys({ ...rows, ...there }).find((table) => rows[table] !== there[table])
+  if (odd !== undefined)
+    throw new Error(`${file} has ${there[odd] ?? 0} rows in ${odd}, and its manifest says ${rows[odd] ?? 0}`)
+}
+
+export type KeyProof = {
+  /** The root keys that the store was written with. */
+  ids: string[]
+  /** Those that the keyring lacks. */
+  missing: string[]
+  /** Those under whose id the keyring has another key. */
+  wrong: string[]
+  /** Values that were opened, one for each root key that seals some. */
+  opened: number
+  /** Root keys that are right, and a value under them did not open all the same. */
+  shut: string[]
+  /** Why the keyring could not be read at all. */
+  trouble?: string
+}
+
+/** Holds the keyring of the settings against a store: every root key, and one value of each. Makes no keyring. */
+export async function proveKeys(db: Queries, config: Config): Promise<KeyProof> {
+  const proof: KeyProof = { ids: [], missing: [], wrong: [], opened: 0, shut: [] }
+  if (!(await tablesOf(db)).has('root_key')) return proof
+  const rootKeys = await db.selectFrom('root_key').selectAll().orderBy('id').execute()
+  proof.ids = rootKeys.map((row) => row.id)
+  const keyring = rootKeys.length === 0 ? undefined : openRing(config, proof)
+  for (const row of rootKeys) {
+    const fits = keyring === undefined ? undefined : keyFits(keyring, row)
+    if (fits === undefined) proof.missing.push(row.id)
+    else if (!fits) proof.wrong.push(row.id)
+    else await openOne(db, keyring!, row.id, proof)
+  }
+  return proof
+}
+
+function openRing(config: Config, proof: KeyProof): Keyring | undefined {
+  try {
+    return openKeyring(config.keys, () => false)
+  } catch (error) {
+    proof.trouble = messageOf(error)
+    return undefined
+  }
+}
+
+async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: KeyProof): Promise<void> {
+  const row = await db
+    .selectFrom('env_var')
+    .innerJoin('project_key', 'project_key.project_id', 'env_var.project_id')
+    .where('project_key.root_key_id', '=', rootKeyId)
+    .select(['env_var.project_id', 'env_var.id', 'env_var.value_version', 'env_var.sealed_value'])
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return
+  // What does not open is told by the proof.
+  const log = { error() {} } as Pick<Logger, 'error'>
+  const box = await openSecretBox({ db, deps: { keyring, log } }, row.project_id)
+  if (box.open(row.id, row.value_version, row.sealed_value) === undefined) proof.shut.push(rootKeyId)
+  else proof.opened++
+}
+
+/** What is wrong with the keys, as sentences for people; none when all is well. */
+export function keyTroubles({ missing, wrong, shut, trouble }: KeyProof): string[] {
+  return [
+    ...(trouble === undefined ? [] : [trouble]),
+    ...missing.map((id) => `the keyring lacks the key ${id}: put it back from your backup of the keyring`),
+    ...wrong.map((id) => `the keyring has another key under the id ${id}: it is the keyring of another installation`),
+    ...shut.map((id) => `a value that the key ${id} protects does not open`),
+  ]
+}

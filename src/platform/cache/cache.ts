@@ -1,0 +1,163 @@
+/**
+ * What was read and is given again until a subject of it changes: who acts, and answers. Bounded in bytes, and a quarter of them for one
+ * account. docs/architecture.md: What is remembered.
+ */
+import type { Changed, Changes, Subject } from '../db/change-feed.ts'
+
+const BYTES = 32 * 1024 * 1024
+/** Of all bytes, one account has at most this part. */
+const SHARE = 1 / 4
+/** What an entry takes besides what it holds. */
+const ENTRY_BYTES = 700
+
+/** A value in fewer bytes, and how to have it back. */
+export type Packed = { bytes: number; unpack: () => unknown }
+/**
+ * `bytes`: what the value takes. `owner`: the account whose share it takes. `pack`: for a value that is worth it; it is packed when it would have to
+ * go for want of room, and goes the next time.
+ */
+type Remembered = {
+  value: unknown
+  bytes: number
+  owner: string
+  subjects: readonly Subject[]
+  pack?: (value: unknown) => Packed
+}
+
+export type Memory = {
+  find(key: string): unknown
+  /** The stamp of now: take it before what is to be remembered is read. */
+  stamp(): number
+  /** Remembers what was read since the stamp, unless a subject of it changed meanwhile. Says whether it did. */
+  keep(key: string, since: number, remembered: Remembered): boolean
+  /** Bytes that are taken now. */
+  bytes(): number
+}
+
+/** `taken`: bytes that it takes as it is now. */
+type Entry = Remembered & { key: string; used: boolean; taken: number; packed?: Packed | undefined }
+
+/** Nothing is remembered yet. */
+export function openMemory(changes: Changes, limit = BYTES): Memory {
+  const { entries, bySubject, bytes, add, remove, read } = openEntries(limit)
+  changes.onRaise((changed: Changed) => {
+    if (changed === 'all') for (const entry of entries.values()) remove(entry)
+    else for (const subject of changed) for (const entry of bySubject.get(subject) ?? []) remove(entry)
+  })
+  return {
+    bytes,
+    stamp: changes.stamp,
+    find(key) {
+      const entry = entries.get(key)
+      if (entry === undefined) return undefined
+      entry.used = true
+      return read(entry)
+    },
+    keep(key, since, remembered) {
+      const taken = remembered.bytes + ENTRY_BYTES + 2 * key.length
+      if (taken > limit * SHARE || !changes.unchanged(remembered.subjects, since)) return false
+      add({ ...remembered, key, taken, used: false })
+      return true
+    },
+  }
+}
+
+/** Entries that share a bound: all of them, and those of an account. `large`: those that can be packed and are not. */
+type Group = { bound: number; bytes: number; large: Set<Entry>; small: Set<Entry>; smallBytes: number }
+
+function newGroup(bound: number): Group {
+  return { bound, bytes: 0, large: new Set(), small: new Set(), smallBytes: 0 }
+}
+
+/** In which groups an entry is. */
+function openGroups(limit: number) {
+  const all = newGroup(limit)
+  const byOwner = new Map<string, Group>()
+  const of = ({ owner }: Entry) => [byOwner.getOrInsertComputed(owner, () => newGroup(limit * SHARE)), all]
+  return {
+    all,
+    of,
+    add(entry: Entry) {
+      for (const group of of(entry)) {
+        group.bytes += entry.taken
+        if (canBePacked(entry)) group.large.add(entry)
+        else {
+          group.small.add(entry)
+          group.smallBytes += entry.taken
+        }
+      }
+    },
+    remove(entry: Entry) {
+      for (const group of of(entry)) {
+        group.bytes -= entry.taken
+        if (group.small.delete(entry)) group.smallBytes -= entry.taken
+        else group.large.delete(entry)
+        if (group !== all && group.large.size + group.small.size === 0) byOwner.delete(entry.owner)
+      }
+    },
+  }
+}
+
+/** The entries by key, by subject and by owner, within the limit. */
+function openEntries(limit: number) {
+  const entries = new Map<string, Entry>()
+  const bySubject = new Map<Subject, Set<Entry>>()
+  const groups = openGroups(limit)
+  const remove = (entry: Entry) => {
+    entries.delete(entry.key)
+    for (const subject of entry.subjects) {
+      const among = bySubject.get(subject)
+      among?.delete(entry)
+      if (among?.size === 0) bySubject.delete(subject)
+    }
+    groups.remove(entry)
+  }
+  /** Packs the large entry that was not used for longest. Where the small ones have more than half of the room, one of them goes. */
+  const shrink = ({ large, small, smallBytes, bound }: Group) => {
+    const entry = leastUsed(smallBytes > bound / 2 ? small : large)
+    if (!canBePacked(entry)) return remove(entry)
+    groups.remove(entry)
+    entry.packed = entry.pack(entry.value)
+    entry.value = undefined
+    entry.taken += entry.packed.bytes - entry.bytes
+    groups.add(entry)
+  }
+  /** What the entry holds. It is whole again where there is room for that. */
+  const read = (entry: Entry): unknown => {
+    const { packed } = entry
+    if (packed === undefined) return entry.value
+    const value = packed.unpack()
+    const more = entry.bytes - packed.bytes
+    if (groups.of(entry).some(({ bytes, bound }) => bytes + more > bound)) return value
+    groups.remove(entry)
+    entry.packed = undefined
+    entry.value = value
+    entry.taken += more
+    groups.add(entry)
+    return value
+  }
+  const add = (entry: Entry) => {
+    const former = entries.get(entry.key)
+    if (former !== undefined) remove(former)
+    entries.set(entry.key, entry)
+    for (const subject of entry.subjects) bySubject.getOrInsertComputed(subject, () => new Set()).add(entry)
+    groups.add(entry)
+    for (const group of groups.of(entry)) while (group.bytes > group.bound) shrink(group)
+  }
+  return { entries, bySubject, bytes: () => groups.all.bytes, add, remove, read }
+}
+
+function canBePacked(entry: Entry): entry is Entry & Required<Pick<Entry, 'pack'>> {
+  return entry.pack !== undefined && entry.packed === undefined
+}
+
+/** The first that was not used since it was last looked at. Those that were go to the end. */
+function leastUsed(all: Set<Entry>): Entry {
+  for (const entry of all) {
+    if (!entry.used) return entry
+    entry.used = false
+    all.delete(entry)
+    all.add(entry)
+  }
+  throw new Error('nothing is remembered')
+}

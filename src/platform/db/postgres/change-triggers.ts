@@ -1,0 +1,102 @@
+/**
+ * Notes which subjects a transaction changes, by triggers that are in the database: no writer can forget it. A transaction of this program
+ * gathers them in a setting of its own, which is read together with its COMMIT. One of another program tells them by NOTIFY, and waits for
+ * the lock of NOTIFY at its commit. docs/architecture.md: What is remembered.
+ */
+import { hash } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
+import type { Changed, Subject } from '../change-feed.ts'
+import type { Queries } from '../db.ts'
+import { RULES, type Rule } from '../topics.ts'
+
+/** Where changes are told. A payload is who tells them (nobody: a transaction of another program), and then one subject a line. */
+export const CHANNEL = 'berth_changes'
+
+/** So many characters are noted one by one; whoever changes more changes all. */
+const MOST_NOTED = 16_384
+/** So many times a transaction of another program tells something. */
+const MOST_TOLD = 1000
+
+/** Begins to note in a transaction that has begun, and gives what was noted. Both are sent with a verb of the transaction, in one message. */
+export const NOTE = "set local berth.noted = e'\\n'"
+export const SHOW_NOTED = 'show berth.noted'
+
+/** What `SHOW_NOTED` gave. */
+export function readNoted({ rows }: { rows: unknown[] }): Changed {
+  const noted = (rows[0] as { 'berth.noted': string })['berth.noted']
+  return noted === 'all' ? 'all' : (noted.split('\n').filter((line) => line !== '') as Subject[])
+}
+
+/** Makes the triggers where they are not there, or not as the table of subjects says. */
+export async function keepNotes(db: Queries): Promise<void> {
+  const statements = [TELL_FUNCTION, ...RULES.flatMap(([table, rule]) => triggerOf(table, rule))]
+  const state = hash('sha256', statements.join('\n'), 'hex')
+  if ((await readState(db)) === state) return
+  await db.transaction().execute(async (tx) => {
+    // Instances that start together would meet at the functions.
+    await sql`select pg_advisory_xact_lock(hashtext('berth_notes'))`.execute(tx)
+    if ((await readState(tx)) === state) return
+    for (const statement of [...statements, `comment on function berth_tell(text) is '${state}'`])
+      await sql.raw(statement).execute(tx)
+  })
+}
+
+/** Which triggers were made: it stands beside the function that they call, in the schema of the store. Another Berth may be in another schema of the database. */
+async function readState(db: Queries): Promise<string | null> {
+  const select: RawBuilder<{ state: string | null }> = sql`
+    select obj_description(p.oid, 'pg_proc') as state from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where p.proname = 'berth_tell' and n.nspname = current_schema()`
+  return (await select.execute(db)).rows[0]?.state ?? null
+}
+
+/** Tells subjects, one a line, in a transaction that does not gather them. */
+const TELL_FUNCTION = `create or replace function berth_tell(subjects text) returns void language plpgsql as $$
+declare
+  told integer := coalesce(nullif(current_setting('berth.told', true), ''), '0')::integer + 1;
+begin
+  if told > ${MOST_TOLD} then
+    perform pg_notify('${CHANNEL}', e'\\nall'), set_config('berth.noted', 'all', true);
+  else
+    perform pg_notify('${CHANNEL}', e'\\n' || rtrim(subjects, e'\\n')), set_config('berth.told', told::text, true);
+  end if;
+end $$`
+
+/** The function of a trigger runs in each write of the table, so it has few steps. */
+function triggerOf(table: string, { of, from, deletes = true }: Rule): string[] {
+  const name = `note_${table}`
+  const subjects = Object.entries(of)
+    .map(([kind, id]) => `'${kind} ' || ${id} || e'\\n'`)
+    .join(' || ')
+  const query = from === undefined ? subjects : `(select string_agg(${subjects}, '') from ${from})`
+  const noteOf = (row: 'old' | 'new') => query.replaceAll(/\brow\./g, `${row}.`)
+  return [
+    `create or replace function ${name}() returns trigger language plpgsql as $$
+declare
+  noted text := current_setting('berth.noted', true);
+  subjects text;
+begin
+  if noted = 'all' then
+    return null;
+  elsif tg_op = 'INSERT' then
+    subjects := ${noteOf('new')};
+  elsif tg_op = 'DELETE' then
+    subjects := ${noteOf('old')};
+  else
+    subjects := concat(${noteOf('old')}, nullif(${noteOf('new')}, ${noteOf('old')}));
+  end if;
+  if noted <> '' then
+    if strpos(noted, e'\\n' || subjects) = 0 then
+      perform set_config(
+        'berth.noted', case when length(noted) > ${MOST_NOTED} then 'all' else noted || subjects end, true);
+    end if;
+  elsif subjects <> '' then
+    perform berth_tell(subjects);
+  end if;
+  return null;
+end $$`,
+    `drop trigger if exists ${name} on ${table}`,
+    `create trigger ${name} after insert or update${deletes ? ' or delete' : ''} on ${table}
+for each row execute function ${name}()`,
+  ]
+}

@@ -1,0 +1,46 @@
+/**
+ * Notes which subjects the writes of a connection change, by triggers that live as long as the connection: no writer can forget it, and
+ * the file holds nothing of it. What is undone stays noted: whoever remembers it reads it anew for nothing.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Kind, Subject } from '../change-feed.ts'
+import { RULES, type Rule } from '../topics.ts'
+
+/** So many are noted one by one; whoever changes more changes all. */
+const MOST = 5000
+
+/** Begins to note. The function that it gives takes what was noted since it was last called. */
+export function openNotes(database: DatabaseSync): () => readonly Subject[] | 'all' {
+  const noted = new Set<Subject>()
+  database.function('berth_note', { varargs: true }, (...words) => {
+    for (let at = 0; at < words.length; at += 2) {
+      const id = words[at + 1]
+      if (id !== null && noted.size <= MOST) noted.add(`${words[at] as Kind} ${id}`)
+    }
+    return null
+  })
+  for (const [table, rule] of RULES) for (const trigger of triggersOf(table, rule)) database.exec(trigger)
+  const accountOf = database.prepare('select account_id from project where id = ?')
+  return () => {
+    if (noted.size === 0) return []
+    // What changes in a project changes the list that it is in.
+    for (const subject of [...noted]) {
+      if (!subject.startsWith('project ')) continue
+      const row = accountOf.get(subject.slice('project '.length))
+      if (row !== undefined) noted.add(`projects ${row.account_id as string}`)
+    }
+    const taken = noted.size > MOST ? 'all' : [...noted]
+    noted.clear()
+    return taken
+  }
+}
+
+function triggersOf(table: string, { of, from, deletes = true }: Rule): string[] {
+  const words = Object.entries(of).flatMap(([kind, id]) => [`'${kind}'`, id])
+  const note = `select berth_note(${words.join(', ')})${from === undefined ? '' : ` from main.${from}`}`
+  const rows = { insert: ['new'], update: ['old', 'new'], ...(deletes && { delete: ['old'] }) }
+  return Object.entries(rows).map(([verb, names]) => {
+    const notes = names.map((name) => `${note.replaceAll(/\brow\./g, `${name}.`)};`)
+    return `create temp trigger note_${table}_${verb} after ${verb} on main.${table} begin ${notes.join(' ')} end`
+  })
+}

@@ -1,0 +1,78 @@
+/** Failures on the embedded store: counted in memory, and kept in the store, so that a restart forgets none. docs/limits.md: Several instances. */
+import { prepared, type Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import type { Counter, SetLimit } from './counter.ts'
+import { countInMemory, type Window, windowsOf } from './memory-counter.ts'
+import type { Windows } from './windows.ts'
+
+/** So many windows are read at a start: as many as memory holds of one limit. */
+const MOST_READ = 20_000
+
+type Kept = { limit: SetLimit; windows: Windows<Window>; changed: Set<string> }
+
+export type KeptFailures = {
+  counterOf(limit: SetLimit): Counter
+  /** Reads what was counted before this start. */
+  read(db: Queries, now: number): Promise<void>
+  /** Writes what has changed since the last time. When it throws, the next one writes it. */
+  write(write: (work: (tx: Queries) => Promise<void>) => Promise<void>): Promise<void>
+}
+
+/** Keeps the counts of limits on failures. Other limits are counted in memory alone. */
+export function keepFailures(): KeptFailures {
+  const all = new Map<string, Kept>()
+  return {
+    counterOf(limit) {
+      if (!limit.failures) return countInMemory(limit)
+      const kept = { limit, windows: windowsOf(limit.seconds), changed: new Set<string>() }
+      all.set(limit.name, kept)
+      return countInMemory(limit, (owner) => void kept.changed.add(owner), kept.windows)
+    },
+    async read(db, now) {
+      for (const { limit, windows } of all.values()) {
+        const rows = await selectRunning(db, { name: limit.name, now })
+        for (const { owner, ends_at, used } of rows) windows.put(owner, { used, endsAt: ends_at })
+      }
+    },
+    async write(write) {
+      const changes = [...all.values()].map((kept) => ({ ...kept, owners: [...kept.changed] }))
+      if (changes.every(({ owners }) => owners.length === 0)) return
+      for (const { changed } of changes) changed.clear()
+      try {
+        await write(async (tx) => {
+          for (const { limit, windows, owners } of changes) await writeWindows(tx, limit.name, windows, owners)
+        })
+      } catch (error) {
+        for (const { changed, owners } of changes) for (const owner of owners) changed.add(owner)
+        throw error
+      }
+    },
+  }
+}
+
+async function writeWindows(tx: Queries, name: string, windows: Windows<Window>, owners: string[]): Promise<void> {
+  for (const owner of owners) {
+    const window = windows.find(owner)
+    if (window !== undefined) await upsertWindow(tx, { name, owner, ends_at: window.endsAt, used: window.used })
+  }
+}
+
+const selectRunning = prepared<{ name: string; now: number }, Row<'rate_limit'>>((db, value) =>
+  db
+    .selectFrom('rate_limit')
+    .selectAll()
+    .where('name', '=', value.name)
+    .where('ends_at', '>', value.now)
+    .limit(MOST_READ),
+)
+
+const upsertWindow = prepared<Omit<Row<'rate_limit'>, 'granted'>, unknown>((db, value) =>
+  db
+    .insertInto('rate_limit')
+    .values({ name: value.name, owner: value.owner, ends_at: value.ends_at, used: value.used, granted: 0 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['name', 'owner'])
+        .doUpdateSet((eb) => ({ ends_at: eb.ref('excluded.ends_at'), used: eb.ref('excluded.used') })),
+    ),
+)

@@ -1,0 +1,81 @@
+/**
+ * What somebody typed into a form of the console, kept while they prove who they are. The page on which they do so carries it on in a hidden
+ * field, so it is in no URL and no cookie, and in no store. docs/console.md: Sessions.
+ */
+import { READERS } from '../../readers.ts'
+import { Type } from '../schema/builder.ts'
+import { TOKEN_FIELD } from './cookies.ts'
+import { isFromOurPage, REVIEW_FIELD, readSent } from './form.ts'
+import type { Page } from './frame.ts'
+import type { BrowserRequest, Guest } from './browser-session.ts'
+import { type Html, html } from './html.ts'
+import { localPath } from './local-path.ts'
+import type { Screen } from './screen.ts'
+
+/** What takes more bytes in the form that carries it on is not kept: that form has a limit too (platform/server/serve.ts). */
+const MOST_BYTES = READERS['kept form'].bytes
+
+/** The field by which the form is carried on, of whatever carries it. */
+export const Kept = Type.Optional(Type.String({ maxLength: MOST_BYTES }))
+
+/** Where the form goes, and its fields as they were typed. */
+type KeptForm = { to: string; fields: Record<string, string | string[]> }
+
+/**
+ * The fields of a form that was sent without a session, or too long after a password, as text; undefined where no page of ours sent it, or where there
+ * is too much, which is not even read: nobody knows who sent it. Refuses as `readSent`.
+ */
+export function keepForm(
+  request: BrowserRequest,
+  origins: readonly string[],
+  screen: Screen,
+  guest: Guest,
+): string | undefined {
+  if (((request.body as Buffer | undefined)?.length ?? 0) > READERS.form.bytes) return undefined
+  const sent = readSent(screen, request)
+  if (!isFromOurPage(request, origins, sent, guest)) return undefined
+  const kept: KeptForm = { to: request.originalUrl, fields: sent.typed }
+  const text = JSON.stringify(kept)
+  return text.length > MOST_BYTES || encodeURIComponent(text).length > MOST_BYTES ? undefined : text
+}
+
+/** The hidden field that carries it on. */
+export function keptField(kept: string | undefined): Html | undefined {
+  return kept === undefined
+    ? undefined
+    : html`<input type="hidden" name="kept" value="${kept}">
+<p class="notice">What you typed is kept. You get back to it once you have proved that it is you.</p>`
+}
+
+/** The page that leads back to the form, with what was typed in it. `formToken`: of the session that is there now. Undefined for what no page of ours carries. */
+export function keptPage(text: string | undefined, formToken: string): Page | undefined {
+  const kept = readKept(text)
+  if (kept === undefined) return undefined
+  const fields = Object.entries(kept.fields).flatMap(([name, values]) =>
+    [values].flat().map((value) => [name, value] as const),
+  )
+  return {
+    title: 'Back to what you typed',
+    body: html`<h1>You are signed in</h1>
+<p>What you typed was not sent yet.</p>
+<form method="post" action="${kept.to}">
+<input type="hidden" name="${TOKEN_FIELD}" value="${formToken}">
+<input type="hidden" name="${REVIEW_FIELD}" value="1">
+${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<p class="actions"><button>Back to what you typed</button><a class="button quiet" href="/console">Leave it</a></p>
+</form>`,
+  }
+}
+
+function readKept(text: string | undefined): KeptForm | undefined {
+  if (text === undefined) return undefined
+  try {
+    const { to, fields } = JSON.parse(text) as KeptForm
+    const isText = (value: unknown) => typeof value === 'string'
+    const values = Object.values(fields).flat()
+    const isWhole = values.length <= READERS['kept form'].parts && values.every(isText)
+    return isWhole && localPath(to, '') !== '' ? { to: localPath(to, ''), fields } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,52 @@
+/** How answers leave: whose each is, and what of it is held until it has left. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Deps } from '../../context.ts'
+import { type Gates, openGates } from '../fairness/gate.ts'
+import { openUnsent } from '../fairness/response-backpressure.ts'
+import { addressOf } from '../http/failure-limits.ts'
+
+type Request = { raw: IncomingMessage }
+type Reply = { raw: ServerResponse; header(name: string, value: string | number): unknown }
+
+export type Answers = {
+  gates: Gates
+  /** Says whose the answer to a request is; that of others is the address's that asked. */
+  isOf(request: Request, owner: string): void
+  /** Counts an answer until it has left, and gives it in the form in which it is to be sent. */
+  hold(
+    request: Request,
+    reply: Reply,
+    body: string | Buffer | null | undefined,
+  ): string | Buffer | Readable | null | undefined
+}
+
+/** A text that is shorter is never more than a connection takes at once. */
+const SHORT_TEXT = 4096
+
+/** No answer is held yet. */
+export function openAnswers({ config, db, metrics }: Pick<Deps, 'config' | 'db' | 'metrics'>): Answers {
+  const owners = new WeakMap<IncomingMessage, string>()
+  const ended = metrics.counter('berth_slow_readers_ended_total')
+  const unsent = openUnsent({
+    onLeft: () => gates.lists.look(),
+    onEnded: () => void ended.value++,
+  })
+  const gates = openGates(db.engine, unsent.hasRoom, config.pool.patience)
+  metrics.beforeTold(() => {
+    metrics.gauge('berth_unsent_bytes').value = unsent.bytes()
+  })
+  return {
+    gates,
+    isOf: ({ raw }, owner) => void owners.set(raw, owner),
+    hold({ raw }, reply, body) {
+      if (body === null || body === undefined || raw.method === 'HEAD') return body
+      if (typeof body === 'string' && body.length < SHORT_TEXT && reply.raw.socket !== null) return body
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body
+      const outgoing = unsent.hold(raw, reply.raw, owners.get(raw) ?? addressOf(raw.socket), bytes)
+      // What leaves in pieces says its length all the same.
+      if (outgoing !== bytes) reply.header('content-length', bytes.length)
+      return outgoing
+    },
+  }
+}

@@ -1,0 +1,123 @@
+/** What is asked for and not served: other methods of a path, and what clients know of elsewhere. */
+import { Refusal } from '../refusals/refusal.ts'
+import { ELSEWHERE, NEVER_404, sentenceFor } from './elsewhere.ts'
+import { isSpelledOut } from './strict-paths.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
+type Method = (typeof METHODS)[number]
+
+type Way = { method: Method; url: string }
+type NotServed = Way & { allow?: string; refusal(): Refusal }
+
+/**
+ * How to refuse it, before a body is read or a token looked at: every path answers 405 with `Allow` to the methods that it does not
+ * take, and what has a sentence in the table is told by it. `routes`: what the router must know, because it would take such a request for
+ * another path, such as `GET /domains/price` for a domain of the name "price". `find` knows the others by method and path: those are
+ * most, and a router of them all would be half of what a start of the server costs.
+ */
+export function notServed(served: readonly Way[]): ReturnType<typeof findNotServed> {
+  const table = served.map(({ method, url }) => `${method} ${url}`).join('\n')
+  if (latest?.table !== table) latest = { table, found: findNotServed(served) }
+  return latest.found
+}
+
+/** It follows from the table alone, and a process that opens several services has one table. */
+let latest: { table: string; found: ReturnType<typeof findNotServed> } | undefined
+
+function findNotServed(served: readonly Way[]) {
+  const answered = served.flatMap(({ method, url }) => answeredBy(method).map((one) => ({ method: one, url })))
+  const isAnswered = isOneOf(answered)
+  const urls = [...new Set(served.map(({ url }) => url))]
+  const all = [...otherMethods(answered), ...elsewhere(urls)]
+  const rivals = rivalsAmong(urls)
+  const isShadowed = ({ method, url }: Way) => rivals(url).some((rival) => isAnswered({ method, url: rival }))
+  const rest = Map.groupBy(
+    all.filter((one) => !isShadowed(one)),
+    ({ method, url }) => kindOf(method, url),
+  )
+  return {
+    routes: all.filter(isShadowed),
+    find: (method: string, path: string) =>
+      closestTo(path, rest.get(kindOf(method, path)) ?? []) ?? elsewhereAt(method as Method, path),
+  }
+}
+
+/** The server framework answers HEAD wherever there is a GET. */
+function answeredBy(method: Method): Method[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method]
+}
+
+function isOneOf(ways: readonly Way[]): (way: Way) => boolean {
+  const known = new Set(ways.map(({ method, url }) => `${method} ${url}`))
+  return ({ method, url }) => known.has(`${method} ${url}`)
+}
+
+function otherMethods(answered: readonly Way[]): NotServed[] {
+  return [...Map.groupBy(answered, ({ url }) => url)].flatMap(([url, ways]) => {
+    const methods = ways.map(({ method }) => method)
+    const allow = methods.toSorted((one, other) => Number(one === 'HEAD') - Number(other === 'HEAD')).join(', ')
+    return METHODS.filter((other) => !methods.includes(other)).map((method): NotServed => {
+      const unknown = `${method} is not a method of this path; it takes ${allow}.`
+      const refusal = () => new Refusal('method_unknown', sentenceFor(method, url) ?? unknown, {})
+      return { method, url, allow, refusal }
+    })
+  })
+}
+
+/** The rows of the table that are about one method of a path of which nothing is served. */
+function elsewhere(urls: readonly string[]): NotServed[] {
+  return Object.entries(ELSEWHERE).flatMap(([path, sentence]) => {
+    const [method, url] = path.split(' ') as [Method, string?]
+    return url === undefined || urls.includes(url) ? [] : [refusedAt(method, url, sentence)]
+  })
+}
+
+/** A path that the table has a sentence for, and no route is at. */
+function elsewhereAt(method: Method, target: string): NotServed | undefined {
+  const url = target.split('?', 1)[0]!.replace(/(?<=.)\/$/, '')
+  const sentence = sentenceFor(method, url)
+  return sentence === undefined ? undefined : refusedAt(method, url, sentence)
+}
+
+function refusedAt(method: Method, url: string, sentence: string): NotServed {
+  // An empty `Allow` says that the path takes no method (RFC 9110 10.2.1).
+  if (NEVER_404.some((one) => isSpelledOut(url, one, false)))
+    return { method, url, allow: '', refusal: () => new Refusal('method_unknown', sentence, {}) }
+  return { method, url, refusal: () => new Refusal('not_found', sentence, {}) }
+}
+
+/** Gives the patterns that have a path in common with one. */
+function rivalsAmong(urls: readonly string[]): (url: string) => string[] {
+  const all = urls.map((url) => ({ url, words: url.split('/') }))
+  const known = new Map<string, string[]>()
+  return (url) => {
+    const words = url.split('/')
+    const rivals =
+      known.get(url) ?? all.filter((one) => one.url !== url && canMeet(one.words, words)).map((one) => one.url)
+    known.set(url, rivals)
+    return rivals
+  }
+}
+
+function canMeet(words: readonly string[], others: readonly string[]): boolean {
+  if (words.length !== others.length) return false
+  return words.every((word, at) => word === others[at] || isFree(word) || isFree(others[at]!))
+}
+
+function isFree(word: string): boolean {
+  return word.startsWith(':')
+}
+
+/** The method, and of how many words the path is. One slash more at the end is let pass. */
+function kindOf(method: string, target: string): string {
+  const path = target.split('?', 1)[0]!
+  const slashes = path.split('/').length - 1
+  return `${method} ${path.length > 1 && path.endsWith('/') ? slashes - 1 : slashes}`
+}
+
+/** Of those whose pattern the path has, the one that the router would take: from the left, a fixed word goes before a free one. */
+function closestTo(path: string, all: readonly NotServed[]): NotServed | undefined {
+  const freedom = ({ url }: NotServed) => url.replaceAll(/[^/]+/g, (word) => (isFree(word) ? '1' : '0'))
+  const matching = all.filter(({ url }) => isSpelledOut(path, url, false))
+  return matching.sort((one, other) => (freedom(one) < freedom(other) ? -1 : 1))[0]
+}

@@ -1,0 +1,171 @@
+/**
+ * Who may hold a name. The unique index over verified names has the last word; the rules here say who is verified at once,
+ * who must prove it, and who loses it. docs/spec/decisions.md: Domains; docs/domains.md: When a name is verified at once, The latest proof of an apex counts.
+ */
+
+import type { DomainSettings } from '../../config.ts'
+import type { Ctx } from '../../context.ts'
+import { couldBeAddress, isOfSuffix, suffixOf } from '../../model/addresses.ts'
+import { showEvent } from '../../model/domain.ts'
+import { hostOf, isPlatformName, isUnder, isWildcard, wildcardsOver } from '../../model/domain-name.ts'
+import { momentOf } from '../../platform/base/clock.ts'
+import { newChallengeToken } from '../../platform/base/ids.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { refuse } from '../../platform/refusals/refusal.ts'
+import { loseDomain, mustNotBeAddress } from '../serving/domain-assignment.ts'
+import { endProofOfOthers, findExemption } from './exemption.ts'
+
+type Domain = Row<'project_domain'>
+
+/**
+ * Settles a claim that was just made: verified at once, or left with its challenge. An unverified claim of another account
+ * counts for nothing. Refuses: domain_forbidden 403, domain_owned_by_your_other_account 409, conflict_with_verified_domain 409.
+ */
+export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
+  const holder = await findHolder(ctx, claim)
+  if (holder !== undefined) {
+    if (isPlatformName(claim.name, ctx.deps.config.domains))
+      refuse('domain_forbidden', `You don't have access to "${claim.name}".`, { domain: claim.name })
+    await mustNotBeYours(ctx, holder)
+  }
+  await mustNotOverlap(ctx, claim)
+  await mustNotBeAddress(ctx, claim.name)
+  // What another account holds changes hands by a fresh proof only.
+  const exemption = holder === undefined ? await findExemption(ctx, claim) : undefined
+  return exemption === undefined ? claim : markVerified(ctx, claim, exemption.provenAt)
+}
+
+/**
+ * Gives a name to the account that proved it. An earlier holder becomes unverified with a fresh challenge, and hears of it,
+ * in the same transaction. Refuses: conflict_with_verified_domain 409.
+ */
+export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
+  await mustNotOverlap(ctx, claim)
+  await mustNotBeAddress(ctx, claim.name)
+  await displaceHolder(ctx, claim)
+  await endProofOfOthers(ctx, claim)
+  return markVerified(ctx, claim, momentOf(ctx.stamp))
+}
+
+/**
+ * Refuses: domain_not_allowed 409, for what the operator denies, for names by which Berth itself is reached, and for the platform's
+ * own names that are not for handing out: those that Berth gives or could give to a deployment, a branch or production of any project.
+ */
+export function mustBeAllowed(name: string, settings: DomainSettings): void {
+  const { denied, ownNames } = settings
+  const host = hostOf(name)
+  const covers = (entry: string) => host === entry || (isWildcard(name) && isUnder(entry, host))
+  if (denied.some((entry) => covers(entry) || isUnder(host, entry)))
+    refuse('domain_not_allowed', undefined, { domain: name })
+  if (ownNames.some(covers)) {
+    const message = `Cannot use "${name}": Berth itself is reached there.`
+    refuse('domain_not_allowed', message, { domain: name })
+  }
+  mustBeForAll(name, settings)
+}
+
+/** Names under the suffix that Berth gives out itself, or not at all. */
+function mustBeForAll(name: string, settings: DomainSettings): void {
+  if (!isOfSuffix(hostOf(name), settings)) return
+  const suffix = suffixOf(settings)
+  const no = (message: string): never => refuse('domain_not_allowed', message, { domain: name })
+  if (settings.platformSuffix === undefined)
+    no(
+      `Cannot use "${name}": names under "${suffix}" are the addresses of sites on this machine. Use a domain of your own.`,
+    )
+  if (!isPlatformName(name, settings))
+    no(`Of the platform's own domain only names with one label under it can be used: <label>.${suffix}.`)
+  if (couldBeAddress(name, settings))
+    no(
+      `Cannot use "${name}": Berth gives names that end in "-" and 8 to 10 letters or digits to deployments, branches and projects. Use a label that ends otherwise, or a domain of your own; to change where the address of production leads, promote a deployment.`,
+    )
+}
+
+/** The other account in which the name is verified. */
+function findHolder(ctx: Ctx, claim: Domain): Promise<Domain | undefined> {
+  return ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('name', '=', claim.name)
+    .where('verified_at', 'is not', null)
+    .where('account_id', '!=', claim.account_id)
+    .executeTakeFirst()
+}
+
+/** Told only to a token that could act for that account: what one bound to a team learns ends at the team. */
+async function mustNotBeYours(ctx: Ctx, holder: Domain): Promise<void> {
+  if (ctx.who.tokenTeamId !== null) return
+  const member = await ctx.db
+    .selectFrom('member')
+    .select('team_id')
+    .where('team_id', '=', holder.account_id)
+    .where('user_id', '=', ctx.who.userId)
+    // Who was placed in a team did not ask for what follows from it.
+    .where('placed_at', 'is', null)
+    .executeTakeFirst()
+  if (member !== undefined || holder.account_id === ctx.who.userId)
+    refuse('domain_owned_by_your_other_account', undefined, { domain: holder.name })
+}
+
+/** A wildcard and a name under it do not stand verified in two accounts. */
+async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
+  const others = ctx.db
+    .selectFrom('project_domain')
+    .select('name')
+    .where('verified_at', 'is not', null)
+    .where('account_id', '!=', claim.account_id)
+  const above = wildcardsOver(claim.name)
+  const higher = above.length === 0 ? undefined : await others.where('name', 'in', above).executeTakeFirst()
+  const under = isWildcard(claim.name)
+    ? await others
+        .where('apex_name', '=', claim.apex_name)
+        .where('name', '!=', claim.name)
+        .where('name', 'like', `%.${hostOf(claim.name)}`)
+        .executeTakeFirst()
+    : undefined
+  const other = higher ?? under
+  if (other === undefined) return
+  const way = `If "${hostOf(other.name)}" is yours, add "${other.name}" and verify it first.`
+  const message = `"${claim.name}" conflicts with "${other.name}", which is verified in another account. ${way}`
+  refuse('conflict_with_verified_domain', message, { domain: other.name })
+}
+
+/** Moments are those of the transaction, not of the request: DNS may have taken seconds in between, and the latest proof counts. */
+function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise<Domain> {
+  const now = momentOf(ctx.stamp)
+  return ctx.db
+    .updateTable('project_domain')
+    .set({ verified_at: now, proven_at: provenAt, inherited_at: null, updated_at: now })
+    .where('account_id', '=', claim.account_id)
+    .where('name', '=', claim.name)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+async function displaceHolder(ctx: Ctx, claim: Domain): Promise<void> {
+  const displaced = await ctx.db
+    .updateTable('project_domain')
+    .set({
+      verified_at: null,
+      proven_at: null,
+      inherited_at: null,
+      challenge_token: newChallengeToken(),
+      updated_at: momentOf(ctx.stamp),
+    })
+    .where('name', '=', claim.name)
+    .where('verified_at', 'is not', null)
+    .where('account_id', '!=', claim.account_id)
+    .returningAll()
+    .executeTakeFirst()
+  if (displaced === undefined) return
+  await loseDomain(ctx, displaced)
+  const owner = await ctx.db
+    .selectFrom('project')
+    .innerJoin('account', 'account.id', 'project.account_id')
+    .select(['project.id', 'project.name', 'account.id as account_id', 'account.kind'])
+    .where('project.account_id', '=', displaced.account_id)
+    .where('project.id', '=', displaced.project_id)
+    .executeTakeFirstOrThrow()
+  const account = { id: owner.account_id, kind: owner.kind }
+  ctx.emit('project.domain.unverified', showEvent(owner, displaced), owner.id, account)
+}

@@ -1,0 +1,67 @@
+/** How a command asks the service: to the end of the answer within its time, and nowhere else. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { askService } from '../../../src/cli/command/service-client.ts'
+import { readConfig } from '../../../src/config.ts'
+
+const ASKING = { method: 'POST', path: '/operator/v1/things?secret=1', body: { a: 1 }, as: 'operator' } as const
+const OPERATOR_TOKEN = 'operator-token-of-this-test'
+
+/** A server that answers as said. Gives its address, and what it was asked. */
+async function serve(t: TestContext, listener: RequestListener): Promise<{ origin: string; asked: string[] }> {
+  const asked: string[] = []
+  const server = createServer((request, answer) => {
+    asked.push(`${request.method} ${request.headers.authorization}`)
+    listener(request, answer)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+function ask(origin: string, timeoutMs?: number): Promise<unknown> {
+  const config = readConfig({ BERTH_PUBLIC_URL: origin, BERTH_OPERATOR_TOKEN: OPERATOR_TOKEN })
+  return askService(config, ASKING, timeoutMs)
+}
+
+test('a redirect is told and not followed: the token stays with the service that was named', async (t) => {
+  const other = await serve(t, (_, answer) => answer.end())
+  for (const status of [301, 302, 303, 307, 308]) {
+    const { origin } = await serve(t, (_, answer) =>
+      answer.writeHead(status, { location: `${other.origin}/there?secret=2` }).end(),
+    )
+    await assert.rejects(ask(origin), {
+      message: `${origin}/operator/v1/things leads to ${other.origin}/there, which is not asked: it would get the token. Set BERTH_PUBLIC_URL to the address of the service itself`,
+    })
+  }
+  assert.deepEqual(other.asked, [])
+})
+
+test('an answer that does not begin, or does not end, is given up', async (t) => {
+  const silent = await serve(t, () => {})
+  const endless = await serve(t, (_, answer) => {
+    answer.writeHead(200, { 'content-type': 'application/json' }).write('{')
+  })
+  for (const { origin } of [silent, endless])
+    await assert.rejects(ask(origin, 300), {
+      message: `${origin} did not end its answer within 0.3 s; look at /readyz of the service`,
+    })
+  assert.deepEqual(silent.asked, [`POST Bearer ${OPERATOR_TOKEN}`])
+})
+
+test('what the service refuses is told in its own words, and a wait that it asks for is kept', async (t) => {
+  let times = 0
+  const { origin } = await serve(t, (_, answer) => {
+    if (times++ === 0) return void answer.writeHead(429, { 'retry-after': '0' }).end()
+    answer.writeHead(409, { 'content-type': 'application/json' })
+    answer.end(JSON.stringify({ error: { code: 'conflict', message: 'It is taken.' } }))
+  })
+  await assert.rejects(ask(origin), { message: 'It is taken.', status: 409, code: 'conflict' })
+  assert.equal(times, 2)
+})

@@ -1,0 +1,60 @@
+/** What the pages of health and of what needs attention make of a sentence: commands to copy, and names of settings. docs/console.md: Operator. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { COMMANDS } from '../../src/cli/command/commands.ts'
+import { commandsIn, showAdvice } from '../../src/console/advice-commands.ts'
+
+const SRC = join(import.meta.dirname, '..', '..', 'src')
+
+/** TABLE sentences, and the commands in them. */
+const SENTENCES: readonly [string, string[]][] = [
+  ['run berth keys export, then berth keys verify (docs/variables.md)', ['berth keys export', 'berth keys verify']],
+  ['set BERTH_BACKUP_SCHEDULE, or make one by berth backup each day (docs/backup.md)', ['berth backup']],
+  ['run berth backup verify --newest', ['berth backup verify --newest']],
+  ['set it right and run berth doctor again; nothing else was checked', ['berth doctor']],
+  ['berth token rm tok_a1, and make one with --expires', ['berth token rm tok_a1']],
+  ['berth user delete a.b-c', ['berth user delete a.b-c']],
+  ['berth team member add acme USER --role OWNER', ['berth team member add acme USER --role OWNER']],
+  ['give it to this user: chown -R 1000 /var/lib/my berth', ['chown -R 1000 /var/lib/my berth']],
+  ['chmod go= /a, b/keys.json', ['chmod go= /a, b/keys.json']],
+  ['a Berth answers at 127.0.0.1:3000', []],
+  ['check DATABASE_URL and that the server runs', []],
+]
+
+test('a sentence names its commands, and nothing else is one', () => {
+  for (const [sentence, commands] of SENTENCES) assert.deepEqual(commandsIn(sentence), commands, sentence)
+})
+
+test('every command that the doctor or the report names is one that can be typed', () => {
+  const words = COMMANDS.map((one) => `berth ${one.words}`)
+  const files = ['operations/doctor', 'operations/report'].flatMap((folder) =>
+    readdirSync(join(SRC, folder)).map((name) => join(SRC, folder, name)),
+  )
+  const named = files.flatMap((file) => {
+    const code = readFileSync(file, 'utf8').replaceAll(/\/\*\*?[\s\S]*?\*\/|\/\/.*/g, '')
+    return [...code.matchAll(/(['`])((?:(?!\1).)*\bberth (?:(?!\1).)*)\1/g)].flatMap(([, , text]) =>
+      commandsIn(text!.replaceAll(/\$\{\w+(?:\.\w+)?\}/g, 'x')),
+    )
+  })
+  assert.ok(named.length >= 10, named.join('\n'))
+  for (const one of named)
+    assert.ok(
+      words.some((known) => one === known || one.startsWith(`${known} `)),
+      one,
+    )
+})
+
+test('a command is copied, is not said twice where it is all that there is, and is text like any other', () => {
+  const alone = showAdvice('berth token rm tok_a1').markup
+  assert.equal(alone.match(/berth token rm tok_a1<\/code>/g)?.length, 1)
+  assert.match(alone, /aria-label="Copy the command berth token rm tok_a1"/)
+  const whole = showAdvice('set BERTH_BACKUP_SCHEDULE, or make one by berth backup each day').markup
+  assert.match(
+    whole,
+    /<code class="name">BERTH_<wbr>BACKUP_<wbr>SCHEDULE<\/code>, or make one by <code class="name">berth backup<\/code> each day/,
+  )
+  assert.match(whole, /<code class="copy">berth backup<\/code>/)
+  assert.doesNotMatch(showAdvice('chmod go= /tmp/<b>').markup, /<b>/)
+})

@@ -1,0 +1,99 @@
+/** Files are there whole or not at all, and nobody else decides where they go. src/platform/adapters/atomic-file.ts; docs/threats.md T62. */
+import assert from 'node:assert/strict'
+import fs, {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { makeBeside, writeFirst, writeWhole, writeWholeLater } from '../../../src/platform/adapters/atomic-file.ts'
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-whole-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('files under the former names of partial files are not touched, and no partial file stays', async (t) => {
+  const folder = newFolder(t)
+  const victim = join(folder, 'victim')
+  writeFileSync(victim, 'kept')
+  const file = join(folder, 'out')
+  for (const end of ['.part', '.new']) symlinkSync(victim, file + end)
+  symlinkSync(victim, join(folder, '.out.part'))
+  symlinkSync(victim, file)
+  const before = readdirSync(folder)
+  writeWhole(file, 'one')
+  assert.deepEqual(
+    [readFileSync(file, 'utf8'), lstatSync(file).mode & 0o777, lstatSync(file).isFile()],
+    ['one', 0o600, true],
+  )
+  await writeWholeLater(file, Buffer.from('two'))
+  assert.deepEqual([readFileSync(file, 'utf8'), lstatSync(file).mode & 0o777], ['two', 0o600])
+  assert.equal(writeFirst(file, 'three'), false)
+  assert.equal(readFileSync(file, 'utf8'), 'two')
+  assert.equal(readFileSync(victim, 'utf8'), 'kept')
+  assert.deepEqual(readdirSync(folder), before)
+  assert.equal(writeFirst(join(folder, 'first'), 'first'), true)
+  assert.equal(readFileSync(join(folder, 'first'), 'utf8'), 'first')
+  const [one, other] = [makeBeside(file), makeBeside(file)]
+  assert.notEqual(one, other)
+  assert.equal(lstatSync(one).mode & 0o777, 0o600)
+})
+
+test('a file that cannot take its place leaves nothing behind', async (t) => {
+  const folder = newFolder(t)
+  const taken = join(folder, 'taken')
+  mkdirSync(taken)
+  assert.throws(() => writeWhole(taken, 'x'))
+  await assert.rejects(writeWholeLater(taken, Buffer.from('x')))
+  assert.deepEqual(readdirSync(folder), ['taken'])
+})
+
+test('a file whose name has 255 bytes is written', (t) => {
+  const file = join(newFolder(t), 'x'.repeat(255))
+  writeWhole(file, 'one')
+  assert.equal(readFileSync(file, 'utf8'), 'one')
+})
+
+/** What is synced while `work` runs: the sizes of files, and `folder`. */
+async function syncsOf(t: TestContext, work: () => unknown): Promise<(number | 'folder')[]> {
+  const syncs: (number | 'folder')[] = []
+  const add = (stats: fs.Stats) => void syncs.push(stats.isDirectory() ? 'folder' : stats.size)
+  const { fsyncSync } = fs
+  const handle = await open(import.meta.dirname)
+  const kind = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  const { sync } = kind
+  const sooner = t.mock.method(fs, 'fsyncSync', (descriptor: number) => {
+    add(fs.fstatSync(descriptor))
+    fsyncSync(descriptor)
+  })
+  const later = t.mock.method(kind, 'sync', async function (this: FileHandle) {
+    add(await this.stat())
+    return sync.call(this)
+  })
+  syncBuiltinESMExports()
+  await work()
+  sooner.mock.restore()
+  later.mock.restore()
+  syncBuiltinESMExports()
+  return syncs
+}
+
+test('what is in a file is on the disk before its name is, and its name before anybody hears of it', async (t) => {
+  const file = join(newFolder(t), 'out')
+  assert.deepEqual(await syncsOf(t, () => writeWhole(file, 'four')), [4, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => writeWholeLater(file, Buffer.from('seven!!'))), [7, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => writeFirst(`${file}.first`, 'three')), [5, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => makeBeside(file, 'x')), [1])
+})

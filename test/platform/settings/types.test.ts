@@ -1,0 +1,20 @@
+/** What single settings may be, at their bounds. src/platform/settings/types.ts; docs/settings.md. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from '../../../src/config.ts'
+import { Whole } from '../../../src/platform/settings/types.ts'
+
+test('a whole number is taken up to its bounds, both included', () => {
+  const { read } = Whole(2, 5)
+  assert.deepEqual([read('X', '2'), read('X', '5')], [2, 5])
+  for (const text of ['1', '6', '', '3.5', '-3'])
+    assert.throws(() => read('X', text), /X must be a whole number from 2 to 5/)
+})
+
+test('what is no address and no network is refused with an example', () => {
+  for (const text of ['proxy', '10.0.0.0/33', '::1/129', '10.0.0.1, proxy/8'])
+    assert.throws(
+      () => readConfig({ BERTH_TRUSTED_PROXIES: text }),
+      /must be addresses or networks such as 10\.0\.0\.0\/8/,
+    )
+})
