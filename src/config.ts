@@ -5,7 +5,6 @@ import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
-import { BadSetting, type Kind, type Setting } from './platform/settings/types.ts'
 import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
   type ConnectionSettings,
@@ -17,6 +16,7 @@ import {
 import { type GroupRule, mayUsePasswords } from './platform/settings/sign-in.ts'
 import type { DatabaseSetting, KeyringSetting, PoolSettings } from './platform/settings/store.ts'
 import { receiverOf, type TraceReceiver } from './platform/settings/traces.ts'
+import { BadSetting, type Setting, type SettingType } from './platform/settings/types.ts'
 import { unknownSettings } from './platform/settings/unknown.ts'
 import { SETTINGS } from './settings.ts'
 
@@ -26,7 +26,7 @@ export { BadSetting }
 type Rows = typeof SETTINGS
 /** The value of each setting. Undefined where nothing is set and the table has no default. */
 type Values = {
-  [N in keyof Rows]: Rows[N]['kind'] extends Kind<infer V>
+  [N in keyof Rows]: Rows[N]['kind'] extends SettingType<infer V>
     ? Rows[N] extends { default: string }
       ? V
       : V | undefined

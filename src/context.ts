@@ -5,19 +5,19 @@ import type { RefusalKey } from './errors.ts'
 import type { EventName, EventPayload } from './events.ts'
 import type { Metrics } from './metrics.ts'
 import type { LastSeen } from './platform/access/last-seen.ts'
-import type { Account, Who } from './platform/access/who.ts'
+import type { Account, Caller } from './platform/access/who.ts'
 import type { Adapters } from './platform/adapters/adapters.ts'
 import type { Actor } from './platform/base/actor.ts'
 import type { Backups } from './platform/base/backups.ts'
 import type { Clock } from './platform/base/clock.ts'
-import type { Memory } from './platform/cache/cache.ts'
+import type { Cache } from './platform/cache/cache.ts'
 import type { Db, Queries } from './platform/db/db.ts'
 import type { Row } from './platform/db/schema.ts'
 import type { FileStore } from './platform/files/file-store.ts'
 import type { Limiter } from './platform/limiter/limiter.ts'
 import type { Spend } from './platform/limiter/spending.ts'
 import type { Live } from './platform/live/live.ts'
-import type { Reveals } from './platform/outbox/secret-reads.ts'
+import type { SecretReads } from './platform/outbox/secret-reads.ts'
 import type { Keyring } from './platform/secrets/keyring.ts'
 import type { Traces } from './platform/tracing/traces.ts'
 
@@ -26,7 +26,7 @@ export type Deps = {
   config: Config
   db: Db
   /** Who acts and answers, as they were read; undefined where others commit too. */
-  memory: Memory | undefined
+  memory: Cache | undefined
   clock: Clock
   adapters: Adapters
   /** The bytes of files that accounts upload. */
@@ -40,7 +40,7 @@ export type Deps = {
   limits: Limiter
   operatorTokenHash: string
   /** Who was given clear values. platform/outbox/secret-reads.ts. */
-  reveals: Reveals
+  reveals: SecretReads
   /** Open pages that hear of changes. platform/live/live.ts. */
   live: Live
   /** Who was here. platform/access/last-seen.ts. */
@@ -52,18 +52,18 @@ export type Deps = {
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
   wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
   /** What features do when a project is created, shown, removed or moved: src/project-hooks.ts. */
-  onProject: readonly OnProject[]
+  onProject: readonly ProjectHooks[]
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }
 
-export type { Account, Actor, Who }
+export type { Account, Actor, Caller }
 
 /** The account that an event is told to. */
-export type EventOwner = Pick<Account, 'id' | 'kind'>
+export type EventAccount = Pick<Account, 'id' | 'kind'>
 
 /** What else an event is of: the project, and the installation that alone of all may hear it. */
-export type EventAbout = {
+export type EventContext = {
   projectId?: string | undefined
   installationId?: string
   /** Of a variable: the installation that made it. Those who see their own variables only hear of their own only. */
@@ -87,12 +87,12 @@ export type OperatorCtx = {
    * Puts an event in the outbox of this transaction, for the account that hears it. An event that the route does not
    * declare is a bug and throws. Its `user` is null: the operator and the timers are no user.
    */
-  emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner: EventOwner): void
+  emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventContext, owner: EventAccount): void
 }
 
 /** What the operations of an account may touch. */
 export type Ctx = Omit<OperatorCtx, 'emit'> & {
-  who: Who
+  who: Caller
   account: Account
   /** Takes of a limit, once however often the transaction runs. */
   spend: Spend
@@ -101,7 +101,7 @@ export type Ctx = Omit<OperatorCtx, 'emit'> & {
   /** Notes that the answer holds the clear value of a variable with these targets: the audit log names who was given it. */
   reveal(targets: readonly string[]): void
   /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
-  emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner?: EventOwner): void
+  emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventContext, owner?: EventAccount): void
 }
 
 export type Params = Record<string, string>
@@ -139,7 +139,7 @@ export type Guard<C, S> = ((ctx: C, subject: S, input: Input) => void | Promise<
 }
 
 /** What a feature does when a project is created, shown, removed or moved. The rows are joined in src/project-hooks.ts. */
-export type OnProject = {
+export type ProjectHooks = {
   /** Adds what the feature keeps of a new project, in the transaction that creates it. */
   created?(ctx: Ctx, project: Row<'project'>): Promise<void>
   /** What the feature adds to the answer of a project. */
@@ -147,11 +147,11 @@ export type OnProject = {
   /** The same for each project of a page, by the id of the project. */
   showPage?(ctx: Ctx, projects: readonly Row<'project'>[]): Promise<ReadonlyMap<string, object>>
   /** Removes what the feature keeps of a project, before the row of the project goes. It may add to `about`: who hears that the project is gone. */
-  remove?(ctx: Ctx, project: Row<'project'>, about: EventAbout): Promise<void>
+  remove?(ctx: Ctx, project: Row<'project'>, about: EventContext): Promise<void>
   /** Takes away what stays behind, before the project moves. Endpoints of this project alone still hear its events. */
-  leave?(ctx: OperatorCtx, project: Row<'project'>, from: EventOwner): Promise<void>
+  leave?(ctx: OperatorCtx, project: Row<'project'>, from: EventAccount): Promise<void>
   /** Takes the project out of what the account that it leaves has of it. */
-  forget?(ctx: OperatorCtx, project: Row<'project'>, from: EventOwner): Promise<void>
+  forget?(ctx: OperatorCtx, project: Row<'project'>, from: EventAccount): Promise<void>
   /** Takes what moves along to the new account. `project`: its row as it was before. */
-  move?(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void>
+  move?(ctx: OperatorCtx, project: Row<'project'>, to: EventAccount): Promise<void>
 }

@@ -2,7 +2,7 @@
 
 import { print } from './cli/command-line/print.ts'
 import { BadSetting, readConfig } from './config.ts'
-import { messageOf } from './platform/adapters/file-errors.ts'
+import { describeError } from './platform/adapters/file-errors.ts'
 
 /** Runs the program. It ends by itself when a command is done; the service ends at a signal. */
 export async function main(words = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): Promise<void> {
@@ -12,9 +12,9 @@ export async function main(words = process.argv.slice(2), env: NodeJS.ProcessEnv
       await (await import('./start.ts')).start(readConfig(env), env)
     else process.exitCode = await (await import('./cli/command/run.ts')).runCommand(words, env)
   } catch (error) {
-    print(process.stderr, `berth: ${messageOf(error)}\n`)
+    print(process.stderr, `berth: ${describeError(error)}\n`)
     if (!(error instanceof BadSetting) && error instanceof Error && error.cause)
-      print(process.stderr, `  because: ${messageOf(error.cause)}\n`)
+      print(process.stderr, `  because: ${describeError(error.cause)}\n`)
     process.exit(error instanceof BadSetting ? 78 : 1)
   }
 }

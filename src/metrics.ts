@@ -75,14 +75,14 @@ type Named<K extends Metric['kind']> = {
 }[keyof typeof METRICS]
 
 /** A figure that whoever counts holds on to. */
-export type Figure = { value: number }
-export type Spread = { bounds: readonly number[]; counts: number[]; sum: number }
+export type MetricValue = { value: number }
+export type HistogramValue = { bounds: readonly number[]; counts: number[]; sum: number }
 
 export type Metrics = {
   /** The figure of these labels, given in the order of the table; the same one each time. */
-  counter(name: Named<'counter'>, ...labels: string[]): Figure
-  gauge(name: Named<'gauge'>, ...labels: string[]): Figure
-  histogram(name: Named<'histogram'>, ...labels: string[]): Spread
+  counter(name: Named<'counter'>, ...labels: string[]): MetricValue
+  gauge(name: Named<'gauge'>, ...labels: string[]): MetricValue
+  histogram(name: Named<'histogram'>, ...labels: string[]): HistogramValue
   /** What was counted so far of a counter with one label, by the label. */
   countsOf(name: Named<'counter'>): [label: string, count: number][]
   /** Calls `read` before each telling, to set what is only asked then. */
@@ -92,16 +92,16 @@ export type Metrics = {
 }
 
 /** Nothing is counted yet. */
-export function openMetrics(): Metrics {
-  const all = new Map<string, Map<string, Figure | Spread>>()
+export function createMetrics(): Metrics {
+  const all = new Map<string, Map<string, MetricValue | HistogramValue>>()
   const reads: (() => void | Promise<void>)[] = []
-  const find = <T extends Figure | Spread>(name: string, labels: string[], make: () => T): T => {
+  const find = <T extends MetricValue | HistogramValue>(name: string, labels: string[], make: () => T): T => {
     let series = all.get(name)
     if (series === undefined) {
       series = new Map()
       all.set(name, series)
     }
-    const key = showLabels((METRICS as Record<string, Metric>)[name]!.labels, labels)
+    const key = renderLabels((METRICS as Record<string, Metric>)[name]!.labels, labels)
     let figure = series.get(key) as T | undefined
     if (figure === undefined) {
       figure = make()
@@ -120,20 +120,20 @@ export function openMetrics(): Metrics {
     countsOf: (name) =>
       [...(all.get(name) ?? [])].map(([labels, figure]) => [
         labels.replace(/^\w+="(.*)"$/, '$1'),
-        (figure as Figure).value,
+        (figure as MetricValue).value,
       ]),
     beforeTold: (read) => void reads.push(read),
     async tell() {
       await Promise.all(reads.map((read) => read()))
       return Object.entries(METRICS)
-        .map(([name, metric]) => showMetric(name, metric, all.get(name) ?? new Map()))
+        .map(([name, metric]) => renderMetric(name, metric, all.get(name) ?? new Map()))
         .join('')
     },
   }
 }
 
 /** Takes a value into a spread. */
-export function observe(spread: Spread, value: number): void {
+export function observe(spread: HistogramValue, value: number): void {
   const { bounds, counts } = spread
   let at = 0
   while (at < bounds.length && value > bounds[at]!) at++
@@ -154,17 +154,17 @@ function histogram(help: string, bounds: readonly number[], ...labels: string[])
 }
 
 /** What was never counted, or is not known now, is not told. */
-function showMetric(name: string, { kind, help }: Metric, series: Map<string, Figure | Spread>): string {
+function renderMetric(name: string, { kind, help }: Metric, series: Map<string, MetricValue | HistogramValue>): string {
   const lines: string[] = []
   for (const [labels, figure] of series) {
-    if ('counts' in figure) lines.push(...showSpread(name, labels, figure))
+    if ('counts' in figure) lines.push(...renderHistogram(name, labels, figure))
     else if (!Number.isNaN(figure.value)) lines.push(`${name}${braced(labels)} ${figure.value}`)
   }
   if (lines.length === 0) return ''
   return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('\n')}\n`
 }
 
-function showSpread(name: string, labels: string, { bounds, counts, sum }: Spread): string[] {
+function renderHistogram(name: string, labels: string, { bounds, counts, sum }: HistogramValue): string[] {
   const before = labels === '' ? '' : `${labels},`
   let count = 0
   const buckets = counts.map((more, at) => {
@@ -175,7 +175,7 @@ function showSpread(name: string, labels: string, { bounds, counts, sum }: Sprea
   return [...buckets, `${name}_sum${braced(labels)} ${sum}`, `${name}_count${braced(labels)} ${count}`]
 }
 
-function showLabels(names: readonly string[], values: string[]): string {
+function renderLabels(names: readonly string[], values: string[]): string {
   if (names.length !== values.length) throw new Error(`the labels are ${names.join(', ')}`)
   const escaped = (value: string) => value.replaceAll(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))
   return names.map((name, at) => `${name}="${escaped(values[at]!)}"`).join(',')

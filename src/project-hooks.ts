@@ -1,6 +1,6 @@
 /** TABLE what features do when a project is created, shown, removed or moved, in this order. */
 
-import type { OnProject } from './context.ts'
+import type { ProjectHooks } from './context.ts'
 import { installationsOnProject } from './integrations/installations/on-project.ts'
 import { deploymentsOnProject } from './projects/deployments/on-project.ts'
 import { domainsOnProject } from './projects/domains/on-project.ts'
@@ -9,7 +9,7 @@ import { sharedEnvOnProject } from './projects/shared-env/on-project.ts'
 import { siteSessionsOnProject } from './projects/site-sign-in/site-sessions.ts'
 import { transferOnProject } from './projects/transfer/on-project.ts'
 
-export const ON_PROJECT: readonly OnProject[] = [
+export const PROJECT_HOOKS: readonly ProjectHooks[] = [
   domainsOnProject,
   transferOnProject,
   sharedEnvOnProject,

@@ -55,7 +55,12 @@ export const READERS = {
     from: 'anyone',
     files: ['platform/http/parse-request.ts', 'platform/schema/json-weight.ts', 'platform/http/validate.ts'],
   },
-  'state of single sign-on': { bytes: 4 * KIB, parts: 2, from: 'anyone', files: ['accounts/single-sign-on/authorization-state.ts'] },
+  'state of single sign-on': {
+    bytes: 4 * KIB,
+    parts: 2,
+    from: 'anyone',
+    files: ['accounts/single-sign-on/authorization-state.ts'],
+  },
   'answer of a passkey': {
     bytes: 16 * KIB,
     parts: 8 * KIB,
@@ -140,7 +145,12 @@ export const READERS = {
     files: ['delivery/protocol/snapshot.ts', 'sites/snapshot/control-plane.ts', 'sites/visitors/admission.ts'],
   },
   'page of a bucket': { bytes: 4 * MIB, parts: 1000, from: 'server', files: ['platform/adapters/s3.ts'] },
-  'answer to an import': { bytes: 32 * MIB, parts: 16 * MIB, from: 'command', files: ['cli/command/import/response.ts'] },
+  'answer to an import': {
+    bytes: 32 * MIB,
+    parts: 16 * MIB,
+    from: 'command',
+    files: ['cli/command/import/response.ts'],
+  },
 } as const satisfies Record<string, Reader>
 
 export type ReaderName = keyof typeof READERS

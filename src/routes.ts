@@ -3,8 +3,8 @@
 import { accountRoutes } from './accounts/accounts/routes.ts'
 import { invitationRoutes } from './accounts/members/invitation-routes.ts'
 import { memberRoutes } from './accounts/members/routes.ts'
-import { peopleRoutes } from './accounts/users/routes.ts'
 import { tokenRoutes } from './accounts/tokens/routes.ts'
+import { userRoutes } from './accounts/users/routes.ts'
 import { deployRoutes } from './delivery/deploys/routes.ts'
 import { uploadRoutes } from './delivery/uploads/routes.ts'
 import { consentRoutes } from './integrations/consent/routes.ts'
@@ -68,7 +68,7 @@ const routes = [
   ...oauthRoutes,
   ...consentRoutes,
   ...operatorRoutes,
-  ...peopleRoutes,
+  ...userRoutes,
   ...keyRoutes,
   ...backupRoutes,
   ...doctorRoutes,

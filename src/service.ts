@@ -5,39 +5,48 @@ import type { Logger } from 'pino'
 import { PASSKEY_SCRIPT } from './accounts/second-factor/passkey-script.ts'
 import { startIdentityChecks } from './accounts/single-sign-on/check.ts'
 import { type Config, listenOrigin } from './config.ts'
-import { NOWHERE } from './console/error-page.ts'
+import { NOT_FOUND_SCREEN } from './console/error-page.ts'
 import type { Deps } from './context.ts'
 import { startCollection } from './delivery/uploads/collect.ts'
 import { startDeliveries } from './integrations/deliveries/worker.ts'
 import { metadataPages } from './integrations/oauth/metadata.ts'
-import { openMetrics } from './metrics.ts'
-import { ON_PROJECT } from './project-hooks.ts'
-import { openBackups } from './operations/backup/instance-backups.ts'
+import { createMetrics } from './metrics.ts'
+import { createBackups } from './operations/backup/instance-backups.ts'
 import { startScheduledBackups } from './operations/backup/scheduled.ts'
 import { type Edge, openEdge } from './operations/edge/listener.ts'
 import { openCredentials, type StartCredentials } from './operations/operator/bootstrap.ts'
-import { startFigures } from './operations/operator/gauges.ts'
-import { openProbes } from './operations/operator/probes.ts'
-import { openLastSeen, startLastSeen } from './platform/access/last-seen.ts'
+import { startGauges } from './operations/operator/gauges.ts'
+import { createProbes } from './operations/operator/probes.ts'
+import { createLastSeen, startLastSeen } from './platform/access/last-seen.ts'
 import { openAdapters } from './platform/adapters/adapters.ts'
-import { openClock } from './platform/base/clock.ts'
+import { createClock } from './platform/base/clock.ts'
 import { fingerprint } from './platform/base/ids.ts'
-import { openMemory } from './platform/cache/cache.ts'
+import { createCache } from './platform/cache/cache.ts'
 import type { openConnections } from './platform/db/postgres/open.ts'
 import type { SqliteOptions } from './platform/db/sqlite/open.ts'
 import { startWriteBehind } from './platform/db/write-behind.ts'
-import type { OpenPage, Probe } from './platform/http/public-page.ts'
-import { openLimits } from './platform/limiter/start.ts'
+import type { Probe, PublicPage } from './platform/http/public-page.ts'
+import { startLimiter } from './platform/limiter/start.ts'
 import { openLive } from './platform/live/live.ts'
-import { sealWaitingMail } from './platform/mail/mail.ts'
-import { startPoster } from './platform/mail/worker.ts'
+import { sealPendingMail } from './platform/mail/mail.ts'
+import { startMailWorker } from './platform/mail/worker.ts'
 import { documentPages } from './platform/openapi/pages.ts'
-import { openReveals } from './platform/outbox/secret-reads.ts'
-import { assetPages, CONTROLS, DROP, KEEP, LIVE, SCRIPT, SEARCH, STYLE } from './platform/pages/assets/assets.ts'
+import { createSecretReads } from './platform/outbox/secret-reads.ts'
+import {
+  assetPages,
+  CONTROLS,
+  DROP_SCRIPT,
+  LIVE_SCRIPT,
+  SAVED_FORM_SCRIPT,
+  SCRIPT,
+  SEARCH,
+  STYLE,
+} from './platform/pages/assets/assets.ts'
 import { frontPages } from './platform/pages/front-page.ts'
-import { openKeys } from './platform/secrets/root-keys.ts'
-import { emptyServer } from './platform/server/graceful-shutdown.ts'
+import { loadKeyring } from './platform/secrets/root-keys.ts'
+import { drainServer } from './platform/server/graceful-shutdown.ts'
 import { type NewServer, serve } from './platform/server/serve.ts'
+import { PROJECT_HOOKS } from './project-hooks.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
 import type { StartWait } from './start-wait.ts'
@@ -77,13 +86,13 @@ export async function openService(
   onDiskFault: (error: unknown) => void,
   { newServer, ...store }: StoreOptions = {},
 ): Promise<Service> {
-  const metrics = openMetrics()
+  const metrics = createMetrics()
   const { db, traces, files } = await openStore(config, log, { ...store, onDiskFault }, metrics)
-  const clock = openClock()
+  const clock = createClock()
   const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
-  const keyring = await openKeys(config, db, clock).catch(closed)
+  const keyring = await loadKeyring(config, db, clock).catch(closed)
   const { credentials, firstStart } = await openCredentials(db, clock, config)
-  const opened = await openLimits(config, { db, metrics }, clock.now()).catch(closed)
+  const opened = await startLimiter(config, { db, metrics }, clock.now()).catch(closed)
   const stop = new AbortController()
   const deps: Deps = {
     config,
@@ -93,14 +102,14 @@ export async function openService(
     metrics,
     ...openParts({ config, db, clock, metrics, traces, files }),
     limits: opened.limits,
-    reveals: openReveals({ db, clock, log, metrics }),
+    reveals: createSecretReads({ db, clock, log, metrics }),
     keyring,
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOWHERE, newServer)
-  const stopBackground = await sealWaitingMail(deps).then(() => startBackground(deps), closed)
+  const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOT_FOUND_SCREEN, newServer)
+  const stopBackground = await sealPendingMail(deps).then(() => startBackground(deps), closed)
   const stopWriting = startWriters(deps, opened.write)
   let edge: Edge | undefined
   return {
@@ -113,7 +122,7 @@ export async function openService(
       return edge
     },
     async close(graceMs = 0, endRest) {
-      await emptyServer(app, { graceMs, endRest }, () => {
+      await drainServer(app, { graceMs, endRest }, () => {
         stop.abort()
         return stopBackground()
       })
@@ -144,31 +153,41 @@ function openParts(
 ): Pick<Deps, 'traces' | 'files' | 'adapters' | 'backups' | 'lastSeen' | 'live' | 'memory' | 'wakeups' | 'onProject'> {
   const { config, db, traces, files } = opened
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
-  const memory = db.engine === 'sqlite' ? openMemory(db.changes) : undefined
+  const memory = db.engine === 'sqlite' ? createCache(db.changes) : undefined
   const adapters = openAdapters(config, traces)
-  const backups = openBackups(opened)
+  const backups = createBackups(opened)
   const live = openLive(opened)
-  return { traces, files, adapters, backups, lastSeen: openLastSeen(), live, memory, wakeups, onProject: ON_PROJECT }
+  return {
+    traces,
+    files,
+    adapters,
+    backups,
+    lastSeen: createLastSeen(),
+    live,
+    memory,
+    wakeups,
+    onProject: PROJECT_HOOKS,
+  }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */
-function pagesOf(deps: Deps): (OpenPage | Probe)[] {
+function pagesOf(deps: Deps): (PublicPage | Probe)[] {
   return [
     ...frontPages(),
-    ...assetPages([STYLE, SCRIPT, CONTROLS, DROP, SEARCH, KEEP, LIVE, PASSKEY_SCRIPT]),
+    ...assetPages([STYLE, SCRIPT, CONTROLS, DROP_SCRIPT, SEARCH, SAVED_FORM_SCRIPT, LIVE_SCRIPT, PASSKEY_SCRIPT]),
     ...documentPages(ROUTES),
     ...metadataPages(deps.origin),
-    ...openProbes(deps),
+    ...createProbes(deps),
   ]
 }
 
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
-  const outward = [startDeliveries, startPoster, startIdentityChecks, startScheduledBackups, startCollection]
+  const outward = [startDeliveries, startMailWorker, startIdentityChecks, startScheduledBackups, startCollection]
   const { drill, timers } = deps.config
   if (drill) deps.log.warn('BERTH_DRILL is on: no delivery, letter, check, backup or other act leaves this store')
   const workers = timers ? [startTimers, ...(drill ? [] : outward)] : []
-  const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
+  const stops = [startGauges, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))
 }
 

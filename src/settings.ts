@@ -6,21 +6,6 @@
 import { BACKUPS } from './platform/settings/backups.ts'
 import { BUDGET_SETTINGS } from './platform/settings/budgets.ts'
 import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './platform/settings/domains.ts'
-import {
-  Choice,
-  HOST_NAME,
-  Label,
-  NODE_VERSIONS,
-  ORIGIN,
-  PATH,
-  PORT,
-  PORT_OR_OFF,
-  type Setting,
-  Switch,
-  Token,
-  URL_TOKEN,
-  Whole,
-} from './platform/settings/types.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
 import { MAIL } from './platform/settings/mail.ts'
 import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'
@@ -29,6 +14,21 @@ import { SIGN_IN } from './platform/settings/sign-in.ts'
 import { DATABASE, FILES, KEYRING } from './platform/settings/store.ts'
 import { FOR_TESTS } from './platform/settings/tests.ts'
 import { TRACES } from './platform/settings/traces.ts'
+import {
+  BooleanSetting,
+  EnumSetting,
+  HOST_NAME,
+  IntegerSetting,
+  LabelSetting,
+  NODE_VERSIONS,
+  ORIGIN,
+  PATH,
+  PORT,
+  PORT_OR_OFF,
+  type Setting,
+  TokenSetting,
+  URL_TOKEN,
+} from './platform/settings/types.ts'
 
 export const SETTINGS = {
   HOST: {
@@ -80,7 +80,7 @@ export const SETTINGS = {
   BERTH_FILES_TO: FILES.BERTH_FILES_TO,
   BERTH_PG_PREPARED: {
     group: 'Storage',
-    kind: Switch(['on', 'off'], 'on'),
+    kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'on',
     meaning: 'Set `off` behind a pgbouncer before 1.21 in transaction mode: [scaling.md](scaling.md#behind-pgbouncer).',
   },
@@ -95,21 +95,21 @@ export const SETTINGS = {
   ...BACKUPS,
   BERTH_OPERATOR_TOKEN: {
     group: 'Tokens',
-    kind: Token(20),
+    kind: TokenSetting(20),
     unset: 'made on the first start',
     meaning: 'Opens the operator API; set it where several instances share a PostgreSQL.',
     secret: true,
   },
   BERTH_METRICS_TOKEN: {
     group: 'Tokens',
-    kind: Token(20),
+    kind: TokenSetting(20),
     unset: 'none: the operator token alone',
     meaning: 'Opens `/metrics` and nothing else: [operations.md](operations.md).',
     secret: true,
   },
   BERTH_TOKEN: {
     group: 'Tokens',
-    kind: Token(1),
+    kind: TokenSetting(1),
     unset: 'the first one, of `credentials.json`',
     meaning:
       'The token of a person, for the commands that speak to the public API: [command-line.md](command-line.md).',
@@ -118,19 +118,19 @@ export const SETTINGS = {
   ...SIGN_IN,
   BERTH_DEFAULT_PLAN: {
     group: 'Accounts and projects',
-    kind: Choice('hobby', 'pro', 'enterprise'),
+    kind: EnumSetting('hobby', 'pro', 'enterprise'),
     default: 'enterprise',
     meaning: 'The plan of new accounts: [accounts.md](accounts.md).',
   },
   BERTH_TEAMS_BY: {
     group: 'Accounts and projects',
-    kind: Choice('people', 'operator'),
+    kind: EnumSetting('people', 'operator'),
     default: 'people',
     meaning: 'Who makes teams: everybody who has a user, or the operator alone: [accounts.md](accounts.md).',
   },
   BERTH_DEFAULT_NODE_VERSION: {
     group: 'Accounts and projects',
-    kind: Choice(...NODE_VERSIONS),
+    kind: EnumSetting(...NODE_VERSIONS),
     unset: '`20.x`',
     meaning: 'The `nodeVersion` of new projects that name none.',
   },
@@ -151,7 +151,7 @@ export const SETTINGS = {
   },
   BERTH_DOMAIN_PROOF: {
     group: 'Domains',
-    kind: Choice('always', 'contested'),
+    kind: EnumSetting('always', 'contested'),
     default: 'always',
     meaning:
       'With `contested` a domain is verified at once, unless another account has a verified name under the same apex: [domains.md](domains.md).',
@@ -177,13 +177,13 @@ export const SETTINGS = {
   },
   BERTH_CHALLENGE_LABEL: {
     group: 'Domains',
-    kind: Label(/^_?[a-z0-9-]{1,62}$/, '_berth'),
+    kind: LabelSetting(/^_?[a-z0-9-]{1,62}$/, '_berth'),
     default: '_berth',
     meaning: 'The label under which a challenge is published in DNS.',
   },
   BERTH_CHALLENGE_PREFIX: {
     group: 'Domains',
-    kind: Label(/^[a-z0-9-]{1,63}$/, 'berth-domain-verify'),
+    kind: LabelSetting(/^[a-z0-9-]{1,63}$/, 'berth-domain-verify'),
     default: 'berth-domain-verify',
     meaning: 'The text with which the value of a challenge begins.',
   },
@@ -217,26 +217,26 @@ export const SETTINGS = {
   ...SITES,
   BERTH_ALLOW_PRIVATE_WEBHOOKS: {
     group: 'Running',
-    kind: Switch(['0', '1'], '1'),
+    kind: BooleanSetting(['0', '1'], '1'),
     default: '0',
     meaning: 'With `1` webhooks and log drains may reach private and loopback addresses: [webhooks.md](webhooks.md).',
   },
   BERTH_TIMERS: {
     group: 'Running',
-    kind: Switch(['on', 'off'], 'on'),
+    kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'on',
     meaning: 'Set `off` where another instance runs the sweeps and the deliveries: [scaling.md](scaling.md).',
   },
   BERTH_START_WAIT_SECONDS: {
     group: 'Running',
-    kind: Whole(0, 86_400),
+    kind: IntegerSetting(0, 86_400),
     default: '300',
     meaning:
       'How long a start waits for a database server, and for the name or the address of `HOST`, that are not there yet; with `0` it ends at once: [operations.md](operations.md#start-order).',
   },
   BERTH_LOG_LEVEL: {
     group: 'Running',
-    kind: Choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    kind: EnumSetting('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
     meaning: 'The least level of a line in the log: JSON on stdout, readable text on a terminal.',
   },

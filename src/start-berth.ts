@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { BadSetting, type Config, readConfig } from './config.ts'
 import type { Berth, BerthOptions } from './package-types.ts'
 import { logOptions } from './platform/base/log.ts'
-import { watchConnections } from './platform/server/graceful-shutdown.ts'
+import { trackConnections } from './platform/server/graceful-shutdown.ts'
 import { listenToClients, listenToProxies } from './platform/server/listen.ts'
 import { boundOrigin, openService, type Service } from './service.ts'
 
@@ -86,7 +86,7 @@ function configOf({ port = 0, logLevel = 'silent', settings = {} }: BerthOptions
 async function listen(service: Service, { edge, port }: Config, remove: () => void): Promise<Berth> {
   const { app, credentials } = service
   let stopped: Promise<void> | undefined
-  const connections = watchConnections(app.server)
+  const connections = trackConnections(app.server)
   const stop = async (options: { graceMs?: number } = {}) => {
     mustBeOptions('stop', STOP_OPTIONS, options)
     stopped ??= close(service, options.graceMs ?? 0, connections).finally(remove)
@@ -108,7 +108,7 @@ async function listen(service: Service, { edge, port }: Config, remove: () => vo
 async function close(
   service: Service,
   graceMs: number,
-  { endUnread }: ReturnType<typeof watchConnections>,
+  { endUnread }: ReturnType<typeof trackConnections>,
 ): Promise<void> {
   let last: NodeJS.Timeout | undefined
   await service.close(graceMs, () => {

@@ -1,7 +1,7 @@
 /** `berth sites`: the sites server as a process of its own. docs/deploying-sites.md: The sites server. */
 import { print } from './cli/command-line/print.ts'
 import { BadSetting, type Config } from './config.ts'
-import { endWith, openLog } from './platform/base/log.ts'
+import { exitWithError, openLog } from './platform/base/log.ts'
 import { endAtSignals } from './platform/server/graceful-shutdown.ts'
 import { listenToVisitors } from './platform/server/listen.ts'
 import { openSitesServer } from './sites/visitors/sites-server.ts'
@@ -16,7 +16,9 @@ export async function startSites(config: Config): Promise<void> {
   if (port === undefined) throw new BadSetting('BERTH_SITES_PORT must be a port for berth sites, not "off"')
   process.umask(0o077)
   const log = await openLog(config.logLevel)
-  process.on('uncaughtException', (error) => endWith(log, error, 'a fault that nobody expected; the process ends'))
+  process.on('uncaughtException', (error) =>
+    exitWithError(log, error, 'a fault that nobody expected; the process ends'),
+  )
   const server = await openSitesServer({ config, log })
   const stop = endAtSignals(log, () => server.close(GRACE_MS))
   endWithParent(() => stop('the service has ended'))

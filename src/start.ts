@@ -3,9 +3,9 @@ import { join, relative } from 'node:path'
 import type { Logger } from 'pino'
 import { oneLine, print } from './cli/command-line/print.ts'
 import type { Config } from './config.ts'
-import { endWith, openLog } from './platform/base/log.ts'
+import { exitWithError, openLog } from './platform/base/log.ts'
 import { endAtSignals } from './platform/server/graceful-shutdown.ts'
-import { listenToClients, listenToProxies, PortTaken } from './platform/server/listen.ts'
+import { listenToClients, listenToProxies, PortInUse } from './platform/server/listen.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 import { type SitesProcess, startSitesProcess, withSitesProcess } from './sites-process.ts'
 import { untilThere } from './start-wait.ts'
@@ -20,9 +20,15 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   process.umask(0o077)
   const log = await openLog(config.logLevel)
   // What a fault of our own left half done is unknown: whoever started this process starts another.
-  process.on('uncaughtException', (error) => endWith(log, error, 'a fault that nobody expected; the process ends'))
+  process.on('uncaughtException', (error) =>
+    exitWithError(log, error, 'a fault that nobody expected; the process ends'),
+  )
   const onDiskFault = (error: unknown) =>
-    endWith(log, error, 'the disk failed to keep a commit; stopping, so that the store is recovered on the next start')
+    exitWithError(
+      log,
+      error,
+      'the disk failed to keep a commit; stopping, so that the store is recovered on the next start',
+    )
   // Before it waits for anything, and before anyone can know that the service is there, it knows how to stop.
   let opened: Service | undefined
   let sites: SitesProcess | undefined
@@ -30,7 +36,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   const waits = { seconds: config.startWaitSeconds, log }
   const service = await openService(config, log, onDiskFault, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
-    throw (await import('./platform/db/sqlite/store-errors.ts')).storeFault(error, config.database.file)
+    throw (await import('./platform/db/sqlite/store-errors.ts')).explainStoreError(error, config.database.file)
   })
   opened = service
   await untilThere(`the address of HOST, ${config.host}`, waits, () => listenToClients(service.app, config))
@@ -53,7 +59,7 @@ async function listenAtEdge(service: Service, { host, edge }: Config, log: Logge
     const url = await listenToProxies(opened, { host, port: edge.port! })
     return { url, line: `Proxies ask ${url} (docs/edge.md)` }
   } catch (error) {
-    if (edge.chosen || !(error instanceof PortTaken)) throw error
+    if (edge.chosen || !(error instanceof PortInUse)) throw error
     log.warn(error.message)
     return { url: undefined, line: `No proxy can ask: ${error.message}` }
   }

@@ -6,10 +6,10 @@ import type { Deps } from './context.ts'
 import { openFolderStore } from './delivery/files/folder-store.ts'
 import { type Metrics, observe } from './metrics.ts'
 import { mustOwnSuffix } from './model/domain-name.ts'
-import { openSchedule } from './operations/backup/runs.ts'
-import { messageOf } from './platform/adapters/file-errors.ts'
-import { makeFolder } from './platform/adapters/directory.ts'
-import type { StoreWatch } from './platform/db/change-feed.ts'
+import { parseSchedule } from './operations/backup/runs.ts'
+import { createDirectory } from './platform/adapters/directory.ts'
+import { describeError } from './platform/adapters/file-errors.ts'
+import type { StoreObserver } from './platform/db/change-feed.ts'
 import type { Db } from './platform/db/db.ts'
 import type { openConnections } from './platform/db/postgres/open.ts'
 import type { SqliteOptions } from './platform/db/sqlite/open.ts'
@@ -29,7 +29,7 @@ export async function openStore(
 ): Promise<Pick<Deps, 'db' | 'traces' | 'files'>> {
   mustOwnSuffix(config.domains)
   if (config.tls) readPair(config.tls)
-  if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
+  if (config.backups.schedule !== undefined) await parseSchedule(config.backups.schedule)
   makeDataFolder(config)
   const files = openFiles(config)
   const traces = await openTraces(config, log)
@@ -43,9 +43,9 @@ function makeDataFolder({ dataFolder }: Config): void {
   if (existsSync(dataFolder) && !statSync(dataFolder).isDirectory())
     throw new BadSetting(`BERTH_DATA must be a folder, and ${dataFolder} is a file`)
   try {
-    makeFolder(dataFolder)
+    createDirectory(dataFolder)
   } catch (error) {
-    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${messageOf(error)})`)
+    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${describeError(error)})`)
   }
 }
 
@@ -53,7 +53,7 @@ function openFiles({ files }: Config): FileStore {
   try {
     return openFolderStore(files.to)
   } catch (error) {
-    throw new BadSetting(`BERTH_FILES_TO: cannot use the folder ${files.to} (${messageOf(error)})`)
+    throw new BadSetting(`BERTH_FILES_TO: cannot use the folder ${files.to} (${describeError(error)})`)
   }
 }
 
@@ -74,7 +74,7 @@ async function openEngine(
   { database, pool }: Config,
   log: Logger,
   { connect, waits, ...options }: EngineOptions,
-  watch: StoreWatch,
+  watch: StoreObserver,
 ): Promise<Db> {
   if (database.engine === 'sqlite') {
     const { openSqlite } = await import('./platform/db/sqlite/open.ts')
@@ -86,7 +86,7 @@ async function openEngine(
   return waits === undefined ? open() : untilThere('the database of DATABASE_URL', waits, open)
 }
 
-function storeWatch(metrics: Metrics, traces: Traces | undefined): StoreWatch {
+function storeWatch(metrics: Metrics, traces: Traces | undefined): StoreObserver {
   const writes = metrics.histogram('berth_commit_writes')
   const durations = metrics.histogram('berth_commit_duration_seconds')
   const racesLost = metrics.counter('berth_races_lost_total')

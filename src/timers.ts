@@ -1,36 +1,36 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
 
-import { forgetEndedSessions } from './accounts/sign-in/sessions.ts'
+import { purgeEndedSessions } from './accounts/sign-in/sessions.ts'
 import { checkIdentities } from './accounts/single-sign-on/check.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { collectFiles } from './delivery/uploads/collect.ts'
-import { forgetOldDeliveries } from './integrations/deliveries/deliveries.ts'
-import { relieveOverflow } from './integrations/deliveries/overflow.ts'
+import { purgeOldDeliveries } from './integrations/deliveries/deliveries.ts'
+import { disableOverflowingEndpoint } from './integrations/deliveries/overflow.ts'
 import { deliverDue } from './integrations/deliveries/worker.ts'
-import { removeLongDisabled } from './integrations/installations/disable.ts'
-import { forgetOldCodes } from './integrations/oauth/codes.ts'
-import { forgetEndedWebhooks, removeLongHeld } from './integrations/webhooks/held.ts'
-import { makeDueBackup } from './operations/backup/scheduled.ts'
-import { forgetEdgeChanges } from './operations/edge/change-log.ts'
-import { noteStoreSize } from './operations/statistics/store-size.ts'
-import { forgetLongUnseen } from './platform/access/last-seen.ts'
+import { purgeDisabledInstallations } from './integrations/installations/disable.ts'
+import { purgeOldCodes } from './integrations/oauth/codes.ts'
+import { purgeEndedWebhooks, purgeHeldEndpoints } from './integrations/webhooks/held.ts'
+import { runDueBackup } from './operations/backup/scheduled.ts'
+import { purgeEdgeChanges } from './operations/edge/change-log.ts'
+import { recordStoreSize } from './operations/statistics/store-size.ts'
+import { purgeLastSeen } from './platform/access/last-seen.ts'
 import { STAMPS_PER_MS } from './platform/base/clock.ts'
-import { type ClockWatch, openClockWatch } from './platform/base/clock-monitor.ts'
-import { expiredOf } from './platform/db/chunks.ts'
-import { forgetKeptAnswers } from './platform/http/idempotency.ts'
-import { forgetEndedWindows } from './platform/limiter/start.ts'
-import { forgetOldMail } from './platform/mail/mail.ts'
-import { LINK_SLICE, linkEntries } from './platform/outbox/audit-chain.ts'
+import { type ClockMonitor, createClockMonitor } from './platform/base/clock-monitor.ts'
+import { expirySweep } from './platform/db/chunks.ts'
+import { purgeIdempotencyKeys } from './platform/http/idempotency.ts'
+import { purgeEndedWindows } from './platform/limiter/start.ts'
+import { purgeOldMail } from './platform/mail/mail.ts'
+import { CHAIN_SLICE, chainAuditEntries } from './platform/outbox/audit-chain.ts'
 import { writeEvents } from './platform/outbox/outbox.ts'
 import { transact } from './platform/outbox/transact.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './platform/secrets/rotation.ts'
 import { expireDeployments } from './projects/deployments/expiration.ts'
 import { forgetOldUsage } from './projects/deployments/usage.ts'
-import { forgetReleasedProofs } from './projects/domain-verification/released-proof.ts'
-import { forgetDeletedHistory } from './projects/env/history-log.ts'
+import { purgeReleasedProofs } from './projects/domain-verification/released-proof.ts'
+import { purgeDeletedHistory } from './projects/env/history-log.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './projects/promotion/mapping.ts'
 import { completeTransfers } from './projects/transfer/job.ts'
-import { forgetTransferCodes } from './projects/transfer/transfer.ts'
+import { purgeTransferCodes } from './projects/transfer/transfer.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -43,45 +43,45 @@ const REMOVAL_SLICE = 10
 const EXPIRATION_SLICE = 20
 
 export const TIMERS = {
-  'expired-tokens': { periodMs: HOUR_MS, sweep: expiredOf('token') },
-  'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
-  'half-sign-ins': { periodMs: HOUR_MS, sweep: expiredOf('half_sign_in') },
-  'old-site-sessions': { periodMs: HOUR_MS, sweep: expiredOf('site_session') },
-  'spent-challenges': { periodMs: HOUR_MS, sweep: expiredOf('spent_challenge') },
-  'old-password-links': { periodMs: HOUR_MS, sweep: expiredOf('password_link') },
-  'old-email-changes': { periodMs: HOUR_MS, sweep: expiredOf('email_change') },
-  'old-identity-links': { periodMs: HOUR_MS, sweep: expiredOf('identity_link') },
+  'expired-tokens': { periodMs: HOUR_MS, sweep: expirySweep('token') },
+  'ended-sessions': { periodMs: HOUR_MS, sweep: purgeEndedSessions },
+  'half-sign-ins': { periodMs: HOUR_MS, sweep: expirySweep('half_sign_in') },
+  'old-site-sessions': { periodMs: HOUR_MS, sweep: expirySweep('site_session') },
+  'spent-challenges': { periodMs: HOUR_MS, sweep: expirySweep('spent_challenge') },
+  'old-password-links': { periodMs: HOUR_MS, sweep: expirySweep('password_link') },
+  'old-email-changes': { periodMs: HOUR_MS, sweep: expirySweep('email_change') },
+  'old-identity-links': { periodMs: HOUR_MS, sweep: expirySweep('identity_link') },
   'old-usage': { periodMs: HOUR_MS, sweep: forgetOldUsage },
-  'old-usage-reports': { periodMs: HOUR_MS, sweep: expiredOf('usage_report') },
-  'reserved-slugs': { periodMs: HOUR_MS, sweep: expiredOf('reserved_slug') },
-  'old-invitations': { periodMs: HOUR_MS, sweep: expiredOf('invitation') },
-  'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
-  'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },
-  'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
-  'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
-  'delivery-overflow': { periodMs: 2000, sweep: relieveOverflow, slice: 1, runsInDoubt: true },
-  'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
-  'held-endpoints': { periodMs: HOUR_MS, sweep: removeLongHeld },
-  'ended-webhooks': { periodMs: HOUR_MS, sweep: forgetEndedWebhooks },
-  'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
-  'kept-answers': { periodMs: HOUR_MS, sweep: forgetKeptAnswers },
-  'long-unseen': { periodMs: HOUR_MS, sweep: forgetLongUnseen },
-  'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
+  'old-usage-reports': { periodMs: HOUR_MS, sweep: expirySweep('usage_report') },
+  'reserved-slugs': { periodMs: HOUR_MS, sweep: expirySweep('reserved_slug') },
+  'old-invitations': { periodMs: HOUR_MS, sweep: expirySweep('invitation') },
+  'old-events': { periodMs: HOUR_MS, sweep: purgeOldEvents },
+  'edge-changes': { periodMs: HOUR_MS, sweep: purgeEdgeChanges },
+  'deleted-variables': { periodMs: HOUR_MS, sweep: purgeDeletedHistory },
+  'old-deliveries': { periodMs: HOUR_MS, sweep: purgeOldDeliveries },
+  'delivery-overflow': { periodMs: 2000, sweep: disableOverflowingEndpoint, slice: 1, runsInDoubt: true },
+  'disabled-configurations': { periodMs: MINUTE_MS, sweep: purgeDisabledInstallations, slice: REMOVAL_SLICE },
+  'held-endpoints': { periodMs: HOUR_MS, sweep: purgeHeldEndpoints },
+  'ended-webhooks': { periodMs: HOUR_MS, sweep: purgeEndedWebhooks },
+  'old-codes': { periodMs: HOUR_MS, sweep: purgeOldCodes },
+  'kept-answers': { periodMs: HOUR_MS, sweep: purgeIdempotencyKeys },
+  'long-unseen': { periodMs: HOUR_MS, sweep: purgeLastSeen },
+  'old-mail': { periodMs: HOUR_MS, sweep: purgeOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, runsInDoubt: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, runsInDoubt: true },
   'expired-deployments': { periodMs: 10 * MINUTE_MS, sweep: expireDeployments, slice: EXPIRATION_SLICE },
-  'released-proofs': { periodMs: HOUR_MS, sweep: forgetReleasedProofs },
-  'ended-rate-limits': { periodMs: MINUTE_MS, sweep: forgetEndedWindows },
+  'released-proofs': { periodMs: HOUR_MS, sweep: purgeReleasedProofs },
+  'ended-rate-limits': { periodMs: MINUTE_MS, sweep: purgeEndedWindows },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, runsInDoubt: true },
-  'audit-chain': { periodMs: 2000, sweep: linkEntries, slice: LINK_SLICE, runsInDoubt: true },
-  'store-size': { periodMs: HOUR_MS, sweep: noteStoreSize },
-  'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },
+  'audit-chain': { periodMs: 2000, sweep: chainAuditEntries, slice: CHAIN_SLICE, runsInDoubt: true },
+  'store-size': { periodMs: HOUR_MS, sweep: recordStoreSize },
+  'old-transfer-codes': { periodMs: HOUR_MS, sweep: purgeTransferCodes },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },
   /** As deliveries (`startIdentityChecks`). */
   'identity-checks': { run: checkIdentities },
   /** As deliveries (`startScheduledBackups`). */
-  'scheduled-backups': { run: makeDueBackup },
+  'scheduled-backups': { run: runDueBackup },
   /** Removes files beyond the database (`startCollection`). */
   'unused-files': { run: collectFiles },
 } as const satisfies Record<string, Timer>
@@ -100,7 +100,7 @@ type Timer = Sweep | { run: (deps: Deps, now: number) => Promise<number> }
 export type TimerName = keyof typeof TIMERS
 
 /** Events are kept for 30 days, and for as long as a delivery of one is. */
-async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number> {
+async function purgeOldEvents(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('event')
     .select('stamp')
@@ -139,7 +139,7 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
 /** Starts the loop. The function that it gives stops it, and waits for a sweep that is under way. A wake-up makes a timer due at once. */
 export function startTimers(deps: Deps): () => Promise<void> {
   const due = new Map<string, number>()
-  const watch = openClockWatch()
+  const watch = createClockMonitor()
   // The first look is believed, so it comes before a jump can: a second later is the first sweep.
   watch(deps.clock.now(), performance.now())
   let running = Promise.resolve()
@@ -159,7 +159,7 @@ export function startTimers(deps: Deps): () => Promise<void> {
 }
 
 /** Periods are measured in monotonic time, so that a clock that is set back loses no sweep. */
-async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): Promise<void> {
+async function runDue(deps: Deps, due: Map<string, number>, watch: ClockMonitor): Promise<void> {
   const passed = performance.now()
   const now = deps.clock.now()
   const doubt = watch(now, passed)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { StartBerth } from '../src/package-types.ts'
 import * as program from '../src/start-berth.ts'
-import { within } from './support/time-limits.ts'
+import { assertWithin } from './support/time-limits.ts'
 import { ENGINES, newDatabase } from './support/world.ts'
 
 /** As the declarations of the package have it. */
@@ -79,7 +79,7 @@ test('a stop takes less than 100 ms, also with connections that are kept open (a
   for (let at = 0; at < 20; at++) await create(berth, `web-${at}`)
   const since = performance.now()
   await berth.stop({ graceMs: 0 })
-  within(performance.now() - since, 100)
+  assertWithin(performance.now() - since, 100)
 })
 
 /** A connection that has sent `text` and reads nothing; resolves once the service has read some of what came, as its answers to others show. */
@@ -100,7 +100,7 @@ test('a stop does not wait for what clients have sent in part (a bound on time)'
     await connect(t, berth, text)
   const since = performance.now()
   await berth.stop({ graceMs: 0 })
-  within(performance.now() - since, 100)
+  assertWithin(performance.now() - since, 100)
 })
 
 test('a stop waits two seconds for a client that takes no answer, and not for ever (a bound on time)', async (t) => {
@@ -108,7 +108,7 @@ test('a stop waits two seconds for a client that takes no answer, and not for ev
   await connect(t, berth, 'GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(50))
   const since = performance.now()
   await berth.stop({ graceMs: 0 })
-  within(performance.now() - since, 3000)
+  assertWithin(performance.now() - since, 3000)
 })
 
 test('a folder that was said stays, and the next service finds its store there', async (t) => {

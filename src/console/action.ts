@@ -6,15 +6,15 @@ import { type Html, html } from '../platform/pages/html.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
-  SAVED,
+  type RouteCall,
+  SAVED_QUERY,
   type Screen,
   type ScreenInput,
-  type Wish,
 } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'
-import { changeIn, withWas } from './edit-form.ts'
-import { accountIn } from './frame.ts'
-import { wordsOfFault } from './names/error-messages.ts'
+import { changedBody, withInitialValues } from './edit-form.ts'
+import { findAccountOfPath } from './frame.ts'
+import { userMessage } from './names/error-messages.ts'
 import type { Refused } from './refused.ts'
 
 /** TABLE the field that a refusal is about, where its sentence names none. */
@@ -49,7 +49,7 @@ const FIELD_OF: Partial<Record<RefusalKey, string>> = {
 }
 
 /** A page that may show what was refused of one of its forms. */
-export type Showing = (ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) => Promise<Page>
+export type RenderForm = (ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) => Promise<Page>
 
 type Action<F extends TSchema, A> = {
   /** Where the form goes: below the page that shows it. */
@@ -62,15 +62,15 @@ type Action<F extends TSchema, A> = {
   /** The routes that `again` asks. */
   shows: readonly string[]
   /** What the route is asked, for the account that the address names. `now`: in milliseconds. */
-  wish: (input: ScreenInput<unknown, Static<F>>, now: number) => Wish
-  /** Of a form of a change, whose page has `changeFields`: only the keys of the body that were changed are sent, and the page that follows says that it is saved. Each list: keys that are sent together. */
+  wish: (input: ScreenInput<unknown, Static<F>>, now: number) => RouteCall
+  /** Of a form of a change, whose page has `editFields`: only the keys of the body that were changed are sent, and the page that follows says that it is saved. Each list: keys that are sent together. */
   changes?: readonly (readonly string[])[]
   /** What the fields of the route are called in the form, where that is another name. */
   names?: Record<string, string>
   /** The address of the page that follows (`answer` is what was sent where nothing was changed), or a page that shows the answer this once. The form of such a page says `data-turbo="false"`. */
   to: (answer: A, input: ScreenInput<unknown, Static<F>>, ctx: ConsoleCtx) => string | Promise<Page>
   /** The page that shows the refusal: the one with the form. */
-  again: Showing
+  again: RenderForm
   /** As of a page: the password was given within the last hour. The page with the form says so too. */
   fresh?: true
   /** As of a page: the most bytes of the form, where they are more than usual. */
@@ -87,7 +87,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
     method: 'POST',
     path,
     name,
-    ...(form && { form: changes ? withWas(form) : form }),
+    ...(form && { form: changes ? withInitialValues(form) : form }),
     ...(fresh && { fresh }),
     ...(bodyLimit && { bodyLimit }),
     keeps: true,
@@ -96,20 +96,20 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
       const asked = input as ScreenInput<unknown, Static<F>>
       try {
         if (input.fault) throw input.fault
-        const account = input.params.slug === undefined ? undefined : await accountIn(ctx, input.params)
+        const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
         const whole = wish(asked, ctx.now)
         const bodyOf = (fields: Static<F>) => wish({ ...asked, form: fields }, ctx.now).body as object
-        const body = changes && form ? changeIn(form, asked.form, bodyOf, changes) : whole.body
+        const body = changes && form ? changedBody(form, asked.form, bodyOf, changes) : whole.body
         // Where nothing was changed no route is asked, and nothing is saved: nobody is told of a change that is none.
         const isSame = changes !== undefined && body === undefined
         const answer = isSame
           ? (whole.body as A)
           : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
         const next = await to(answer, asked, ctx)
-        return typeof next === 'string' ? { to: changes && !isSame ? `${next}${SAVED}` : next } : next
+        return typeof next === 'string' ? { to: changes && !isSame ? `${next}${SAVED_QUERY}` : next } : next
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
-        return { ...(await again(ctx, input, refusedOf(error, input.form, names))), status: error.status }
+        return { ...(await again(ctx, input, formErrorOf(error, input.form, names))), status: error.status }
       }
     },
   })
@@ -119,7 +119,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
 const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'sign_in_again', 'internal_server_error'])
 
 /** What a refusal says of a form, in words for people: "Invalid request: `name` should be …" is of the field `name`. `names`: as of an action. */
-export function refusedOf(
+export function formErrorOf(
   { message, key, extra }: Refusal,
   form: unknown,
   names: Record<string, string> = {},
@@ -128,11 +128,11 @@ export function refusedOf(
   const about = named ?? FIELD_OF[key]
   const field = about && (names[about] ?? about.split('.')[0])
   const called = named === undefined || field === undefined ? message : message.replace(`\`${named}\``, `\`${field}\``)
-  return { key, message: wordsOfFault(called), field, typed: (form ?? {}) as Record<string, unknown>, extra }
+  return { key, message: userMessage(called), field, typed: (form ?? {}) as Record<string, unknown>, extra }
 }
 
 /** The refusal above a form; undefined when there is none. */
-export function faultOf(refused: Refused | undefined): Html | undefined {
+export function formErrorNotice(refused: Refused | undefined): Html | undefined {
   return refused && html`<p class="notice bad" role="alert" id="fault">${refused.message}</p>`
 }
 
@@ -141,7 +141,7 @@ export function field(name: string, label: string, options: FieldOptions = {}): 
   const { value, type = 'text', required, refused, attributes } = options
   // A password is typed again.
   const typed = type === 'password' ? undefined : (refused?.typed[name] ?? value)
-  return labelled(
+  return labeledInput(
     name,
     label,
     options,
@@ -151,7 +151,7 @@ export function field(name: string, label: string, options: FieldOptions = {}): 
 }
 
 /** A label, its input, and below it the hint and the refusal that is about it. `input` gets the attributes that tie it to both. */
-export function labelled(
+export function labeledInput(
   name: string,
   label: string,
   { hint, refused }: Pick<FieldOptions, 'hint' | 'refused'>,
@@ -162,11 +162,11 @@ export function labelled(
   return html`<label for="${name}">${label}</label>
 ${input(html`${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}`)}
 ${hint && html`<p class="hint soft small" id="${name}-hint">${hint}</p>`}
-${wrong && faultBeside(name, label, refused)}`
+${wrong && fieldErrorNotice(name, label, refused)}`
 }
 
 /** What is wrong with a field, beside it, which says what the field is called there (`label`). */
-export function faultBeside(name: string, label: string, { message }: Refused): Html {
+export function fieldErrorNotice(name: string, label: string, { message }: Refused): Html {
   const said = message.replace(/^Invalid request: /, '').replace(`\`${name}\``, `“${label}”`)
   return html`<p class="field-fault" id="${name}-fault">${said}</p>`
 }

@@ -15,11 +15,11 @@ export function commandsIn(sentence: string): string[] {
 /** The sentence, with its commands below it, each with a button that copies it. One that is a command and no more is not said twice. */
 export function showAdvice(sentence: string): Html {
   const commands = commandsIn(sentence)
-  return html`${commands[0] !== sentence && html`<p class="advice">${showTyped(sentence)}</p>`}${commands.map((one) => html`<p class="advice">${copyable(one, `command ${one}`)}</p>`)}`
+  return html`${commands[0] !== sentence && html`<p class="advice">${withInlineCode(sentence)}</p>`}${commands.map((one) => html`<p class="advice">${copyable(one, `command ${one}`)}</p>`)}`
 }
 
 /** The sentence with what is typed as code. The long name of a setting may break at an underscore. */
-export function showTyped(sentence: string): Html {
+export function withInlineCode(sentence: string): Html {
   return html`${sentence.split(TYPED).map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code class="name">${SETTING.test(part) ? breakable(part) : part}</code>`))}`
 }
 

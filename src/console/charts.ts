@@ -1,11 +1,11 @@
 /** Drawings as SVG, made on the server, each with a table behind it. docs/console.md: Drawings. */
 import { type Html, html } from '../platform/pages/html.ts'
-import { sheet } from './fields.ts'
+import { dataTable } from './fields.ts'
 
 /** One column: its name, and how much of each kind is in it. */
 export type Column = { name: string; title: string; counts: readonly number[] }
 /** A kind of what is counted, and the class of its colour. */
-export type Kind = { words: string; look: 'good' | 'bad' | 'main' | 'soft' }
+export type ChartSeries = { words: string; look: 'good' | 'bad' | 'main' | 'soft' }
 
 const [WIDTH, HEIGHT, GAP] = [960, 160, 3]
 /** Columns are at most so wide that this many fill the drawing. Fewer stand at its end, where the latest is. */
@@ -15,9 +15,9 @@ const WIDEST = 12
 const FEWEST = 3
 
 /** Columns beside each other, with the kinds on top of each other; as sentences where they are few. `tell`: a number as people read it. */
-export function drawColumns(
+export function columnChart(
   title: string,
-  kinds: readonly Kind[],
+  kinds: readonly ChartSeries[],
   columns: readonly Column[],
   tell: (count: number) => string = String,
 ): Html {
@@ -41,7 +41,7 @@ export function drawColumns(
 <p class="ends">${endsOf(columns).map((name) => html`<span>${name}</span>`)}</p></div>
 <figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}</figcaption>
 <details><summary>${title} as a table</summary>
-${sheet(
+${dataTable(
   title,
   ['When', ...kinds.map(({ words }) => words)],
   columns.map(
@@ -54,7 +54,11 @@ ${sheet(
 }
 
 /** `23:00 UTC: 2 failed, 1 waiting.` */
-function sayColumn({ name, title, counts }: Column, kinds: readonly Kind[], tell: (count: number) => string): Html {
+function sayColumn(
+  { name, title, counts }: Column,
+  kinds: readonly ChartSeries[],
+  tell: (count: number) => string,
+): Html {
   const said = kinds.flatMap(({ words }, at) => (counts[at]! > 0 ? [`${tell(counts[at]!)} ${words}`] : []))
   return html`<p><span title="${title}">${name}</span>: ${said.join(', ') || 'nothing'}.</p>`
 }
@@ -67,12 +71,12 @@ function endsOf(columns: readonly Column[]): string[] {
 }
 
 /** A bar: its name, and how long it is. */
-export type Bar = { name: string; count: number; told?: string }
+export type ChartBar = { name: string; count: number; told?: string }
 
 /** Bars below each other, in a table that says the same in numbers. `none`: what is said where there is no bar. */
-export function drawBars(title: string, what: string, bars: readonly Bar[], none: string): Html {
+export function barChart(title: string, what: string, bars: readonly ChartBar[], none: string): Html {
   const longest = Math.max(1, ...bars.map(({ count }) => count))
-  return sheet(
+  return dataTable(
     title,
     [what, 'Share', 'Count'],
     bars.map(

@@ -1,6 +1,6 @@
 /** Buttons, ways to older rows, and secrets that are shown once: what pages of the console have beside fields and tables. */
 import { type Html, html } from '../platform/pages/html.ts'
-import { type PersonCtx, tokenField } from '../platform/pages/screen.ts'
+import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 
 /** The heading of a page, with what can be done beside it. */
 export function heading(title: string, ...beside: (Html | undefined | false)[]): Html {
@@ -18,12 +18,12 @@ type ButtonOptions = {
 
 /** A form that is one button. */
 export function button(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   path: string,
   words: string,
   { label, look = 'quiet small', fields = {}, showsOnce }: ButtonOptions = {},
 ): Html {
-  return html`<form method="post" action="${path}"${showsOnce && html` data-turbo="false"`}>${tokenField(ctx)}${Object.entries(
+  return html`<form method="post" action="${path}"${showsOnce && html` data-turbo="false"`}>${csrfFields(ctx)}${Object.entries(
     fields,
   ).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
@@ -41,8 +41,8 @@ ${act}</section>`
  * A button that is reached by a second click: of what cannot be undone, or shuts somebody out. `look` is that of the first click. Works
  * without script.
  */
-export function askedTwice(
-  ctx: PersonCtx,
+export function confirmedButton(
+  ctx: UserPageCtx,
   path: string,
   words: string,
   { label, look = 'quiet', ...options }: ButtonOptions = {},
@@ -69,7 +69,7 @@ ${fields}
 }
 
 /** The ways to the newest and to older rows. `path`: of the list; `query`: what it was asked, with the `until` of this page. */
-export function pageLinks(
+export function paginationLinks(
   path: string,
   query: Record<string, string | undefined>,
   next: number | null,
@@ -91,7 +91,7 @@ export function countOf(count: number, word: string): string {
 }
 
 /** A secret on the one page that shows it. */
-export function shownOnce(words: string, secret: string): Html {
+export function oneTimeSecret(words: string, secret: string): Html {
   return html`<section class="card"><h2>${words}</h2>
 <p class="notice">Copy it now. No page shows it again.</p>
 <pre class="secret">${secret}</pre></section>`

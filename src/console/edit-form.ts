@@ -6,31 +6,31 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import { validate } from '../platform/http/validate.ts'
 import { type Html, html, unescapeText } from '../platform/pages/html.ts'
-import { type PersonCtx, tokenField } from '../platform/pages/screen.ts'
+import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
 import type { Refused } from './refused.ts'
 
 /** The field that holds the others as they were first shown. A form that has it is one of a change. */
-export const WAS_FIELD = 'was'
+export const INITIAL_VALUES_FIELD = 'was'
 
 /** The schema of a form of a change. `form`: that of the fields that people see. */
-export function withWas<F extends TSchema>(form: F): F {
+export function withInitialValues<F extends TSchema>(form: F): F {
   const { properties } = form as unknown as { properties: Record<string, TSchema> }
-  return Type.Object({ ...properties, [WAS_FIELD]: Type.Optional(Type.String()) }) as unknown as F
+  return Type.Object({ ...properties, [INITIAL_VALUES_FIELD]: Type.Optional(Type.String()) }) as unknown as F
 }
 
 /**
  * The fields of a form of a change, with the hidden ones. `inputs`: the fields that people see, with what was typed where it was refused.
  * `refused`: of this form. A page that shows a refusal keeps what was first shown.
  */
-export function changeFields(
-  ctx: PersonCtx,
+export function editFields(
+  ctx: UserPageCtx,
   refused: Refused | undefined,
   inputs: (refused: Refused | undefined) => Html,
 ): Html {
-  const was = refused?.typed[WAS_FIELD] ?? sentUnchanged(inputs(undefined))
-  return html`${tokenField(ctx)}<input type="hidden" name="${WAS_FIELD}" value="${String(was)}">
+  const was = refused?.typed[INITIAL_VALUES_FIELD] ?? initialFormData(inputs(undefined))
+  return html`${csrfFields(ctx)}<input type="hidden" name="${INITIAL_VALUES_FIELD}" value="${String(was)}">
 ${inputs(refused)}`
 }
 
@@ -38,13 +38,13 @@ ${inputs(refused)}`
  * The fields as they were first shown, by the schema of the form; undefined where the form does not say them, or says no fields of it. Then all
  * that was typed is taken for changed, as of a program that sends a form. Whoever forges it changes what their rights allow, and no more.
  */
-export function fieldsShown<F extends TSchema>(form: F, sent: unknown): Static<F> | undefined {
-  const was = (sent as Record<string, unknown>)[WAS_FIELD]
+export function initialFields<F extends TSchema>(form: F, sent: unknown): Static<F> | undefined {
+  const was = (sent as Record<string, unknown>)[INITIAL_VALUES_FIELD]
   if (typeof was !== 'string' || was === '') return undefined
   const pairs = new URLSearchParams(was)
   const { properties } = form as unknown as { properties: Record<string, { type?: string }> }
   const shown = Object.entries(properties)
-    .filter(([name]) => name !== WAS_FIELD && pairs.has(name))
+    .filter(([name]) => name !== INITIAL_VALUES_FIELD && pairs.has(name))
     .map(([name, { type }]) => [name, type === 'array' ? pairs.getAll(name) : pairs.get(name)])
   if (shown.length === 0) return undefined
   try {
@@ -55,22 +55,22 @@ export function fieldsShown<F extends TSchema>(form: F, sent: unknown): Static<F
   }
 }
 
-/** What a form changes in the body that its fields make (`bodyOf`); undefined: nothing. `groups`: as of `changedPart`. */
-export function changeIn<F extends TSchema, B extends object>(
+/** What a form changes in the body that its fields make (`bodyOf`); undefined: nothing. `groups`: as of `changedKeys`. */
+export function changedBody<F extends TSchema, B extends object>(
   form: F,
   sent: Static<F>,
   bodyOf: (fields: Static<F>) => B,
   groups?: readonly (readonly string[])[],
 ): Partial<B> | undefined {
-  const shown = fieldsShown(form, sent)
-  return shown === undefined ? bodyOf(sent) : changedPart(bodyOf(sent), bodyOf(shown), groups)
+  const shown = initialFields(form, sent)
+  return shown === undefined ? bodyOf(sent) : changedKeys(bodyOf(sent), bodyOf(shown), groups)
 }
 
 /**
  * The part of a body that was changed. `shown`: the body that the form makes unchanged; `groups`: keys that mean something only together, so
  * that all of them are sent where one was changed. Undefined: nothing was changed.
  */
-export function changedPart<B extends object>(
+export function changedKeys<B extends object>(
   typed: B,
   shown: object,
   groups: readonly (readonly string[])[] = [],
@@ -87,7 +87,7 @@ export function changedPart<B extends object>(
 const CONTROL = /<input\b([^>]*)>|<(select|textarea)\b([^>]*)>([\s\S]*?)<\/\2>/g
 
 /** What a browser sends of fields that nobody touched. HTML standard, 4.10.21.4: constructing the form data set. */
-export function sentUnchanged({ markup }: Html): string {
+export function initialFormData({ markup }: Html): string {
   const sent = new URLSearchParams()
   for (const [, input, kind, attributes, content = ''] of markup.matchAll(CONTROL)) {
     const name = attributeOf(input ?? attributes!, 'name')

@@ -1,45 +1,49 @@
 /** The page of what is not there, or not for this person: within the navigation of the nearest place that is, with a way to its list. docs/console.md: Addresses. */
 import type { Params } from '../context.ts'
-import type { OwnAccount } from '../platform/pages/own-accounts.ts'
-import { faultPage, type Page } from '../platform/pages/frame.ts'
+import { errorPage, type Page } from '../platform/pages/frame.ts'
 import { html } from '../platform/pages/html.ts'
-import { type FaultAt, type PersonCtx, type Screen, screen } from '../platform/pages/screen.ts'
+import type { OwnAccount } from '../platform/pages/own-accounts.ts'
+import { type FailedRequest, type Screen, screen, type UserPageCtx } from '../platform/pages/screen.ts'
 import { Refusal, refuse } from '../platform/refusals/refusal.ts'
-import { accountIn, may, type Place, showPage, tabsOf } from './frame.ts'
+import { type ConsoleLocation, canInAccount, consolePage, findAccountOfPath, tabsOf } from './frame.ts'
 import { OPERATOR } from './operator/frame.ts'
 
 const BELOW = '/console/*'
 
 /** The page of an address below /console at which nothing is for a browser. It is no row of the table: the server shows it where no row is. */
-export const NOWHERE: Screen = {
+export const NOT_FOUND_SCREEN: Screen = {
   ...screen({
     method: 'GET',
     path: BELOW,
     name: 'showNothing',
     run: () => refuse('not_found', 'No page of the console has this address.'),
   }),
-  showFault,
+  showFault: consoleErrorPage,
 }
 
 /** A place, without the tab, and what follows it in the path of a page. */
-type Found = { place: Place; rest: string }
+type Found = { place: ConsoleLocation; rest: string }
 
 /**
  * Shows a refusal in the place that the address names, as far as it is there for the person. What is missing and what is somebody else's
  * look the same: both are looked for among what is the person's own.
  */
-export async function showFault(ctx: PersonCtx, { path, params, url }: FaultAt, refusal: Refusal): Promise<Page> {
+export async function consoleErrorPage(
+  ctx: UserPageCtx,
+  { path, params, url }: FailedRequest,
+  refusal: Refusal,
+): Promise<Page> {
   const found = path === BELOW ? await findPlaceAt(ctx, url) : await findPlace(ctx, path, params)
-  if (found === undefined) return showPage(ctx, undefined, faultPage(refusal))
+  if (found === undefined) return consolePage(ctx, undefined, errorPage(refusal))
   const { place, rest } = found
   const { table, to } = tabsOf(place)
   const own = table.find(([end]) => end !== '' && (rest === end || rest.startsWith(`${end}/`)))
   const next = own ?? table[0]
   const way = next && html`<a class="button" href="${to(next[0])}">Go to ${next[1]}</a>`
-  return showPage(ctx, { ...place, tab: own?.[0] ?? '' }, faultPage(refusal, way))
+  return consolePage(ctx, { ...place, tab: own?.[0] ?? '' }, errorPage(refusal, way))
 }
 
-async function findPlace(ctx: PersonCtx, path: string, params: Params): Promise<Found | undefined> {
+async function findPlace(ctx: UserPageCtx, path: string, params: Params): Promise<Found | undefined> {
   const [, part, rest = ''] = /^\/console\/(account|operator|t\/:slug)(?:\/(.*))?$/.exec(path) ?? []
   if (part === 'account') return { place: { person: true, tab: '' }, rest }
   if (part === 'operator') return ctx.visitor.isOperator ? { place: { tabs: OPERATOR, tab: '' }, rest } : undefined
@@ -51,16 +55,16 @@ async function findPlace(ctx: PersonCtx, path: string, params: Params): Promise<
 }
 
 /** The place that an address names to which no page belongs. */
-function findPlaceAt(ctx: PersonCtx, url: string): Promise<Found | undefined> {
+function findPlaceAt(ctx: UserPageCtx, url: string): Promise<Found | undefined> {
   const path = url.replace(/[?#].*$/s, '')
   const [, slug = '', name = '', rest = ''] = /^\/console\/t\/([^/]+)(?:\/projects\/([^/]+))?(.*)$/.exec(path) ?? []
   if (slug === '') return findPlace(ctx, path, {})
   return findPlace(ctx, `/console/t/:slug${name === '' ? '' : '/projects/:name'}${rest}`, { slug, name })
 }
 
-async function findAccount(ctx: PersonCtx, params: Params): Promise<OwnAccount | undefined> {
+async function findAccount(ctx: UserPageCtx, params: Params): Promise<OwnAccount | undefined> {
   try {
-    return await accountIn(ctx, params)
+    return await findAccountOfPath(ctx, params)
   } catch (error) {
     if (error instanceof Refusal) return undefined
     throw error
@@ -68,8 +72,8 @@ async function findAccount(ctx: PersonCtx, params: Params): Promise<OwnAccount |
 }
 
 /** The name of a project of the account. */
-async function findProjectName({ db }: PersonCtx, account: OwnAccount, name: string): Promise<string | undefined> {
-  if (!may(account, 'project:read')) return undefined
+async function findProjectName({ db }: UserPageCtx, account: OwnAccount, name: string): Promise<string | undefined> {
+  if (!canInAccount(account, 'project:read')) return undefined
   const row = await db
     .selectFrom('project')
     .select('name')

@@ -1,6 +1,6 @@
 /** What forms of the console have beside `field`: texts of several lines, choices, tables, and a text to copy. */
 import { escapeText, type Html, html, markupOf } from '../platform/pages/html.ts'
-import { type FieldOptions, faultBeside, labelled } from './action.ts'
+import { type FieldOptions, fieldErrorNotice, labeledInput } from './action.ts'
 import type { Refused } from './refused.ts'
 
 /** A value that a form sends, and the words for it. */
@@ -9,11 +9,11 @@ export type Choice = readonly [value: string, words: string]
 type Options = Omit<FieldOptions, 'type'>
 
 /** A text of several lines. */
-export function area(name: string, label: string, options: Options = {}): Html {
+export function textAreaField(name: string, label: string, options: Options = {}): Html {
   const { refused, value = '', attributes, required } = options
   const typed = String(refused?.typed[name] ?? value)
   // A browser leaves out the first line break of what stands in there.
-  return labelled(
+  return labeledInput(
     name,
     label,
     options,
@@ -26,7 +26,7 @@ ${typed}</textarea>`,
 /** One of several. */
 export function select(name: string, label: string, choices: readonly Choice[], options: Options = {}): Html {
   const chosen = String(options.refused?.typed[name] ?? options.value ?? '')
-  return labelled(
+  return labeledInput(
     name,
     label,
     options,
@@ -38,18 +38,18 @@ export function select(name: string, label: string, choices: readonly Choice[], 
 type Checks = { chosen: readonly string[]; refused?: Refused | undefined; hint?: string }
 
 /** Any of several. `chosen`: those that are on before something was typed. */
-export function checks(name: string, legend: string, choices: readonly Choice[], options: Checks): Html {
-  return groupedChecks(name, legend, [['', choices]], options)
+export function checkboxesField(name: string, legend: string, choices: readonly Choice[], options: Checks): Html {
+  return groupedCheckboxesField(name, legend, [['', choices]], options)
 }
 
 /** Any of many, in groups with headings of their own. A group without a heading stands by itself. */
-export function groupedChecks(
+export function groupedCheckboxesField(
   name: string,
   legend: string,
   groups: readonly (readonly [heading: string, choices: readonly Choice[]])[],
   { chosen, refused, hint }: Checks,
 ): Html {
-  const on = refused === undefined ? chosen : listOf(refused.typed[name])
+  const on = refused === undefined ? chosen : toStringList(refused.typed[name])
   const wrong = refused?.field === name
   const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
   const boxes = (choices: readonly Choice[]) =>
@@ -62,7 +62,7 @@ ${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
 ${groups.map(([heading, choices]) =>
   heading === '' ? boxes(choices) : html`<fieldset><legend>${heading}</legend>${boxes(choices)}</fieldset>`,
 )}
-${wrong && faultBeside(name, legend, refused)}
+${wrong && fieldErrorNotice(name, legend, refused)}
 </fieldset>`
 }
 
@@ -80,28 +80,28 @@ ${choices.map(
   ([one, words, hint]) =>
     html`<label class="choice"><input type="radio" name="${name}" value="${one}" required${one === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
 )}
-${wrong && faultBeside(name, legend, refused)}
+${wrong && fieldErrorNotice(name, legend, refused)}
 </fieldset>`
 }
 
 /** Short fields that belong together, beside each other where there is room. */
-export function pair(...fields: readonly Html[]): Html {
+export function fieldRow(...fields: readonly Html[]): Html {
   return html`<div class="pair">${fields.map((one) => html`<div>${one}</div>`)}</div>`
 }
 
 /** A switch by itself: `on` where it is on, nothing where it is off. */
-export function check(name: string, words: string, on: boolean, refused?: Refused): Html {
+export function checkboxField(name: string, words: string, on: boolean, refused?: Refused): Html {
   const checked = refused === undefined ? on : refused.typed[name] !== undefined
   return html`<label class="choice"><input type="checkbox" name="${name}"${checked && html` checked`}> ${words}</label>`
 }
 
 /** What a form sent of a field that may come once or several times. */
-export function listOf(value: unknown): string[] {
+export function toStringList(value: unknown): string[] {
   return value === undefined ? [] : [value].flat().map(String)
 }
 
 /** What people typed into a text of several lines: browsers send CR LF for each of its line ends. */
-export function typedText(text: string): string {
+export function normalizeLineEnds(text: string): string {
   return text.replaceAll('\r\n', '\n')
 }
 
@@ -110,7 +110,7 @@ export function typedText(text: string): string {
  * column. Of `headers`, `false` is left out. `none`: what is said where there is no row.
  * `numbers`: the columns that stand at the right.
  */
-export function sheet(
+export function dataTable(
   caption: string,
   headers: readonly (string | false)[],
   rows: readonly Html[],

@@ -1,8 +1,9 @@
 /** What stands around every page of the console: where one is, and the ways on. docs/console.md: Addresses. */
-import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
+
 import type { Page } from '../platform/pages/frame.ts'
 import { type Html, html } from '../platform/pages/html.ts'
-import { type PersonCtx, tokenField } from '../platform/pages/screen.ts'
+import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
+import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 import type { Permission } from '../platform/permissions/roles.ts'
 import { permissionsOf } from '../platform/permissions/scopes.ts'
 
@@ -53,18 +54,18 @@ export type Tabs = {
 }
 
 /** Where a page is: an account of the person, and a project of it; what is of the person alone; or a part with tabs of its own. */
-export type Place =
+export type ConsoleLocation =
   | { account: OwnAccount; project?: string; tab: string }
   | { person: true; tab: string }
   | { tabs: Tabs; tab: string }
 
 /** The account that an address names. Refuses: not_found 404. */
-export function accountIn(ctx: PersonCtx, { slug }: Record<string, string>): Promise<OwnAccount> {
+export function findAccountOfPath(ctx: UserPageCtx, { slug }: Record<string, string>): Promise<OwnAccount> {
   return findOwnAccountBySlug(ctx, slug!)
 }
 
 /** Whether the role of the person in an account allows something. Pages leave out what the route would refuse. */
-export function may({ role }: OwnAccount, permission: Permission): boolean {
+export function canInAccount({ role }: OwnAccount, permission: Permission): boolean {
   return permissionsOf(role, null).has(permission)
 }
 
@@ -87,7 +88,11 @@ export function personPath(section = ''): string {
 type Content = Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload' | 'scripts'> & { within?: readonly Crumb[] }
 
 /** A page of the console. `place` is undefined on the pages that are of no account. */
-export async function showPage(ctx: PersonCtx, place: Place | undefined, content: Content): Promise<Page> {
+export async function consolePage(
+  ctx: UserPageCtx,
+  place: ConsoleLocation | undefined,
+  content: Content,
+): Promise<Page> {
   const { within, ...page } = content
   const accounts = await accountsOf(ctx)
   const tabs = place && tabsOf(place)
@@ -100,7 +105,7 @@ ${place && tabs && strip(tabs, place.tab)}`,
   }
 }
 
-function nameOfPlace(place: Place): string {
+function nameOfPlace(place: ConsoleLocation): string {
   if ('person' in place) return 'your account'
   return 'tabs' in place ? place.tabs.name : (place.project ?? place.account.slug)
 }
@@ -114,7 +119,7 @@ function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): H
 `
 }
 
-function bar(ctx: PersonCtx, place: Place | undefined, accounts: readonly OwnAccount[]): Html {
+function bar(ctx: UserPageCtx, place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
   const { name, username, isOperator } = ctx.visitor
   const account = place !== undefined && 'account' in place ? place.account : undefined
   const called = name ?? username
@@ -125,13 +130,13 @@ ${trail(place, accounts)}
 <a href="/console/account">Your account</a>
 ${isOperator && html`<a href="/console/operator">Operator</a>`}
 <a href="/docs">API reference</a>
-<form method="post" action="/sign-out" data-turbo="false">${tokenField(ctx)}<button>Sign out</button></form>
+<form method="post" action="/sign-out" data-turbo="false">${csrfFields(ctx)}<button>Sign out</button></form>
 </div></details>
 </div></header>`
 }
 
 /** Where one is: the account, in a menu of all of them, and the project. Without it the tabs of one project look as those of another. */
-function trail(place: Place | undefined, accounts: readonly OwnAccount[]): Html {
+function trail(place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
   const account = place !== undefined && 'account' in place ? place.account : undefined
   const project = place !== undefined && 'account' in place ? place.project : undefined
   return html`<nav class="trail" aria-label="Where you are"><a class="brand" href="/console">Berth</a>
@@ -142,7 +147,7 @@ ${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.
 ${account !== undefined && project !== undefined && html`<a href="${projectPath(account, project)}">${project}</a>`}</nav>`
 }
 
-function hereIn(place: Place | undefined): string {
+function hereIn(place: ConsoleLocation | undefined): string {
   if (place === undefined) return 'Accounts'
   if ('person' in place) return 'Your account'
   return 'tabs' in place ? place.tabs.name : place.account.slug
@@ -157,14 +162,14 @@ ${table.map(
 }
 
 /** The tabs that the person sees there. */
-export function tabsOf(place: Place): Tabs {
+export function tabsOf(place: ConsoleLocation): Tabs {
   if ('tabs' in place) return place.tabs
   if ('person' in place) return { name: 'Your account', table: Object.entries(PERSON_TABS), to: personPath }
   const { account, project } = place
   if (project !== undefined)
     return { name: project, table: Object.entries(PROJECT_TABS), to: (end) => projectPath(account, project, end) }
   const shown = ACCOUNT_TABS.filter(
-    ([end, , needs]) => may(account, needs) && (account.kind === 'team' || !OF_TEAMS.includes(end)),
+    ([end, , needs]) => canInAccount(account, needs) && (account.kind === 'team' || !OF_TEAMS.includes(end)),
   )
   return {
     name: account.slug,

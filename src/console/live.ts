@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { permissionsOf } from '../platform/permissions/scopes.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
-import { accountIn } from './frame.ts'
+import { findAccountOfPath } from './frame.ts'
 
 const LiveQuery = Type.Object({
   /** The path of the page. */
@@ -35,7 +35,7 @@ async function followPage(ctx: ConsoleCtx, { query: { page, since } }: ScreenInp
     return { events: ctx.deps.live.open({ ...at, accountId: userId, projectId: undefined }, since) }
   const [, slug, , name] = /^\/console\/t\/([^/]+)(\/projects\/([^/]+))?/.exec(page) ?? []
   if (slug === undefined) refuse('not_found', 'This page is of no account, so it hears of no changes.')
-  const account = await accountIn(ctx, { slug: decodeText(slug) ?? '' })
+  const account = await findAccountOfPath(ctx, { slug: decodeText(slug) ?? '' })
   const projectId = name === undefined ? undefined : await idOf(ctx, account, decodeText(name) ?? '')
   return { events: ctx.deps.live.open({ ...at, accountId: account.id, projectId }, since) }
 }

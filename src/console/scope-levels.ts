@@ -2,7 +2,7 @@
 import { type Html, html } from '../platform/pages/html.ts'
 import { SCOPES, type Scope } from '../platform/permissions/scopes.ts'
 import { Type } from '../platform/schema/builder.ts'
-import { faultBeside } from './action.ts'
+import { fieldErrorNotice } from './action.ts'
 import type { Refused } from './refused.ts'
 
 const LEVELS = { '': 'No', read: 'Read', 'read-write': 'Read and write' } as const
@@ -23,7 +23,7 @@ export function chosenScopes(form: object): string[] {
   })
 }
 
-/** A list of all scopes with a level for each: the one that was typed before, or that of `scopes`. `wordsOf`: what a scope lets do. */
+/** A list of all scopes with a level for each: the one that was typed before, or that of `scopes`. `operationDescription`: what a scope lets do. */
 export function scopeLevels(
   legend: string,
   scopes: readonly string[],
@@ -35,7 +35,7 @@ export function scopeLevels(
     return typed === undefined ? (scopes.find((one) => one.endsWith(`:${scope}`))?.split(':')[0] ?? '') : String(typed)
   }
   return html`<fieldset id="scopes"><legend>${legend}</legend>
-${refused?.field === 'scopes' && faultBeside('scopes', legend, refused)}
+${refused?.field === 'scopes' && fieldErrorNotice('scopes', legend, refused)}
 ${SCOPES.map((scope) => {
   const field = levelField(scope)
   const options = Object.entries(LEVELS).map(

@@ -1,6 +1,6 @@
 /** TABLE the pages of the console. docs/console.md. */
 import type { Screen } from '../platform/pages/screen.ts'
-import { showFault } from './error-page.ts'
+import { consoleErrorPage } from './error-page.ts'
 import { appScreens } from './integrations/app.ts'
 import { appListScreens } from './integrations/apps.ts'
 import { installedIntegrationScreens } from './integrations/installation.ts'
@@ -25,14 +25,14 @@ import { searchScreens } from './search.ts'
 import { activityScreens } from './team/activity.ts'
 import { memberScreens } from './team/members.ts'
 import { teamSettingsScreens } from './team/settings.ts'
+import { profileScreens } from './user/profile.ts'
+import { securityScreens } from './user/security.ts'
+import { ownTokenScreens } from './user/tokens.ts'
 import { deliveryScreens } from './webhooks/deliveries.ts'
 import { drainScreens } from './webhooks/drain.ts'
 import { drainListScreens } from './webhooks/drains.ts'
 import { webhookScreens } from './webhooks/webhook.ts'
 import { webhookListScreens } from './webhooks/webhooks.ts'
-import { profileScreens } from './user/profile.ts'
-import { securityScreens } from './user/security.ts'
-import { ownTokenScreens } from './user/tokens.ts'
 
 const screens: readonly Screen[] = [
   ...projectListScreens,
@@ -85,4 +85,8 @@ function purposeOf({ method, path }: Screen): Pick<Screen, 'onlyFor'> {
   return onlyFor === undefined ? {} : { onlyFor }
 }
 
-export const CONSOLE: readonly Screen[] = screens.map((screen) => ({ ...screen, ...purposeOf(screen), showFault }))
+export const CONSOLE: readonly Screen[] = screens.map((screen) => ({
+  ...screen,
+  ...purposeOf(screen),
+  showFault: consoleErrorPage,
+}))

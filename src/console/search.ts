@@ -1,14 +1,14 @@
 /** One search over what an account has, which every page of the console leads to. docs/console.md: Search. */
 import type { Static } from 'typebox'
-import { accountsOf, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
 import { type Html, html } from '../platform/pages/html.ts'
+import { accountsOf, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../platform/pages/screen.ts'
 import { Refusal } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
 import type { Kind, SearchResult, SearchResults } from '../projects/search/schema.ts'
-import { faultOf, field, refusedOf } from './action.ts'
+import { field, formErrorNotice, formErrorOf } from './action.ts'
 import { select } from './fields.ts'
-import { accountIn, accountPath, projectPath, showPage } from './frame.ts'
+import { accountPath, consolePage, findAccountOfPath, projectPath } from './frame.ts'
 import { homeSlug } from './project/list.ts'
 import type { Refused } from './refused.ts'
 
@@ -66,18 +66,18 @@ function membersPath(account: OwnAccount, search: string): string {
 }
 
 async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>) {
-  const account = await accountIn(ctx, { slug: query.in || (await homeSlug(ctx)) })
+  const account = await findAccountOfPath(ctx, { slug: query.in || (await homeSlug(ctx)) })
   const q = (query.q ?? '').trim()
   const found = q === '' ? undefined : await ask(ctx, account, q)
-  const refused = found instanceof Refusal ? refusedOf(found, { q }) : undefined
+  const refused = found instanceof Refusal ? formErrorOf(found, { q }) : undefined
   return {
-    ...(await showPage(
+    ...(await consolePage(
       ctx,
       { account, tab: 'search' },
       {
         title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
         body: html`<div class="top"><h1>Search</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${searchForm(await accountsOf(ctx), account, q, refused)}
 ${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFound({ account, q }, found)}`,
       },

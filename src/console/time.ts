@@ -15,7 +15,7 @@ const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const AHEAD_MS = 1000
 
 /** `3 hours ago`, `in 2 days`, `just now`, `in less than a minute`: when something began or happened, or will. It never stands behind "since". */
-export function ago(moment: number, now: number): Html {
+export function relativeTime(moment: number, now: number): Html {
   return timeOf(moment, wordsOf(moment, now))
 }
 
@@ -37,7 +37,7 @@ const USE_GRAIN_MS = 3_600_000
  * When something was last used, or somebody last seen: `within the last hour`, `3 hours ago`, `never` (null). `at`: the beginning of the hour, in ms;
  * `madeAt`: when it was made. It is never said to be earlier than that.
  */
-export function lastUse(at: number | null, madeAt: number, now: number): Html {
+export function lastUsedLabel(at: number | null, madeAt: number, now: number): Html {
   if (at === null) return html`never`
   const earliest = Math.max(at, madeAt)
   if (now - earliest >= USE_GRAIN_MS) return timeOf(earliest, wordsOf(earliest, now), ' (to the hour)')

@@ -1,7 +1,7 @@
 /** An account: a user or a team. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OperatorCtx, Params } from '../context.ts'
-import { containing } from '../platform/db/db.ts'
+import { containsPattern } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 
@@ -16,7 +16,7 @@ export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row
 }
 
 /** Whether a row of `account` has a text in its slug, email or name. The first two are lower case; a name is lowered as far as the engine lowers. */
-export function isCalled(search: string): RawBuilder<boolean> {
-  const part = containing(search)
+export function matchesAccountSearch(search: string): RawBuilder<boolean> {
+  const part = containsPattern(search)
   return sql`(account.slug like ${part} escape '!' or account.email like ${part} escape '!' or lower(account.name) like ${part} escape '!')`
 }

@@ -4,11 +4,11 @@
  */
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../context.ts'
-import { momentOf } from '../platform/base/clock.ts'
+import { stampToMs } from '../platform/base/clock.ts'
 import { READY_STATES } from '../platform/db/deployment-tables.ts'
 import type { Row } from '../platform/db/schema.ts'
 import { Type } from '../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
+import { Nullable, OneOf, Timestamp } from '../platform/schema/fields.ts'
 import { OF_BRANCH, OF_PRODUCTION } from './addresses.ts'
 
 const SHOWN_DEPLOYMENTS = 5
@@ -27,11 +27,11 @@ const Summary = Type.Object(
   {
     id: Type.String(),
     alias: Type.Array(Type.String(), { description: 'at most 20 of the names that lead to it' }),
-    aliasAssigned: Nullable(Moment),
+    aliasAssigned: Nullable(Timestamp),
     aliasError: Type.Null(),
     automaticAliases: Type.Optional(AutomaticAliases),
-    buildingAt: Type.Optional(Moment),
-    createdAt: Moment,
+    buildingAt: Type.Optional(Timestamp),
+    createdAt: Timestamp,
     createdIn: Type.String(),
     creator: Type.Object({ uid: Type.String(), email: Type.String(), username: Type.String() }),
     deploymentHostname: Type.String(),
@@ -39,10 +39,10 @@ const Summary = Type.Object(
     name: Type.String(),
     plan: OneOf('hobby', 'pro', 'enterprise'),
     private: Type.Boolean(),
-    readyAt: Type.Optional(Moment),
+    readyAt: Type.Optional(Timestamp),
     readyState: OneOf(...READY_STATES),
     readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
-    requestedAt: Moment,
+    requestedAt: Timestamp,
     target: Nullable(OneOf('production')),
     teamId: Nullable(Type.String()),
     type: OneOf('LAMBDAS'),
@@ -60,11 +60,11 @@ export const ShownDeployments = {
       fromDeploymentId: Type.String({ description: 'empty when nothing served production before' }),
       toDeploymentId: Type.String(),
       jobStatus: OneOf('pending', 'in-progress', 'succeeded', 'failed', 'skipped'),
-      requestedAt: Moment,
+      requestedAt: Timestamp,
       type: OneOf('promote', 'rollback'),
     }),
   ),
-  lastRollbackTarget: Nullable(Type.Object({ deploymentId: Type.String(), requestedAt: Moment })),
+  lastRollbackTarget: Nullable(Type.Object({ deploymentId: Type.String(), requestedAt: Timestamp })),
   latestDeployments: Type.Array(Summary),
   live: Type.Boolean({ description: 'a deployment serves production' }),
   targets: Type.Object({ production: Type.Optional(Summary) }),
@@ -86,7 +86,7 @@ export function showDeployments(deploymentsJson: string | null): DeploymentsRepl
 }
 
 /** Writes the column anew from the tables. The last thing that a change of deployments, aliases or requests does. */
-export async function foldDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
+export async function refreshDeploymentSummary(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
   const project = await ctx.db
     .selectFrom('project')
     .innerJoin('account', 'account.id', 'project.account_id')
@@ -103,7 +103,7 @@ export async function foldDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: s
   const live = await findLive(ctx, project.live_deployment_id, latest)
   const summaries = new Map<string, Summary>()
   for (const row of live === undefined ? latest : [...latest, live]) {
-    if (!summaries.has(row.id)) summaries.set(row.id, summary(row, project, await namesOf(ctx, row.id)))
+    if (!summaries.has(row.id)) summaries.set(row.id, summary(row, project, await readDeploymentDomains(ctx, row.id)))
   }
   const reply: DeploymentsReply = {
     ...(await lastRequest(ctx, projectId)),
@@ -127,7 +127,7 @@ async function findLive(ctx: Pick<OperatorCtx, 'db'>, id: string | null, latest:
 export type Names = { alias: string[]; automaticAliases?: string[] }
 
 /** The names that lead to a deployment: domains, oldest first, then the addresses that Berth gave. Not all of them when they are many. */
-export async function namesOf(ctx: Pick<OperatorCtx, 'db'>, deploymentId: string): Promise<Names> {
+export async function readDeploymentDomains(ctx: Pick<OperatorCtx, 'db'>, deploymentId: string): Promise<Names> {
   const rows = await ctx.db
     .selectFrom('alias')
     .select(['name', 'address_of'])
@@ -154,7 +154,7 @@ async function lastRequest(
     .limit(1)
     .executeTakeFirst()
   if (row === undefined) return { lastAliasRequest: null, lastRollbackTarget: null }
-  const requestedAt = momentOf(row.requested_stamp)
+  const requestedAt = stampToMs(row.requested_stamp)
   const { type, status: jobStatus, to_deployment_id: toDeploymentId } = row
   return {
     lastAliasRequest: { fromDeploymentId: row.from_deployment_id ?? '', toDeploymentId, jobStatus, requestedAt, type },
@@ -172,7 +172,7 @@ function summary(row: Row<'deployment'>, owner: Owner, names: Names): Summary {
     aliasAssigned: names.alias.length > 0 ? row.ready_at : null,
     aliasError: null,
     ...(row.building_at !== null && { buildingAt: row.building_at }),
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     createdIn: '',
     creator: { uid: owner.id, email: owner.email ?? '', username: owner.slug },
     deploymentHostname: row.url,
@@ -183,7 +183,7 @@ function summary(row: Row<'deployment'>, owner: Owner, names: Names): Summary {
     ...(row.ready_at !== null && { readyAt: row.ready_at }),
     readyState: row.ready_state,
     ...substateOf(row),
-    requestedAt: momentOf(row.created_stamp),
+    requestedAt: stampToMs(row.created_stamp),
     target: row.target === 'production' ? 'production' : null,
     teamId: owner.kind === 'team' ? owner.id : null,
     type: 'LAMBDAS',

@@ -3,10 +3,10 @@ import type { Static } from 'typebox'
 import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
+import { Nullable, OneOf, Timestamp } from '../platform/schema/fields.ts'
 
 /** Of a project, on every plan. */
-export const MOST_ENVIRONMENTS = 12
+export const MAX_ENVIRONMENTS = 12
 
 /** How a query names an environment, wherever one has a `target`. docs/custom-environments.md: Variables. */
 export const TargetName = Type.String({
@@ -65,8 +65,8 @@ export const ShownEnvironment = Type.Object(
     type: OneOf('preview'),
     description: Type.Optional(Type.String()),
     branchMatcher: Type.Optional(BranchMatcher),
-    createdAt: Moment,
-    updatedAt: Moment,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
   },
   { title: 'CustomEnvironment' },
 )

@@ -11,7 +11,7 @@ import { refuse } from '../platform/refusals/refusal.ts'
 export type Installation = Row<'configuration'>
 
 /** An installation and the integration that is installed. */
-export type FoundInstallation = { installation: Installation; integration: Row<'integration'> }
+export type InstallationWithIntegration = { installation: Installation; integration: Row<'integration'> }
 
 /** The installations of all accounts, as a query to narrow. A removed installation is not among them. */
 export function selectInstallations(db: Queries) {
@@ -25,7 +25,7 @@ export function selectVisibleInstallations({ db, account, who }: Ctx) {
 }
 
 /** One of the installations that the caller sees. Refuses: not_found 404. */
-export async function findInstallation(ctx: Ctx, params: Params): Promise<FoundInstallation> {
+export async function findInstallation(ctx: Ctx, params: Params): Promise<InstallationWithIntegration> {
   const id = params.id ?? ''
   const row = await selectVisibleInstallations(ctx).where('configuration.id', '=', id).executeTakeFirst()
   if (row === undefined) refuse('not_found', `No installation "${id.slice(0, 100)}".`)
@@ -48,7 +48,7 @@ export function readInstallationOn(
 export async function withIntegrations(
   db: Queries,
   installations: readonly Installation[],
-): Promise<FoundInstallation[]> {
+): Promise<InstallationWithIntegration[]> {
   const ids = new Set(installations.map((installation) => installation.integration_id))
   const integrations = new Map<string, Row<'integration'>>()
   for (const slice of chunks([...ids])) {

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import type { Row } from '../platform/db/schema.ts'
 import { Type } from '../platform/schema/builder.ts'
-import { Moment, OneOf } from '../platform/schema/fields.ts'
+import { OneOf, Timestamp } from '../platform/schema/fields.ts'
 
 const LONGEST_BRANCH = 250
 
@@ -27,8 +27,8 @@ export const Link = Type.Object(
     ...{ projectId: ShownText, projectName: ShownText, projectNameWithNamespace: ShownText },
     ...{ projectNamespace: ShownText, projectUrl: ShownText, projectOwnerId: ShownNumber },
     ...{ name: ShownText, slug: ShownText, owner: ShownText, uuid: ShownText, workspaceUuid: ShownText },
-    createdAt: Moment,
-    updatedAt: Moment,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
     gitCredentialId: Type.String({ description: 'empty where none was needed, or it is of another account' }),
     productionBranch: Type.String(),
     sourceless: Type.Boolean(),

@@ -16,7 +16,7 @@ import {
   GitComments,
   GitProviderOptions,
   LARGEST_OPEN,
-  Line,
+  NullableText,
   OidcTokenConfig,
   OptionsAllowlist,
   PasswordProtection,
@@ -28,17 +28,17 @@ import {
   TrustedIps,
 } from './setting-schemas.ts'
 
-import { mustNotGrow, openFields } from './size-limits.ts'
+import { freeFormFields, mustNotExceedSize } from './size-limits.ts'
 
 /** Answered as null when not set. */
 const NULLABLE_SETTINGS = {
-  buildCommand: Line(256),
-  commandForIgnoringBuildStep: Line(256),
-  devCommand: Line(256),
-  installCommand: Line(256),
-  outputDirectory: Line(256),
-  rootDirectory: Line(256),
-  serverlessFunctionRegion: Line(4),
+  buildCommand: NullableText(256),
+  commandForIgnoringBuildStep: NullableText(256),
+  devCommand: NullableText(256),
+  installCommand: NullableText(256),
+  outputDirectory: NullableText(256),
+  rootDirectory: NullableText(256),
+  serverlessFunctionRegion: NullableText(4),
   framework: Nullable(OneOf(...FRAMEWORKS)),
   publicSource: Nullable(Flag),
   enablePreviewFeedback: Nullable(Flag),
@@ -63,7 +63,7 @@ const DEFAULTED_SETTINGS = {
 
 /** Answered only when set; null in a request clears them. */
 const OPTIONAL_SETTINGS = {
-  autoAssignCustomDomainsUpdatedBy: Line(256),
+  autoAssignCustomDomainsUpdatedBy: NullableText(256),
   autoExposeSystemEnvs: Nullable(Flag),
   connectConfigurations: Nullable(Type.Array(ConnectConfiguration, { maxItems: 20 })),
   dismissedToasts: Nullable(Type.Array(Dismissed, { maxItems: 50 })),
@@ -72,7 +72,7 @@ const OPTIONAL_SETTINGS = {
   gitComments: Nullable(GitComments),
   gitProviderOptions: Nullable(GitProviderOptions),
   oidcTokenConfig: Nullable(OidcTokenConfig),
-  previewDeploymentSuffix: Line(256),
+  previewDeploymentSuffix: NullableText(256),
   sandbox: Nullable(Sandbox),
   skewProtectionAllowedDomains: Nullable(Type.Array(Type.String({ maxLength: 253 }), { maxItems: 50 })),
   skewProtectionBoundaryAt: Nullable(Type.Integer({ minimum: 0 })),
@@ -165,9 +165,9 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
   for (const name of Object.keys(settings) as (keyof typeof settings)[])
     if (settings[name] === null) delete merged[name]
   keepRegions(stored, settings, merged)
-  mustNotGrow(stored, merged, OPEN_SETTINGS, MOST_OPEN)
-  const declared = Object.keys(merged).filter((name) => !OPEN_SETTINGS.includes(name))
-  mustNotGrow(stored, merged, declared, MOST_DECLARED)
+  mustNotExceedSize(stored, merged, FREE_FORM_SETTINGS, MOST_OPEN)
+  const declared = Object.keys(merged).filter((name) => !FREE_FORM_SETTINGS.includes(name))
+  mustNotExceedSize(stored, merged, declared, MOST_DECLARED)
   return merged
 }
 
@@ -236,8 +236,8 @@ export const ShownSettings = {
 const SettingsReply = Type.Object(ShownSettings)
 
 /** Settings of any shape: together they weigh little. */
-export const OPEN_SETTINGS = openFields(ShownSettings)
+export const FREE_FORM_SETTINGS = freeFormFields(ShownSettings)
 export const MOST_OPEN = 16 * 1024
 /** The others, in bytes of JSON: a thousand trusted addresses with their notes, and all else. */
 const MOST_DECLARED = 80 * 1024
-export const MOST_SETTINGS = MOST_OPEN + MOST_DECLARED
+export const MAX_SETTINGS_BYTES = MOST_OPEN + MOST_DECLARED

@@ -1,9 +1,9 @@
 /** A project of the account: how it is found within what the caller may see, and how its row is changed. */
 
 import type { Ctx, Params } from '../context.ts'
-import { seesProject } from '../platform/access/guards.ts'
+import { canSeeProject } from '../platform/access/guards.ts'
 import { isProjectId } from '../platform/access/prefetch.ts'
-import { prepared, violates } from '../platform/db/db.ts'
+import { isUniqueViolation, preparedQuery } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 
@@ -14,7 +14,7 @@ import { refuse } from '../platform/refusals/refusal.ts'
 export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
   const idOrName = params.idOrName ?? params.projectId ?? ''
   const row = await readProject(ctx, idOrName)
-  if (row === undefined || !seesProject(ctx.who, row.id)) {
+  if (row === undefined || !canSeeProject(ctx.who, row.id)) {
     refuse('not_found', `Project "${idOrName.slice(0, 100)}" not found.`)
   }
   return row
@@ -23,7 +23,7 @@ export async function findProject(ctx: Ctx, params: Params): Promise<Row<'projec
 /** Whether the account has a project of this id or name that the caller sees. */
 export async function projectExists(ctx: Ctx, idOrName: string): Promise<boolean> {
   const row = idOrName === '' ? undefined : await readProject(ctx, idOrName)
-  return row !== undefined && seesProject(ctx.who, row.id)
+  return row !== undefined && canSeeProject(ctx.who, row.id)
 }
 
 async function readProject({ db, who, account }: Ctx, idOrName: string): Promise<Row<'project'> | undefined> {
@@ -47,16 +47,16 @@ export async function changeProject(
       .returningAll()
       .executeTakeFirstOrThrow()
   } catch (error) {
-    if (violates(error, 'project_name'))
+    if (isUniqueViolation(error, 'project_name'))
       refuse('project_name_taken', `A project named "${columns.name}" already exists.`)
     throw error
   }
 }
 
-const selectById = prepared<{ accountId: string; idOrName: string }, Row<'project'>>((db, value) =>
+const selectById = preparedQuery<{ accountId: string; idOrName: string }, Row<'project'>>((db, value) =>
   db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.idOrName),
 )
 
-const selectByName = prepared<{ accountId: string; idOrName: string }, Row<'project'>>((db, value) =>
+const selectByName = preparedQuery<{ accountId: string; idOrName: string }, Row<'project'>>((db, value) =>
   db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.idOrName),
 )

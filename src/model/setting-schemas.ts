@@ -1,7 +1,7 @@
 /** What single settings of a project may be: the specification's values, and those of the newest SDK and Terraform provider beside them. */
 
 import { Type } from '../platform/schema/builder.ts'
-import { AnyJson, Moment, Nullable, OneOf } from '../platform/schema/fields.ts'
+import { AnyJson, Nullable, OneOf, Timestamp } from '../platform/schema/fields.ts'
 
 /** The specification's, then those of the newest SDK. */
 export const FRAMEWORKS = [
@@ -99,8 +99,8 @@ export const ConnectConfiguration = Type.Object({
   connectConfigurationId: Word,
   passive: Flag,
   buildsEnabled: Flag,
-  createdAt: Type.Optional(Moment),
-  updatedAt: Type.Optional(Moment),
+  createdAt: Type.Optional(Timestamp),
+  updatedAt: Type.Optional(Timestamp),
 })
 export const Dismissed = Type.Object({
   key: Word,
@@ -110,6 +110,6 @@ export const Dismissed = Type.Object({
 })
 
 /** Text of at most so many characters, or null. */
-export function Line(maxLength: number) {
+export function NullableText(maxLength: number) {
   return Nullable(Type.String({ maxLength }))
 }

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { refuse } from '../platform/refusals/refusal.ts'
 
 /** The properties that take a value of any shape, at whatever depth. */
-export function openFields(properties: Record<string, TSchema>): string[] {
+export function freeFormFields(properties: Record<string, TSchema>): string[] {
   return Object.keys(properties).filter((name) => isOpen(properties[name]!))
 }
 
@@ -33,7 +33,7 @@ function has(type: string | string[], name: string): boolean {
  * The named fields weigh at most so many bytes together, as JSON. More that is there already may stay and become less.
  * Refuses: bad_request 400, naming the field that weighs most.
  */
-export function mustNotGrow(before: object, after: object, names: readonly string[], most: number): void {
+export function mustNotExceedSize(before: object, after: object, names: readonly string[], most: number): void {
   const weights = weigh(after, names)
   const sum = sumOf(weights)
   if (sum <= most || sum <= sumOf(weigh(before, names))) return

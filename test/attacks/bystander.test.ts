@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MIB, memoryOf } from '../support/clients/raw-connection.ts'
-import { newHome, processOnBothEngines, start } from '../support/process.ts'
+import { newHome, processOnBothEngines, startService } from '../support/process.ts'
 import type { Engine } from '../support/world.ts'
+import { FULL, sayFigure } from './form.ts'
 import { ATTACKS } from './noisy-neighbor/attacks.ts'
 import { type Measured, startMeter } from './noisy-neighbor/meter.ts'
 import { type Attack, mustDo, openTeam, type Scene } from './noisy-neighbor/scene.ts'
-import { FULL, sayFigure } from './form.ts'
 
 const LASTS_MS = FULL ? 15_000 : 6000
 /** How long the bystander is measured before the attack: the control. */
@@ -33,7 +33,7 @@ async function measure(
   { prepare, settings = {} }: Attack,
 ): Promise<Measured & { alone: Measured; mib: number }> {
   const home = await newHome(t, engine)
-  const running = await start(t, home, { BERTH_RATE_LIMITS: 'on', ...settings })
+  const running = await startService(t, home, { BERTH_RATE_LIMITS: 'on', ...settings })
   const edge = /Proxies ask (\S+)/.exec(running.out())![1]!
   const ending = new AbortController()
   t.after(() => ending.abort())

@@ -8,17 +8,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import pg from 'pg'
-import { makeBackup } from '../../src/operations/backup/backup.ts'
-import { postDue } from '../../src/platform/mail/worker.ts'
+import { createBackup } from '../../src/operations/backup/backup.ts'
+import { sendDueMail } from '../../src/platform/mail/worker.ts'
 import { SCOPES } from '../../src/platform/permissions/scopes.ts'
 import { callOver } from '../support/call.ts'
 import { openClient } from '../support/clients/browser-client.ts'
-import { lettersOf } from '../support/queued-mail.ts'
+import { readQueuedMail } from '../support/queued-mail.ts'
 import { deliver, LOCAL, type Receiver, receiver } from '../support/servers/receiver.ts'
 import { openSmtp } from '../support/servers/smtp.ts'
-import { type Answer, type Call, type Method, onBothEngines, type World } from '../support/world.ts'
+import { type ApiResponse, type Call, type Method, onBothEngines, type World } from '../support/world.ts'
 import { openEdgeOf } from '../support/worlds/edge-world.ts'
-import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { consentAndInstall, exchange, seedIntegration } from '../support/worlds/integration-world.ts'
 import { sayFigure } from './form.ts'
 
 type Secret = {
@@ -185,7 +185,7 @@ async function liveThrough(
 
 type Keep = (name: string, value: string, told?: RegExp, elsewhere?: Secret['elsewhere']) => string
 
-async function good<Given extends Answer>(asked: Promise<Given>): Promise<Given> {
+async function good<Given extends ApiResponse>(asked: Promise<Given>): Promise<Given> {
   const answer = await asked
   assert.ok(answer.status < 300, answer.text)
   return answer
@@ -252,11 +252,11 @@ async function endpoints(call: Call, { hook, logs }: { hook: Receiver; logs: Rec
 /** Refused at first, so that the log has something to say of the mail server; then sent. */
 async function letters({ deps }: World): Promise<void> {
   smtp.refuse = () => 450
-  await postDue(deps)
+  await sendDueMail(deps)
   assert.equal(smtp.received.length, 0)
   smtp.refuse = () => undefined
   deps.clock.set(deps.clock.now() + 3_600_000)
-  await postDue(deps)
+  await sendDueMail(deps)
   assert.ok(smtp.received.length > 0, 'no letter was sent')
 }
 
@@ -274,7 +274,7 @@ async function settings(world: World, watched: (call: Call) => Call, keep: Keep)
 async function people(world: World, watched: (call: Call) => Call, pages: World, keep: Keep): Promise<void> {
   const { userId } = world.credentials
   const link = await good(watched(world.operator)('POST', `/operator/v1/users/${userId}/password-link`))
-  const letters = await lettersOf(world)
+  const letters = await readQueuedMail(world)
   const secret = /link=(\w+)/.exec(link.text + letters.map((one) => one.body_text).join(''))?.[1]
   // Its letter is forgotten once it was sent; the file of the store keeps what was free until it is used again.
   keep('the link for a password', secret ?? '', /password-link$|\/set-password/, ['mail', 'store'])
@@ -309,10 +309,10 @@ async function session(pages: World, link: string, keep: Keep): Promise<void> {
 
 async function apps(world: World, watched: (call: Call) => Call, keep: Keep): Promise<void> {
   const scopes = SCOPES.map((scope) => `read-write:${scope}`)
-  const app = await makeIntegration({ ...world, operator: watched(world.operator) }, { scopes })
+  const app = await seedIntegration({ ...world, operator: watched(world.operator) }, { scopes })
   keep('the secret of an app', app.clientSecret, /POST \/operator\/v1\/integrations$/)
   const seen: World = { ...world, operator: watched(world.operator), as: (token) => watched(world.as(token)) }
-  const { code } = await install(seen, app, { teamId: undefined })
+  const { code } = await consentAndInstall(seen, app, { teamId: undefined })
   keep('a code', code, /\/installations$/)
   assert.equal((await exchange(seen, app, code, { client_secret: fresh() })).status, 401)
   const given = await good(exchange(seen, app, code))
@@ -360,7 +360,7 @@ async function leftBehind(world: World): Promise<Place[]> {
   const metrics = await world.operator('GET', '/metrics')
   assert.equal(metrics.status, 200)
   const to = join(world.folder, 'copy.db')
-  await makeBackup(world.deps.config, { to, version: 'test', withKeys: false }, () => {})
+  await createBackup(world.deps.config, { to, version: 'test', withKeys: false }, () => {})
   return [
     place('log', 'the log', world.logged()),
     place('figures', '/metrics', metrics.text),

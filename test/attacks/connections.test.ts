@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newHome, processOnBothEngines, type Running, start } from '../support/process.ts'
+import { newHome, processOnBothEngines, type RunningService, startService } from '../support/process.ts'
 
 const SOCKETS = 11_000
 const NEWCOMERS = 40
@@ -25,7 +25,7 @@ const STALLED = [
 
 for (const [name, addressOf] of ATTACKS)
   processOnBothEngines(`${SOCKETS} connections of ${name}: every newcomer is answered`, async (t, engine) => {
-    const running = await start(t, await newHome(t, engine))
+    const running = await startService(t, await newHome(t, engine))
     const edge = /Proxies ask (http:\S+)/.exec(running.out())?.[1] ?? ''
     assert.notEqual(edge, '', running.out())
     for (const [port, path] of [
@@ -90,6 +90,6 @@ function max(all: number[]): number {
   return Math.max(...all)
 }
 
-function isUp({ child }: Running): boolean {
+function isUp({ child }: RunningService): boolean {
   return child.exitCode === null
 }

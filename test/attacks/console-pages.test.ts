@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { projectName, seedStore } from '../../scripts/bench/seed.ts'
-import { type Client, signedIn } from '../support/clients/browser-client.ts'
+import { type Client, openSignedInClient } from '../support/clients/browser-client.ts'
 import { enginesOfNext } from '../support/stores/engines.ts'
 import { openWorld, type World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
@@ -57,7 +57,7 @@ for (const engine of enginesOfNext()) {
     const large = { accountId: teamId, projects: PROJECTS }
     await seedStore(world.deps.db, { accounts: 0, projectsEach: 0, variables: 0, hosts: false, large })
     await fill(world)
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const origin = await world.listen()
     const slow: string[] = []
     for (const [path, mostMs] of Object.entries(PAGES)) {

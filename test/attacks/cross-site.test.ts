@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
-import { becomes } from '../support/eventually.ts'
-import { openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
+import { openClient, openSignedInClient, PASSWORD } from '../support/clients/browser-client.ts'
+import { eventually } from '../support/eventually.ts'
 import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
@@ -24,7 +24,7 @@ const ADDRESSES = [
 ].map(({ method, url }) => ({ method, url: url.replaceAll(/:\w+/g, 'x') }))
 
 onBothEngines('no answer may be read by another site, and no preflight of one is granted', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const authorization = `Bearer ${world.credentials.token}`
   for (const { method, url } of ADDRESSES) {
@@ -40,7 +40,7 @@ onBothEngines('no answer may be read by another site, and no preflight of one is
 })
 
 onBothEngines('the cookies of a session open no route: a token says who calls', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const before = await digest(world)
   for (const { method, path } of ROUTES) {
@@ -57,7 +57,7 @@ onBothEngines('the cookies of a session open no route: a token says who calls', 
 })
 
 onBothEngines('no header and no parameter makes a form of a page that is opened', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await client.get('/invitations')
   const before = await digest(world)
   for (const { path, method } of SCREENS) {
@@ -106,7 +106,7 @@ onBothEngines(
     const { body: project } = await world.call('POST', '/v10/projects', { name: 'web' })
     const set = { key: 'TOKEN', value: 'worth-it', type: 'encrypted', target: ['production'] }
     const { id } = (await world.call('POST', `/v10/projects/${project.id}/env`, set)).body.created
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const reads = world.deps.db.read.selectFrom('audit').select('stamp').where('type', '=', 'getProjectEnv')
     const list = '/console/t/admin/projects/web/variables'
     const urls = [`${list}/${id}`, `${list}/compare?left=production&right=preview`]
@@ -126,7 +126,7 @@ onBothEngines(
       assert.ok((await client.get(urls[0]!, headers)).text.includes('worth-it'))
     }
     // A line of a read comes a moment later: there is one for each that was answered, and none for those that were led away.
-    await becomes(async () => (await reads.execute()).length >= 6)
+    await eventually(async () => (await reads.execute()).length >= 6)
     assert.equal((await reads.execute()).length, 6)
   },
 )

@@ -4,7 +4,7 @@ import { REFUSALS } from '../../src/errors.ts'
 import { type Route, refusalsOf } from '../../src/platform/http/route.ts'
 import { openApiDocument } from '../../src/platform/openapi/document.ts'
 import { ROUTES } from '../../src/routes.ts'
-import type { Answer } from '../support/world.ts'
+import type { ApiResponse } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
 type Json = any
@@ -29,7 +29,7 @@ function closed(value: Json): Json {
 }
 
 /** What is wrong with the answer to a request of this route; undefined when the document says it. */
-export function faultOf(route: Route, answer: Answer): string | undefined {
+export function faultOf(route: Route, answer: ApiResponse): string | undefined {
   const said = operationOf(route).responses[answer.status]
   if (said === undefined) return `${answer.status} is not declared`
   const [type, media] = Object.entries<Json>(said.content ?? {})[0] ?? []
@@ -60,7 +60,7 @@ function step(name: string): string {
 /** What would tell of the inside: places in the program, its libraries, SQL. */
 const INSIDE = /\.ts:\d|\bat \w+ \(|node_modules|sqlite|postgres|kysely|constraint failed|syntax error at or near/i
 
-function faultOfRefusal(route: Route, { status, body }: Answer): string | undefined {
+function faultOfRefusal(route: Route, { status, body }: ApiResponse): string | undefined {
   const { code, message } = body.error
   const declared = refusalsOf(route).some((key) => REFUSALS[key][0] === status && REFUSALS[key][1] === code)
   if (!declared) return `${status} ${code} is not declared`

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { newClientSecret } from '../../src/platform/base/ids.ts'
 import { onBothEngines } from '../support/world.ts'
-import { makeIntegration } from '../support/worlds/integration-world.ts'
+import { seedIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, sayFigure } from './form.ts'
 
 const GUESSES = FULL ? 100_000 : 3000
@@ -15,7 +15,7 @@ const CUSTOMER = '203.0.113.9'
 onBothEngines(
   'guessed client secrets are refused and then answered 429, and the right secret works from every address',
   async (world) => {
-    const app = await makeIntegration(world)
+    const app = await seedIntegration(world)
     const ask = async (remoteAddress: string, client_secret: string) => {
       const payload = { client_id: app.clientId, client_secret, token: 'x' }
       const answer = await world.app.inject({ method: 'POST', url: '/v2/oauth/introspect', remoteAddress, payload })

@@ -7,9 +7,9 @@ import type { Route } from '../../src/platform/http/route.ts'
 import { SCOPES } from '../../src/platform/permissions/scopes.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
-import { callerOf, openSamples, type Samples, sampleOf } from '../support/sample-requests.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
-import { makeInstallation } from '../support/worlds/integration-world.ts'
+import { callerOf, type Samples, sampleRequest, seedSamples } from '../support/sample-requests.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../support/world.ts'
+import { seedInstallation } from '../support/worlds/integration-world.ts'
 import { faultOf } from './document.ts'
 import { FULL, SEED, sayFigure } from './form.ts'
 import { KNOWN, pathWith, type Request, requests, spoiled } from './requests.ts'
@@ -57,9 +57,9 @@ after(() => {
 })
 
 async function openField(world: World): Promise<Field> {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const { clientId, clientSecret } = samples.apps.helper
-  const installed = await makeInstallation(
+  const installed = await seedInstallation(
     world,
     { slug: 'fuzzed', scopes: SCOPES.map((one) => `read-write:${one}`) },
     { teamId: undefined },
@@ -122,7 +122,7 @@ type Sent = { url: string; body: Buffer | string | undefined; contentType: strin
 function filled({ samples, known }: Field, request: Request): Sent {
   const { version, path, query, contentType } = request
   const route = routeOf(request)
-  const sample = namesIn(route.path, sampleOf(route, samples).url)
+  const sample = namesIn(route.path, sampleRequest(route, samples).url)
   const text = (said: string) =>
     said.replaceAll(KNOWN, (_, prefix: string, at: string) => pick(known.get(prefix), Number(at)))
   const name = (param: string) => {
@@ -144,7 +144,7 @@ function filled({ samples, known }: Field, request: Request): Sent {
 /** What the sample of the operation asks. */
 function sampled({ samples }: Field, request: Request): Sent {
   const route = routeOf(request)
-  const { url, body } = sampleOf(route, samples)
+  const { url, body } = sampleRequest(route, samples)
   if (body instanceof Blob) return { url, body: 'SAMPLE=v', contentType: 'text/plain' }
   if (body === undefined) return { url, body, contentType: undefined }
   const { sample } = request
@@ -166,7 +166,7 @@ function namesIn(template: string, url: string): Record<string, string> {
   return new RegExp(`^${pattern}`).exec(url)?.groups ?? {}
 }
 
-function learn({ known }: Field, { text, body }: Answer): void {
+function learn({ known }: Field, { text, body }: ApiResponse): void {
   const found = [...text.matchAll(/"([a-z]+)_[A-Za-z0-9]{12,}"/g)].map(([id, prefix]) => [prefix!, id.slice(1, -1)])
   const { code } = (body ?? {}) as { code?: unknown }
   if (typeof code === 'string') found.push(['code', code])

@@ -4,14 +4,14 @@
  */
 
 import assert from 'node:assert/strict'
-import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { SCOPES } from '../../src/platform/permissions/scopes.ts'
 import { callOver, withQuery } from '../support/call.ts'
-import { CLIENTS, OPERATORS, PUBLIC, sampleOf } from '../support/sample-requests.ts'
+import { CLIENTS, OPERATORS, PUBLIC, sampleRequest } from '../support/sample-requests.ts'
 import { disableInstallation } from '../support/states.ts'
 import { digest } from '../support/stores/digest.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
-import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../support/world.ts'
+import { consentAndInstall, exchange, seedIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, SEED, sayFigure } from './form.ts'
 import { openTenant, type Tenant, unknownLike, unknownOf } from './tenants.ts'
 
@@ -86,8 +86,12 @@ async function principalsOf(world: World, own: Tenant, foreign: Tenant): Promise
 async function installationsOf(world: World, own: Tenant, foreign: Tenant): Promise<Principal[]> {
   const made = async (slug: string, projects: 'all' | string[]) => {
     const scopes = SCOPES.map((scope) => `read-write:${scope}`)
-    const app = await makeIntegration(world, { slug, name: slug, teamId: own.teamId, scopes })
-    const { code, installationId } = await install(world, app, { userId: own.ownerId, teamId: own.teamId, projects })
+    const app = await seedIntegration(world, { slug, name: slug, teamId: own.teamId, scopes })
+    const { code, installationId } = await consentAndInstall(world, app, {
+      userId: own.ownerId,
+      teamId: own.teamId,
+      projects,
+    })
     return { installationId, call: world.as((await exchange(world, app, code)).body.access_token) }
   }
   const all = await made('sees-all', 'all')
@@ -177,8 +181,8 @@ const FIXED = new Set(['target', 'gitBranch', 'version', 'provider', 'name'])
 const OF_ACCOUNT_DOMAIN = /^\/v\d+\/domains\/:domain(\/(verification|claim))?$/
 
 function idIn(route: Route, { samples }: Tenant): string {
-  const template = unversioned(route.path).replaceAll(/:(\w+)/g, '(?<$1>[^/?]+)')
-  return new RegExp(`^${template}`).exec(unversioned(sampleOf(route, samples).url))?.groups?.id ?? ''
+  const template = unversionedPath(route.path).replaceAll(/:(\w+)/g, '(?<$1>[^/?]+)')
+  return new RegExp(`^${template}`).exec(unversionedPath(sampleRequest(route, samples).url))?.groups?.id ?? ''
 }
 
 /** What a person has, whatever team they act for: their tokens, and the teams that they are in. */
@@ -239,12 +243,12 @@ function wouldWrite(one: Case): boolean {
   return one.principal.writes || outcome === 'personal' || /\/user\/tokens/.test(one.route.path)
 }
 
-type Ask = (one: Case, path: Record<string, string>) => Promise<{ answer: Answer; text: string; url: string }>
+type Ask = (one: Case, path: Record<string, string>) => Promise<{ answer: ApiResponse; text: string; url: string }>
 
 /** Asks, and gives the answer also as text in which what was named is a dot. */
 function askerOf(tally: { asked: number }): Ask {
   return async ({ route, principal, team, addressing }, path) => {
-    const { method, url, body } = sampleOf(route, addressing.samples, path)
+    const { method, url, body } = sampleRequest(route, addressing.samples, path)
     const full = withQuery(url, team.query)
     const answer = await principal.call.try(method, full, body)
     tally.asked++
@@ -276,7 +280,7 @@ async function judge(one: Case, ask: Ask, refusals: Map<string, string>, tally: 
   const { answer, text, url } = await ask(one, addressing.path)
   const outcome = outcomeOf(one)
   const said = `${url}: ${answer.status} ${answer.text.slice(0, 400)}`
-  const personal = OF_PERSONS.test(unversioned(route.path))
+  const personal = OF_PERSONS.test(unversionedPath(route.path))
   if (!(personal && principal.name.startsWith('a foreign OWNER'))) {
     for (const tenant of principal.hidden) tellsNothingOf(tenant, text, said)
   }
@@ -336,7 +340,7 @@ async function strangersAtOtherDoors(
     for (const { name, call } of principals) {
       if (name === 'the operator' || (name === 'a client' && route.auth === 'client')) continue
       const path = { ...byId, id: 'none', name: 'old-events', provider: 'bitbucket' }
-      const { method, url, body } = sampleOf(route, samples, path)
+      const { method, url, body } = sampleRequest(route, samples, path)
       const { client_secret: _, ...nameless } = (body ?? {}) as Record<string, unknown>
       const sent = route.auth === 'client' ? nameless : body
       const answer = await call.try(method, url, sent)

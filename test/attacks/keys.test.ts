@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../src/platform/refusals/refusal.ts'
-import { mustBeVariable } from '../../src/projects/env/rules.ts'
+import { validateVariable } from '../../src/projects/env/rules.ts'
 import { SEED, sayFigure } from './form.ts'
 
 const COUNT = 5000
@@ -44,7 +44,7 @@ const keys = fc.oneof(
 
 function isTaken(key: string): boolean {
   try {
-    mustBeVariable({ key, value: 'v', type: 'plain', targets: ['preview'], gitBranch: '' })
+    validateVariable({ key, value: 'v', type: 'plain', targets: ['preview'], gitBranch: '' })
     return true
   } catch (error) {
     assert.ok(error instanceof Refusal, String(error))

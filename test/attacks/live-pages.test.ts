@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, signedIn } from '../support/clients/browser-client.ts'
+import { type Client, openSignedInClient } from '../support/clients/browser-client.ts'
 import { stampOf } from '../support/clients/event-client.ts'
-import { credentialsOf, newHome, processOnBothEngines, type Running, start } from '../support/process.ts'
+import { credentialsOf, newHome, processOnBothEngines, type RunningService, startService } from '../support/process.ts'
 import type { World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
 
@@ -19,7 +19,7 @@ processOnBothEngines(
   'a thousand open pages of one account that is written ten times a second: another account is served as before, and memory is bounded',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const running = await start(t, home, { BERTH_RATE_LIMITS: 'off' })
+    const running = await startService(t, home, { BERTH_RATE_LIMITS: 'off' })
     const { token, operatorToken, teamId } = credentialsOf(home)
     const call = callerOf(running, token)
     const operator = callerOf(running, operatorToken)
@@ -72,7 +72,7 @@ processOnBothEngines(
 
 type Caller = (method: string, path: string, body?: object) => Promise<Response>
 
-function callerOf({ address }: Running, token: string): Caller {
+function callerOf({ address }: RunningService, token: string): Caller {
   return (method, path, body) =>
     fetch(`${address}${path}`, {
       method,
@@ -82,7 +82,7 @@ function callerOf({ address }: Running, token: string): Caller {
 }
 
 /** As much of a world as a browser without a window needs, over real connections. */
-function browserOf({ address }: Running, operator: Caller, userId: string): World {
+function browserOf({ address }: RunningService, operator: Caller, userId: string): World {
   const inject = async ({
     method,
     url,
@@ -111,20 +111,20 @@ function browserOf({ address }: Running, operator: Caller, userId: string): Worl
 }
 
 /** Members of the team, each signed in. */
-async function openMembers(running: Running, operator: Caller, teamId: string): Promise<Client[]> {
+async function openMembers(running: RunningService, operator: Caller, teamId: string): Promise<Client[]> {
   const members: Client[] = []
   for (let n = 0; n < MEMBERS; n++) {
     const made = await operator('POST', '/operator/v1/users', { email: `m${n}@example.com`, username: `m${n}` })
     const { id } = (await made.json()) as { id: string }
     const placed = await operator('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role: 'DEVELOPER' })
     assert.ok(placed.ok, await placed.text())
-    members.push(await signedIn(browserOf(running, operator, id), id, `m${n}`))
+    members.push(await openSignedInClient(browserOf(running, operator, id), id, `m${n}`))
   }
   return members
 }
 
 /** Opens the page a thousand times. Each asks for itself again when it is told of a change, as a browser does. */
-async function openPages({ address }: Running, members: Client[], page: string) {
+async function openPages({ address }: RunningService, members: Client[], page: string) {
   const since = stampOf((await members[0]!.get(page)).text)
   const cookies = members.map(({ cookies }) => [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
   const { hostname, port } = new URL(address)
@@ -159,6 +159,6 @@ async function openPages({ address }: Running, members: Client[], page: string) 
 }
 
 /** The memory that the process has resident now, in MiB. */
-function residentMiB({ child }: Running): number {
+function residentMiB({ child }: RunningService): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { TSchema } from 'typebox'
 import { isList } from '../../src/platform/http/route.ts'
 import { withQuery } from '../support/call.ts'
-import { openSamples, PUBLIC, sampleOf, teamQuery } from '../support/sample-requests.ts'
+import { PUBLIC, sampleRequest, seedSamples, teamQuery } from '../support/sample-requests.ts'
 import type { digest } from '../support/stores/digest.ts'
 import { type Method, onBothEngines } from '../support/world.ts'
 import { FULL, sayFigure } from './form.ts'
@@ -90,7 +90,8 @@ onBothEngines('a cursor of another team, and one with a bit turned, leads to not
   assert.ok(lists.length >= 10)
   let asked = 0
   for (const route of lists) {
-    const at = (tenant: Tenant, query: string) => withQuery(sampleOf(route, tenant.samples, tenant.byId).url, query)
+    const at = (tenant: Tenant, query: string) =>
+      withQuery(sampleRequest(route, tenant.samples, tenant.byId).url, query)
     const theirs = await foreign.call('GET', at(foreign, 'limit=1'))
     const cursor = BigInt(
       (JSON.parse(theirs.text) as { pagination?: { next?: number } }).pagination?.next ?? Date.now(),
@@ -136,11 +137,11 @@ function forgedOf({ type }: Shape): unknown {
 }
 
 onBothEngines('a field that only Berth sets cannot be set by a body', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   let fields = 0
   for (const route of PUBLIC) {
     if (!route.body || route.textBody || route.method === 'DELETE') continue
-    const { method, url, body } = sampleOf(route, samples)
+    const { method, url, body } = sampleRequest(route, samples)
     const more = forged((route.reply ?? {}) as Shape, route.body as Shape)
     const answer = await world.call.try(method, withQuery(url, teamQuery(route, samples)), {
       ...more,

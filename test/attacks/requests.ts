@@ -1,6 +1,6 @@
 /** Requests made from the OpenAPI document: as it asks for them, nearly so, and not at all. */
 import fc from 'fast-check'
-import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { DOCUMENT, operationOf } from './document.ts'
 
@@ -383,6 +383,6 @@ export const requests: fc.Arbitrary<Request> = fc.oneof(...ROUTES.map(requestOf)
 /** The path with this in it, at the version that the request says. */
 export function pathWith(route: Route, version: string, fill: (name: string) => string): string {
   const path =
-    version === 'as written' || route.auth === 'operator' ? route.path : `${version}${unversioned(route.path)}`
+    version === 'as written' || route.auth === 'operator' ? route.path : `${version}${unversionedPath(route.path)}`
   return path.replaceAll(/:(\w+)/g, (_, name) => fill(name))
 }

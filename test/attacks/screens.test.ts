@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import type { Screen } from '../../src/platform/pages/screen.ts'
 import { SCREENS } from '../../src/screens.ts'
-import { type Client, openClient, type Seen, signedIn } from '../support/clients/browser-client.ts'
+import { type Client, openClient, openSignedInClient, type PageResponse } from '../support/clients/browser-client.ts'
 import { valuesOf } from '../support/clients/screen-values.ts'
-import { halfIn, setUpCodes } from '../support/clients/second-factor.ts'
-import { openSamples } from '../support/sample-requests.ts'
+import { openClientAfterPassword, setUpCodes } from '../support/clients/second-factor.ts'
+import { seedSamples } from '../support/sample-requests.ts'
 import { digest } from '../support/stores/digest.ts'
 import { onBothEngines } from '../support/world.ts'
 
@@ -31,7 +31,7 @@ function namesOf(schema: Screen['query'] | Screen['form']): string[] {
   return Object.keys(properties).filter((name) => properties[name]!.type !== 'array')
 }
 
-function mustBeShut({ headers }: Seen, about: string): void {
+function mustBeShut({ headers }: PageResponse, about: string): void {
   const policy = String(headers['content-security-policy'])
   for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"])
     assert.ok(policy.includes(part), `${about}: ${policy}`)
@@ -52,8 +52,8 @@ function mustBeShut({ headers }: Seen, about: string): void {
 onBothEngines(
   'no page can be framed, cached or named in a Referer, also when it refuses, and every cookie is of this host alone',
   async (world) => {
-    const samples = await openSamples(world)
-    const person = await signedIn(world)
+    const samples = await seedSamples(world)
+    const person = await openSignedInClient(world)
     for (const client of [openClient(world), person])
       for (const screen of SCREENS.filter(({ name }) => !BESIDE.has(name))) {
         const about = `${screen.method} ${screen.path}`
@@ -74,8 +74,8 @@ onBothEngines(
 onBothEngines(
   'no page changes anything when it is only opened: another site may lead a browser to it',
   async (world) => {
-    const samples = await openSamples(world)
-    const client = await signedIn(world)
+    const samples = await seedSamples(world)
+    const client = await openSignedInClient(world)
     const before = await digest(world)
     let shown = 0
     for (const screen of PAGES.filter(({ name }) => !BESIDE.has(name))) {
@@ -92,9 +92,9 @@ onBothEngines(
 onBothEngines(
   'no form is taken from another site, from another browser or in another coding, whatever it does',
   async (world) => {
-    const samples = await openSamples(world)
-    const client = await signedIn(world)
-    const other = await signedIn(world, samples.mateId, 'mate')
+    const samples = await seedSamples(world)
+    const client = await openSignedInClient(world)
+    const other = await openSignedInClient(world, samples.mateId, 'mate')
     const visitor = openClient(world)
     for (const one of [client, other, visitor]) await one.get('/sign-in')
     for (const one of [client, other]) await one.get('/invitations')
@@ -159,7 +159,7 @@ const OUT = [
 ]
 
 /** Where a browser goes from a page: by its redirect, and by every address in its markup. */
-function waysFrom({ location, text }: Seen): string[] {
+function waysFrom({ location, text }: PageResponse): string[] {
   const markup = [...text.matchAll(/\b(?:href|action|src|formaction|data-kept-at)="([^"]*)"/g)].map(([, to]) => to!)
   const plain = markup.map((to) => to.replaceAll('&amp;', '&').replaceAll('&#39;', "'").replaceAll('&quot;', '"'))
   return [...(location === '' ? [] : [location]), ...plain]
@@ -169,7 +169,7 @@ onBothEngines(
   'no parameter of any page leads a browser out of the service, however it is written',
   async (world) => {
     const origin = `https://${HOST}`
-    const person = await signedIn(world)
+    const person = await openSignedInClient(world)
     for (const client of [openClient(world), person])
       for (const screen of PAGES.filter(({ query }) => query !== undefined))
         for (const name of namesOf(screen.query))
@@ -192,8 +192,8 @@ onBothEngines(
 onBothEngines(
   'a parameter or a field that is given twice is refused, and nothing is done with either',
   async (world) => {
-    const samples = await openSamples(world)
-    const client = await signedIn(world)
+    const samples = await seedSamples(world)
+    const client = await openSignedInClient(world)
     await client.get('/invitations')
     const before = await digest(world)
     for (const screen of PAGES)
@@ -211,8 +211,8 @@ onBothEngines(
 )
 
 onBothEngines('another host in the request is in no address that is answered, and in no letter', async (world) => {
-  const samples = await openSamples(world)
-  const client = await signedIn(world)
+  const samples = await seedSamples(world)
+  const client = await openSignedInClient(world)
   const headers = {
     host: EVIL,
     'x-forwarded-host': EVIL,
@@ -235,9 +235,9 @@ onBothEngines('another host in the request is in no address that is answered, an
 onBothEngines(
   'a password alone, with a second factor to come, opens no page and no form of a person',
   async (world) => {
-    const samples = await openSamples(world)
-    const { recovery } = await setUpCodes(world, await signedIn(world))
-    const thief = await halfIn(world)
+    const samples = await seedSamples(world)
+    const { recovery } = await setUpCodes(world, await openSignedInClient(world))
+    const thief = await openClientAfterPassword(world)
     const before = await digest(world)
     for (const screen of SCREENS.filter(({ auth }) => auth === 'person')) {
       const path = pathOf(screen, valuesOf(screen.path, samples))
@@ -254,7 +254,7 @@ onBothEngines(
 )
 
 /** What a page says, without what names the account that was asked for, and without the name of its forms, which is another one in each answer. */
-function anonymous({ status, location, text }: Seen, slug: string, client: Client): string {
+function anonymous({ status, location, text }: PageResponse, slug: string, client: Client): string {
   return `${status} ${location} ${text}`
     .replaceAll(slug, 'SLUG')
     .replaceAll(client.token(), 'TOKEN')
@@ -264,8 +264,8 @@ function anonymous({ status, location, text }: Seen, slug: string, client: Clien
 onBothEngines(
   'no page and no form of another account is there, and what it answers is what an account that nobody has answers',
   async (world) => {
-    const samples = await openSamples(world)
-    const client = await signedIn(world)
+    const samples = await seedSamples(world)
+    const client = await openSignedInClient(world)
     await client.get('/invitations')
     const before = await digest(world)
     const ofAccount = SCREENS.filter(({ path }) => path.startsWith('/console/t/:slug'))
@@ -300,8 +300,8 @@ const FRESH = [
 onBothEngines(
   'a stolen session without a proof of the last hour opens no secret, no other way in and no page of the operator',
   async (world) => {
-    const samples = await openSamples(world)
-    const client = await signedIn(world)
+    const samples = await seedSamples(world)
+    const client = await openSignedInClient(world)
     await client.get('/invitations')
     world.deps.clock.set(world.deps.clock.now() + 3_600_000)
     // The use of the session is written down by the first page.

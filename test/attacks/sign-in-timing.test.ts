@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { randomText } from '../../src/platform/base/ids.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
-import { type Client, openClient, signedIn } from '../support/clients/browser-client.ts'
-import { FACTORS, halfIn, setUpCodes } from '../support/clients/second-factor.ts'
+import { type Client, openClient, openSignedInClient } from '../support/clients/browser-client.ts'
+import { FACTORS, openClientAfterPassword, setUpCodes } from '../support/clients/second-factor.ts'
 import { startStandIn } from '../support/servers/identity-provider.ts'
 import { openWorld, type World } from '../support/world.ts'
 import { FULL, sayFigure } from './form.ts'
@@ -77,11 +77,11 @@ async function linksOf(world: World) {
 
 /** Somebody has codes and a passkey. One browser waits for the second step; one is new, and has an answer of the passkey to its challenge. */
 async function openPeople(world: World) {
-  const client = await signedIn(world, (await world.user('bea')).id, 'bea')
+  const client = await openSignedInClient(world, (await world.user('bea')).id, 'bea')
   const phone = await setUpCodes(world, client)
   const device = openAuthenticator(ORIGIN)
   await client.post(`${FACTORS}/passkeys`, { answer: device.create(optionsIn(await client.get(FACTORS))), name: 'One' })
-  const half = await halfIn(world, 'bea')
+  const half = await openClientAfterPassword(world, 'bea')
   const visitor = openClient(world)
   const answer = device.get(optionsIn(await visitor.get('/sign-in')))
   return { half, visitor, answer, deviceId: device.id(), recovery: phone.recovery[0]! }

@@ -2,8 +2,15 @@
 import assert from 'node:assert/strict'
 import { startSession } from '../../src/accounts/sign-in/sessions.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
-import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/clients/browser-client.ts'
-import { FACTORS, halfIn, setUpCodes } from '../support/clients/second-factor.ts'
+import {
+  type Client,
+  openClient,
+  openSignedInClient,
+  PASSWORD,
+  pathOf,
+  seedPassword,
+} from '../support/clients/browser-client.ts'
+import { FACTORS, openClientAfterPassword, setUpCodes } from '../support/clients/second-factor.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const ORIGIN = 'https://berth.example'
@@ -38,10 +45,10 @@ onBothEngines(
   'guesses of one person from many addresses are counted as one: ten of them, and the right one opens nothing',
   async (world) => {
     const ada = await world.user('ada')
-    const client = await signedIn(world, ada.id, 'ada')
+    const client = await openSignedInClient(world, ada.id, 'ada')
     const phone = await setUpCodes(world, client)
     const waiting = await Promise.all(
-      Array.from({ length: 12 }, (_, at) => halfIn(from(world, addressOf(at)), 'ada', PASSWORD)),
+      Array.from({ length: 12 }, (_, at) => openClientAfterPassword(from(world, addressOf(at)), 'ada', PASSWORD)),
     )
     const guesses = await Promise.all(
       waiting.slice(1).map((one, at) => one.post('/sign-in/code', { code: at % 2 === 0 ? '000000' : 'abcd-efgh' })),
@@ -62,7 +69,7 @@ onBothEngines(
   'one address guesses at many people and in many ways, and its failures are one count; another address is let in',
   async (world) => {
     const people = await Promise.all(['ada', 'bea', 'cy'].map((name) => world.user(name)))
-    for (const { id } of people) await givePassword(world, id)
+    for (const { id } of people) await seedPassword(world, id)
     const attacker = from(world, addressOf(7))
     const ways: ((client: Client) => Promise<{ status: number }>)[] = [
       (one) => one.post('/sign-in', { name: 'ada', password: 'wrong wrong wrong' }),
@@ -86,7 +93,7 @@ onBothEngines(
 onBothEngines(
   'whoever locks somebody out by wrong passwords keeps them from no session, no passkey and no link',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await client.get(FACTORS)
     const device = openAuthenticator(ORIGIN)
     const answer = device.create(optionsIn(await client.get(FACTORS)))
@@ -98,7 +105,7 @@ onBothEngines(
     const options = optionsIn(await byPasskey.get('/sign-in'))
     assert.equal((await byPasskey.post('/sign-in/passkey', { answer: device.get(options) })).status, 303)
     await lockOut(world, 'admin')
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     assert.equal(
       (await (await visitor(world)).post('/sign-in', { name: 'admin', password: PASSWORD })).location,
       '/sign-in/code?return=',
@@ -150,7 +157,7 @@ onBothEngines(
     const { userId, welcome } = world.credentials
     const ada = await world.user('ada')
     const { body } = await world.operator('POST', `/operator/v1/users/${ada.id}/password-link`)
-    const session = await signedIn(world, (await world.user('bea')).id, 'bea')
+    const session = await openSignedInClient(world, (await world.user('bea')).id, 'bea')
     for (const name of ['ada', 'admin', 'bea'])
       assert.equal((await world.operator('PATCH', `/operator/v1/users/${name}`, { suspended: true })).status, 200)
     const chosen = { password: PASSWORD, again: PASSWORD }

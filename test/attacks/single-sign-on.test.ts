@@ -1,9 +1,9 @@
 /** Attacks on the sign-in by a provider: a sign-in that somebody else began, a code of somebody else, made-up answers, and a letter as the way around a second factor. docs/threats.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { type Client, openClient, pathOf, signedIn } from '../support/clients/browser-client.ts'
-import { halfIn, setUpCodes } from '../support/clients/second-factor.ts'
-import { lettersOf } from '../support/queued-mail.ts'
+import { type Client, openClient, openSignedInClient, pathOf } from '../support/clients/browser-client.ts'
+import { openClientAfterPassword, setUpCodes } from '../support/clients/second-factor.ts'
+import { readQueuedMail } from '../support/queued-mail.ts'
 import { signInBy, startProvider, startStandIn } from '../support/servers/identity-provider.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
@@ -30,7 +30,7 @@ onBothEngines(
     const path = await begin(provider, attacker, 'eve')
     const stranger = openClient(world)
     await stranger.get('/sign-in')
-    const person = await signedIn(world)
+    const person = await openSignedInClient(world)
     for (const victim of [stranger, person, openClient(world)]) {
       const wasIn = await isIn(victim)
       assert.equal((await victim.get(path)).status, 403)
@@ -182,19 +182,19 @@ onBothEngines(
   async (world) => {
     const { clock } = world.deps
     const ada = await world.user('ada')
-    const own = await signedIn(world, ada.id, 'ada')
+    const own = await openSignedInClient(world, ada.id, 'ada')
     const phone = await setUpCodes(world, own)
     const thief = openClient(world)
     assert.match((await signInBy(provider, thief, 'ada')).text, /Look into your mail/)
-    const letter = (await lettersOf(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
+    const letter = (await readQueuedMail(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
     const link = pathOf(/http:\/\/\S+/.exec(letter.body_text)![0])
     const signIn = `/sign-in?return=${encodeURIComponent(link)}`
     assert.equal((await thief.get(link)).location, signIn)
     await thief.get('/sign-in')
     assert.equal((await thief.post(link)).location, signIn)
-    const half = await halfIn(world, 'ada')
+    const half = await openClientAfterPassword(world, 'ada')
     assert.equal((await half.post(link)).location, signIn, 'a password alone is not enough')
-    const other = await signedIn(world, (await world.user('bea')).id, 'bea')
+    const other = await openSignedInClient(world, (await world.user('bea')).id, 'bea')
     await other.get('/invitations')
     assert.deepEqual([(await other.get(link)).status, (await other.post(link)).status], [403, 403])
     assert.deepEqual(await world.deps.db.read.selectFrom('identity').select('sub').execute(), [])

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BODY_BUDGET } from '../../src/platform/fairness/body-budget.ts'
-import { bodyOf, MIB, memoryOf, say } from '../support/clients/raw-connection.ts'
-import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
+import { bodyOf, MIB, memoryOf, sendRaw } from '../support/clients/raw-connection.ts'
+import { credentialsOf, newHome, processOnBothEngines, startService } from '../support/process.ts'
 
 processOnBothEngines(
   'a thousand stalled sockets and a thousand stalled bodies of a MiB: others are served at once, and memory is bounded',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const { token } = credentialsOf(home)
     const call = (method: string, path: string, body?: object) =>
       fetch(`${running.address}${path}`, {
@@ -18,9 +18,9 @@ processOnBothEngines(
         ...(body && { body: JSON.stringify(body) }),
       })
     assert.equal((await call('POST', '/v10/projects', { name: 'web' })).status, 200)
-    const slow = Array.from({ length: 1000 }, () => say(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\n'))
+    const slow = Array.from({ length: 1000 }, () => sendRaw(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\n'))
     const most = Buffer.concat([Buffer.from(bodyOf(MIB, token)), Buffer.alloc(MIB - 1, ' ')])
-    const stalled = Array.from({ length: 1000 }, () => say(running, most))
+    const stalled = Array.from({ length: 1000 }, () => sendRaw(running, most))
     const cut = () => stalled.filter(({ heard }) => /^HTTP\/1\.1 503 [\s\S]*"code":"overloaded"/.test(heard()))
     const env = { key: 'K', value: 'x'.repeat(30_000), type: 'plain', target: ['production'], gitBranch: null }
     const write = async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type FactLine, readLine } from '../../src/delivery/protocol/snapshot.ts'
 import { openChangeRing } from '../../src/operations/edge/change-ring.ts'
 import { allLines, linesOf, textOf } from '../../src/operations/edge/site-lines.ts'
-import { openHosts } from '../../src/platform/verdict/hosts.ts'
+import { createHostIndex } from '../../src/platform/verdict/hosts.ts'
 import { openSiteIndex } from '../../src/sites/snapshot/site-index.ts'
 
 const NAMES = 100_000
@@ -19,7 +19,7 @@ async function cost(work: () => unknown): Promise<number> {
 }
 
 test('a thousand changes, each among 100,000 names, cost both sides less than all names once', async () => {
-  const control = openHosts()
+  const control = createHostIndex()
   const setName = (at: number, deploymentId: string) => {
     const name = `host-${at}.example.com`
     const domain = {

@@ -1,11 +1,17 @@
 /** Open pages as a way to hear what one may not: every way in which a right ends ends the stream within a second. docs/console.md: Live pages; docs/threats.md. */
 import assert from 'node:assert/strict'
-import { becomes } from '../support/eventually.ts'
-import { within } from '../support/time-limits.ts'
-import { type Client, givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
-import { follow, stampOf } from '../support/clients/event-client.ts'
+import {
+  type Client,
+  openClient,
+  openSignedInClient,
+  PASSWORD,
+  seedPassword,
+} from '../support/clients/browser-client.ts'
+import { openEventStream, stampOf } from '../support/clients/event-client.ts'
 import { setUpCodes } from '../support/clients/second-factor.ts'
-import { untilItListens } from '../support/stores/change-listener.ts'
+import { eventually } from '../support/eventually.ts'
+import { waitForListener } from '../support/stores/change-listener.ts'
+import { assertWithin } from '../support/time-limits.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const TEAM_PAGE = '/console/t/team/projects/shared'
@@ -30,7 +36,7 @@ const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
     await elsewhere.get(SECURITY)
     await elsewhere.post(`${SECURITY}/sessions/others/end`)
   },
-  'their password is set anew': ({ world, mate }) => givePassword(world, mate.id, 'another long password'),
+  'their password is set anew': ({ world, mate }) => seedPassword(world, mate.id, 'another long password'),
   'the operator removes their second factors': async ({ world, mate, client }) => {
     await setUpCodes(world, client)
     await world.operator('DELETE', `/operator/v1/users/${mate.id}/second-factors`)
@@ -53,20 +59,23 @@ for (const [way, end] of Object.entries(WAYS))
     assert.equal((await world.call('POST', `/v10/projects?${team}`, { name: 'shared' })).status, 200)
     const mate = await world.user('mate')
     await world.join(mate, 'VIEWER')
-    const client = await signedIn(world, mate.id, 'mate')
-    const admin = await signedIn(world)
-    const [stream, others] = [await follow(t, origin, client, TEAM_PAGE), await follow(t, origin, admin, TEAM_PAGE)]
+    const client = await openSignedInClient(world, mate.id, 'mate')
+    const admin = await openSignedInClient(world)
+    const [stream, others] = [
+      await openEventStream(t, origin, client, TEAM_PAGE),
+      await openEventStream(t, origin, admin, TEAM_PAGE),
+    ]
     assert.deepEqual([stream.status, others.status], [200, 200])
     await end({ world, mate, client, admin })
     const ended = performance.now()
-    await becomes(async () => stream.isOver())
-    within(performance.now() - ended, 1000)
+    await eventually(async () => stream.isOver())
+    assertWithin(performance.now() - ended, 1000)
     assert.equal(others.isOver(), way === 'the project is deleted', 'nobody else stops hearing')
     const heard = stream.told.length
     const changed = await world.call.try('PATCH', `/v9/projects/shared?${team}`, { framework: 'nextjs' })
     assert.equal(changed.status, way === 'the project is deleted' ? 404 : 200)
     assert.equal(stream.told.length, heard)
-    const again = await follow(t, origin, client, TEAM_PAGE, 'x.0')
+    const again = await openEventStream(t, origin, client, TEAM_PAGE, 'x.0')
     assert.ok([204, 403, 404].includes(again.status), String(again.status))
   })
 
@@ -85,13 +94,13 @@ const SPELLINGS = [
 ]
 
 onBothEngines('no spelling of an address opens the stream of another account', async (world, t) => {
-  await untilItListens(world)
+  await waitForListener(world)
   const origin = await world.listen()
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const rival = await world.user('rival')
   const since = stampOf((await client.get('/console/t/admin')).text)
   const streams = await Promise.all(
-    [...SPELLINGS, `/console/t/${rival.id}`].map((page) => follow(t, origin, client, page, since)),
+    [...SPELLINGS, `/console/t/${rival.id}`].map((page) => openEventStream(t, origin, client, page, since)),
   )
   for (const { status } of streams) assert.ok([200, 400, 404].includes(status), String(status))
   const open = streams.filter(({ status }) => status === 200)
@@ -100,7 +109,7 @@ onBothEngines('no spelling of an address opens the stream of another account', a
   // What the person changes afterwards is told, so what came before it was told too, or never is.
   assert.equal((await world.call('POST', '/v10/projects', { name: 'mine' })).status, 200)
   const own = `projects ${world.credentials.userId}`
-  await becomes(async () => open.every(({ told }) => told.some(({ data }) => data.changed?.includes(own))))
+  await eventually(async () => open.every(({ told }) => told.some(({ data }) => data.changed?.includes(own))))
   const heard = open.flatMap(({ told }) => told.flatMap(({ data }) => data.changed ?? []))
   assert.deepEqual(
     heard.filter((name) => name.includes(rival.id)),

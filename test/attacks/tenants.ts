@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
-import { makeDeployment } from '../support/projects.ts'
+import { seedDeployment } from '../support/projects.ts'
 import { deploySite, type Samples } from '../support/sample-requests.ts'
-import { addRows, proveDomains } from '../support/states.ts'
+import { addRows, markDomainsVerified } from '../support/states.ts'
 import type { Call, World } from '../support/world.ts'
-import { install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { consentAndInstall, seedIntegration } from '../support/worlds/integration-world.ts'
 
 export type Tenant = {
   mark: string
@@ -46,9 +46,9 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   for (const name of [domain, `kept.${mark}.dev`]) await made('POST', '/v10/projects/web/domains', { name })
   await made('POST', `/v10/projects/only-${mark}/domains`, { name: `only.${mark}.dev` })
   await made('POST', '/v7/domains', { name: `${mark}.org` })
-  await proveDomains(world)
+  await markDomainsVerified(world)
   const url = `${mark}.apps.example.net`
-  const deploymentId = await makeDeployment(world, projectId, { url, meta: { note: mark } })
+  const deploymentId = await seedDeployment(world, projectId, { url, meta: { note: mark } })
   const { siteId, fileId } = await deploySite(call, `<h1>${mark}</h1>`)
   const drain = { url: `https://logs.${mark}.dev`, sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await made('POST', '/v1/log-drains', drain)).id
@@ -78,8 +78,8 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${mate.id}`, { role: 'MEMBER' })
   const own = await world.operator('POST', '/operator/v1/tokens', { userId: user.id, name: mark })
   const invited = await made('POST', `/v1/teams/${teamId}/members`, { email: `guest@${mark}.dev` })
-  const app = await makeIntegration(world, { slug: `app-${mark}`, name: `App ${mark}`, teamId })
-  const installed = await install(world, app, { userId: user.id, teamId })
+  const app = await seedIntegration(world, { slug: `app-${mark}`, name: `App ${mark}`, teamId })
+  const installed = await consentAndInstall(world, app, { userId: user.id, teamId })
   const samples: Samples = {
     ...installed,
     ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId },

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { newClientSecret, newId } from '../../src/platform/base/ids.ts'
 import { onBothEngines, type World } from '../support/world.ts'
-import { makeIntegration } from '../support/worlds/integration-world.ts'
+import { seedIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, sayFigure } from './form.ts'
 
 const SAMPLES = { sqlite: 60_000, postgres: 20_000 }
@@ -44,7 +44,7 @@ else sayFigure('timing: LEFT OUT of the short form, for a few samples tell nothi
 
 /** The pairs that must not be told apart; and one that must. */
 async function kindsOf(world: World): Promise<{ pairs: [Kind, Kind][]; slow: [Kind, Kind] }> {
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const { token } = world.credentials
   const other = await world.user('eve')
   const foreign: { id: string; name: string }[] = []

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { fingerprint } from '../../src/platform/base/ids.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
-import { type Client, givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
+import {
+  type Client,
+  openClient,
+  openSignedInClient,
+  PASSWORD,
+  seedPassword,
+} from '../support/clients/browser-client.ts'
 import { FACTORS, setUpCodes } from '../support/clients/second-factor.ts'
 import { signInBy, startStandIn } from '../support/servers/identity-provider.ts'
 import { onBothEngines, type World } from '../support/world.ts'
@@ -25,8 +31,8 @@ type Way = (client: Client) => Promise<unknown>
 /** TABLE every way to begin a session, by people who are there. The browser is at no page yet. */
 async function waysIn(world: World): Promise<Record<string, Way>> {
   const [ada, bea] = [await world.user('ada'), await world.user('bea')]
-  await givePassword(world, ada.id)
-  const own = await signedIn(world, bea.id, 'bea')
+  await seedPassword(world, ada.id)
+  const own = await openSignedInClient(world, bea.id, 'bea')
   const phone = await setUpCodes(world, own)
   const device = openAuthenticator(ORIGIN)
   await own.post(`${FACTORS}/passkeys`, { answer: device.create(optionsIn(await own.get(FACTORS))), name: 'Phone' })
@@ -102,7 +108,7 @@ onBothEngines(
   'a secret opens the one door that it is for, and what is stored or shown of it opens none',
   async (world) => {
     const ada = await world.user('ada')
-    const client = await signedIn(world, ada.id, 'ada')
+    const client = await openSignedInClient(world, ada.id, 'ada')
     const phone = await setUpCodes(world, client)
     const linkIn = (url: string) => new URL(url, ORIGIN).searchParams.get('link')!
     const { body } = await world.operator('POST', `/operator/v1/users/${ada.id}/password-link`)
@@ -148,9 +154,9 @@ onBothEngines(
       return (await client.post('/sign-in/passkey', { answer: device.get(options, lies) })).status
     }
     const [mine, theirs] = [openAuthenticator(ORIGIN), openAuthenticator(ORIGIN)]
-    assert.equal(await register(await signedIn(world), mine), 200)
+    assert.equal(await register(await openSignedInClient(world), mine), 200)
     const eve = await world.user('eve')
-    const attacker = await signedIn(world, eve.id, 'eve')
+    const attacker = await openSignedInClient(world, eve.id, 'eve')
     const id = Buffer.from(mine.id(), 'base64url')
     assert.equal(await register(attacker, theirs, id), 422)
     const userHandle = Buffer.from(world.credentials.userId).toString('base64url')
@@ -167,7 +173,7 @@ onBothEngines(
 
 onBothEngines('what a browser calls itself is text on the page of the sessions', async (world) => {
   const client = openClient(world)
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   await client.get('/sign-in')
   const agent = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
   await client.post('/sign-in', { name: 'admin', password: PASSWORD }, { 'user-agent': agent })

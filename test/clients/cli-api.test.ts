@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { makeDeployment } from '../support/projects.ts'
+import { seedDeployment } from '../support/projects.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
-import { formOf, install, makeIntegration, REDIRECT } from '../support/worlds/integration-world.ts'
+import { consentAndInstall, formOf, REDIRECT, seedIntegration } from '../support/worlds/integration-world.ts'
 import { assertSaid, onBothClis } from './cli-world.ts'
 
 const dns = await startDnsServer()
@@ -66,7 +66,7 @@ onBothClis(
       const { id } = await project()
       assert.deepEqual(await ask('GET', `/v1/projects/${id}/promote/aliases`), {})
       await api('POST', `/v10/projects/${id}/domains`, { name: 'www.apps.example.net' })
-      const deployment = await makeDeployment(world, id, { url: `api-${world.engine}.host.test` })
+      const deployment = await seedDeployment(world, id, { url: `api-${world.engine}.host.test` })
       await api('POST', `/v10/projects/${id}/promote/${deployment}`)
       const { aliases } = await ask('GET', `/v1/projects/${id}/promote/aliases`)
       assert.deepEqual([aliases.length, aliases[0].alias], [1, 'www.apps.example.net'])
@@ -123,8 +123,8 @@ onBothClis(
       assertSaid(await cli(['api', '/v9/projects/web']), 1, 'Project "web" not found. (404)')
     })
     await works('api exchangeCode', async () => {
-      const app = await makeIntegration(world)
-      const { code } = await install(world, app)
+      const app = await seedIntegration(world)
+      const { code } = await consentAndInstall(world, app)
       const fields = { client_id: app.clientId, client_secret: app.clientSecret, code, redirect_uri: REDIRECT }
       const form = await formOf(fields).text()
       const given = await ask('POST', '/v2/oauth/access_token', form, 'application/x-www-form-urlencoded')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
-import { makeDeployment } from '../support/projects.ts'
+import { seedDeployment } from '../support/projects.ts'
 import { openCertificates } from '../support/servers/certificates.ts'
 import { assertSaid, type CliWorld, onEveryCli } from './cli-world.ts'
 
@@ -24,8 +24,8 @@ onEveryCli(
     const project = (await api('POST', '/v10/projects', { name: 'web' })).body
     link(project)
     const commit = { githubCommitSha: 'sha1', githubCommitRef: 'dev' }
-    const kept = await makeDeployment(world, project.id, { url: SERVED, target: 'preview', meta: commit })
-    const id = await makeDeployment(world, project.id, { url: 'gone.host.test' })
+    const kept = await seedDeployment(world, project.id, { url: SERVED, target: 'preview', meta: commit })
+    const id = await seedDeployment(world, project.id, { url: 'gone.host.test' })
     await works('ls --meta', async () => {
       for (const words of [['ls'], ['ls', 'web', '--yes']]) {
         const said = await cli([...words, '--meta', 'githubCommitSha=sha1'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { runTimer } from '../../src/timers.ts'
-import { makeDeployment } from '../support/projects.ts'
+import { seedDeployment } from '../support/projects.ts'
 import { assertSaid, onBothClis } from './cli-world.ts'
 
 onBothClis('deployments', async (world) => {
@@ -9,8 +9,8 @@ onBothClis('deployments', async (world) => {
   link(project)
   const name = 'www.apps.example.net'
   assert.equal((await api('POST', '/v10/projects/web/domains', { name })).status, 200)
-  const first = await makeDeployment(world, project.id, { url: 'first.host.test' })
-  const second = await makeDeployment(world, project.id, { url: 'second.host.test' })
+  const first = await seedDeployment(world, project.id, { url: 'first.host.test' })
+  const second = await seedDeployment(world, project.id, { url: 'second.host.test' })
   const leadsTo = async () => (await api('GET', '/v4/aliases')).body.aliases[0]?.deploymentId
   // The older one compares the owner of a deployment with the team that it was told, not with the token's.
   const team = version === '39.1.3' ? ['--scope', 'team'] : []
@@ -35,7 +35,7 @@ onBothClis('deployments', async (world) => {
       const said = await cli(['rollback', 'second.host.test', '--yes', ...team])
       assertSaid(said, 0, `Success! web was rolled back to second.host.test (${second})`)
       assert.equal(await leadsTo(), second)
-      const never = await makeDeployment(world, project.id, { url: 'never.host.test', target: null })
+      const never = await seedDeployment(world, project.id, { url: 'never.host.test', target: null })
       assertSaid(await cli(['rollback', never, '--yes', ...team]), 1)
       assert.equal(await leadsTo(), second)
     })

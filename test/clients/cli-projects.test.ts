@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { lacking } from '../support/programs.ts'
+import { skipReason } from '../support/programs.ts'
 import { assertSaid, hasTerminals, onBothClis } from './cli-world.ts'
 
 onBothClis('projects', async (world) => {
@@ -42,7 +42,7 @@ onBothClis('projects', async (world) => {
     await api('PATCH', `/v9/projects/${id}`, { name: 'web' })
   })
   if (hasTerminals) await pauseAndResume()
-  else lacking('script', 'bsdutils', 'project pause and project resume, which need a terminal')
+  else skipReason('script', 'bsdutils', 'project pause and project resume, which need a terminal')
 
   await works('link', async () => {
     const { id } = (await read('web')).body

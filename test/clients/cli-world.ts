@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { describe } from 'node:test'
-import { unversioned } from '../../src/platform/http/route.ts'
+import { unversionedPath } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { type Call, ENGINES, type Engine, onBothEngines, type World } from '../support/world.ts'
 import { folderOf, isDriven, isWhole, note } from './ledger.ts'
@@ -175,7 +175,7 @@ async function openCli(world: World, version: Version): Promise<CliWorld> {
 
 /** `GET /user/tokens`, without version and with the names of parameters as they are in the table. */
 function hasRoute(said: string): boolean {
-  return ROUTES.some((route) => `${route.method} ${unversioned(route.path)}` === said)
+  return ROUTES.some((route) => `${route.method} ${unversionedPath(route.path)}` === said)
 }
 
 export function programOf(version: Version): string {

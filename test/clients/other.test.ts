@@ -1,8 +1,8 @@
 /** The calls of two programs that many run, as their source makes them: Infisical's sync of secrets, Sentry's integration. docs/spec/client-requests.md D.1. */
 import assert from 'node:assert/strict'
-import { makeDeployment, makeProject } from '../support/projects.ts'
+import { seedDeployment, seedProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
-import { makeInstallation } from '../support/worlds/integration-world.ts'
+import { seedInstallation } from '../support/worlds/integration-world.ts'
 import { note } from './ledger.ts'
 import type { Decoded } from './sdk-client.ts'
 import { type ApiError, newProvider } from './terraform-provider.ts'
@@ -51,7 +51,7 @@ onBothEngines('Sentry reads the projects of an installation and writes its varia
   const origin = await world.listen()
   for (let at = 0; at < 25; at++) await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: `p${at}` })
   const scopes = ['read:project', 'read-write:global-project-env-vars', 'read:team']
-  const { token } = await makeInstallation(world, { scopes })
+  const { token } = await seedInstallation(world, { scopes })
   const ask = newProvider(origin, token, teamId)
   assert.equal((await ask('GET', `/v1/teams/${teamId}`)).slug, 'team')
   const names = new Set<string>()
@@ -108,9 +108,9 @@ onBothEngines('Infisical keeps the shared variables of a team', async (world) =>
 
 onBothEngines('GitHub Actions find the deployment of a commit, and no other', async (world) => {
   const ask = newProvider(await world.listen(), world.credentials.token, undefined)
-  const projectId = await makeProject(world, 'web')
+  const projectId = await seedProject(world, 'web')
   const made = (at: number, githubCommitRef: string) =>
-    makeDeployment(world, projectId, {
+    seedDeployment(world, projectId, {
       url: `web-${at}.host.test`,
       target: 'preview',
       meta: { githubCommitRef, githubCommitSha: `sha${at}`, githubCommitRepo: 'web' },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { WEBHOOK_EVENT_NAMES } from '../../src/platform/outbox/event-names.ts'
 import type { World } from '../support/world.ts'
-import { makeInstallation } from '../support/worlds/integration-world.ts'
+import { seedInstallation } from '../support/worlds/integration-world.ts'
 import { type Decoded, eventsOf, openSdk } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Remark, Story } from './sdk-story.ts'
@@ -264,7 +264,7 @@ const NO_FIELDS =
 async function tellInstallations(story: Story, { full }: Projects): Promise<void> {
   const { use, world, team, label } = story
   const where = { teamId: team.teamId, projects: [full[0].id] }
-  const { installationId: id, app } = await makeInstallation(world, { slug: `app-of-${label}` }, where)
+  const { installationId: id, app } = await seedInstallation(world, { slug: `app-of-${label}` }, where)
   await use('getConfigurations', { view: 'account' }, (list) => {
     assert.deepEqual([list.length, list[0].id, list[0].slug], [1, id, app.slug])
     assert.deepEqual(list[0].projects, [full[0].id])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { folderOf } from './ledger.ts'
 
@@ -75,7 +75,7 @@ function routeOf(code: string): Route | undefined {
 
 /** Names of parts of a path are the reader's: `{teamId}` and `:idOrSlug` are one place. */
 function placeOf(method: string, path: string): string {
-  return `${method} ${unversioned(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
+  return `${method} ${unversionedPath(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
 }
 
 /** Versions 1.2.0 to 1.13.3 have classes of their own for these, which keep no status (docs/spec/wire.md 3.1). */

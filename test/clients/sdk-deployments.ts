@@ -1,7 +1,7 @@
 /** Deployments and the aliases that lead to them; promote, and back. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { makeDeployment } from '../support/projects.ts'
+import { seedDeployment } from '../support/projects.ts'
 import type { Decoded } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Story } from './sdk-story.ts'
@@ -15,7 +15,7 @@ export async function tellBuild(story: Story, { bare, full, deployments }: Proje
   const live = async () => (await raw('GET', `/v9/projects/${projectId}`)).targets.production.id
 
   await use('listPromoteAliases', { projectId: bare.id }, (never) => assert.deepEqual(Object.keys(never ?? {}), []))
-  const second = await makeDeployment(world, projectId, {
+  const second = await seedDeployment(world, projectId, {
     url: `second-${story.label}.host.test`,
   })
   await use('requestPromote', { projectId, deploymentId: second })
@@ -44,7 +44,7 @@ export async function tellBuild(story: Story, { bare, full, deployments }: Proje
 async function removeOne(story: Story, projectId: string): Promise<void> {
   const { use, world, label } = story
   const url = `gone-${label}.host.test`
-  const id = await makeDeployment(world, projectId, { url, target: 'preview' })
+  const id = await seedDeployment(world, projectId, { url, target: 'preview' })
   await use('getDeploymentEvents', { idOrUrl: url }, (events) => {
     if (!Array.isArray(events)) return void story.remarks.set('getDeploymentEvents', NO_ANSWER)
     assert.deepEqual(
@@ -92,7 +92,7 @@ async function deployFiles({ use, raw, label }: Story, projectId: string): Promi
 
 async function cancelOne({ use, world, label }: Story, projectId: string): Promise<void> {
   const url = `waiting-${label}.host.test`
-  const id = await makeDeployment(world, projectId, { url, target: 'preview', readyState: 'QUEUED' })
+  const id = await seedDeployment(world, projectId, { url, target: 'preview', readyState: 'QUEUED' })
   await use('cancelDeployment', { id }, (canceled) =>
     assert.deepEqual([canceled.id, canceled.readyState], [id, 'CANCELED']),
   )

@@ -1,6 +1,6 @@
 /** Projects, their variables and what is set on them: bare, and with everything that a project can have, at every git provider. */
 import assert from 'node:assert/strict'
-import { makeDeployment } from '../support/projects.ts'
+import { seedDeployment } from '../support/projects.ts'
 import {
   BESIDE,
   GIT_PROVIDERS,
@@ -105,14 +105,14 @@ async function fill(story: Story, project: Decoded): Promise<string> {
   assert.match(secret!, /^[A-Za-z0-9]{32}$/)
   await raw('PATCH', `/v1/data-cache/projects/${idOrName}`, { disabled: true })
   for (const readyState of ['QUEUED', 'INITIALIZING', 'BUILDING', 'CANCELED', 'ERROR'])
-    await makeDeployment(world, project.id, {
+    await seedDeployment(world, project.id, {
       url: `${readyState.toLowerCase()}-${project.name}.host.test`,
       readyState,
       target: null,
       gitBranch: 'dev',
     })
   const url = `${project.name}-1.host.test`
-  const id = await makeDeployment(world, project.id, { url, meta: { githubCommitRef: 'main' } })
+  const id = await seedDeployment(world, project.id, { url, meta: { githubCommitRef: 'main' } })
   await use('updateProject', { idOrName, requestBody: ON_UPDATE }, (changed) => isFull(story, changed, project))
   return id
 }

@@ -8,7 +8,7 @@ import { ROUTES } from '../../src/routes.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { type GitHosts, startGitHosts } from '../support/worlds/full-project.ts'
-import { makeInstallation } from '../support/worlds/integration-world.ts'
+import { seedInstallation } from '../support/worlds/integration-world.ts'
 import { note } from './ledger.ts'
 import type { Decoded } from './sdk-client.ts'
 import { ALWAYS_THERE, type ApiError, isGone, listVariables, newProvider, type Provider } from './terraform-provider.ts'
@@ -420,7 +420,7 @@ async function tryAccess({ ask, row, world, label, teamId }: Scope): Promise<voi
   const { id } = await ask('POST', '/v8/projects', { ...UNSAID, name: `access-${label}` })
   const first = await ask('POST', '/v8/projects', { ...UNSAID, name: `first-${label}` })
   const where = { teamId, projects: [first.id] }
-  const { installationId } = await makeInstallation(world, { slug: `tf-${label}` }, where)
+  const { installationId } = await seedInstallation(world, { slug: `tf-${label}` }, where)
   const path = `/v1/integrations/configuration/${installationId}/project/${id}`
   await row('vercel_integration_project_access create, read, delete', async () => {
     assert.equal((await ask('GET', path)).allowed, false)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { SENTENCES } from '../../src/console/names/audit-messages.ts'
+import { AUDIT_MESSAGES } from '../../src/console/names/audit-messages.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
-import { signedIn } from '../support/clients/browser-client.ts'
+import { openSignedInClient } from '../support/clients/browser-client.ts'
 import { root } from '../support/root.ts'
 import { tamper } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
@@ -43,11 +43,11 @@ test('every kind of line has a sentence, and every sentence is of a kind that th
     ...beside,
   ]
   for (const kind of kinds)
-    assert.ok(Object.hasOwn(SENTENCES, kind), `${kind} has no sentence in src/console/names/audit-messages.ts`)
+    assert.ok(Object.hasOwn(AUDIT_MESSAGES, kind), `${kind} has no sentence in src/console/names/audit-messages.ts`)
   // Reads that give clear values leave lines too: test/platform/outbox/secret-reads.test.ts.
   const reads = ROUTES.filter(({ method }) => method === 'GET').map(({ operationId }) => operationId)
   const known = new Set([...kinds, ...reads, ...OF_EARLIER_VERSIONS])
-  for (const [kind, sentence] of Object.entries(SENTENCES)) {
+  for (const [kind, sentence] of Object.entries(AUDIT_MESSAGES)) {
     assert.ok(known.has(kind), `nothing writes a line of ${kind}`)
     assert.match(sentence, /^[a-z][^%]*(%[^%]*)?$/, kind)
   }
@@ -60,7 +60,7 @@ onBothEngines('a line names the variable that it is about, and never its value',
   const { id } = (await world.call('POST', `/v10/projects/web/env?${team}`, body)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${id}?${team}`, { value: 'second-value' })
   const activity = '/console/t/team/activity?type=editProjectEnv'
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const { text } = await client.get(activity)
   const path = `/console/t/team/projects/web/variables/${id}/history`
   assert.ok(text.includes(`changed the variable <a href="${path}" title="${id}">API_KEY</a> of web`), text)

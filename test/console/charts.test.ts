@@ -1,17 +1,17 @@
 /** Drawings, and moments as people say them. docs/console.md: Drawings, How a page looks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { drawBars, drawColumns, type Kind } from '../../src/console/charts.ts'
-import { ago, lastUse } from '../../src/console/time.ts'
+import { barChart, type ChartSeries, columnChart } from '../../src/console/charts.ts'
+import { lastUsedLabel, relativeTime } from '../../src/console/time.ts'
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly ChartSeries[] = [
   { words: 'delivered', look: 'good' },
   { words: 'failed', look: 'bad' },
 ]
 const columnsOf = (...all: number[][]) => all.map((counts, at) => ({ name: `${at}:00`, title: `hour ${at}`, counts }))
 
 test('three columns are drawn on top of each other, with their table; fewer are sentences', () => {
-  const drawn = drawColumns('Deliveries', KINDS, columnsOf([1, 3], [0, 2], [0, 0])).markup
+  const drawn = columnChart('Deliveries', KINDS, columnsOf([1, 3], [0, 2], [0, 0])).markup
   const heights = [...drawn.matchAll(/<rect class="(\w+)"[^>]* y="([\d.]+)"[^>]*height="([\d.]+)"/g)].map(
     ([, ...one]) => one,
   )
@@ -23,16 +23,16 @@ test('three columns are drawn on top of each other, with their table; fewer are 
   ])
   assert.match(drawn, /Deliveries as a table[\s\S]*<th scope="col" class="number">failed<\/th>/)
   assert.match(drawn, /<td data-label="failed" class="number">3<\/td>/)
-  const two = drawColumns('Deliveries', KINDS, columnsOf([1, 3], [0, 0])).markup
+  const two = columnChart('Deliveries', KINDS, columnsOf([1, 3], [0, 0])).markup
   assert.equal(
     two,
     '<p><span title="hour 0">0:00</span>: 1 delivered, 3 failed.</p><p><span title="hour 1">1:00</span>: nothing.</p>',
   )
-  assert.match(drawColumns('Deliveries', KINDS, []).markup, /Nothing to draw yet/)
+  assert.match(columnChart('Deliveries', KINDS, []).markup, /Nothing to draw yet/)
 })
 
 test('a bar is an element of its own in its cell, which stays a cell, and its number stands at the right', () => {
-  const { markup } = drawBars(
+  const { markup } = barChart(
     'Kept',
     'Of what',
     [
@@ -50,15 +50,21 @@ test('a last use is said to the hour, and never to be earlier than what it is of
   const at = Date.UTC(2026, 0, 1, 10)
   const minute = 60_000
   const timeOf = (last: number | null, made: number, now: number) =>
-    /^<time datetime="([^"]*)" title="([^"]*)">(.*)<\/time>$/.exec(lastUse(last, made, now).markup)?.slice(1)
+    /^<time datetime="([^"]*)" title="([^"]*)">(.*)<\/time>$/.exec(lastUsedLabel(last, made, now).markup)?.slice(1)
   const exact = (moment: number) => new Date(moment).toISOString()
-  assert.equal(lastUse(null, at, at).markup, 'never')
+  assert.equal(lastUsedLabel(null, at, at).markup, 'never')
   // Made and used at 10:40: the store knows the hour that began at 10:00.
   const made = at + 40 * minute
   assert.deepEqual(timeOf(at, made, made), [exact(made), `${exact(made)} (to the hour)`, 'within the last hour'])
   assert.equal(timeOf(at, made, made + 59 * minute)![2], 'within the last hour')
   assert.equal(timeOf(at, made, made + 60 * minute)![2], '1 hour ago')
-  assert.equal(timeOf(at, made, made + 180 * minute)![2], ago(made, made + 180 * minute).markup.match(/>(.*)</)![1])
+  assert.equal(
+    timeOf(at, made, made + 180 * minute)![2],
+    relativeTime(made, made + 180 * minute).markup.match(/>(.*)</)![1],
+  )
   assert.deepEqual(timeOf(at, at - minute, at + 121 * minute), [exact(at), `${exact(at)} (to the hour)`, '2 hours ago'])
-  assert.equal(ago(at, at + minute).markup, `<time datetime="${exact(at)}" title="${exact(at)}">1 minute ago</time>`)
+  assert.equal(
+    relativeTime(at, at + minute).markup,
+    `<time datetime="${exact(at)}" title="${exact(at)}">1 minute ago</time>`,
+  )
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { type Client, signedIn } from '../support/clients/browser-client.ts'
+import { type Client, openSignedInClient } from '../support/clients/browser-client.ts'
 import { type ConsolePage, openConsolePages } from '../support/clients/console-pages.ts'
 import { setUpCodes } from '../support/clients/second-factor.ts'
 import { onBothEngines } from '../support/world.ts'
@@ -48,8 +48,8 @@ onBothEngines('what deletes, shuts out or replaces a key asks a second time, on 
     .find(({ path }) => path.endsWith('/people/:id'))!
     .address.split('/')
     .at(-1)!
-  await setUpCodes(world, await signedIn(world, mate, 'mate'))
-  const client = await signedIn(world)
+  await setUpCodes(world, await openSignedInClient(world, mate, 'mate'))
+  const client = await openSignedInClient(world)
   await client.get('/console/account')
   pages.push(await openSpareApp(client))
   const seen = new Set<string>()

@@ -1,10 +1,10 @@
 /** What every page of the console has: the way back from below a tab to its page, and each id once. docs/console.md: How it is built. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
-import { signedIn } from '../support/clients/browser-client.ts'
+import { openSignedInClient } from '../support/clients/browser-client.ts'
 import { openConsolePages } from '../support/clients/console-pages.ts'
 import { valuesOf } from '../support/clients/screen-values.ts'
-import { openSamples } from '../support/sample-requests.ts'
+import { seedSamples } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
 
 /** Pages below a tab, with the address of the tab in the first group. A file, and a page that serves others, have no tab. */
@@ -13,7 +13,7 @@ const BELOW =
 
 onBothEngines('no page has an id twice: a label would name another control than its own', async (world) => {
   const pages = await openConsolePages(world)
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   let ids = 0
   for (const { path, address } of pages) {
     const { text } = await client.get(address)
@@ -37,8 +37,8 @@ onBothEngines('no page has an id twice: a label would name another control than 
 })
 
 onBothEngines('every page below a tab leads back to the page of the tab', async (world) => {
-  const samples = await openSamples(world)
-  const client = await signedIn(world)
+  const samples = await seedSamples(world)
+  const client = await openSignedInClient(world)
   const below = CONSOLE.filter(({ method, path }) => method === 'GET' && BELOW.test(path))
   assert.ok(below.length > 20, `${below.length} pages`)
   for (const { path } of below) {

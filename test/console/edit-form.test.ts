@@ -1,12 +1,12 @@
 /** Forms of a change send what was changed: two people who change different fields do not undo each other. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changedPart, fieldsShown, sentUnchanged, WAS_FIELD } from '../../src/console/edit-form.ts'
-import { area, check, checks, radios, select } from '../../src/console/fields.ts'
+import { changedKeys, INITIAL_VALUES_FIELD, initialFields, initialFormData } from '../../src/console/edit-form.ts'
+import { checkboxesField, checkboxField, radios, select, textAreaField } from '../../src/console/fields.ts'
 import { html, unescapeText } from '../../src/platform/pages/html.ts'
 import { Type } from '../../src/platform/schema/builder.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { type Client, type Fields, openClient, signedIn } from '../support/clients/browser-client.ts'
+import { type Client, type Fields, openClient, openSignedInClient } from '../support/clients/browser-client.ts'
 import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { CONSOLE_FORMS } from './form-table.ts'
@@ -82,14 +82,14 @@ function fieldsOf(was: string): Fields {
 async function open(world: World) {
   const forms = await openForms(world)
   await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   return { ...forms, client }
 }
 
 /** The settings of a project, which is all that there is. */
 async function openSettings(world: World) {
   await world.call('POST', '/v10/projects', { name: 'web' })
-  return { client: await signedIn(world), url: '/console/t/admin/projects/web/settings' }
+  return { client: await openSignedInClient(world), url: '/console/t/admin/projects/web/settings' }
 }
 
 /** What each write leaves: a line of the audit log, and events where it tells some. */
@@ -100,7 +100,7 @@ async function linesOf({ deps: { db } }: World) {
 
 test('every form that changes fields of what is there says what was shown', () => {
   const withField = [...CONSOLE_FORMS].filter(
-    ([, { form }]) => WAS_FIELD in ((form as { properties?: object })?.properties ?? {}),
+    ([, { form }]) => INITIAL_VALUES_FIELD in ((form as { properties?: object })?.properties ?? {}),
   )
   assert.deepEqual(withField.map(([path]) => path).sort(), PATHS.toSorted())
   const patching = [...CONSOLE_FORMS.keys()].filter((path) => routeOf(path)?.method === 'PATCH')
@@ -137,7 +137,7 @@ onBothEngines(
 )
 
 onBothEngines('the line of a change in the audit log names the fields that were changed', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const shown = await openForm(client, '/console/account', '/console/account')
   assert.equal((await client.post('/console/account', { ...shown, name: 'Ann' })).status, 303)
   const { call } = world
@@ -208,11 +208,11 @@ onBothEngines('a form that does not say what was shown, or says nothing of it, s
 onBothEngines('a forged field gives whoever forges it no right that they lack', async (world) => {
   const viewer = await world.user('viewer')
   await world.join(viewer, 'VIEWER')
-  const owner = await signedIn(world)
+  const owner = await openSignedInClient(world)
   const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body as { slug: string }
   const url = `/console/t/${slug}/settings`
   const shown = await openForm(owner, `${T}/settings`, url)
-  const client = await signedIn(world, viewer.id, 'viewer')
+  const client = await openSignedInClient(world, viewer.id, 'viewer')
   await client.get('/console')
   const before = await digest(world)
   for (const was of ['name=x&slug=x&sensitive=on', String(shown.was)])
@@ -234,8 +234,8 @@ onBothEngines('the value of a variable stands in no such field', async (world) =
 
 test('what a browser sends of fields that nobody touched', () => {
   const fields = html`<input type="hidden" name="h" value="&amp; &lt;"><input name="l" value="${'a\nb'}" title="${'x checked'}">
-${check('on', 'On', true)}${check('off', 'Off', false)}<input type="checkbox" name="named" value="checked">
-${checks(
+${checkboxField('on', 'On', true)}${checkboxField('off', 'Off', false)}<input type="checkbox" name="named" value="checked">
+${checkboxesField(
   'many',
   'Many',
   [
@@ -266,9 +266,9 @@ ${select('first', 'First', [
   { value: 'z' },
 )}
 <select name="words"><option>a &amp; b</option><option selected>c &quot;d&quot;</option></select>
-${area('text', 'Text', { value: '\none\r\ntwo "three" </textarea>' })}<button name="b">B</button><input value="nameless">`
+${textAreaField('text', 'Text', { value: '\none\r\ntwo "three" </textarea>' })}<button name="b">B</button><input value="nameless">`
   assert.deepEqual(
-    [...new URLSearchParams(sentUnchanged(fields))],
+    [...new URLSearchParams(initialFormData(fields))],
     [
       ['h', '& <'],
       ['l', 'ab'],
@@ -286,11 +286,11 @@ ${area('text', 'Text', { value: '\none\r\ntwo "three" </textarea>' })}<button na
 
 test('keys that belong together are sent together, and what its schema refuses was not shown', () => {
   const body = { a: 1, b: [1], c: 'x' }
-  assert.deepEqual(changedPart({ ...body, a: 2 }, body), { a: 2 })
-  assert.deepEqual(changedPart({ ...body, b: [2] }, body, [['a', 'b']]), { a: 1, b: [2] })
-  assert.equal(changedPart(body, { ...body, d: 1 }, [['a', 'b']]), undefined)
+  assert.deepEqual(changedKeys({ ...body, a: 2 }, body), { a: 2 })
+  assert.deepEqual(changedKeys({ ...body, b: [2] }, body, [['a', 'b']]), { a: 1, b: [2] })
+  assert.equal(changedKeys(body, { ...body, d: 1 }, [['a', 'b']]), undefined)
   const form = Type.Object({ name: Type.String({ maxLength: 3 }), many: Type.Optional(Type.Array(Type.String())) })
-  assert.deepEqual(fieldsShown(form, { was: 'name=abc&many=x' }), { name: 'abc', many: ['x'] })
+  assert.deepEqual(initialFields(form, { was: 'name=abc&many=x' }), { name: 'abc', many: ['x'] })
   for (const was of ['name=abcd', 'many=x', 'other=1', '', undefined, ['name=abc']])
-    assert.equal(fieldsShown(form, { was }), undefined)
+    assert.equal(initialFields(form, { was }), undefined)
 })

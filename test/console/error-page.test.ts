@@ -1,13 +1,13 @@
 /** A page of the console that is not there: it keeps the navigation, leads to the nearest list, and tells nothing of what others own. docs/console.md: Addresses. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
-import { openClient, type Seen, signedIn } from '../support/clients/browser-client.ts'
+import { openClient, openSignedInClient, type PageResponse } from '../support/clients/browser-client.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const TEAM = '/console/t/team'
 
 /** Where a page that is not there leads on to. */
-function wayOf({ status, text }: Seen, about: string): string {
+function wayOf({ status, text }: PageResponse, about: string): string {
   assert.equal(status, 404, about)
   assert.match(text, /<h1>There is nothing here<\/h1>/, about)
   const [, way] = /<p><a class="button" href="([^"]+)">/.exec(text) ?? assert.fail(about)
@@ -15,13 +15,13 @@ function wayOf({ status, text }: Seen, about: string): string {
 }
 
 /** The addresses of the tabs of a page. */
-function tabsOf({ text }: Seen): string[] {
+function tabsOf({ text }: PageResponse): string[] {
   const [strip] = /<nav class="tabs"[\s\S]*?<\/nav>/.exec(text) ?? ['']
   return [...strip.matchAll(/href="([^"]+)"/g)].map(([, path]) => path!)
 }
 
 /** A page without what is another one in each answer, and without the names that were asked for. */
-function plain({ text }: Seen): string {
+function plain({ text }: PageResponse): string {
   return text.replaceAll(/value="[^"]*"|content="[^"]*"|\b(theirs|absent|team|nobody)\b/g, '')
 }
 
@@ -29,7 +29,7 @@ onBothEngines(
   'every page that is not there has the tabs of its place, and leads to a list that is there',
   async (world) => {
     await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const missing = CONSOLE.filter(({ method, path }) => method === 'GET' && /:(?!slug|name\b)\w+/.test(path))
     const left: string[] = []
     for (const { path } of missing) {
@@ -54,7 +54,7 @@ onBothEngines(
     await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'theirs' })
     await world.call('POST', '/v10/projects', { name: 'mine' })
     const guest = await world.user('guest')
-    const client = await signedIn(world, guest.id, 'guest')
+    const client = await openSignedInClient(world, guest.id, 'guest')
     for (const below of ['', '/domains', '/domains/www.example.com', '/deployments/dpl_none', '/settings']) {
       const [theirs, none] = await Promise.all(
         ['theirs', 'absent'].map((name) => client.get(`/console/t/guest/projects/${name}${below}`)),
@@ -74,7 +74,7 @@ onBothEngines(
 onBothEngines('whoever may not see a section is shown no tab of it, and is led to what they may see', async (world) => {
   const guest = await world.user('guest')
   await world.join(guest, 'BILLING')
-  const client = await signedIn(world, guest.id, 'guest')
+  const client = await openSignedInClient(world, guest.id, 'guest')
   const refused = await client.get(TEAM)
   assert.equal(refused.status, 403, 'the projects of the team')
   assert.ok(!tabsOf(refused).includes(TEAM))
@@ -95,7 +95,7 @@ onBothEngines(
   'an address below /console that no page has is a page for a browser, and JSON for a program',
   async (world) => {
     await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const ways = {
       '/console/nothing': '/console',
       '/console/nothing/%20?a=1': '/console',

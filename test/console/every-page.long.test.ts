@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { givePassword } from '../support/clients/browser-client.ts'
+import { seedPassword } from '../support/clients/browser-client.ts'
 import { findChromium, look, openChromium, openWindow, signInTo } from '../support/clients/chromium.ts'
 import { goTo, openConsolePages } from '../support/clients/console-pages.ts'
 import { COUNT_SHIFTS, MOST_BYTES, mustStandStill, weightOf } from '../support/clients/tour.ts'
-import { lacking } from '../support/programs.ts'
+import { skipReason } from '../support/programs.ts'
 import { openWorld } from '../support/world.ts'
 
 const chromium = findChromium()
@@ -16,12 +16,12 @@ const chromium = findChromium()
 const OF_AN_EMAIL = '/console/account/email'
 
 test('every page of the table of screens is whole, stands still, and axe finds nothing', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read every page'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read every page'))
   const world = await openWorld('sqlite')
   const browser = await openChromium(chromium)
   try {
     const pages = await openConsolePages(world)
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const origin = await world.listen()
     const { context, page, complaints } = await openWindow(browser, 1280, true)
     await context.addInitScript(COUNT_SHIFTS)

@@ -8,7 +8,7 @@ import type { Samples } from '../support/sample-requests.ts'
 export type Form = {
   /** The fields that people type into. */
   typed?: readonly string[]
-  /** Fields of a form that is taken after `openSamples`; {} where it has none. Undefined where none is taken, and `twice` says why. */
+  /** Fields of a form that is taken after `seedSamples`; {} where it has none. Undefined where none is taken, and `twice` says why. */
   good?: Fields | ((samples: Samples) => Fields)
   /** What happens when it is sent twice, where no key of the form says so. */
   twice?: string

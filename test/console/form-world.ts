@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import type { Route } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import type { Fields } from '../support/clients/browser-client.ts'
-import { openSamples, type Samples, sampleOf } from '../support/sample-requests.ts'
+import { type Samples, sampleRequest, seedSamples } from '../support/sample-requests.ts'
 import type { World } from '../support/world.ts'
-import { install } from '../support/worlds/integration-world.ts'
+import { consentAndInstall } from '../support/worlds/integration-world.ts'
 import { CONSOLE_FORMS, FORMS } from './form-table.ts'
 
 const BY_NAME = new Map(ROUTES.map((route) => [route.operationId, route]))
@@ -30,12 +30,15 @@ export function routeOf(path: string): Route | undefined {
   return name === undefined ? undefined : BY_NAME.get(name)!
 }
 
-/** Fills a world by `openSamples`. The forms are those of the first person's own account, but for what only teams have. */
+/** Fills a world by `seedSamples`. The forms are those of the first person's own account, but for what only teams have. */
 export async function openForms(world: World): Promise<FormWorld> {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const { projectId, apps } = samples
   // An installation of all projects has no form that adds one.
-  const { installationId } = await install(world, apps['teams-secrets'], { teamId: undefined, projects: [projectId] })
+  const { installationId } = await consentAndInstall(world, apps['teams-secrets'], {
+    teamId: undefined,
+    projects: [projectId],
+  })
   return {
     samples,
     at: (path) => addressOf(path, path.includes(':id/projects') ? { ...samples, installationId } : samples),
@@ -61,7 +64,7 @@ function addressOf(path: string, samples: Samples): string {
 
 /** What a good request of the route names in its path. */
 function namedBy(route: Route, samples: Samples): Record<string, string> {
-  const values = sampleOf(route, samples).url.split('?')[0]!.split('/')
+  const values = sampleRequest(route, samples).url.split('?')[0]!.split('/')
   const parts = route.path.split('/').map((part, at) => [part, values[at]!] as const)
   return Object.fromEntries(
     parts.flatMap(([part, value]) => (part.startsWith(':') ? [[part.slice(1), decodeURIComponent(value)]] : [])),

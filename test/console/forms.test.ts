@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { takesKey } from '../../src/platform/http/route.ts'
+import { acceptsIdempotencyKey } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import {
   type Client,
   type Fields,
   openClient,
+  openSignedInClient,
   PASSWORD,
-  type Seen,
-  signedIn,
+  type PageResponse,
 } from '../support/clients/browser-client.ts'
 import { TYPED } from '../support/clients/typed-texts.ts'
 import { digest } from '../support/stores/digest.ts'
@@ -46,7 +46,7 @@ const HERE = { 'sec-fetch-site': 'same-origin' }
 
 async function open(world: World) {
   const forms = await openForms(world)
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await client.get('/console/account')
   const typedInto = (path: string, text: string): Fields => ({
     ...forms.goodOf(path),
@@ -62,7 +62,7 @@ test('the table has every form of the console, once', () => {
 test('each form says what happens when it is sent twice, or asks a route that takes a key', () => {
   for (const path of PATHS) {
     const route = routeOf(path)
-    const isKeyed = route !== undefined && takesKey(route) && FORMS[path]!.good !== undefined
+    const isKeyed = route !== undefined && acceptsIdempotencyKey(route) && FORMS[path]!.good !== undefined
     if (!isKeyed) assert.ok(FORMS[path]!.twice ?? (route?.method === 'PUT' && 'a PUT'), path)
   }
 })
@@ -89,7 +89,7 @@ onBothEngines('whatever is typed into a form comes back as text beside what is w
 onBothEngines(
   'what is typed as another email comes back too, where the service sends mail',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await client.get('/console/account')
     for (const text of TYPED.filter((one) => one !== '')) {
       const answer = await client.post('/console/account/email/change', { email: text })
@@ -192,7 +192,7 @@ onBothEngines('ids that are not there, and those of others, are not found', asyn
 
 onBothEngines('whoever is no operator does nothing by the forms of the operator', async (world) => {
   const { at, goodOf } = await openForms(world)
-  const person = await signedIn(world, (await world.user('person')).id, 'person')
+  const person = await openSignedInClient(world, (await world.user('person')).id, 'person')
   await person.get('/console/account')
   const before = await digest(world)
   for (const path of PATHS.filter((one) => one.startsWith('/console/operator'))) {
@@ -203,7 +203,7 @@ onBothEngines('whoever is no operator does nothing by the forms of the operator'
 })
 
 /** The hidden field that carries a form on. */
-function keptIn({ text }: Seen): { to: string; fields: Fields } {
+function keptIn({ text }: PageResponse): { to: string; fields: Fields } {
   const [, value = ''] = /name="kept" value="([^"]*)"/.exec(text) ?? []
   return JSON.parse(value.replaceAll('&quot;', '"').replaceAll('&amp;', '&'))
 }
@@ -213,7 +213,7 @@ onBothEngines('a form of a session that is over comes back with what was typed, 
   const before = await digest(world)
   for (const path of WITH_FIELDS.filter((one) => CONSOLE_FORMS.get(one)!.keeps)) {
     const typed = typedInto(path, EMOJI)
-    const isShown = ({ text, status }: Seen, about: string) => {
+    const isShown = ({ text, status }: PageResponse, about: string) => {
       assert.equal(status, 422, `${path}, ${about}: ${status} ${text.slice(-2000)}`)
       assert.match(text, /role="alert"[\s\S]*Nothing was changed yet/, `${path}, ${about}`)
       if (!NOT_SHOWN.has(path)) assert.ok(text.includes(EMOJI), `${path}, ${about}`)
@@ -247,7 +247,7 @@ onBothEngines('a way back leads from every form to a page that is there', async 
 })
 
 /** A page as it was shown, whenever that was. */
-function withoutOnce({ status, location, text }: Seen) {
+function withoutOnce({ status, location, text }: PageResponse) {
   return { status, location, text: text.replaceAll(/name="once" value="\w+"|>[^<]*<\/time>/g, '') }
 }
 
@@ -262,12 +262,12 @@ onBothEngines('a form that is sent twice does one thing, and is answered the sam
   for (const path of PATHS) {
     const fields = goodOf(path)
     if (fields === undefined) continue
-    const send = (): Promise<Seen> => client.post(at(path), { ...fields, once: 'shown-once' })
+    const send = (): Promise<PageResponse> => client.post(at(path), { ...fields, once: 'shown-once' })
     const first = await send()
     assert.ok(first.status < 400, `${path}: ${first.status} ${first.text.slice(-1500)}`)
     const after = await linesOf(world)
     const second = await send()
-    if (takesKey(routeOf(path)!)) {
+    if (acceptsIdempotencyKey(routeOf(path)!)) {
       assert.deepEqual(withoutOnce(second), withoutOnce(first), path)
       assert.deepEqual(await linesOf(world), after, path)
     } else assert.ok(second.status < 500, `${path}: ${second.status}`)
@@ -282,7 +282,7 @@ async function countWebhooks(world: World): Promise<number> {
 }
 
 async function openWebhooks(world: World): Promise<Client> {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await client.get(WEBHOOKS)
   return client
 }

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { becomes } from '../support/eventually.ts'
-import { givePassword } from '../support/clients/browser-client.ts'
+import { seedPassword } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow, signInTo } from '../support/clients/chromium.ts'
 import { type ConsolePage, goTo, openConsolePages } from '../support/clients/console-pages.ts'
-import { lacking } from '../support/programs.ts'
+import { eventually } from '../support/eventually.ts'
+import { skipReason } from '../support/programs.ts'
 import { openWorld, type World } from '../support/world.ts'
 
 const chromium = findChromium()
@@ -66,7 +66,7 @@ async function inWindow(
   const browser = await openChromium(chromium!)
   try {
     await fill(world)
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const origin = await world.listen()
     const { page, complaints } = await openWindow(browser, width, true)
     await signInTo(page, origin)
@@ -84,7 +84,7 @@ async function inWindow(
 
 for (const width of [1280, 390])
   test(`each stop of Tab is seen, in the order of the page, and the last one leads out, ${width} wide`, async (t) => {
-    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether pages work by keyboard'))
+    if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether pages work by keyboard'))
     let pages: ConsolePage[] = []
     const fill = async (world: World) => {
       pages = await openConsolePages(world)
@@ -115,13 +115,13 @@ for (const width of [1280, 390])
   })
 
 test('the first stop leads past the bar and the tabs', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether pages work by keyboard'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether pages work by keyboard'))
   await inWindow(async (page, origin) => {
     await page.goto(`${origin}${WEB}`)
     await page.keyboard.press('Tab')
     assert.match((await page.evaluate<Stop>(WHERE)).about, /class="skip"/)
     await page.keyboard.press('Enter')
-    await becomes(() => page.evaluate<boolean>(`document.activeElement.id === 'main'`))
+    await eventually(() => page.evaluate<boolean>(`document.activeElement.id === 'main'`))
     await page.keyboard.press('Tab')
     assert.equal(await page.evaluate(`document.activeElement.closest('main') !== null`), true)
     assert.notEqual(await page.evaluate('document.activeElement.id'), 'main')
@@ -129,7 +129,7 @@ test('the first stop leads past the bar and the tabs', async (t) => {
 })
 
 test('a menu opens by Enter, is walked through, and closes by Escape, by leaving it and by a click beside it', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether menus work by keyboard'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether menus work by keyboard'))
   await inWindow(async (page, origin) => {
     await page.goto(`${origin}${WEB}`)
     const isOpen = () => page.evaluate<boolean>(`document.querySelector('details.menu').open`)
@@ -153,7 +153,7 @@ test('a menu opens by Enter, is walked through, and closes by Escape, by leaving
 })
 
 test('a text is copied by its button', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether a record can be copied'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether a record can be copied'))
   await inWindow(async (page, origin) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
     await page.goto(`${origin}${WEB}/domains/www.example.com`)

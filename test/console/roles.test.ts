@@ -4,10 +4,10 @@ import { CONSOLE } from '../../src/console/screens.ts'
 import { ROLE_PERMISSIONS, ROLES, type Role } from '../../src/platform/permissions/roles.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { callWith } from '../support/call.ts'
-import { type Client, signedIn } from '../support/clients/browser-client.ts'
-import { makeDeployment } from '../support/projects.ts'
+import { type Client, openSignedInClient } from '../support/clients/browser-client.ts'
+import { seedDeployment } from '../support/projects.ts'
 import { onBothEngines, type World } from '../support/world.ts'
-import { install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { consentAndInstall, seedIntegration } from '../support/worlds/integration-world.ts'
 
 const BY_NAME = new Map(ROUTES.map((route) => [route.operationId, route]))
 /** Of several screens of one address the one without names comes first: `variables/new` is no variable. */
@@ -42,9 +42,9 @@ async function fillTeam(world: World) {
   const ids = { live: await variable('LIVE', 'production'), tried: await variable('TRIED', 'preview') }
   await make('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
   await make('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events: ['project.created'] })
-  await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
-  const app = await makeIntegration(world)
-  await install(world, app, { teamId: world.credentials.teamId })
+  await seedDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+  const app = await seedIntegration(world)
+  await consentAndInstall(world, app, { teamId: world.credentials.teamId })
   return ids
 }
 
@@ -70,7 +70,7 @@ onBothEngines('whatever a page offers to a role, the route behind it allows the 
   for (const role of ROLES) {
     const user = await world.user(role.toLowerCase())
     await world.join(user, role)
-    const client = await signedIn(world, user.id, role.toLowerCase())
+    const client = await openSignedInClient(world, user.id, role.toLowerCase())
     const pages = role === 'BILLING' ? new Map<string, string>() : await walk(client, slug)
     for (const [address, text] of pages)
       for (const [tag, element, to = ''] of text.matchAll(OFFERED)) {
@@ -108,7 +108,7 @@ onBothEngines('a page that is there for one form says to other roles which roles
   for (const role of ROLES) {
     const user = await world.user(role.toLowerCase())
     await world.join(user, role)
-    const client = await signedIn(world, user.id, role.toLowerCase())
+    const client = await openSignedInClient(world, user.id, role.toLowerCase())
     for (const { path, onlyFor } of forms) {
       const known: Record<string, string> = { slug, name: 'web', id: path.includes('variables') ? ids.tried : 'x' }
       const { status, text } = await client.get(path.replaceAll(/:(\w+)/g, (_, name: string) => known[name]!))

@@ -4,17 +4,24 @@
  */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
-import { openGates } from '../../src/platform/fairness/gate.ts'
+import { createGates } from '../../src/platform/fairness/gate.ts'
 import type { Route } from '../../src/platform/http/route.ts'
-import { openBridge } from '../../src/platform/pages/route-client.ts'
-import type { Ask, Wish } from '../../src/platform/pages/screen.ts'
+import { createRouteClient } from '../../src/platform/pages/route-client.ts'
+import type { CallRoute, RouteCall } from '../../src/platform/pages/screen.ts'
 import { ROLES } from '../../src/platform/permissions/roles.ts'
 import { Refusal } from '../../src/platform/refusals/refusal.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { withQuery } from '../support/call.ts'
-import { type Client, openClient, signedIn } from '../support/clients/browser-client.ts'
-import { type Asked, OPERATORS, openSamples, PUBLIC, sampleOf, teamQuery } from '../support/sample-requests.ts'
+import { type Client, openClient, openSignedInClient } from '../support/clients/browser-client.ts'
+import {
+  OPERATORS,
+  PUBLIC,
+  type SampleRequest,
+  sampleRequest,
+  seedSamples,
+  teamQuery,
+} from '../support/sample-requests.ts'
 import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, openWorld, type World } from '../support/world.ts'
 
@@ -25,12 +32,12 @@ const BESIDE = new Set(['operatorMakeBackup', 'operatorVerifyBackup', 'operatorG
 const FORMS = CONSOLE.filter(({ method }) => method === 'POST')
 
 /** What asks for a person by their session. */
-function askerOf(world: World, client: Client, userId: string): Ask {
-  const bridge = openBridge(
+function askerOf(world: World, client: Client, userId: string): CallRoute {
+  const bridge = createRouteClient(
     world.deps,
     ROUTES,
     SCREENS,
-    openGates(world.deps.db.engine, () => true),
+    createGates(world.deps.db.engine, () => true),
   )
   const secret = client.cookies.get('berth_session') ?? assert.fail('not signed in')
   const peer = { remoteAddress: '127.0.0.1' } as Parameters<typeof bridge.askerOf>[0]['peer']
@@ -41,7 +48,7 @@ function askerOf(world: World, client: Client, userId: string): Ask {
 }
 
 /** How a route refuses the wish; undefined when it does not. */
-function refusalOf(ask: Ask, route: Route, wish: Wish): Promise<[number, string] | undefined> {
+function refusalOf(ask: CallRoute, route: Route, wish: RouteCall): Promise<[number, string] | undefined> {
   return ask(route.operationId, wish).then(
     () => undefined,
     (error) => {
@@ -52,7 +59,7 @@ function refusalOf(ask: Ask, route: Route, wish: Wish): Promise<[number, string]
 }
 
 /** A request as a page wishes it: what the path names, and the query. */
-async function wishOf({ path }: Route, { url, body }: Asked): Promise<Wish> {
+async function wishOf({ path }: Route, { url, body }: SampleRequest): Promise<RouteCall> {
   const [asked = '', search = ''] = url.split('?')
   const values = asked.split('/')
   const named = path
@@ -63,7 +70,7 @@ async function wishOf({ path }: Route, { url, body }: Asked): Promise<Wish> {
 }
 
 /** A request that changes nothing, whoever asks: what it names is not there, and its body says nothing. */
-function unknownOf(route: Route): Asked {
+function unknownOf(route: Route): SampleRequest {
   const body = route.body === undefined ? undefined : route.textBody ? new Blob(['?'], { type: 'text/plain' }) : {}
   return { method: route.method, url: route.path.replaceAll(/:\w+/g, 'unknown'), body }
 }
@@ -74,7 +81,7 @@ async function openPeople(world: World) {
     [...ROLES, 'outsider'].map(async (role) => {
       const user = await world.user(role.toLowerCase())
       if (role !== 'outsider') await world.join(user, role)
-      return { role, user, client: await signedIn(world, user.id, role.toLowerCase()) }
+      return { role, user, client: await openSignedInClient(world, user.id, role.toLowerCase()) }
     }),
   )
 }
@@ -100,7 +107,7 @@ onBothEngines('every route refuses the session of a person as it refuses their t
 onBothEngines(
   'a session that ended is refused by every route at once, and leads from every page to the sign-in',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const ask = askerOf(world, client, world.credentials.userId)
     await world.operator('PATCH', '/operator/v1/users/admin', { suspended: true })
     for (const route of [...PUBLIC, ...OPERATORS])
@@ -138,8 +145,8 @@ async function tracesOf(world: World, act: () => Promise<unknown>) {
 onBothEngines('a good request leaves the same audit lines and events by a session as by a token', async (world) => {
   const other = await openWorld(world.engine)
   try {
-    const [byToken, bySession] = [await openSamples(world), await openSamples(other)]
-    const client = await signedIn(other)
+    const [byToken, bySession] = [await seedSamples(world), await seedSamples(other)]
+    const client = await openSignedInClient(other)
     const ask = askerOf(other, client, other.credentials.userId)
     const late = ({ method, operationId }: Route) =>
       Number(method === 'DELETE') + Number(operationId === 'deleteProject')
@@ -148,11 +155,11 @@ onBothEngines('a good request leaves the same audit lines and events by a sessio
     )
     let lines = 0
     for (const route of routes.toSorted((one, two) => late(one) - late(two))) {
-      const asked = sampleOf(route, byToken)
+      const asked = sampleRequest(route, byToken)
       const query = teamQuery(route, byToken)
       const call = route.auth === 'operator' ? world.operator : world.call
       const expected = await tracesOf(world, () => call.try(asked.method, withQuery(asked.url, query), asked.body))
-      const wish = await wishOf(route, sampleOf(route, bySession))
+      const wish = await wishOf(route, sampleRequest(route, bySession))
       const account = query === '' ? {} : { account: { id: bySession.teamId } }
       const actual = await tracesOf(other, () => refusalOf(ask, route, { ...wish, ...account }))
       assert.deepEqual(actual, expected, route.operationId)
@@ -198,7 +205,7 @@ onBothEngines('a page refuses by role what its routes refuse, and no other page 
 onBothEngines(
   'no form is taken that is forged, from another site, of another session, or of one that ended',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const other = openClient(world)
     await other.get('/sign-in')
     const [mine, theirs] = [await tokenOf(client), other.token()]

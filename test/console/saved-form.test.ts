@@ -1,6 +1,12 @@
 /** What somebody typed is kept when their session ends in the middle of a form. docs/console.md: Sessions. */
 import assert from 'node:assert/strict'
-import { type Client, type Fields, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
+import {
+  type Client,
+  type Fields,
+  openClient,
+  openSignedInClient,
+  PASSWORD,
+} from '../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const PATH = '/console/t/admin/projects/web/variables'
@@ -22,7 +28,7 @@ function hidden(text: string): Fields {
 }
 
 async function openForm(world: World): Promise<Client> {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   assert.equal((await client.get(`${PATH}/new`)).status, 200)
   return client
@@ -126,7 +132,7 @@ onBothEngines(
     endNext()
     const page = await client.get(PATH)
     assert.deepEqual([page.status, page.location], [303, `/sign-in?return=${encodeURIComponent(PATH)}`], page.text)
-    const other = await signedIn(world)
+    const other = await openSignedInClient(world)
     await other.get(`${PATH}/new`)
     endNext()
     const form = await other.post(`${PATH}/new`, TYPED)

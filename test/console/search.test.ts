@@ -1,20 +1,20 @@
 /** The search of the console. docs/console.md: Search. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../support/clients/browser-client.ts'
-import { makeProject } from '../support/projects.ts'
+import { openSignedInClient } from '../support/clients/browser-client.ts'
+import { seedProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
-import { install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { consentAndInstall, seedIntegration } from '../support/worlds/integration-world.ts'
 
 onBothEngines('a person searches an account from every page, and each result leads to its page', async (world) => {
   const query = `?teamId=${world.credentials.teamId}`
-  await makeProject(world, 'web-shop', query)
+  await seedProject(world, 'web-shop', query)
   const variable = { key: 'SHOP_KEY', value: 'the-value', target: ['preview'] }
   assert.equal((await world.call('POST', `/v10/projects/web-shop/env${query}`, variable)).status, 201)
   const domain = { name: 'shop.example.com' }
   assert.equal((await world.call('POST', `/v10/projects/web-shop/domains${query}`, domain)).status, 200)
   await world.join(await world.user('shopkeeper'), 'VIEWER')
-  await install(world, await makeIntegration(world, { slug: 'helper', name: '<b>Shop</b>' }))
-  const client = await signedIn(world)
+  await consentAndInstall(world, await seedIntegration(world, { slug: 'helper', name: '<b>Shop</b>' }))
+  const client = await openSignedInClient(world)
   const { text } = await client.get('/console/t/team')
   assert.match(
     text,
@@ -41,7 +41,7 @@ onBothEngines('a person searches an account from every page, and each result lea
 onBothEngines(
   'a search without a text says what it finds, one that is refused keeps what was typed, and no other account is searched',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const empty = await client.get('/console/search')
     assert.equal(empty.status, 200)
     assert.match(empty.text, /What are you looking for\?/)
@@ -60,8 +60,8 @@ onBothEngines(
 
 onBothEngines('where more is found than is shown, the lists that have a search of their own go on', async (world) => {
   const query = `?teamId=${world.credentials.teamId}`
-  for (let at = 0; at < 11; at++) await makeProject(world, `web-${at}`, query)
-  const client = await signedIn(world)
+  for (let at = 0; at < 11; at++) await seedProject(world, `web-${at}`, query)
+  const client = await openSignedInClient(world)
   const { text } = await client.get('/console/search?q=web&in=team')
   assert.equal(mainOf(text).match(/<li><a /g)?.length, 10)
   assert.match(text, /<a href="\/console\/t\/team\?search=web">More projects</)

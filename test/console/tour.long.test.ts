@@ -8,7 +8,7 @@ import { PASSWORD } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium } from '../support/clients/chromium.ts'
 import { openUpstream } from '../support/clients/proxies.ts'
 import { openTour } from '../support/clients/tour.ts'
-import { lacking } from '../support/programs.ts'
+import { skipReason } from '../support/programs.ts'
 import { openAppSite } from '../support/servers/app-site.ts'
 import { noCertificates, openCertificates } from '../support/servers/certificates.ts'
 import { openDnsmasq } from '../support/servers/dnsmasq.ts'
@@ -25,8 +25,8 @@ const chromium = findChromium()
 const STEPS = { ...projectSteps, ...peopleSteps, ...integrationSteps, ...operatorSteps }
 
 async function walk(t: TestContext, engine: Engine, script: boolean): Promise<void> {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether a new user finds their way'))
-  if (noCertificates) return t.skip(lacking('openssl', 'openssl', 'whether a new user finds their way'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether a new user finds their way'))
+  if (noCertificates) return t.skip(skipReason('openssl', 'openssl', 'whether a new user finds their way'))
   const made = openCertificates(t).make('tour')
   const [dnsmasq, smtp, site, receiver] = [
     await openDnsmasq(),

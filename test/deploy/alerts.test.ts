@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { lacking, starts } from '../support/programs.ts'
+import { canRun, skipReason } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { documentsOf, metricsIn } from './recipes.ts'
 
@@ -15,7 +15,7 @@ type Series = Record<string, string>
 
 const rulesFile = join(root, 'deploy', 'prometheus', 'berth.rules.yml')
 const rules: Rule[] = documentsOf('deploy/prometheus/berth.rules.yml')[0].groups[0].rules
-const skip = starts('promtool', '--version') ? false : lacking('promtool', 'prometheus', 'the alerts')
+const skip = canRun('promtool', '--version') ? false : skipReason('promtool', 'prometheus', 'the alerts')
 const AT = 'job="berth",instance="a:3000"'
 
 /** TABLE what each alert is tried with, for 40 minutes: `fires` must bring it, `quiet` must not. */

@@ -8,9 +8,16 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { becomes } from '../support/eventually.ts'
-import { callerAt, credentialsOf, newHome, processOnBothEngines, type Running, start } from '../support/process.ts'
-import { lacking, starts } from '../support/programs.ts'
+import { eventually } from '../support/eventually.ts'
+import {
+  callerAt,
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  type RunningService,
+  startService,
+} from '../support/process.ts'
+import { canRun, skipReason } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { type Json, metricsIn } from './recipes.ts'
@@ -66,7 +73,7 @@ async function startPrometheus(t: TestContext, target: string): Promise<string> 
 
 /** Waits until it holds; what cannot be asked yet does not. */
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  await becomes(
+  await eventually(
     () => holds().catch(() => false),
     () => what,
   )
@@ -81,7 +88,12 @@ async function ask(prometheus: string, expr: string): Promise<Json[]> {
 }
 
 /** Makes every kind of work that a panel shows: requests, writes, refusals, a delivery, a letter, checks of visitors. */
-async function load(running: Running, home: Parameters<typeof credentialsOf>[0], receiver: string, round: number) {
+async function load(
+  running: RunningService,
+  home: Parameters<typeof credentialsOf>[0],
+  receiver: string,
+  round: number,
+) {
   const { token, operatorToken } = credentialsOf(home)
   const [call, operator] = [callerAt(running, token), callerAt(running, operatorToken)]
   if (round === 0) {
@@ -96,13 +108,13 @@ async function load(running: Running, home: Parameters<typeof credentialsOf>[0],
   await fetch(`${edge}/edge/v1/check`, { headers: { 'x-forwarded-host': 'nobody.example.com' } })
 }
 
-const skip = starts('prometheus', '--version') ? undefined : lacking('prometheus', 'prometheus', 'the dashboard')
+const skip = canRun('prometheus', '--version') ? undefined : skipReason('prometheus', 'prometheus', 'the dashboard')
 
 if (skip === undefined) {
   processOnBothEngines('Prometheus scrapes Berth, and every query of the dashboard answers', async (t, engine) => {
     const home = await newHome(t, engine)
     const receiver = await openReceiver(t)
-    const running = await start(t, home, { BERTH_METRICS_TOKEN: TOKEN, BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' })
+    const running = await startService(t, home, { BERTH_METRICS_TOKEN: TOKEN, BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' })
     const prometheus = await startPrometheus(t, new URL(running.address).host)
     await until('Prometheus is ready', async () => (await fetch(`${prometheus}/-/ready`)).ok)
     let round = 0

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { callerAt, credentialsOf, newHome, start } from '../support/process.ts'
-import { lacking, starts } from '../support/programs.ts'
+import { callerAt, credentialsOf, newHome, startService } from '../support/process.ts'
+import { canRun, skipReason } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { unitOf } from './recipes.ts'
 
@@ -42,18 +42,18 @@ function allowedByUnit(): Set<string> {
   return allowed
 }
 
-const lacks = starts('strace', '-V')
-  ? starts('systemd-analyze', '--version')
+const lacks = canRun('strace', '-V')
+  ? canRun('systemd-analyze', '--version')
     ? undefined
-    : lacking('systemd-analyze', 'systemd', 'the system calls that the unit lets through')
-  : lacking('strace', 'strace', 'the system calls that the unit lets through')
+    : skipReason('systemd-analyze', 'systemd', 'the system calls that the unit lets through')
+  : skipReason('strace', 'strace', 'the system calls that the unit lets through')
 
 test('Berth makes no system call that the unit refuses', { skip: lacks ?? false, timeout: 300_000 }, async (t) => {
   const home = await newHome(t, 'sqlite')
   const file = join(home.folder, '..', 'calls')
   const words = ['strace', '-f', '-c', '-S', 'name', '-U', 'name', '-o', file]
   const berth = [process.execPath, '--max-semi-space-size=4', join(root, 'bin', 'berth.mjs')]
-  const running = await start(t, home, {}, [...words, ...berth])
+  const running = await startService(t, home, {}, [...words, ...berth])
   const call = callerAt(running, credentialsOf(home).token)
   assert.equal((await call('POST', '/v10/projects', { name: 'web' })).status, 200)
   const variable = { key: 'A', value: 'v', type: 'encrypted', target: ['preview'] }

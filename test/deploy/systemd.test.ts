@@ -3,13 +3,15 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lacking, starts } from '../support/programs.ts'
+import { canRun, skipReason } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { unitOf } from './recipes.ts'
 
 /** TABLE unit -> what it runs. */
 const UNITS = { 'berth.service': 'serve', 'berth-sites.service': 'sites' }
-const skip = starts('systemd-analyze', '--version') ? false : lacking('systemd-analyze', 'systemd', 'the systemd unit')
+const skip = canRun('systemd-analyze', '--version')
+  ? false
+  : skipReason('systemd-analyze', 'systemd', 'the systemd unit')
 
 for (const [unit, word] of Object.entries(UNITS)) {
   const file = join(root, 'deploy', unit)

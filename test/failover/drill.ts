@@ -5,7 +5,7 @@ import { mustBeAnswers, untilWritten } from '../faults/kill.ts'
 import { compare } from '../faults/ledger.ts'
 import { type Load, startLoad } from '../faults/load.ts'
 import { mustBeWhole, readProjects, withStore } from '../faults/store.ts'
-import type { Running } from '../support/process.ts'
+import type { RunningService } from '../support/process.ts'
 import { type Cluster, urlOn } from './cluster.ts'
 import type { LeaderFault } from './faults.ts'
 import type { Node } from './nodes.ts'
@@ -108,7 +108,7 @@ function measure(run: Run, { way, load, figures, ends }: Lane, began: number, le
 }
 
 /** The faults that an instance has logged since the last time. */
-function faultsOf({ out }: Running): string[] {
+function faultsOf({ out }: RunningService): string[] {
   const lines = out()
     .slice(READ.get(out) ?? 0)
     .split('\n')
@@ -117,7 +117,7 @@ function faultsOf({ out }: Running): string[] {
   return faults.map(({ msg, err }) => `logged "${msg}": ${err?.stack}`)
 }
 
-const READ = new WeakMap<Running['out'], number>()
+const READ = new WeakMap<RunningService['out'], number>()
 
 /** Holds what the leader stores against the ledger, and the rows of its standbys against its own. */
 async function count(run: Run, { way, races, figures, began }: Lane, leader: Node, when: string): Promise<void> {

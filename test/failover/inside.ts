@@ -6,7 +6,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
+import { canRun, skipReason, WITH_SBIN } from '../support/programs.ts'
 
 /** Where the drill's processes keep their files; set inside the namespaces. */
 const FOLDER = 'BERTH_FAILOVER_FOLDER'
@@ -32,7 +32,7 @@ export function folderInside(): string | undefined {
 /** Why the drill cannot run here; undefined where it can. Throws as `lacking` does. */
 export function whyNoDrill(): string | undefined {
   for (const [program, words, packageName] of PROGRAMS) {
-    if (!starts(program, ...words)) return lacking(program, packageName, DRILL)
+    if (!canRun(program, ...words)) return skipReason(program, packageName, DRILL)
   }
   const { status, stderr } = spawnSync('unshare', [...APART, 'true'], { encoding: 'utf8' })
   if (status === 0) return undefined

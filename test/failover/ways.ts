@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Run } from '../faults/fault.ts'
 import { startAndCount } from '../faults/kill.ts'
 import { type Ledger, openLedger } from '../faults/ledger.ts'
-import { type Home, type Running, start } from '../support/process.ts'
+import { type RunningService, type ServiceHome, startService } from '../support/process.ts'
 import { type Cluster, query } from './cluster.ts'
 import { type Node, startAs } from './nodes.ts'
 
@@ -13,7 +13,7 @@ const PGBOUNCER_PORT = 6432
 const LOGIN = 'berth:drill'
 
 export type WayName = 'haproxy' | 'pgbouncer'
-export type Way = { name: WayName; database: string; home: Home; instances: Running[]; ledger: Ledger }
+export type Way = { name: WayName; database: string; home: ServiceHome; instances: RunningService[]; ledger: Ledger }
 
 /** What Berth sets in each session, which pgbouncer does not hand on: docs/scaling.md: Behind pgbouncer. */
 const SESSION = {
@@ -55,7 +55,7 @@ async function openWay(run: Run, folder: string, name: WayName, database: string
     },
   }
   const first = await startAndCount(run, home)
-  const second = await start(run, home, { BERTH_LOG_LEVEL: 'error' })
+  const second = await startService(run, home, { BERTH_LOG_LEVEL: 'error' })
   return { name, database, home, instances: [first, second], ledger: openLedger() }
 }
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
+import { credentialsOf, newHome, type RunningService, type ServiceHome, startService } from '../support/process.ts'
 import { root } from '../support/root.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, untilWritten } from './kill.ts'
@@ -18,10 +18,10 @@ const LOOKS_MS = 3000
 
 export const clock: Fault = { name: 'clock jumps', engines: ['sqlite', 'postgres'], run: jump }
 
-export type Clocked = { env: Record<string, string>; set(running: Running, offMs: number): Promise<void> }
+export type Clocked = { env: Record<string, string>; set(running: RunningService, offMs: number): Promise<void> }
 
 /** A clock for a program that can be set from here. `words` start the program with it. */
-export function openClockOf(home: Home): { env: Record<string, string>; words: string[]; set: Clocked['set'] } {
+export function openClockOf(home: ServiceHome): { env: Record<string, string>; words: string[]; set: Clocked['set'] } {
   const file = join(home.folder, '..', 'clock')
   writeFileSync(file, '0')
   const preload = join(import.meta.dirname, 'jumping-clock.ts')
@@ -40,7 +40,7 @@ async function jump(run: Run): Promise<void> {
   const { found } = run
   const home = await newHome(run, run.engine)
   const clocked = openClockOf(home)
-  const running = await start(run, home, clocked.env, clocked.words)
+  const running = await startService(run, home, clocked.env, clocked.words)
   const ledger = openLedger()
   const { installation, shortToken } = await prepareToLose(home, running)
   const isThere = () =>
@@ -74,12 +74,12 @@ async function jump(run: Run): Promise<void> {
 /** The control: a program that starts 31 days later believes its clock, and then the installation goes. */
 async function mustGoWhenTrue(
   run: Run,
-  home: Home,
+  home: ServiceHome,
   { env, words }: ReturnType<typeof openClockOf>,
   isThere: () => Promise<boolean>,
 ): Promise<void> {
   writeFileSync(env.FAULT_CLOCK!, String(31 * DAY))
-  const later = await start(run, home, env, words)
+  const later = await startService(run, home, env, words)
   for (let waited = 0; await isThere(); waited += 100) {
     if (waited > 60_000) {
       run.found.broken.push('31 days later the installation is still there')
@@ -91,7 +91,10 @@ async function mustGoWhenTrue(
 }
 
 /** An installation whose owner has left, and a token that lives for a day. */
-async function prepareToLose(home: Home, { address }: Running): Promise<{ installation: string; shortToken: string }> {
+async function prepareToLose(
+  home: ServiceHome,
+  { address }: RunningService,
+): Promise<{ installation: string; shortToken: string }> {
   const { operatorToken, userId, teamId } = credentialsOf(home)
   const line = openLine(address)
   const must = async (asked: Promise<Said>) => {

@@ -1,6 +1,6 @@
 /** A PostgreSQL that crashes, and connections that it cuts in the middle of transactions. docs/spec/reliability.md F11, F15. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Home, newHome, type Running } from '../support/process.ts'
+import { newHome, type RunningService, type ServiceHome } from '../support/process.ts'
 import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, prepare, startAndCount, untilWritten } from './kill.ts'
@@ -39,7 +39,7 @@ export const databaseCut: Fault = {
   },
 }
 
-type Place = { run: Run; home: Home; running: Running; ledger: Ledger; app: App; unknown: number }
+type Place = { run: Run; home: ServiceHome; running: RunningService; ledger: Ledger; app: App; unknown: number }
 
 /** One process all the time: what befalls its database must neither end it nor make it say anything but success or 503. */
 async function befall(run: Run, times: number, fault: (at: number, url: string) => Promise<void>): Promise<void> {

@@ -12,7 +12,7 @@ import { openFolderStore } from '../../src/delivery/files/folder-store.ts'
 import { collectFiles } from '../../src/delivery/uploads/collect.ts'
 import { openPostgres } from '../../src/platform/db/postgres/open.ts'
 import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
-import { credentialsOf, type Home, newHome, type Running, startSites } from '../support/process.ts'
+import { credentialsOf, newHome, type RunningService, type ServiceHome, startSites } from '../support/process.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { SITES_TOKEN } from '../support/worlds/sites-world.ts'
 import { mustBeDeployed, mustShow } from './deployed.ts'
@@ -35,7 +35,7 @@ const COLLECTED = [2, 11, 20]
 
 export const deploys: Fault = { name: 'kill -9 under deploys', engines: ['sqlite', 'postgres'], run: killAgainAndAgain }
 
-type Place = { run: Run; home: Home; files: string; mounted: boolean; edge: number; shown: Shown[] }
+type Place = { run: Run; home: ServiceHome; files: string; mounted: boolean; edge: number; shown: Shown[] }
 
 async function killAgainAndAgain(run: Run): Promise<void> {
   const place = await openPlace(run)
@@ -84,13 +84,13 @@ async function openPlace(run: Run): Promise<Place> {
   return place
 }
 
-function startControl({ run, home, files, edge }: Place): Promise<Running> {
+function startControl({ run, home, files, edge }: Place): Promise<RunningService> {
   const settings = { BERTH_FILES_TO: files, BERTH_EDGE_PORT: String(edge), BERTH_SITES_TOKEN: SITES_TOKEN }
   return startAndCount(run, home, settings)
 }
 
 /** A sites server in a folder that stays. */
-function startVisited({ run, home, edge }: Place): Promise<Running> {
+function startVisited({ run, home, edge }: Place): Promise<RunningService> {
   const env = {
     BERTH_DATA: join(home.folder, '..', 'sites'),
     BERTH_SITES_TOKEN: SITES_TOKEN,
@@ -119,7 +119,7 @@ function mustBeEnds({ found }: Run, { ends }: Deploys): void {
   for (const [end, count] of ends) if (!allowed.test(end)) found.broken.push(`${count} deploys ended with ${end}`)
 }
 
-async function checkAll({ run, home, files, shown }: Place, sites: Running, when: string): Promise<void> {
+async function checkAll({ run, home, files, shown }: Place, sites: RunningService, when: string): Promise<void> {
   await withStore(home, async (rows) => {
     await mustBeDeployed(rows, run.found, { files, shown, when })
   })
@@ -127,7 +127,7 @@ async function checkAll({ run, home, files, shown }: Place, sites: Running, when
     await mustShow(run.found, sites.address, shown[Math.floor(Math.random() * shown.length)]!, when)
 }
 
-async function removeHalf({ run, home, shown }: Place, { address }: Running): Promise<void> {
+async function removeHalf({ run, home, shown }: Place, { address }: RunningService): Promise<void> {
   const line = openLine(address)
   for (const { id } of shown.splice(0, Math.ceil(shown.length / 2))) {
     const said = await line.say('DELETE', `/v13/deployments/${id}`, credentialsOf(home).token)

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
+import { credentialsOf, newHome, type RunningService, type ServiceHome, startService } from '../support/process.ts'
 import { root } from '../support/root.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
@@ -52,7 +52,7 @@ export function mount(folder: string, mebibytes: number): void {
 }
 
 /** A store on a small file system: on PostgreSQL a tablespace, for a full disk under its log ends the server, which is another fault. */
-async function openSmallStore(run: Run, folder: string): Promise<{ home: Home; close(): Promise<void> }> {
+async function openSmallStore(run: Run, folder: string): Promise<{ home: ServiceHome; close(): Promise<void> }> {
   const { env, folder: data } = await newHome(run, run.engine)
   if (run.engine === 'postgres') {
     const close = await moveToFolder(env.DATABASE_URL!, folder)
@@ -78,7 +78,7 @@ async function fillAndFree(run: Run): Promise<void> {
   }
 }
 
-async function fillOftenAndFree(run: Run, folder: string, home: Home): Promise<void> {
+async function fillOftenAndFree(run: Run, folder: string, home: ServiceHome): Promise<void> {
   const { found } = run
   const running = await startAndCount(run, home)
   found.recoveriesMs = []
@@ -131,7 +131,7 @@ async function untilEnd(load: Load, end: string, many: number): Promise<void> {
 }
 
 /** While nothing can be written, everything can be read. */
-async function mustRead(run: Run, running: Running, home: Home): Promise<void> {
+async function mustRead(run: Run, running: RunningService, home: ServiceHome): Promise<void> {
   const { token } = credentialsOf(home)
   for (let at = 0; at < 20; at++) {
     const said = await sayOnce(running.address, 'GET', '/v9/projects?limit=100', token)
@@ -154,7 +154,7 @@ async function failFsync(run: Run): Promise<void> {
     const trace = join(home.folder, '..', `trace-${at}`)
     const more = ['-s', '0', '-e', 'trace=pwrite64,fsync', '-e', `inject=fsync:error=EIO:when=${when}`]
     const program = [process.execPath, join(root, 'bin', 'berth.mjs')]
-    const running = await start(run, home, {}, traced(trace, program, more)).catch(mustSay('EIO'))
+    const running = await startService(run, home, {}, traced(trace, program, more)).catch(mustSay('EIO'))
     if (running === undefined) failed.start++
     else
       failed[
@@ -178,7 +178,12 @@ function mustSay(code: string) {
 }
 
 /** Waits until an fsync fails under the load, and for what must follow. */
-async function failUnderLoad(run: Run, running: Running, trace: string, load: Load): Promise<'commit' | 'checkpoint'> {
+async function failUnderLoad(
+  run: Run,
+  running: RunningService,
+  trace: string,
+  load: Load,
+): Promise<'commit' | 'checkpoint'> {
   const ended = new Promise<number | null>((resolve) => running.child.once('close', resolve))
   const what = await untilFailed(trace)
   const code = what === 'commit' ? await Promise.race([ended, sleep(30_000, 'none' as const)]) : undefined

@@ -1,5 +1,5 @@
 /** What a fault is, and what is written down about it. `npm run test:faults` runs the list of them; docs/faults.md. */
-import type { Owner } from '../support/process.ts'
+import type { Cleanup } from '../support/process.ts'
 import type { Engine } from '../support/world.ts'
 
 /** What came of a fault on an engine: a line of the table. */
@@ -19,7 +19,7 @@ export type Found = {
 }
 
 /** What a fault may use while it runs. */
-export type Run = Owner & {
+export type Run = Cleanup & {
   /** No promise is about how long a start takes on a busy machine: the slowest is in the table. */
   patienceMs: number
   short: boolean

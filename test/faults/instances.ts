@@ -1,6 +1,6 @@
 /** Several processes on one store: PostgreSQL lets them, of whom one is killed; the embedded store lets one. docs/spec/reliability.md F8, F21. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, ended, newHome } from '../support/process.ts'
+import { credentialsOf, newHome, runUntilExit } from '../support/process.ts'
 import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, prepare, startAndCount, untilWritten } from './kill.ts'
@@ -44,7 +44,7 @@ async function refuseSecond(run: Run): Promise<void> {
     const first = await startAndCount(run, home)
     const load = startLoad(home, [first.address], ledger, { prefix: `s${at}` })
     await untilWritten(load, 10)
-    const seconds = await Promise.all([ended(run, home), ended(run, home)])
+    const seconds = await Promise.all([runUntilExit(run, home), runUntilExit(run, home)])
     for (const { code, err } of seconds) {
       if (code !== 1 || !/^berth: another process \(pid \d+\) has /.test(err))
         run.found.broken.push(`a second process ended with ${code}: ${err}`)

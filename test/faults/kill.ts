@@ -1,6 +1,13 @@
 /** kill -9 at a random moment of a mixed write load, again and again. docs/spec/reliability.md F1. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allNames, credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
+import {
+  allNames,
+  credentialsOf,
+  newHome,
+  type RunningService,
+  type ServiceHome,
+  startService,
+} from '../support/process.ts'
 import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { compare, type Ledger, openLedger } from './ledger.ts'
@@ -43,9 +50,13 @@ export async function untilWritten(load: Load, many: number, withinMs = 60_000):
 }
 
 /** Starts the program, and keeps how long it took to its first answer. */
-export async function startAndCount(run: Run, home: Home, env: Record<string, string> = {}): Promise<Running> {
+export async function startAndCount(
+  run: Run,
+  home: ServiceHome,
+  env: Record<string, string> = {},
+): Promise<RunningService> {
   const before = performance.now()
-  const running = await start(run, home, { BERTH_LOG_LEVEL: 'error', ...LOCAL, ...env })
+  const running = await startService(run, home, { BERTH_LOG_LEVEL: 'error', ...LOCAL, ...env })
   const said = await sayOnce(running.address, 'GET', '/v9/projects?limit=1', credentialsOf(home).token)
   if (said.status !== 200) throw new Error(`the first answer is ${JSON.stringify(said)}`)
   run.found.recoveriesMs.push(performance.now() - before)
@@ -53,7 +64,7 @@ export async function startAndCount(run: Run, home: Home, env: Record<string, st
 }
 
 /** A webhook and an integration, so that a write has something to leave behind. */
-export async function prepare(home: Home, running: Running, url: string): Promise<App> {
+export async function prepare(home: ServiceHome, running: RunningService, url: string): Promise<App> {
   const line = openLine(running.address)
   const made = await line.say('POST', '/v1/webhooks', credentialsOf(home).token, { url, ...HOOK })
   if (made.status !== 200) throw new Error(`no webhook: ${JSON.stringify(made)}`)
@@ -74,7 +85,13 @@ export function mustBeAnswers(
 }
 
 /** The store against the ledger, past the service and through it. */
-export async function checkAll(run: Run, home: Home, running: Running, ledger: Ledger, when: string): Promise<void> {
+export async function checkAll(
+  run: Run,
+  home: ServiceHome,
+  running: RunningService,
+  ledger: Ledger,
+  when: string,
+): Promise<void> {
   const { found, engine } = run
   await withStore(home, async (rows) => {
     await mustBeWhole(rows, found, when, engine === 'sqlite' && found.cycles % 10 === 0)
@@ -90,7 +107,7 @@ export async function checkAll(run: Run, home: Home, running: Running, ledger: L
 }
 
 /** The values of the variables of one project open, and are what was written last: the comment says what that was. */
-async function mustOpen(run: Run, running: Running, ledger: Ledger, token: string, when: string): Promise<void> {
+async function mustOpen(run: Run, running: RunningService, ledger: Ledger, token: string, when: string): Promise<void> {
   const with_ = [...ledger.entries.values()].filter(({ envIds }) => envIds.size > 0)
   const entry = with_[Math.floor(Math.random() * with_.length)]
   if (entry === undefined) return

@@ -1,6 +1,6 @@
 /** A mixed load of writes, written down in a ledger: creates, changes, variables, domains, pauses, removals, code exchanges. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, type Home } from '../support/process.ts'
+import { credentialsOf, type ServiceHome } from '../support/process.ts'
 import { type Entry, type Ledger, lastOf, type State } from './ledger.ts'
 import { type Line, openLine, type Said } from './line.ts'
 
@@ -49,7 +49,7 @@ export type LoadOptions = {
 }
 
 /** Starts lanes that write one thing after another. `addresses`: a lane keeps to one while it answers. */
-export function startLoad(home: Home, addresses: string[], ledger: Ledger, options: LoadOptions): Load {
+export function startLoad(home: ServiceHome, addresses: string[], ledger: Ledger, options: LoadOptions): Load {
   const { token } = credentialsOf(home)
   const ends = new Map<string, number>()
   const before = ledger.acknowledged
@@ -248,7 +248,7 @@ function someOf<T>(items: T[]): T {
 }
 
 /** An integration whose codes the load exchanges. */
-export async function registerApp(home: Home, line: Line): Promise<App> {
+export async function registerApp(home: ServiceHome, line: Line): Promise<App> {
   const { operatorToken, teamId } = credentialsOf(home)
   const body = { slug: 'helper', name: 'Helper', teamId, redirectUrl: REDIRECT, scopes: ['read-write:project'] }
   const made = await line.say('POST', '/operator/v1/integrations', operatorToken, body)
@@ -257,7 +257,7 @@ export async function registerApp(home: Home, line: Line): Promise<App> {
 }
 
 /** Installs the app and exchanges the code. False when the service is gone. */
-async function exchangeOne(home: Home, line: Line, ledger: Ledger, app: App): Promise<boolean> {
+async function exchangeOne(home: ServiceHome, line: Line, ledger: Ledger, app: App): Promise<boolean> {
   const { operatorToken, userId, teamId } = credentialsOf(home)
   const path = `/operator/v1/integrations/${app.id}/installations`
   const installed = await line.say('POST', path, operatorToken, { userId, teamId, projects: 'all' })

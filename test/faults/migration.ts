@@ -9,7 +9,7 @@ import pg from 'pg'
 import { openPostgres } from '../../src/platform/db/postgres/open.ts'
 import { sqliteDialect } from '../../src/platform/db/sqlite/dialect.ts'
 import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
-import { type Home, launch, newHome } from '../support/process.ts'
+import { launch, newHome, type ServiceHome } from '../support/process.ts'
 import { newDatabase } from '../support/world.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { startAndCount } from './kill.ts'
@@ -84,7 +84,7 @@ async function notesIn(rows: Rows, engine: Run['engine']): Promise<string> {
 }
 
 /** A store as an earlier version left it: with the first migrations only. */
-async function makeOld(run: Run, names: string[]): Promise<Home> {
+async function makeOld(run: Run, names: string[]): Promise<ServiceHome> {
   const home = await newOldHome(run)
   const url = home.env.DATABASE_URL!
   const file = join(home.folder, 'berth.db')
@@ -107,7 +107,7 @@ async function makeOld(run: Run, names: string[]): Promise<Home> {
   return home
 }
 
-async function newOldHome(run: Run): Promise<Home> {
+async function newOldHome(run: Run): Promise<ServiceHome> {
   const home = await newHome(run, 'sqlite')
   mkdirSync(home.folder, { mode: 0o700 })
   if (run.engine === 'postgres') home.env.DATABASE_URL = await newDatabase()
@@ -122,7 +122,7 @@ function openWal(file: string): DatabaseSync {
 }
 
 /** Waits until the program has begun with the store: on SQLite it has locked it, on PostgreSQL a transaction is open. */
-async function untilBegun(run: Run, home: Home): Promise<void> {
+async function untilBegun(run: Run, home: ServiceHome): Promise<void> {
   const isThere = () => existsSync(join(home.folder, 'berth.db-lock'))
   const until = async (ask: () => Promise<boolean>) => {
     for (let waited = 0; waited < 10_000 && !(await ask()); waited++) await sleep(1)
@@ -138,7 +138,7 @@ async function untilBegun(run: Run, home: Home): Promise<void> {
 }
 
 /** A commit that was on its way when its client died arrives, or does not. */
-async function untilAlone(home: Home): Promise<void> {
+async function untilAlone(home: ServiceHome): Promise<void> {
   await withClient(home.env.DATABASE_URL!, async (client) => {
     const sql = 'select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
     for (let waited = 0; waited < 500 && (await client.query(sql)).rows.length > 0; waited++) await sleep(20)
@@ -146,7 +146,7 @@ async function untilAlone(home: Home): Promise<void> {
 }
 
 /** The next start goes on: mostly by the program's own opener, now and then the whole program. */
-async function goOn(run: Run, home: Home, wanted: string, at: number): Promise<void> {
+async function goOn(run: Run, home: ServiceHome, wanted: string, at: number): Promise<void> {
   if (at % 10 === 0) await (await startAndCount(run, home)).kill('SIGTERM')
   else {
     const fault = (error: unknown) => {

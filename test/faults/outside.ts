@@ -1,7 +1,7 @@
 /** Name servers, mail server and receivers that are down and come back: nobody else waits, and nothing that was to leave is lost. docs/spec/reliability.md F16 to F18. */
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
+import { credentialsOf, newHome, type RunningService, type ServiceHome, startService } from '../support/process.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { LOCAL } from '../support/servers/receiver.ts'
@@ -19,7 +19,13 @@ const MINUTE = 60_000
 
 export const outside: Fault = { name: 'DNS, SMTP, receiver down', engines: ['sqlite', 'postgres'], run: downAndBack }
 
-type Place = { run: Run; home: Home; running: Running; ledger: Ledger; dns: Awaited<ReturnType<typeof startDnsServer>> }
+type Place = {
+  run: Run
+  home: ServiceHome
+  running: RunningService
+  ledger: Ledger
+  dns: Awaited<ReturnType<typeof startDnsServer>>
+}
 
 async function downAndBack(run: Run): Promise<void> {
   const { found } = run
@@ -35,7 +41,7 @@ async function downAndBack(run: Run): Promise<void> {
     BERTH_SMTP_URL: `smtp://127.0.0.1:${mailPort}`,
     BERTH_MAIL_FROM: 'berth@example.com',
   }
-  const running = await start(run, home, env, clocked.words)
+  const running = await startService(run, home, env, clocked.words)
   const place: Place = { run, home, running, ledger: openLedger(), dns }
   const { token } = credentialsOf(home)
   const hook = { url: `http://127.0.0.1:${hookPort}/hook`, events: ['project.created', 'project.removed'] }
@@ -111,7 +117,7 @@ async function queueLetter(place: Place): Promise<void> {
 }
 
 /** The letter and the events were attempted, in vain: what is attempted while the clock is set would wait anew. */
-async function untilTried(home: Home): Promise<void> {
+async function untilTried(home: ServiceHome): Promise<void> {
   const sql = `select (select count(*) from mail where sent_at is null and last_error is not null)
     * (select count(*) from delivery_attempt where error is not null) as many`
   for (let waited = 0; waited < 60_000; waited += 50) {
@@ -134,7 +140,7 @@ async function openReceiver(port: number, heard: Set<string>): Promise<() => Pro
   }
 }
 
-async function eventsNow(home: Home): Promise<number> {
+async function eventsNow(home: ServiceHome): Promise<number> {
   const sql = "select count(*) as many from event where type in ('project.created', 'project.removed')"
   return withStore(home, async (rows) => Number((await rows(sql))[0]!.many))
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
-import { credentialsOf, type Home, newHome, start } from '../support/process.ts'
+import { credentialsOf, newHome, type ServiceHome, startService } from '../support/process.ts'
 import { root } from '../support/root.ts'
 import { openDisk } from './disk.ts'
 import type { Fault, Found, Run } from './fault.ts'
@@ -19,7 +19,7 @@ import { mustBeWhole, type Rows, readProjects } from './store.ts'
 import { endTraced, traced, whyNoStrace } from './strace.ts'
 import { type Call, readTrace } from './trace.ts'
 
-type Recording = { home: Home; calls: Call[]; written: Written[] }
+type Recording = { home: ServiceHome; calls: Call[]; written: Written[] }
 
 export const powerCut: Fault = {
   name: 'power cut',
@@ -78,7 +78,7 @@ async function cutAgainAndAgain(run: Run, script: string, cuts: number): Promise
 async function record(run: Run, script: string, writes: number): Promise<Recording> {
   const home = await newHome(run, 'sqlite')
   const file = join(home.folder, '..', 'trace')
-  const running = await start(run, home, {}, traced(file, [process.execPath, join(root, script)]))
+  const running = await startService(run, home, {}, traced(file, [process.execPath, join(root, script)]))
   const written: Written[] = []
   const load = startLoad(home, [running.address], openLedger(), { prefix: 'w', onWrite: (one) => written.push(one) })
   await untilWritten(load, writes, 120_000)
@@ -140,7 +140,7 @@ function ledgerAt({ written }: Recording, before: Call[]): { ledger: Ledger; gre
 }
 
 /** Once the service has said its first token, the file that keeps it is there. */
-function mustHaveCredentials(home: Home, image: string, greeted: boolean): void {
+function mustHaveCredentials(home: ServiceHome, image: string, greeted: boolean): void {
   if (!greeted) return
   for (const name of ['credentials.json', 'keys.json']) {
     const file = join(image, name)
@@ -159,9 +159,9 @@ async function mustFindKeys(rows: Rows, image: string): Promise<void> {
 }
 
 /** The whole program starts on what the cut left, and answers. */
-async function startWhole(run: Run, image: string, greeted: boolean, home: Home): Promise<void> {
+async function startWhole(run: Run, image: string, greeted: boolean, home: ServiceHome): Promise<void> {
   const env = { ...home.env, BERTH_DATA: image, DATABASE_URL: `sqlite:${join(image, 'berth.db')}` }
-  const running = await start(run, { folder: image, env })
+  const running = await startService(run, { folder: image, env })
   const { token } = credentialsOf(greeted ? home : { folder: image, env })
   const said = await sayOnce(running.address, 'GET', '/v9/projects', token)
   await running.kill('SIGKILL')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { fingerprint } from '../../src/platform/base/ids.ts'
-import type { Home } from '../support/process.ts'
+import type { ServiceHome } from '../support/process.ts'
 import type { Found } from './fault.ts'
 import type { Ledger, State } from './ledger.ts'
 
@@ -11,7 +11,7 @@ export type StoredProject = { state: NonNullable<State>; envIds: Map<string, str
 export type Rows = (sql: string) => Promise<Record<string, unknown>[]>
 
 /** Opens the store of a home for reading, beside a service that may run. */
-export async function withStore<T>(home: Home, work: (rows: Rows) => Promise<T>): Promise<T> {
+export async function withStore<T>(home: ServiceHome, work: (rows: Rows) => Promise<T>): Promise<T> {
   const url = home.env.DATABASE_URL!
   if (url.startsWith('sqlite:')) {
     const database = new DatabaseSync(join(home.folder, 'berth.db'), { readOnly: true, timeout: 5000 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { BadSetting, readConfig } from '../../src/config.ts'
-import { ended, newHome } from '../support/process.ts'
+import { newHome, runUntilExit } from '../support/process.ts'
 
 test('a bad setting ends the program with 78 and a line that names it, and nothing is made', async (t) => {
   const home = await newHome(t, 'sqlite')
@@ -44,7 +44,7 @@ test('a bad setting ends the program with 78 and a line that names it, and nothi
     // What is thrown is told in one place, so few are asked of the program.
     ['PORT', 'DATABASE_URL'].map(async (name) => {
       const value = bad[name]![0]
-      const { code, out, err } = await ended(t, home, { [name]: value! })
+      const { code, out, err } = await runUntilExit(t, home, { [name]: value! })
       assert.equal(code, 78, `${name}=${value}: ${out}${err}`)
       assert.ok(err.startsWith(`berth: ${name} `) && err.split('\n').length === 2, err)
       assert.equal(err.includes('hunter2'), false)
@@ -61,7 +61,7 @@ test('a PostgreSQL that is not there or refuses the login is named in the error'
     [wrong, /password/],
     [home.env.DATABASE_URL!.replace(/[^/]*$/, 'nosuch'), /does not exist/],
   ] as const) {
-    const { code, err } = await ended(t, home, { DATABASE_URL, BERTH_START_WAIT_SECONDS: '0' })
+    const { code, err } = await runUntilExit(t, home, { DATABASE_URL, BERTH_START_WAIT_SECONDS: '0' })
     assert.deepEqual([code, /version/.test(err), /hunter2/.test(err)], [1, false, false], err)
     assert.match(err, why)
   }
@@ -70,7 +70,7 @@ test('a PostgreSQL that is not there or refuses the login is named in the error'
 test('a folder that cannot be made and an address of another machine are bad settings', async (t) => {
   const home = await newHome(t, 'sqlite')
   for (const env of [{ BERTH_DATA: '/proc/x' }, { BERTH_DATA: '/dev/null/x' }, { HOST: '203.0.113.1' }]) {
-    const { code, err } = await ended(t, home, { BERTH_START_WAIT_SECONDS: '0', ...env })
+    const { code, err } = await runUntilExit(t, home, { BERTH_START_WAIT_SECONDS: '0', ...env })
     assert.deepEqual([code, err.startsWith(`berth: ${Object.keys(env)[0]}`)], [78, true], err)
   }
 })

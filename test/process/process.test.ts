@@ -5,7 +5,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ask, credentialsOf, ended, newHome, processOnBothEngines, start } from '../support/process.ts'
+import {
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  runUntilExit,
+  sendRequest,
+  startService,
+} from '../support/process.ts'
 import { root } from '../support/root.ts'
 
 /** Runs the `curl` line of the greeting as a person would: pasted into bash. */
@@ -18,7 +25,7 @@ processOnBothEngines(
   'the first start says where it is and how to call it, and the printed curl works as printed',
   async (t, engine) => {
     const home = await newHome(t, engine, 'my data')
-    const first = await start(t, home)
+    const first = await startService(t, home)
     assert.match(first.out(), /^berth listening on http:\/\/127\.0\.0\.1:\d+\n/)
     const credentials = credentialsOf(home)
     // No terminal, so perhaps a log collector: the file is named, and no token.
@@ -32,10 +39,10 @@ processOnBothEngines(
     assert.equal(await first.kill('SIGTERM'), 0)
     assert.equal(first.err(), '')
 
-    const second = await start(t, home)
+    const second = await startService(t, home)
     assert.match(second.out(), /^berth listening on http:\/\/127\.0\.0\.1:\d+\n/)
     assert.deepEqual(credentialsOf(home), credentials)
-    assert.equal((await ask(second, credentials.token, 'DELETE', '/v9/projects/hello'))?.status ?? 204, 204)
+    assert.equal((await sendRequest(second, credentials.token, 'DELETE', '/v9/projects/hello'))?.status ?? 204, 204)
     assert.equal(paste(second.out()).name, 'hello')
     for (const secret of Object.values(credentials)) assert.equal(second.out().includes(secret), false)
     assert.equal(await second.kill('SIGINT'), 0)
@@ -45,8 +52,8 @@ processOnBothEngines(
 test('an operator token from the settings is neither printed nor written', async (t) => {
   const home = await newHome(t, 'sqlite')
   const BERTH_OPERATOR_TOKEN = 'operator-token-from-the-settings'
-  const running = await start(t, home, { BERTH_OPERATOR_TOKEN })
-  const asked = await ask(running, BERTH_OPERATOR_TOKEN, 'GET', '/operator/v1/audit')
+  const running = await startService(t, home, { BERTH_OPERATOR_TOKEN })
+  const asked = await sendRequest(running, BERTH_OPERATOR_TOKEN, 'GET', '/operator/v1/audit')
   assert.equal(asked?.status, 200)
   assert.equal(await running.kill('SIGTERM'), 0)
   assert.equal(running.out().includes(BERTH_OPERATOR_TOKEN), false)
@@ -55,43 +62,43 @@ test('an operator token from the settings is neither printed nor written', async
 
 test('a second process on the same store, or on a taken port, ends with 1 and says why; the first goes on', async (t) => {
   const home = await newHome(t, 'sqlite')
-  const first = await start(t, home)
+  const first = await startService(t, home)
   const { token } = credentialsOf(home)
-  const second = await ended(t, home)
+  const second = await runUntilExit(t, home)
   assert.equal(second.code, 1)
   assert.match(second.err, /^berth: another process \(pid \d+\) has .*berth\.db/)
   const linked = await newHome(t, 'sqlite')
   mkdirSync(linked.folder)
   symlinkSync(join(home.folder, 'berth.db'), join(linked.folder, 'berth.db'))
-  const through = await ended(t, linked)
+  const through = await runUntilExit(t, linked)
   assert.deepEqual([through.code, /another process \(pid \d+\) has/.test(through.err)], [1, true], through.err)
   const other = await newHome(t, 'sqlite')
-  const third = await ended(t, other, { PORT: new URL(first.address).port })
+  const third = await runUntilExit(t, other, { PORT: new URL(first.address).port })
   assert.equal(third.code, 1)
   const { port } = new URL(first.address)
   assert.equal(
     third.err,
     `berth: port ${port} on 127.0.0.1 is taken by another program: set PORT to a free one, or to 0\n`,
   )
-  assert.equal((await ask(first, token, 'POST', '/v10/projects', { name: 'on' }))?.status, 200)
+  assert.equal((await sendRequest(first, token, 'POST', '/v10/projects', { name: 'on' }))?.status, 200)
   await first.kill('SIGKILL')
-  const again = await start(t, home)
-  assert.equal((await ask(again, token, 'GET', '/v9/projects/on'))?.status, 200)
+  const again = await startService(t, home)
+  assert.equal((await sendRequest(again, token, 'GET', '/v9/projects/on'))?.status, 200)
 })
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`another data folder on a store that was started before is reported, and gets no dead credentials [${engine}]`, async (t) => {
     const home = await newHome(t, engine)
-    const first = await start(t, home)
+    const first = await startService(t, home)
     assert.equal(await first.kill('SIGTERM'), 0)
     const database = engine === 'sqlite' ? `sqlite:${join(home.folder, 'berth.db')}` : home.env.DATABASE_URL!
     const other = join(home.folder, 'other')
     const env = { BERTH_DATA: other, DATABASE_URL: database, BERTH_KEYS: join(home.folder, 'keys.json') }
-    const second = await start(t, home, env)
+    const second = await startService(t, home, env)
     assert.match(second.out(), /make a token with POST \/operator\/v1\/tokens/)
     const written = JSON.parse(readFileSync(join(other, 'credentials.json'), 'utf8'))
     assert.deepEqual(Object.keys(written), ['operatorToken'])
-    assert.equal((await ask(second, written.operatorToken, 'GET', '/operator/v1/audit'))?.status, 200)
+    assert.equal((await sendRequest(second, written.operatorToken, 'GET', '/operator/v1/audit'))?.status, 200)
     assert.equal(await second.kill('SIGTERM'), 0)
   })
 }

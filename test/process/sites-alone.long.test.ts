@@ -3,35 +3,35 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { publish } from '../sites/visitors/publish.ts'
-import { becomes } from '../support/eventually.ts'
-import { type Home, newHome, processOnBothEngines, start, startSites } from '../support/process.ts'
+import { eventually } from '../support/eventually.ts'
+import { newHome, processOnBothEngines, type ServiceHome, startService, startSites } from '../support/process.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { type Engine, openWorld } from '../support/world.ts'
-import { openWeb } from '../support/worlds/deploy-world.ts'
-import { askAt } from '../support/worlds/edge-world.ts'
+import { seedWebProject } from '../support/worlds/deploy-world.ts'
+import { callEdgeAt } from '../support/worlds/edge-world.ts'
 import { SETTINGS, SITES_TOKEN } from '../support/worlds/sites-world.ts'
 
 const ONE = 'one.apps.example.net'
 
 /** A store with a site that is shown at ONE. Gives what calls the API of its first user. */
-async function fillStore(home: Home, engine: Engine): Promise<string> {
+async function fillStore(home: ServiceHome, engine: Engine): Promise<string> {
   const { BERTH_DATA, DATABASE_URL } = home.env
   const world = await openWorld(engine, { ...SETTINGS, BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL! })
-  const web = await openWeb(world)
+  const web = await seedWebProject(world)
   await publish(world, await web.deploy(), {}, { 'static/index.html': 'here', 'static/new.html': 'new' })
   await world.close()
   return world.credentials.token
 }
 
 /** Starts `berth sites` in a folder that stays, as its visitors see it. */
-async function openSites(t: TestContext, home: Home, controlPlane: string) {
+async function openSites(t: TestContext, home: ServiceHome, controlPlane: string) {
   const env = {
     BERTH_DATA: join(home.folder, 'of-sites'),
     BERTH_SITES_TOKEN: SITES_TOKEN,
     BERTH_SITES_CONTROL_PLANE: controlPlane,
   }
   const sites = await startSites(t, { folder: home.folder, env }, {})
-  return { ...sites, visit: (path = '/') => askAt(sites.address, path, { host: ONE }) }
+  return { ...sites, visit: (path = '/') => callEdgeAt(sites.address, path, { host: ONE }) }
 }
 
 processOnBothEngines(
@@ -42,9 +42,9 @@ processOnBothEngines(
     const port = await freePort()
     const settings = { BERTH_SITES_TOKEN: SITES_TOKEN, BERTH_EDGE_PORT: String(port) }
     const controlPlane = `http://127.0.0.1:${port}`
-    const control = await start(t, home, settings)
+    const control = await startService(t, home, settings)
     const first = await openSites(t, home, controlPlane)
-    await becomes(async () => (await first.visit()).status === 200)
+    await eventually(async () => (await first.visit()).status === 200)
     let [isOver, visits] = [false, 0]
     const visitors = Array.from({ length: 8 }, async () => {
       while (!isOver) {
@@ -53,24 +53,24 @@ processOnBothEngines(
         visits++
       }
     })
-    await becomes(() => visits > 50)
+    await eventually(() => visits > 50)
     await control.kill('SIGKILL')
     const before = visits
-    await becomes(() => visits > before + 200)
+    await eventually(() => visits > before + 200)
     isOver = true
     await Promise.all(visitors)
     assert.equal((await first.visit('/new.html')).status, 503, 'nobody has visited it before')
     await first.kill('SIGKILL')
     const second = await openSites(t, home, controlPlane)
     assert.equal((await second.visit()).text, 'here')
-    const again = await start(t, home, settings)
-    await becomes(async () => (await second.visit('/new.html')).text === 'new')
+    const again = await startService(t, home, settings)
+    await eventually(async () => (await second.visit('/new.html')).text === 'new')
     const paused = await fetch(`${again.address}/v1/projects/web/pause`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
     })
     assert.equal(paused.status, 200)
-    await becomes(async () => (await second.visit()).status === 503)
+    await eventually(async () => (await second.visit()).status === 503)
     assert.equal(await second.kill('SIGTERM'), 0)
     assert.equal(await again.kill('SIGTERM'), 0)
   },

@@ -4,16 +4,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { withSitesProcess } from '../../src/sites-process.ts'
-import { becomes } from '../support/eventually.ts'
-import { newHome, type Running, start } from '../support/process.ts'
-import { askAt } from '../support/worlds/edge-world.ts'
+import { eventually } from '../support/eventually.ts'
+import { newHome, type RunningService, startService } from '../support/process.ts'
+import { callEdgeAt } from '../support/worlds/edge-world.ts'
 
 const skip =
   existsSync('/proc/self/task/1') || existsSync(`/proc/self/task/${process.pid}/children`) ? false : 'needs /proc'
 const WITH_SITES = { BERTH_SITES_PORT: '0' }
 
 /** Where sites servers have listened, in their order. */
-function origins({ out }: Pick<Running, 'out'>): string[] {
+function origins({ out }: Pick<RunningService, 'out'>): string[] {
   return [...out().matchAll(/^berth sites listening on (\S+)$/gm)].map(([, origin]) => origin!)
 }
 
@@ -27,8 +27,8 @@ function isAlive(pid: number): boolean {
 }
 
 /** Its process, and where it listens. */
-async function sitesServerOf(running: Running, nth: number): Promise<{ pid: number; origin: string }> {
-  await becomes(
+async function sitesServerOf(running: RunningService, nth: number): Promise<{ pid: number; origin: string }> {
+  await eventually(
     () => origins(running).length === nth,
     () => running.out() + running.err(),
   )
@@ -39,9 +39,9 @@ async function sitesServerOf(running: Running, nth: number): Promise<{ pid: numb
 test('a laptop has a sites server, which is started again when it is killed, and ends with the service in order', {
   skip,
 }, async (t) => {
-  const running = await start(t, await newHome(t, 'sqlite'), WITH_SITES)
+  const running = await startService(t, await newHome(t, 'sqlite'), WITH_SITES)
   const first = await sitesServerOf(running, 1)
-  const page = await askAt(first.origin, '/', { host: 'nobody.berth.localhost' })
+  const page = await callEdgeAt(first.origin, '/', { host: 'nobody.berth.localhost' })
   assert.deepEqual([page.status, page.headers['x-vercel-error']], [404, 'DOMAIN_NOT_FOUND'])
   const environment = readFileSync(`/proc/${first.pid}/environ`, 'utf8')
   assert.match(environment, /BERTH_SITES_TOKEN=\w{43}/)
@@ -49,16 +49,16 @@ test('a laptop has a sites server, which is started again when it is killed, and
   process.kill(first.pid, 'SIGKILL')
   const second = await sitesServerOf(running, 2)
   assert.notEqual(second.pid, first.pid)
-  assert.equal((await askAt(second.origin, '/', { host: 'nobody.berth.localhost' })).status, 404)
+  assert.equal((await callEdgeAt(second.origin, '/', { host: 'nobody.berth.localhost' })).status, 404)
   assert.equal(await running.kill('SIGTERM'), 0)
   assert.equal(isAlive(second.pid), false)
 })
 
 test('a service that is killed takes its sites server along', { skip }, async (t) => {
-  const running = await start(t, await newHome(t, 'sqlite'), WITH_SITES)
+  const running = await startService(t, await newHome(t, 'sqlite'), WITH_SITES)
   const { pid } = await sitesServerOf(running, 1)
   running.child.kill('SIGKILL')
-  await becomes(() => !isAlive(pid))
+  await eventually(() => !isAlive(pid))
 })
 
 test('a service has a sites server on a laptop alone, and none where somebody turned it off or runs one', () => {

@@ -7,8 +7,8 @@ import { pino } from 'pino'
 import { BadSetting } from '../../src/config.ts'
 import { listenToClients } from '../../src/platform/server/listen.ts'
 import { saidWhile, untilThere } from '../../src/start-wait.ts'
-import { becomes } from '../support/eventually.ts'
-import { ended, launch, newHome } from '../support/process.ts'
+import { eventually } from '../support/eventually.ts'
+import { launch, newHome, runUntilExit } from '../support/process.ts'
 import { freePort } from '../support/servers/free-port.ts'
 
 /** What a server that is starting says to each who connects: 57P03. */
@@ -76,13 +76,16 @@ test('a start waits for a PostgreSQL on whose port nobody listens yet, and that 
   const database = await openLater(t, new URL(home.env.DATABASE_URL!))
   const running = launch(t, home, { DATABASE_URL: database.url })
   const said = () => running.out() + running.err()
-  await becomes(() => /waiting for the database of DATABASE_URL: a start waits up to 300 s/.test(running.out()), said)
+  await eventually(
+    () => /waiting for the database of DATABASE_URL: a start waits up to 300 s/.test(running.out()),
+    said,
+  )
   assert.match(running.out(), /ECONNREFUSED/)
   await database.listen()
-  await becomes(() => database.turnedAway() > 1, said)
+  await eventually(() => database.turnedAway() > 1, said)
   assert.equal(running.child.exitCode, null, said())
   database.ready()
-  await becomes(() => /berth listening on /.test(running.out()), said)
+  await eventually(() => /berth listening on /.test(running.out()), said)
   assert.match(running.out(), /the database of DATABASE_URL is there now; the start goes on/)
   assert.equal(await running.kill('SIGTERM'), 0)
 })
@@ -92,9 +95,9 @@ test('a start that waits ends at SIGTERM with 0, and what no waiting changes end
 }, async (t) => {
   const home = await newHome(t, 'postgres')
   const waiting = launch(t, home, { DATABASE_URL: 'postgres://berth:berth@127.0.0.1:1/berth' })
-  await becomes(() => waiting.out().includes('waiting for the database'), waiting.out)
+  await eventually(() => waiting.out().includes('waiting for the database'), waiting.out)
   assert.equal(await waiting.kill('SIGTERM'), 0)
-  const refused = await ended(t, home, { DATABASE_URL: home.env.DATABASE_URL!.replace(/[^/]*$/, 'nosuch') })
+  const refused = await runUntilExit(t, home, { DATABASE_URL: home.env.DATABASE_URL!.replace(/[^/]*$/, 'nosuch') })
   assert.deepEqual([refused.code, refused.out.includes('waiting')], [1, false], refused.out)
 })
 
@@ -143,7 +146,7 @@ test('the table of what may come later, and of what never does', async () => {
 test('what takes long is said again and again until it has ended', async () => {
   const said: string[] = []
   const log = { warn: (sentence: string) => said.push(sentence) } as unknown as Parameters<typeof saidWhile>[1]
-  const slow = () => becomes(async () => said.length > 1)
+  const slow = () => eventually(async () => said.length > 1)
   await saidWhile('it is slow', log, slow, 5)
   const count = said.length
   await assert.rejects(

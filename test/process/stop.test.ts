@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { BOUNDS_HOLD, within } from '../support/time-limits.ts'
-import { ask, credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
+import { credentialsOf, newHome, processOnBothEngines, sendRequest, startService } from '../support/process.ts'
+import { assertWithin, BOUNDS_HOLD } from '../support/time-limits.ts'
 
 /** Each hashes a password. Many more would not end within the 10 s on a busy machine. */
 const IN_FLIGHT = 16
@@ -15,15 +15,15 @@ processOnBothEngines(
   'SIGTERM answers what is in flight, lets idle connections go, and ends with 0 in 10 s (a bound on time)',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const { token, operatorToken, userId } = credentialsOf(home)
-    await ask(running, operatorToken, 'PATCH', `/operator/v1/accounts/${userId}`, { plan: 'enterprise' })
-    await ask(running, token, 'POST', '/v10/projects', { name: 'web' })
+    await sendRequest(running, operatorToken, 'PATCH', `/operator/v1/accounts/${userId}`, { plan: 'enterprise' })
+    await sendRequest(running, token, 'POST', '/v10/projects', { name: 'web' })
     const { hostname, port } = new URL(running.address)
     // One connection that never says a word, one that stays open after an answer.
     const silent = connect(Number(port), hostname)
     silent.on('error', () => {})
-    await ask(running, token, 'GET', '/v9/projects')
+    await sendRequest(running, token, 'GET', '/v9/projects')
     const body = JSON.stringify({ passwordProtection: { deploymentType: 'all', password: 'slow on purpose' } })
     const head = `PATCH /v9/projects/web HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\nconnection: close`
     const request = `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -48,7 +48,7 @@ processOnBothEngines(
     const code = await running.kill('SIGTERM')
     assert.equal(code, 0)
     const tookMs = Date.now() - before
-    within(tookMs, 10_000)
+    assertWithin(tookMs, 10_000)
     assert.ok(inFlight > 5, `only ${inFlight} were in flight`)
     const answers = await Promise.all(flight)
     // On a machine that does much else the hashing takes longer than a stop may: what was not answered by then is cut off.
@@ -71,13 +71,13 @@ test('after the listener is closed, an open connection gets its first request an
 /** Asks on an open connection when the listener is closed. Undefined where this machine was too busy for it: such a request has 300 ms. */
 async function askOnceClosed(t: TestContext): Promise<string | undefined> {
   const home = await newHome(t, 'sqlite')
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const { hostname, port } = new URL(running.address)
   const { token } = credentialsOf(home)
   const inside = connect(Number(port), hostname)
   await once(inside, 'connect')
   // Answered after it came in, so it was let in.
-  await ask(running, token, 'GET', '/v9/projects')
+  await sendRequest(running, token, 'GET', '/v9/projects')
   const ended = running.kill('SIGTERM')
   const isOpen = () =>
     new Promise<boolean>((resolve) => {

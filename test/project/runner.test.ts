@@ -9,7 +9,7 @@ import { failedFiles, isWorthAgain, judgeSecond, MOST_FLAKY, type Outcome } from
 import { BUDGET_S, filesOf, fillQueue, QUEUE } from '../../scripts/test/queue.ts'
 import report from '../../scripts/test/report.ts'
 import { PARTS } from '../../scripts/verify/list.ts'
-import { lacking, starts } from '../support/programs.ts'
+import { canRun, skipReason } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 
 /** `npm test -- <words>`, as a run of its own: the runner's children say by a variable that they are one. */
@@ -175,11 +175,11 @@ test('a test whose program is missing is skipped with a line; npm run verify ins
   })
   const said = t.mock.method(console, 'error', () => {})
   delete process.env.BERTH_TEST_PROGRAMS
-  assert.match(lacking('fish', 'fish', 'its completion'), /^fish is not installed \(apt-get install fish\)/)
+  assert.match(skipReason('fish', 'fish', 'its completion'), /^fish is not installed \(apt-get install fish\)/)
   assert.match(String(said.mock.calls[0]!.arguments[0]), /^SKIPPED: fish is not installed.*$/)
   process.env.BERTH_TEST_PROGRAMS = 'all'
-  assert.throws(() => lacking('fish', 'fish', 'its completion'), /fish is not installed/)
-  assert.deepEqual([starts('no-such-program'), starts(process.execPath, '--version')], [false, true])
+  assert.throws(() => skipReason('fish', 'fish', 'its completion'), /fish is not installed/)
+  assert.deepEqual([canRun('no-such-program'), canRun(process.execPath, '--version')], [false, true])
 })
 
 test('what fails is tried once more: flaky where it passes then, and the run fails where it does not', (t) => {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { withQuery } from '../support/call.ts'
-import { callerAt, credentialsOf, launch, newHome, processOnBothEngines, start } from '../support/process.ts'
+import { callerAt, credentialsOf, launch, newHome, processOnBothEngines, startService } from '../support/process.ts'
 import { root } from '../support/root.ts'
 import { freePort } from '../support/servers/free-port.ts'
 
@@ -16,7 +16,7 @@ processOnBothEngines(
   'seed fills the first team once, through the API, and a second run changes nothing',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const { address } = await start(t, home)
+    const { address } = await startService(t, home)
     const env = { PATH: process.env.PATH, BERTH_DATA: home.folder, BERTH_PUBLIC_URL: address }
     const seed = () => promisify(execFile)(process.execPath, ['scripts/seed.ts'], { cwd: root, env })
     assert.match((await seed()).stdout, /the projects shop, docs, api and the integration example-monitor are in/)

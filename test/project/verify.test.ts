@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
 import { PARTS } from '../../scripts/verify/list.ts'
 import { type Part, type Result, runParts } from '../../scripts/verify/parts.ts'
-import { becomes } from '../support/eventually.ts'
+import { eventually } from '../support/eventually.ts'
 import { root } from '../support/root.ts'
 
 /** A part that is a line of JavaScript. */
@@ -98,7 +98,7 @@ test('a signal ends what runs, begins nothing more, and keeps nothing of what it
     `console.log('said waits'); require('node:fs').writeFileSync(${JSON.stringify(mark)}, ''); setTimeout(() => {}, 60_000)`,
   )
   const ran = run([waits, part('next', "console.log('said next')")])
-  await becomes(() => existsSync(mark))
+  await eventually(() => existsSync(mark))
   process.emit('SIGTERM', 'SIGTERM')
   const { code, said } = await ran
   assert.equal(code, 1)

@@ -2,9 +2,9 @@
 
 import { BlockList } from 'node:net'
 import { Readable } from 'node:stream'
-import { checkProof, proofOptions } from '../../src/accounts/second-factor/passkeys.ts'
-import { readTie } from '../../src/accounts/single-sign-on/authorization-state.ts'
-import { askOnce, Unreadable } from '../../src/cli/command/import/response.ts'
+import { assertionOptions, verifyAssertion } from '../../src/accounts/second-factor/passkeys.ts'
+import { readAuthorizationState } from '../../src/accounts/single-sign-on/authorization-state.ts'
+import { fetchOnce, Unreadable } from '../../src/cli/command/import/response.ts'
 import { addExtended } from '../../src/delivery/archive/extended.ts'
 import { ArchiveFault } from '../../src/delivery/archive/fault.ts'
 import { readHeader } from '../../src/delivery/archive/header.ts'
@@ -13,26 +13,26 @@ import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protoco
 import { readUsageReport } from '../../src/delivery/protocol/usage-report.ts'
 import { credentialsOf } from '../../src/integrations/oauth/client.ts'
 import { readVisitor } from '../../src/operations/edge/visitor.ts'
-import { bearerOf } from '../../src/platform/access/authenticate.ts'
+import { parseBearer } from '../../src/platform/access/authenticate.ts'
 import { readStart } from '../../src/platform/adapters/egress.ts'
 import { GIT_CLIENTS } from '../../src/platform/adapters/git.ts'
-import { openProvider, ProviderFault } from '../../src/platform/adapters/identity-provider.ts'
+import { openIdentityProvider, ProviderError } from '../../src/platform/adapters/identity-provider.ts'
 import { readPage } from '../../src/platform/adapters/s3.ts'
-import { readBodyOf, soleHeader } from '../../src/platform/http/parse-request.ts'
-import { mustBeKnown, mustKnowFilters, readQuery, splitQuery } from '../../src/platform/http/query.ts'
-import { withoutVersion } from '../../src/platform/http/route.ts'
-import { takesGzip } from '../../src/platform/pages/compress.ts'
-import { readCookies } from '../../src/platform/pages/cookies.ts'
-import { readSent } from '../../src/platform/pages/form.ts'
+import { readBodyOf, singleHeader } from '../../src/platform/http/parse-request.ts'
+import { readQuery, rejectUnknownFilters, rejectUnknownParameters, splitQuery } from '../../src/platform/http/query.ts'
+import { unversionedUrl } from '../../src/platform/http/route.ts'
 import type { BrowserRequest } from '../../src/platform/pages/browser-session.ts'
-import { keepForm, keptPage } from '../../src/platform/pages/saved-form.ts'
+import { acceptsGzip } from '../../src/platform/pages/compress.ts'
+import { readCookies } from '../../src/platform/pages/cookies.ts'
+import { readSubmittedForm } from '../../src/platform/pages/form.ts'
+import { savedFormPage, saveForm } from '../../src/platform/pages/saved-form.ts'
 import type { Screen } from '../../src/platform/pages/screen.ts'
 import { Refusal } from '../../src/platform/refusals/refusal.ts'
 import { Type } from '../../src/platform/schema/builder.ts'
-import { notServed } from '../../src/platform/server/unsupported-routes.ts'
-import { isSpelledOut } from '../../src/platform/server/strict-paths.ts'
+import { matchesPathExactly } from '../../src/platform/server/strict-paths.ts'
+import { unsupportedRoutes } from '../../src/platform/server/unsupported-routes.ts'
 import { readTraceparent } from '../../src/platform/tracing/traces.ts'
-import { judgeRecords } from '../../src/projects/domain-verification/challenge.ts'
+import { matchRecords } from '../../src/projects/domain-verification/challenge.ts'
 import { parseDotenv } from '../../src/projects/env-files/dotenv.ts'
 import { READERS, type ReaderName } from '../../src/readers.ts'
 import { ROUTES } from '../../src/routes.ts'
@@ -81,7 +81,7 @@ const USAGE_LINE = {
 }
 
 /** How a reader refuses. */
-const EXPECTED = [Refusal, ProviderFault, Unreadable, ArchiveFault]
+const EXPECTED = [Refusal, ProviderError, Unreadable, ArchiveFault]
 
 function unlessRefused(read: () => unknown): () => Promise<void> {
   return async () => {
@@ -152,8 +152,8 @@ function requestOf(body: string): BrowserRequest {
 type ReadForm = (request: BrowserRequest) => unknown
 /** Of a stranger: read, and kept until they have signed in, which is the more of what may be done with it. */
 const keep: ReadForm = (request) =>
-  keepForm(request, ['https://berth.example'], SCREEN, { session: undefined } as never)
-const take: ReadForm = (request) => readSent(SCREEN, request).fields()
+  saveForm(request, ['https://berth.example'], SCREEN, { session: undefined } as never)
+const take: ReadForm = (request) => readSubmittedForm(SCREEN, request).fields()
 
 function forms(
   read: ReadForm,
@@ -191,8 +191,8 @@ const FILTERS = {
 const readFilters = (text: string) => {
   const raw = splitQuery(`/v9/projects?${text}`)
   for (const read of [
-    () => mustKnowFilters({ query: FILTERS }, raw),
-    () => mustBeKnown(FILTERS, raw),
+    () => rejectUnknownFilters({ query: FILTERS }, raw),
+    () => rejectUnknownParameters(FILTERS, raw),
     () => readQuery(FILTERS, raw),
   ])
     unlessRefused(read)()
@@ -227,7 +227,7 @@ function jsons(read: (text: string) => unknown): Record<string, Worst> {
 }
 
 const PATHS = ['/', '/a', '/%2e', '#', '?', 'a']
-const { find } = notServed(ROUTES.map(({ method, path }) => ({ method, url: path })))
+const { find } = unsupportedRoutes(ROUTES.map(({ method, path }) => ({ method, url: path })))
 const PATTERN = '/projects/:idOrName/env'
 const HEADERS = [
   'cookie',
@@ -290,12 +290,12 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       const raw = Array.from({ length: Math.min(READERS.headers.parts, bytes / 8) * 2 }, (_, at) =>
         at % 2 === 0 ? HEADERS[(at / 2) % HEADERS.length]! : '',
       )
-      return () => HEADERS.map((name) => soleHeader(raw, name))
+      return () => HEADERS.map((name) => singleHeader(raw, name))
     },
     ...texts(['Bearer ', ' ', 'Basic ', 'a', '00-', '='], (text) => {
-      takesGzip(`gzip${text}`)
+      acceptsGzip(`gzip${text}`)
       for (const value of [text, `Bearer ${text}`, `Basic ${text}`, `00-${text}`]) {
-        bearerOf(value)
+        parseBearer(value)
         readVisit(visitOf(text), { trustedProxies })
         readTraceparent(value)
         unlessRefused(() => credentialsOf({}, value))()
@@ -309,9 +309,9 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
   path: texts(
     PATHS,
     (text) => {
-      const path = withoutVersion(text)
+      const path = unversionedUrl(text)
       find('PUT', path)
-      isSpelledOut(path, PATTERN, false)
+      matchesPathExactly(path, PATTERN, false)
     },
     { begins: ['/', '/v9/projects/'], ends: ['', '/env'] },
   ),
@@ -343,7 +343,7 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
   ),
   'JSON body': jsons((text) => readBodyOf({ body: Client }, 'application/json', Buffer.from(text))),
   'JSON body of many': jsons((text) => readBodyOf({ body: Many }, 'application/json', Buffer.from(text))),
-  'state of single sign-on': texts(['.', 'a', 'e30', '='], (text) => readTie('secret', text, 0)),
+  'state of single sign-on': texts(['.', 'a', 'e30', '='], (text) => readAuthorizationState('secret', text, 0)),
   'answer of a passkey': {
     ...Object.fromEntries(
       ['{"a":', '[', '[],', 'a', '{"response":{"clientDataJSON":"'].map(
@@ -352,11 +352,14 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
             unit,
             async (bytes, world) => {
               const ctx = { db: world.deps.db.read, deps: world.deps, formToken: 'token', now: 0 }
-              await proofOptions(ctx, 'sign in')
+              await assertionOptions(ctx, 'sign in')
               const said = Buffer.from(repeated(unit, (bytes * 3) / 4 - 40)).toString('base64url')
               const answer = JSON.stringify({ id: 'a', response: { clientDataJSON: said } })
               return () =>
-                Promise.all([checkProof(ctx, 'sign in', answer), checkProof(ctx, 'sign in', repeated(unit, bytes))])
+                Promise.all([
+                  verifyAssertion(ctx, 'sign in', answer),
+                  verifyAssertion(ctx, 'sign in', repeated(unit, bytes)),
+                ])
             },
           ] satisfies [string, Worst],
       ),
@@ -396,17 +399,17 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
   'kept form': {
     'many fields': (bytes) => {
       const text = `{"to":"/console","fields":{${named('"', '":"",', bytes - 60, READERS['kept form'].parts)}"z":""}}`
-      return () => keptPage(text, 'token')
+      return () => savedFormPage(text, 'token')
     },
     'many values': (bytes) => {
       const text = `{"to":"/console","fields":{"a":[${repeated('"",', bytes - 60)}""]}}`
-      return () => keptPage(text, 'token')
+      return () => savedFormPage(text, 'token')
     },
     'one value': (bytes) => {
       const text = `{"to":"/console","fields":{"a":"${repeated('<', bytes - 40)}"}}`
-      return () => keptPage(text, 'token')
+      return () => savedFormPage(text, 'token')
     },
-    'no form': (bytes) => () => keptPage(repeated('[', bytes), 'token'),
+    'no form': (bytes) => () => savedFormPage(repeated('[', bytes), 'token'),
   },
   'piece of a file': {
     'one piece': (bytes) => {
@@ -454,7 +457,7 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       { length: parts },
       (_, at) => `vc-domain-verify=${text.slice((at * text.length) / parts, ((at + 1) * text.length) / parts)}`,
     )
-    return judgeRecords({ name: 'example.com', challenge_token: 'x' } as never, records, {
+    return matchRecords({ name: 'example.com', challenge_token: 'x' } as never, records, {
       challengePrefix: 'vc-domain-verify',
     } as never)
   }),
@@ -482,7 +485,7 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
   ),
   'answer of the identity provider': jsons((text) =>
     withFetch(answering(text), () =>
-      openProvider(PROVIDER as never).addressOf(
+      openIdentityProvider(PROVIDER as never).addressOf(
         'https://berth.example/x',
         { state: '', nonce: '', verifier: '' },
         false,
@@ -513,7 +516,7 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       }
     },
   ),
-  'answer to an import': texts(['0,'], (text) => askOnce(answering(text), 'https://api.example/v9/projects', {}), {
+  'answer to an import': texts(['0,'], (text) => fetchOnce(answering(text), 'https://api.example/v9/projects', {}), {
     begins: ['['],
     ends: ['0]'],
   }),

@@ -7,12 +7,19 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ARM64_PACKAGES, arm64Place } from '../../scripts/release/libraries.ts'
 import { openControlPlane, SITE } from '../sites/visitors/control-plane.ts'
-import { becomes } from '../support/eventually.ts'
-import { callerAt, credentialsOf, type Home, type Running, start, startSites } from '../support/process.ts'
-import { lacking } from '../support/programs.ts'
+import { eventually } from '../support/eventually.ts'
+import {
+  callerAt,
+  credentialsOf,
+  type RunningService,
+  type ServiceHome,
+  startService,
+  startSites,
+} from '../support/process.ts'
+import { skipReason } from '../support/programs.ts'
 import { startOtlpReceiver } from '../support/servers/otlp-receiver.ts'
 import { newDatabase } from '../support/world.ts'
-import { askAt } from '../support/worlds/edge-world.ts'
+import { callEdgeAt } from '../support/worlds/edge-world.ts'
 
 export const VERSION = '0.0.0-test'
 export const SOURCE = { version: VERSION, commit: 'a'.repeat(40), moment: '2026-01-01T00:00:00+00:00' }
@@ -23,7 +30,7 @@ export function whyNoArm64(): string | false {
     arm64Place()
     return false
   } catch {
-    return lacking('what the image for arm64 holds', ARM64_PACKAGES, 'the release')
+    return skipReason('what the image for arm64 holds', ARM64_PACKAGES, 'the release')
   }
 }
 
@@ -44,14 +51,14 @@ export async function mustDoItsJob(t: TestContext, artefact: Artefact): Promise<
   const { folder, words, env, seen = (path) => path, look } = artefact
   const data = join(folder, 'data')
   const own = { BERTH_DATA: seen(data), PORT: '0', BERTH_EDGE_PORT: '0', BERTH_SITES_PORT: 'off', ...env }
-  const home: Home = { folder: data, cwd: folder, env: own }
+  const home: ServiceHome = { folder: data, cwd: folder, env: own }
   const said = (...more: string[]) => saidBy(artefact, own, more)
 
   // On stderr the runtime would say that it did not take the compiled code.
   assert.deepEqual(await said('--version'), { code: 0, out: `${VERSION}\n`, err: '' })
   assert.match((await said('completion', 'bash')).out, /complete .*berth/)
   const receiver = await startOtlpReceiver(t)
-  const running = await start(t, home, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint }, words)
+  const running = await startService(t, home, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint }, words)
   look?.(running.child.pid!)
   await mustServe(running, home)
   const here = { ...own, PORT: new URL(running.address).port }
@@ -69,7 +76,7 @@ export async function mustDoItsJob(t: TestContext, artefact: Artefact): Promise<
   const moved = { DATABASE_URL: await newDatabase() }
   const restored = await saidBy(artefact, { ...own, ...moved }, ['restore', `${seen(copies)}/${copy}`])
   assert.equal(restored.code, 0, restored.err)
-  const again = await start(t, home, moved, words)
+  const again = await startService(t, home, moved, words)
   const call = callerAt(again, credentialsOf(home).token)
   const { body } = await call('GET', '/v10/projects/hello/env?slug=team&decrypt=true')
   assert.deepEqual(
@@ -87,11 +94,11 @@ async function mustShowSites(t: TestContext, { folder, words, env, seen = (path)
   const data = join(folder, 'sites')
   const own = { BERTH_DATA: seen(data), BERTH_SITES_TOKEN: 'x'.repeat(20), BERTH_SITES_CONTROL_PLANE: control.origin }
   const sites = await startSites(t, { folder: data, cwd: folder, env: { ...own, ...env } }, {}, words)
-  await becomes(async () => (await askAt(sites.address, '/hello/page', { host: SITE })).text === 'hello')
+  await eventually(async () => (await callEdgeAt(sites.address, '/hello/page', { host: SITE })).text === 'hello')
   assert.equal(await sites.kill('SIGTERM'), 0)
 }
 
-async function mustServe(running: Running, home: Home): Promise<void> {
+async function mustServe(running: RunningService, home: ServiceHome): Promise<void> {
   const { address } = running
   const call = callerAt(running, credentialsOf(home).token)
   assert.equal((await call('POST', '/v10/projects?slug=team', { name: 'hello' })).status, 200)

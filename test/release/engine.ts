@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
+import { canRun, skipReason, WITH_SBIN } from '../support/programs.ts'
 
 const ENV = { PATH: WITH_SBIN, HOME: '/nonexistent' }
 /** What a process needs a network or control groups of its own for. It shares those of the machine. */
@@ -13,8 +13,8 @@ type Process = { args: string[]; env: string[]; user: { uid: number; gid: number
 
 /** Why no engine runs here; undefined where one does. A machine may not let runc run anything, whoever asks. Throws as `lacking` does. */
 export function whyNoEngine(): string | undefined {
-  if (!starts('buildah', '--version') || !starts('runc', '--version'))
-    return lacking('buildah with runc', 'buildah runc', 'who else runs the image')
+  if (!canRun('buildah', '--version') || !canRun('runc', '--version'))
+    return skipReason('buildah with runc', 'buildah runc', 'who else runs the image')
   const folder = mkdtempSync(join(tmpdir(), 'berth-engine-'))
   try {
     const root = join(folder, 'root')

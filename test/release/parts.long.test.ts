@@ -11,7 +11,7 @@ import { licencesOf } from '../../scripts/release/licences.ts'
 import { operatorArchive, operatorTexts } from '../../scripts/release/operator-files.ts'
 import { billOfMaterials } from '../../scripts/release/papers.ts'
 import { debianParts, npmParts, type Part, runtimePart } from '../../scripts/release/parts.ts'
-import { lacking, starts } from '../support/programs.ts'
+import { canRun, skipReason } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { VERSION, whyNoArm64 } from './artefacts.ts'
 
@@ -64,9 +64,9 @@ test('the Node.js of the executables is named by its own name and version', () =
   assert.match(licencesOf([runtimePart()]), /^node \S+: MIT\npkg:\S+\n\nNode\.js is licensed/)
 })
 
-const noDpkg = starts('dpkg-query', '--version')
+const noDpkg = canRun('dpkg-query', '--version')
   ? whyNoArm64()
-  : lacking('dpkg-query', 'dpkg', 'the parts of the image')
+  : skipReason('dpkg-query', 'dpkg', 'the parts of the image')
 const debian = { skip: process.arch !== 'x64' ? 'executables are made on x64' : noDpkg }
 
 test(

@@ -19,8 +19,8 @@ import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { buildRelease } from '../../scripts/release/build.ts'
-import { credentialsOf, start } from '../support/process.ts'
-import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
+import { credentialsOf, startService } from '../support/process.ts'
+import { canRun, skipReason, WITH_SBIN } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { mustDoItsJob, SOURCE, VERSION, whyNoArm64 } from './artefacts.ts'
 import { prepareImage, whyNoEngine } from './engine.ts'
@@ -55,9 +55,9 @@ test('the executable does its job alone in a folder, without Node.js on the PATH
 })
 
 const QEMU = 'qemu-aarch64-static'
-const emulated = starts(QEMU, '--version')
+const emulated = canRun(QEMU, '--version')
   ? x64
-  : { skip: lacking(QEMU, 'qemu-user-static', 'the executable and the image for arm64') }
+  : { skip: skipReason(QEMU, 'qemu-user-static', 'the executable and the image for arm64') }
 
 test(
   'the executable and the image for arm64 serve with the libraries of the image alone, under emulation',
@@ -72,7 +72,7 @@ test(
     const data = join(folder, 'data')
     const env = { ...NOWHERE, BERTH_DATA: data, PORT: '0', BERTH_EDGE_PORT: '0' }
     const home = { folder: data, cwd: folder, env }
-    const running = await start(t, home, {}, [qemu, '-L', files, join(files, 'berth')])
+    const running = await startService(t, home, {}, [qemu, '-L', files, join(files, 'berth')])
     const headers = { authorization: `Bearer ${credentialsOf(home).token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'hello' })
     assert.equal((await fetch(`${running.address}/v10/projects`, { method: 'POST', headers, body })).status, 200)
@@ -118,7 +118,9 @@ for (const [architecture, arch] of Object.entries({ amd64: 'x64', arm64: 'arm64'
     },
   )
 
-const skopeo = starts('skopeo', '--version') ? x64 : { skip: lacking('skopeo', 'skopeo', 'who else reads the image') }
+const skopeo = canRun('skopeo', '--version')
+  ? x64
+  : { skip: skipReason('skopeo', 'skopeo', 'who else reads the image') }
 
 test('another program reads the image', skopeo, () => {
   for (const architecture of ['amd64', 'arm64']) {
@@ -145,8 +147,8 @@ mount -t proc proc "$1/root/proc"
 mount --bind "$1/data" "$1/root/data"
 place=$1; shift
 exec chroot --userspec=${OWNER}:${OWNER} --groups= "$place/root" /berth "$@"`
-const canMount = isRoot && starts('unshare', '--mount', 'true')
-const contained = canMount ? x64 : { skip: lacking('unshare as root', 'util-linux', 'the file system of the image') }
+const canMount = isRoot && canRun('unshare', '--mount', 'true')
+const contained = canMount ? x64 : { skip: skipReason('unshare as root', 'util-linux', 'the file system of the image') }
 
 test('the image does its job as a user who is nobody, with nothing to write to but /data', contained, async (t) => {
   const folder = emptyFolder('image')
@@ -178,7 +180,7 @@ test(
     const { run, pid, end } = prepareImage(join(built, 'oci'), folder, data, env)
     t.after(end)
     const home = { folder: data, cwd: folder, env: { PATH: WITH_SBIN } }
-    const running = await start(t, home, {}, run)
+    const running = await startService(t, home, {}, run)
     const headers = { authorization: `Bearer ${credentialsOf(home).token}` }
     assert.equal((await fetch(`${running.address}/v9/projects`, { headers })).status, 200)
     mustBeConfined(pid())

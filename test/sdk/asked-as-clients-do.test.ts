@@ -1,13 +1,13 @@
 /** What clients say in ways of their own: for whom they act, how they page, how they name repositories and environments. docs/clients.md. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../support/projects.ts'
+import { seedProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines(
   "a user's own id as `teamId` acts for the personal account, and an empty one says nothing",
   async (world) => {
     const { userId, teamId } = world.credentials
-    await makeProject(world, 'mine')
+    await seedProject(world, 'mine')
     const rival = await world.user('rival')
     const names = async (call: typeof world.call, query: string) => {
       const { status, body } = await call.try('GET', `/v9/projects?${query}`)
@@ -33,7 +33,7 @@ onBothEngines(
   async (world) => {
     const made = []
     for (let at = 0; at < 7; at++) {
-      await makeProject(world, `p${at}`)
+      await seedProject(world, `p${at}`)
       made.unshift(`p${at}`)
     }
     const seen: string[] = []
@@ -53,8 +53,8 @@ onBothEngines(
 )
 
 onBothEngines('a repository is found whatever the case, and by the address that git clones', async (world) => {
-  await makeProject(world, 'web')
-  await makeProject(world, 'bare')
+  await seedProject(world, 'web')
+  await seedProject(world, 'bare')
   const linked = await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'Acme/Web' })
   assert.deepEqual([linked.body.link.org, linked.body.link.repo], ['Acme', 'Web'])
   const found = async (query: string) =>
@@ -74,7 +74,7 @@ onBothEngines('a repository is found whatever the case, and by the address that 
 
 onBothEngines("a variable's `customEnvironmentId` is kept beside its targets, and answered", async (world) => {
   const { call } = world
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const { id } = (await call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })).body
   const { id: qa } = (await call('POST', '/v9/projects/web/custom-environments', { slug: 'qa' })).body
   const asked = { key: 'A', value: 'v', target: ['preview'], customEnvironmentId: 'staging' }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { Route } from '../../src/platform/http/route.ts'
 import { withQuery } from '../support/call.ts'
-import { makeDeployment } from '../support/projects.ts'
-import { openSamples, PUBLIC, sampleOf, teamQuery } from '../support/sample-requests.ts'
+import { seedDeployment } from '../support/projects.ts'
+import { PUBLIC, sampleRequest, seedSamples, teamQuery } from '../support/sample-requests.ts'
 import type { World } from '../support/world.ts'
 import {
   BESIDE,
@@ -20,14 +20,14 @@ export type Answered = { operationId: string; answer: unknown; version?: string 
 
 /** Asks everything, what removes something last; of webhooks, the names of whose events follow from who asks, as each version. */
 export async function gatherAnswers(world: World, hosts: GitHosts, versions: readonly string[]): Promise<Answered[]> {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const full = await gatherFull(world, hosts)
   const all: Answered[] = []
   const late = ({ method, operationId }: Route) => Number(method === 'DELETE') + Number(operationId === 'deleteProject')
   for (const route of [...PUBLIC].sort((one, other) => late(one) - late(other))) {
     const { operationId } = route
     for (const version of /Webhooks?$/.test(operationId) && route.method !== 'DELETE' ? versions : [undefined]) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const headers = version === undefined ? {} : { 'user-agent': agentOf(version) }
       const answer = await world.call.try(method, withQuery(url, teamQuery(route, samples)), body, headers)
       assert.equal(answer.status, route.status, `${operationId}: ${answer.text}`)
@@ -81,7 +81,7 @@ type Gather = (operationId: string, method: 'GET' | 'POST' | 'PATCH', url: strin
 async function gatherDeployments(world: World, name: string, gather: Gather): Promise<void> {
   const { id } = (await world.call('GET', `/v9/projects/${name}`)).body
   const meta = { githubCommitRef: 'main', githubCommitSha: 'a'.repeat(40) }
-  const make = (url: string, said: object) => makeDeployment(world, id, { url: `${url}-${name}.host.test`, ...said })
+  const make = (url: string, said: object) => seedDeployment(world, id, { url: `${url}-${name}.host.test`, ...said })
   for (const readyState of ['QUEUED', 'INITIALIZING', 'BUILDING', 'CANCELED', 'ERROR'])
     await make(readyState.toLowerCase(), { readyState, target: null, gitBranch: 'dev', meta })
   await make('of-qa', { target: null, customEnvironmentId: 'qa' })

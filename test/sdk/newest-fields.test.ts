@@ -1,10 +1,10 @@
 /** What the newest SDK and the Terraform provider send of a project: kept and answered, or, where it protects, in force or refused. */
 import assert from 'node:assert/strict'
 import { passwordMatches } from '../../src/platform/adapters/argon2.ts'
-import { type Guarded, protectionOf } from '../../src/platform/verdict/protection.ts'
-import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { type ProtectedProject, protectionOf } from '../../src/platform/verdict/protection.ts'
+import { type ApiResponse, onBothEngines, type World } from '../support/world.ts'
 
-function refused(answer: Answer, status: number, named: string): void {
+function refused(answer: ApiResponse, status: number, named: string): void {
   assert.equal(answer.status, status, answer.text)
   assert.ok(answer.text.includes(named), answer.text)
 }
@@ -86,7 +86,7 @@ onBothEngines(
   },
 )
 
-async function guardedBy(world: World, name: string): Promise<Guarded> {
+async function guardedBy(world: World, name: string): Promise<ProtectedProject> {
   return world.deps.db.read.selectFrom('project').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
 }
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { REFUSED_VALUES, withFields } from '../../scripts/passed-over.ts'
-import { mustKnowFilters } from '../../src/platform/http/query.ts'
+import { rejectUnknownFilters } from '../../src/platform/http/query.ts'
 import { isList, type Route } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { root } from '../support/root.ts'
@@ -42,7 +42,7 @@ test('every query parameter of the newest SDK narrows, is refused, or is passed 
 
 function refuses(route: Route, name: string): boolean {
   assert.throws(
-    () => mustKnowFilters(route, { values: { [name]: 'x' }, again: new Map(), fault: undefined }),
+    () => rejectUnknownFilters(route, { values: { [name]: 'x' }, again: new Map(), fault: undefined }),
     /not a filter/,
   )
   return true

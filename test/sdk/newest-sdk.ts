@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { root } from '../support/root.ts'
 
@@ -54,7 +54,7 @@ export async function readNewestSdk(): Promise<Operation[]> {
 
 /** Names of parts of a path are the reader's: `{teamId}` and `:idOrSlug` are one place. */
 function placeOf(method: string, path: string): string {
-  return `${method} ${unversioned(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
+  return `${method} ${unversionedPath(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
 }
 
 const SERVED = Map.groupBy(

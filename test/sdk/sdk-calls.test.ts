@@ -8,7 +8,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { type Example, readExamples } from '../../src/platform/openapi/examples.ts'
 import { readSdkCalls, type SdkCall, sdkText } from '../../src/platform/openapi/sdk-calls.ts'
 import { ROUTES } from '../../src/routes.ts'
@@ -74,7 +74,7 @@ test('the text of each call, run as it is shown, sends the request of the exampl
 /** Path without its version, which is the SDK's own, and query. */
 function placeOf(url: string): [string, Record<string, string>] {
   const [path = '', query = ''] = url.split('?', 2)
-  return [unversioned(path), Object.fromEntries(new URLSearchParams(query))]
+  return [unversionedPath(path), Object.fromEntries(new URLSearchParams(query))]
 }
 
 /** A server that keeps the last request, and answers as the example of an operation. */

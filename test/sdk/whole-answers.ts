@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire, registerHooks } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import type { Answered } from './gather-answers.ts'
 
@@ -59,7 +59,7 @@ const SERVED = Map.groupBy(
 
 /** Names of parts of a path are the reader's: `{teamId}` and `:idOrSlug` are one place. */
 function placeOf(method: string, path: string): string {
-  return `${method} ${unversioned(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
+  return `${method} ${unversionedPath(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
 }
 
 /** The validator that an expression in the code of a method means: `z.array(X$inboundSchema)`. */

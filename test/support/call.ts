@@ -7,7 +7,7 @@ import type { Routes } from '../../src/routes.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
 /** An answer whose body may be a refusal, and where the path is known the reply of its route. */
-export type Answer<Body = Refused> = {
+export type ApiResponse<Body = Refused> = {
   status: number
   headers: Record<string, string | string[] | number | undefined>
   text: string
@@ -20,7 +20,7 @@ export type Ask = <M extends Method, const U extends string>(
   url: U,
   body?: unknown,
   headers?: Record<string, string>,
-) => Promise<Answer<BodyOf<ReplyTo<M, U>>>>
+) => Promise<ApiResponse<BodyOf<ReplyTo<M, U>>>>
 
 /** Asks by HTTP, and throws where the answer is 400 or more. A test that wants to see such an answer asks by `call.try`, and looks at it. */
 export type Call = Ask & { try: Ask }
@@ -54,12 +54,12 @@ export function takeUnseen(): string[] {
   return lines
 }
 
-function lineOf(method: string, url: string, { status, text }: Answer<unknown>): string {
+function lineOf(method: string, url: string, { status, text }: ApiResponse<unknown>): string {
   return `${method} ${url} answered ${status} ${text.slice(0, 1000)}`
 }
 
 /** The same answer, which is noted until a field of it is read. */
-function untilSeen<A extends Answer<unknown>>(answer: A, line: string): A {
+function untilSeen<A extends ApiResponse<unknown>>(answer: A, line: string): A {
   const noted = `${unseen.size} ${line}`
   unseen.add(noted)
   return new Proxy(answer, {

@@ -4,13 +4,13 @@ import type { Route } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { runTimer, TIMERS, type TimerName } from '../../src/timers.ts'
 import { withQuery } from './call.ts'
-import { callerOf, type Samples, sampleOf, teamQuery } from './sample-requests.ts'
+import { callerOf, type Samples, sampleRequest, teamQuery } from './sample-requests.ts'
 import type { World } from './world.ts'
 
 const DAY_MS = 86_400_000
 
 /** Does every write of the table once. `after` hears which it was. */
-export async function writeAll(
+export async function runEveryWrite(
   world: World,
   samples: Samples,
   after: (operationId: string) => Promise<void>,
@@ -23,7 +23,7 @@ export async function writeAll(
       await world.operator('PUT', `/operator/v1/teams/${samples.teamId}/members/${samples.spare.id}`, {
         role: 'VIEWER',
       })
-    const { method, url, body } = sampleOf(route, samples)
+    const { method, url, body } = sampleRequest(route, samples)
     const answer = await callerOf(route, world).try(method, withQuery(url, teamQuery(route, samples)), body)
     assert.equal(answer.status, route.status, `${operationId}: ${answer.text}`)
     await after(operationId)
@@ -31,7 +31,7 @@ export async function writeAll(
 }
 
 /** Runs every sweep now, in two days and in a hundred. `after` hears which did something, and each time that the clock was moved. */
-export async function sweepAll(world: World, after: (what: string) => Promise<void>): Promise<void> {
+export async function runEverySweep(world: World, after: (what: string) => Promise<void>): Promise<void> {
   for (const days of [0, 2, 100]) {
     const now = Date.now() + days * DAY_MS
     world.deps.clock.set(now)

@@ -5,7 +5,7 @@
 const ROUNDS = process.env.BERTH_TEST_ROUNDS
 export const MANY = ROUNDS === 'many' || ROUNDS === 'most'
 
-export function rounds(few: number, many: number, most = many): number {
+export function iterations(few: number, many: number, most = many): number {
   if (ROUNDS === 'most') return most
   return MANY ? many : few
 }

@@ -6,17 +6,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { becomes } from './eventually.ts'
-import type { Answer, BodyOf, Method, ReplyTo } from './call.ts'
+import type { ApiResponse, BodyOf, Method, ReplyTo } from './call.ts'
+import { eventually } from './eventually.ts'
 import { root } from './root.ts'
 import { enginesOfNext, skipOn } from './stores/engines.ts'
 import { type Engine, newDatabase, PATIENCE } from './world.ts'
 
 /** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, four minutes unless it says: how long it takes is measured elsewhere (docs/bench.md). */
-export type Owner = { after(run: () => void): void; patienceMs?: number }
+export type Cleanup = { after(run: () => void): void; patienceMs?: number }
 /** `cwd`: where the program is started; the repository where it is not said. */
-export type Home = { folder: string; env: Record<string, string>; cwd?: string }
-export type Running = {
+export type ServiceHome = { folder: string; env: Record<string, string>; cwd?: string }
+export type RunningService = {
   child: ChildProcess
   address: string
   /** Everything on stdout and on stderr so far. */
@@ -26,7 +26,7 @@ export type Running = {
 }
 
 /** A fresh data folder and store; both go when the test ends. `name` may hold a space. */
-export async function newHome(t: Owner, engine: Engine, name = 'data'): Promise<Home> {
+export async function newHome(t: Cleanup, engine: Engine, name = 'data'): Promise<ServiceHome> {
   const parent = mkdtempSync(join(tmpdir(), 'berth-process-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, name)
@@ -46,11 +46,11 @@ export async function newHome(t: Owner, engine: Engine, name = 'data'): Promise<
 
 /** Starts the program (or `words`, which start it in their way) and leaves it to itself. It is ended with the test, whatever happens. */
 export function launch(
-  t: Owner,
-  home: Home,
+  t: Cleanup,
+  home: ServiceHome,
   env: Record<string, string> = {},
   words: string[] = [process.execPath, join(root, 'bin', 'berth.mjs')],
-): Omit<Running, 'address'> {
+): Omit<RunningService, 'address'> {
   const child = spawn(words[0]!, words.slice(1), {
     cwd: home.cwd ?? root,
     env: { PATH: process.env.PATH, ...home.env, ...env },
@@ -79,12 +79,12 @@ export function launch(
 }
 
 /** Starts the program and waits until it has printed where it listens. */
-export async function start(
-  t: Owner,
-  home: Home,
+export async function startService(
+  t: Cleanup,
+  home: ServiceHome,
   env: Record<string, string> = {},
   words?: string[],
-): Promise<Running> {
+): Promise<RunningService> {
   const running = launch(t, home, env, words)
   const address = await new Promise<string>((resolve, reject) => {
     const look = () => {
@@ -104,14 +104,14 @@ const PROGRAM = [process.execPath, join(root, 'bin', 'berth.mjs')]
 
 /** Starts `berth sites` on a free port and waits until it listens; `words` start the program in their way. */
 export async function startSites(
-  t: Owner,
-  home: Home,
+  t: Cleanup,
+  home: ServiceHome,
   env: Record<string, string>,
   words: string[] = PROGRAM,
-): Promise<Running> {
+): Promise<RunningService> {
   const running = launch(t, home, { BERTH_SITES_PORT: '0', ...env }, [...words, 'sites'])
   const found = () => /^berth sites listening on (\S+)$/m.exec(running.out())?.[1]
-  await becomes(
+  await eventually(
     () => found() !== undefined,
     () => running.out() + running.err(),
   )
@@ -119,7 +119,7 @@ export async function startSites(
 }
 
 /** Starts the program where it must end by itself. */
-export async function ended(t: Owner, home: Home, env: Record<string, string> = {}) {
+export async function runUntilExit(t: Cleanup, home: ServiceHome, env: Record<string, string> = {}) {
   const { child, out, err } = launch(t, home, env)
   await once(child, 'close')
   return { code: child.exitCode, out: out(), err: err() }
@@ -128,41 +128,44 @@ export async function ended(t: Owner, home: Home, env: Record<string, string> = 
 /** What the first start made. */
 type Credentials = { operatorToken: string; userId: string; teamId: string; token: string; welcome: string }
 
-export function credentialsOf(home: Home): Credentials {
+export function credentialsOf(home: ServiceHome): Credentials {
   return JSON.parse(readFileSync(join(home.folder, 'credentials.json'), 'utf8'))
 }
 
-export type Asked = { status: number; body: { error?: { code: string }; projects?: { name: string }[]; name?: string } }
+export type RawResponse = {
+  status: number
+  body: { error?: { code: string }; projects?: { name: string }[]; name?: string }
+}
 
 /** One request; undefined when the connection broke before the answer was whole. */
-export async function ask(
-  { address }: Pick<Running, 'address'>,
+export async function sendRequest(
+  { address }: Pick<RunningService, 'address'>,
   token: string,
   method: string,
   path: string,
   body?: object,
-): Promise<Asked | undefined> {
+): Promise<RawResponse | undefined> {
   try {
     const answer = await fetch(`${address}${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     })
-    return { status: answer.status, body: (await answer.json()) as Asked['body'] }
+    return { status: answer.status, body: (await answer.json()) as RawResponse['body'] }
   } catch {
     return undefined
   }
 }
 
 /** Calls with a token, one request each. */
-export type Caller = <M extends Method, const U extends string>(
+export type HttpCaller = <M extends Method, const U extends string>(
   method: M,
   path: U,
   body?: object,
-) => Promise<Pick<Answer<BodyOf<ReplyTo<M, U>>>, 'status' | 'body'>>
+) => Promise<Pick<ApiResponse<BodyOf<ReplyTo<M, U>>>, 'status' | 'body'>>
 
 /** As `ask`, with the body whatever it is; a connection that breaks throws. */
-export function callerAt({ address }: Pick<Running, 'address'>, token: string): Caller {
+export function callerAt({ address }: Pick<RunningService, 'address'>, token: string): HttpCaller {
   return async (method, path, body) => {
     const answer = await fetch(`${address}${path}`, {
       method,
@@ -175,7 +178,7 @@ export function callerAt({ address }: Pick<Running, 'address'>, token: string): 
 }
 
 /** Every project name, walked page by page. */
-export async function allNames(running: Running, token: string): Promise<Set<string>> {
+export async function allNames(running: RunningService, token: string): Promise<Set<string>> {
   const names = new Set<string>()
   for (let until = ''; ; ) {
     const answer = await fetch(`${running.address}/v9/projects?limit=100${until}`, {

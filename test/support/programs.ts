@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 export const WITH_SBIN = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 
 /** Whether a program can be started by these words. */
-export function starts(program: string, ...words: string[]): boolean {
+export function canRun(program: string, ...words: string[]): boolean {
   return spawnSync(program, words, { stdio: 'ignore', env: { ...process.env, PATH: WITH_SBIN } }).status === 0
 }
 
@@ -13,7 +13,7 @@ export function starts(program: string, ...words: string[]): boolean {
  * Says in a line what is left out, and gives the reason for `skip`. Throws in `npm run verify`, which sets BERTH_TEST_PROGRAMS=all and
  * insists on every program: nobody reads what a green run left out.
  */
-export function lacking(program: string, packageName: string, tests: string): string {
+export function skipReason(program: string, packageName: string, tests: string): string {
   const said = `${program} is not installed (apt-get install ${packageName}), so nothing is known of ${tests}`
   if (process.env.BERTH_TEST_PROGRAMS === 'all') throw new Error(said)
   console.error(`SKIPPED: ${said}`)

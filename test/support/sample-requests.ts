@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type Route, unversioned } from '../../src/platform/http/route.ts'
+import { type Route, unversionedPath } from '../../src/platform/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
-import { makeDeployment, makeProject } from './projects.ts'
-import { endDeliveries, giveIdentity, proveDomains, setDue } from './states.ts'
-import type { Answer, Call, Method, World } from './world.ts'
-import { type App, install, makeIntegration, REDIRECT } from './worlds/integration-world.ts'
+import { seedDeployment, seedProject } from './projects.ts'
+import { endDeliveries, markDomainsVerified, seedIdentity, setDue } from './states.ts'
+import type { ApiResponse, Call, Method, World } from './world.ts'
+import { type App, consentAndInstall, REDIRECT, seedIntegration } from './worlds/integration-world.ts'
 
 export type Samples = {
   projectId: string
@@ -58,23 +58,23 @@ export type Samples = {
 const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
 /** Fills a world: projects `web` (with four verified domains and a deployment) and `other` of the first user, and a rival tenant. */
-export async function openSamples(world: World): Promise<Samples> {
+export async function seedSamples(world: World): Promise<Samples> {
   const backup = { place: join(world.folder, 'backups'), name: 'berth-sample.db', begunAt: 1, bytes: 1, sha256: 'x' }
   assert.equal((await world.operator('POST', '/operator/v1/backups/reports', backup)).status, 204)
-  const projectId = await makeProject(world, 'web')
-  await makeProject(world, 'other')
+  const projectId = await seedProject(world, 'web')
+  await seedProject(world, 'other')
   for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com', 'taken.example.com']) {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   for (const name of ['proven.org', 'removed.org']) {
     assert.equal((await world.call('POST', '/v7/domains', { name })).status, 200)
   }
-  await proveDomains(world)
-  const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
-  const oldDeploymentId = await makeDeployment(world, projectId, { url: 'old-1.apps.example.net', target: 'preview' })
+  await markDomainsVerified(world)
+  const deploymentId = await seedDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+  const oldDeploymentId = await seedDeployment(world, projectId, { url: 'old-1.apps.example.net', target: 'preview' })
   const site = await deploySite(world.call)
   const unended = { url: 'building-1.apps.example.net', target: 'preview', readyState: 'BUILDING' }
-  const buildingId = await makeDeployment(world, projectId, unended)
+  const buildingId = await seedDeployment(world, projectId, unended)
   const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
   const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
@@ -115,22 +115,22 @@ export async function openSamples(world: World): Promise<Samples> {
   await rival.call('POST', '/v10/projects', { name: 'gift' })
   const offered = await rival.call('POST', '/projects/gift/transfer-request')
   assert.equal(offered.status, 200)
-  const idIn = (answer: Answer<{ inviteUrl: string }>) => answer.body.inviteUrl.split('/').at(-1) as string
+  const idIn = (answer: ApiResponse<{ inviteUrl: string }>) => answer.body.inviteUrl.split('/').at(-1) as string
   const toFirst = { uid: world.credentials.userId, role: 'VIEWER' }
   const invitationId = idIn(await rival.call.try('POST', `/v1/teams/${team.body.id}/members`, toFirst))
   const toNobody = { email: 'nobody@example.com' }
   const sentInvitationId = idIn(await world.call.try('POST', '/v1/teams/team/members', toNobody))
   const spare = await world.user('spare')
-  await giveIdentity(world, spare.id)
+  await seedIdentity(world, spare.id)
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
   const mate = await world.user('mate')
   await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${mate.id}`, { role: 'MEMBER' })
   const own = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId })
   // One after another, so that lists have them in one order in every run.
   const byName = {} as Samples['apps']
-  for (const slug of APPS) byName[slug] = await makeIntegration(world, { slug })
+  for (const slug of APPS) byName[slug] = await seedIntegration(world, { slug })
   return {
-    ...(await install(world, byName.helper, { teamId: undefined })),
+    ...(await consentAndInstall(world, byName.helper, { teamId: undefined })),
     apps: byName,
     projectId,
     userId: world.credentials.userId,
@@ -171,7 +171,7 @@ export async function deploySite(call: Call, page = '<h1>Hello</h1>'): Promise<P
   return { siteId, fileId: file!.uid! }
 }
 
-export type Asked = { method: Method; url: string; body: unknown }
+export type SampleRequest = { method: Method; url: string; body: unknown }
 
 const LOGS = { type: 'http', endpoint: 'https://logs.example.com', encoding: 'json', headers: {} }
 
@@ -273,8 +273,8 @@ const BODIES_THAT_NAME_A_TEAM = new Set(['operatorCreateIntegration'])
 /** Routes of a team and of no person. */
 const OF_TEAMS = /\/integrations\/apps/
 
-/** A request of this operation that succeeds after `openSamples`; `path` replaces what the path names. */
-export function sampleOf(route: Route, samples: Samples, path: Record<string, string> = {}): Asked {
+/** A request of this operation that succeeds after `seedSamples`; `path` replaces what the path names. */
+export function sampleRequest(route: Route, samples: Samples, path: Record<string, string> = {}): SampleRequest {
   const named: Record<string, string> = {
     idOrName: 'web',
     projectId: samples.projectId,
@@ -371,6 +371,6 @@ export function callerOf(route: Route, world: World): Call {
 }
 
 /** The path of a request without its version. */
-export function bare(asked: Asked): string {
-  return unversioned(asked.url)
+export function unversionedSamplePath(asked: SampleRequest): string {
+  return unversionedPath(asked.url)
 }

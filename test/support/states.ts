@@ -27,7 +27,7 @@ export async function tamper<T extends Table>(
 }
 
 /** Takes every domain of projects and accounts as proven. A proof takes a DNS server, which tests of something else do without. */
-export async function proveDomains({ deps }: Store): Promise<void> {
+export async function markDomainsVerified({ deps }: Store): Promise<void> {
   await change(deps, 'project_domain', { verified_at: 1 }, { verified_at: null })
   await change(deps, 'account_domain', { proven_at: 1 }, { proven_at: null })
 }
@@ -38,7 +38,7 @@ export async function setInherited({ deps }: Store, name: string): Promise<void>
 }
 
 /** Forgets all released proofs. Otherwise they speak for their account for 30 days. */
-export async function forgetReleasedProofs({ deps }: Store): Promise<void> {
+export async function clearReleasedProofs({ deps }: Store): Promise<void> {
   await deps.db.write((tx) => tx.deleteFrom('released_proof').execute())
 }
 
@@ -114,7 +114,7 @@ export async function setGrant(
 }
 
 /** Says who a person is at a provider of single sign-on. Otherwise they sign in there, which takes a provider. */
-export async function giveIdentity(world: Store, user_id: string): Promise<void> {
+export async function seedIdentity(world: Store, user_id: string): Promise<void> {
   const nobodyAsks = { refresh_token: null, checked_at: 1, due_at: null, ended_at: null }
   await addRows(world, 'identity', [{ issuer: 'https://login.example.com', sub: user_id, user_id, ...nobodyAsks }])
 }
@@ -149,12 +149,12 @@ export async function setDue({ deps }: Store, id: string, due_at: number): Promi
 }
 
 /** Queues all letters once more, as when the process ended between sending them and noting it. */
-export async function queueLettersAgain({ deps }: Store): Promise<void> {
+export async function requeueMail({ deps }: Store): Promise<void> {
   await change(deps, 'mail', { due_at: 1, sent_at: null })
 }
 
 /** Takes a letter as sent, while others wait. The poster sends all that are due. */
-export async function setSent({ deps }: Store, recipient: string): Promise<void> {
+export async function markMailSent({ deps }: Store, recipient: string): Promise<void> {
   await change(deps, 'mail', { due_at: null, sent_at: 1 }, { recipient })
 }
 
@@ -169,7 +169,7 @@ export async function setStamp<T extends 'account_domain' | 'deployment' | 'proj
 }
 
 /** Takes the keys out of the store, as it is before its first start. */
-export async function forgetKeys({ deps }: Store): Promise<void> {
+export async function clearRootKeys({ deps }: Store): Promise<void> {
   await deps.db.write(async (tx) => {
     await tx.deleteFrom('project_key').execute()
     await tx.deleteFrom('root_key').execute()
@@ -177,7 +177,7 @@ export async function forgetKeys({ deps }: Store): Promise<void> {
 }
 
 /** Takes the password of a person, who has passkeys alone then. Nobody gives a password up by an operation. */
-export async function forgetPassword({ deps }: Store, userId: string): Promise<void> {
+export async function clearPassword({ deps }: Store, userId: string): Promise<void> {
   await change<'sign_in'>(deps, 'sign_in', { password_hash: null }, { user_id: userId })
 }
 

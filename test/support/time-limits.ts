@@ -8,6 +8,6 @@ import assert from 'node:assert/strict'
 export const BOUNDS_HOLD = process.env.BERTH_TEST_BOUNDS === 'on'
 
 /** Holds a bound on what was measured, where bounds are asserted: both in ms, or both a number of times as long. */
-export function within(measured: number, most: number): void {
+export function assertWithin(measured: number, most: number): void {
   if (BOUNDS_HOLD) assert.ok(measured < most, `measured ${measured}, allowed ${most}`)
 }

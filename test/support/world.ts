@@ -17,7 +17,7 @@ import { keptServer } from './kept/server.ts'
 import { MIGRATED, storesFolder } from './postgres.ts'
 import { type Engine, enginesOfNext, skipOn } from './stores/engines.ts'
 
-export type { Answer, Call, Method } from './call.ts'
+export type { ApiResponse, Call, Method } from './call.ts'
 export { ENGINES, type Engine } from './stores/engines.ts'
 
 export type World = Omit<Service, 'credentials'> & {

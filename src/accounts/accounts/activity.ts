@@ -1,10 +1,10 @@
 /** Who changed what in an account: its lines of the audit log, with the names of those who acted. docs/accounts.md: Activity. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 import { pageOfAudit } from './audit-page.ts'
 
 export const ActivityQuery = Type.Object({
@@ -15,7 +15,7 @@ export const ActivityQuery = Type.Object({
 const KINDS = ['user', 'operator', 'timer', 'integration', 'client'] as const
 const Entry = Type.Object({
   id: Type.String(),
-  at: Moment,
+  at: Timestamp,
   type: Type.String({ description: 'the operationId' }),
   actor: Type.Object({
     kind: OneOf(...KINDS),
@@ -41,7 +41,7 @@ export async function listActivity(
   const names = await namesOf(ctx, rows)
   const entries = rows.map((row) => ({
     id: String(row.stamp),
-    at: momentOf(row.stamp),
+    at: stampToMs(row.stamp),
     type: row.type,
     actor: {
       kind: row.actor_kind as (typeof KINDS)[number],

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
 
 type Filter = {
   limit?: number | undefined
@@ -14,23 +14,23 @@ type Filter = {
 
 /**
  * Reads audit entries, newest first. This log, which every write adds to, has no index but its stamp: of what a filter asks for, a
- * page has what is among the next LOOKED_THROUGH entries, and `next` leads on.
+ * page has what is among the next SCAN_LIMIT entries, and `next` leads on.
  */
 export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filter) {
   const { limit = DEFAULT_LIMIT, until, accountId, actorId, type } = filter
   let placed = db.selectFrom('audit').orderBy('stamp', 'desc')
   if (until !== undefined) placed = placed.where('stamp', '<', stampBefore(until))
-  let entries = db.selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('audit')).selectAll()
+  let entries = db.selectFrom(placed.selectAll().limit(sql.lit(SCAN_LIMIT)).as('audit')).selectAll()
   if (accountId !== undefined) entries = entries.where('account_id', '=', accountId)
   if (actorId !== undefined) entries = entries.where('actor_id', '=', actorId)
   if (type !== undefined) entries = entries.where('type', '=', type)
   const last = placed
     .select('stamp')
-    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .offset(sql.lit(SCAN_LIMIT - 1))
     .limit(sql.lit(1))
   const rows = await entries
     .orderBy('stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  return pageLookedFor<Row<'audit'>>(rows, limit, until, (row) => row.stamp, last)
+  return paginateScan<Row<'audit'>>(rows, limit, until, (row) => row.stamp, last)
 }

@@ -4,18 +4,18 @@ import { disableInstallationsOf } from '../../integrations/installations/disable
 import { holdEndpointsOf } from '../../integrations/webhooks/held.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
-export type AccessEnd = NonNullable<Row<'configuration'>['disabled_reason']>
+export type RevocationReason = NonNullable<Row<'configuration'>['disabled_reason']>
 
 /**
  * Say it in the transaction that ends what a user may on a team: taken out, left, given a role below MEMBER, suspended. What they had
  * installed is disabled, their webhooks and log drains are held, and the owners that the team has now are told by mail. An OWNER
  * takes over what should go on; after 30 days the rest goes. Called twice, it changes nothing more.
  */
-export async function accessEnded(
+export async function revokeTeamAccess(
   ctx: OperatorCtx,
   team: Pick<Row<'account'>, 'id' | 'slug'>,
   userId: string,
-  reason: AccessEnd,
+  reason: RevocationReason,
 ): Promise<void> {
   await disableInstallationsOf(ctx, team, userId, reason)
   await holdEndpointsOf(ctx, team, userId, reason)

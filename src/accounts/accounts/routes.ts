@@ -2,7 +2,7 @@ import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
 import { ActivityList, ActivityQuery, listActivity } from './activity.ts'
 import { Team, TeamList, TeamsQuery, User } from './schema.ts'
-import { findOwner, listTeams, showTeam, showUser } from './teams.ts'
+import { findTeamOrPersonalAccount, listTeams, showTeam, showUser } from './teams.ts'
 
 const tag = 'accounts'
 
@@ -38,7 +38,7 @@ export const accountRoutes = [
     summary: 'Get a team of the user behind the token',
     tag,
     needs: ['team:read'],
-    load: findOwner,
+    load: findTeamOrPersonalAccount,
     run: (_ctx, team) => showTeam(team),
     refuses: ['not_found'],
     status: 200,

@@ -1,9 +1,9 @@
 /** What callers send and get for users, teams, members and tokens. */
 import type { Static } from 'typebox'
 import { ROLES } from '../../platform/permissions/roles.ts'
-import { GRANT_PATTERN, GRANT_WORDS } from '../../platform/permissions/scopes.ts'
+import { GRANT_DESCRIPTION, GRANT_PATTERN } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { AccountName, Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { AccountName, Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 export const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
@@ -60,7 +60,7 @@ export const OperatorUser = Type.Object({
   operator: Type.Boolean(),
 })
 
-export const MadePasswordLink = Type.Object({ url: Type.String(), expiresAt: Moment })
+export const CreatedPasswordLink = Type.Object({ url: Type.String(), expiresAt: Timestamp })
 
 export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: AccountName, plan: Type.Optional(Plan) })
 export type NewTeam = Static<typeof NewTeam>
@@ -91,13 +91,13 @@ export const NewToken = Type.Object({
   name: Type.Optional(Name),
   teamId: Type.Optional(AccountName),
   scopes: Type.Optional(
-    Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), { maxItems: 22 }),
+    Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_DESCRIPTION }), { maxItems: 22 }),
   ),
   projectIds: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
-  expiresAt: Type.Optional(Moment),
+  expiresAt: Type.Optional(Timestamp),
 })
 export type NewToken = Static<typeof NewToken>
-export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
+export const CreatedToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
 
 export const Preference = OneOf('on', 'off', 'default')
 /** Settings of a team that are stored and answered. Nothing here acts on them. */
@@ -121,8 +121,8 @@ export const User = Type.Object({
     avatar: Nullable(Type.String()),
     defaultTeamId: Nullable(Type.String()),
     version: Nullable(Type.String()),
-    createdAt: Moment,
-    softBlock: Nullable(Type.Object({ blockedAt: Moment, reason: Type.String() })),
+    createdAt: Timestamp,
+    softBlock: Nullable(Type.Object({ blockedAt: Timestamp, reason: Type.String() })),
     billing: Nullable(Type.Object({})),
     resourceConfig: Type.Object({}),
     stagingPrefix: Type.String(),
@@ -140,7 +140,7 @@ export const Team = Type.Object(
     limited: Type.Boolean(),
     billing: Type.Object({ plan: Plan }),
     created: Type.String({ description: 'ISO 8601' }),
-    createdAt: Moment,
+    createdAt: Timestamp,
     updatedAt: Type.Integer({ description: 'when it was made: who changed what is in the audit log' }),
     creatorId: Type.String({ description: 'the team itself stands for its creator' }),
     stagingPrefix: Type.String(),
@@ -154,9 +154,9 @@ export const Team = Type.Object(
     membership: Type.Object({
       role: OneOf(...ROLES),
       confirmed: Type.Boolean(),
-      confirmedAt: Moment,
-      created: Moment,
-      createdAt: Moment,
+      confirmedAt: Timestamp,
+      created: Timestamp,
+      createdAt: Timestamp,
     }),
   },
   { title: 'Team' },

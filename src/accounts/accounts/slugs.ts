@@ -17,7 +17,7 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
  * Takes a slug for an account, when it is free or was given up by one of `holders`. Account and reservation are read in one snapshot:
  * the account that gives a slug up writes both. Refuses: slug_taken 409.
  */
-export async function takeSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
+export async function claimSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
   const holder = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
   if (holder !== undefined && !holders.includes(holder.id))
     refuse('slug_taken', `"${slug}" is already taken by a user or a team.`)
@@ -44,11 +44,11 @@ export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): P
     .where('expires_at', '>', ctx.now)
     .executeTakeFirstOrThrow()
   if (Number(kept) >= MOST_RESERVED) refuse('too_many_slugs')
-  await keepSlug(ctx, slug, holderId)
+  await retainSlug(ctx, slug, holderId)
 }
 
 /** Keeps a slug for a holder, however many they have: its account is removed. */
-export async function keepSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
+export async function retainSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
   const until = { expires_at: ctx.now + RESERVED_MS }
   await ctx.db
     .insertInto('reserved_slug')

@@ -1,10 +1,10 @@
 /** What the person behind a token sees of accounts: who they are and their teams. docs/spec/client-requests.md B.2 and B.4; docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
-import { lacksFactor, mustHaveFactor } from '../../platform/access/second-factor.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { missingFactorColumn, mustHaveSecondFactor } from '../../platform/access/second-factor.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import type { Role } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './schema.ts'
@@ -24,7 +24,7 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       defaultTeamId: ctx.who.tokenTeamId,
       // SDK 1.3 to 1.6 decode no other.
       version: 'northstar',
-      createdAt: momentOf(row.created_stamp),
+      createdAt: stampToMs(row.created_stamp),
       // The account's own block has no reason beyond that the operator set it.
       softBlock:
         row.soft_blocked_at === null ? null : { blockedAt: row.soft_blocked_at, reason: 'BLOCKED_FOR_PLATFORM_ABUSE' },
@@ -54,7 +54,7 @@ export async function listTeams(
     .orderBy('account.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
   return { teams: items.map(showTeam), pagination }
 }
 
@@ -62,7 +62,7 @@ export async function listTeams(
  * One team of the user, by id or slug; and the personal account that the request acts for, by its id: the CLI asks there
  * who owns a project. Refuses: not_found 404, also for a team that the user is not in.
  */
-export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
+export async function findTeamOrPersonalAccount(ctx: Ctx, params: Params): Promise<TeamRow> {
   const { account } = ctx
   if (account.kind !== 'user' || params.idOrSlug !== account.id) return findTeam(ctx, params)
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
@@ -78,7 +78,7 @@ export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
   const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', idOrSlug), eb('account.slug', '=', idOrSlug)]))
   const row = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (row === undefined) refuse('not_found', `Team "${idOrSlug.slice(0, 100)}" not found.`)
-  if (ctx.who.installationId === null) mustHaveFactor(row)
+  if (ctx.who.installationId === null) mustHaveSecondFactor(row)
   return row
 }
 
@@ -88,7 +88,7 @@ function teamsOf(ctx: Ctx) {
     .innerJoin('account', 'account.id', 'member.team_id')
     .selectAll('account')
     .select(['member.role', 'member.created_stamp as joined_stamp'])
-    .select(lacksFactor('member.user_id'))
+    .select(missingFactorColumn('member.user_id'))
     .where('member.user_id', '=', ctx.who.userId)
   // An installation acts for the account that it is on: on a personal one it sees no team.
   const only = ctx.who.tokenTeamId ?? (ctx.who.installationId === null ? null : '')
@@ -105,8 +105,8 @@ export function settingsOf({ settings_json }: Pick<Row<'account'>, 'settings_jso
 
 /** A team as the answer shows it to one of its members. */
 export function showTeam(row: TeamRow): Static<typeof Team> {
-  const createdAt = momentOf(row.created_stamp)
-  const joinedAt = momentOf(row.joined_stamp)
+  const createdAt = stampToMs(row.created_stamp)
+  const joinedAt = stampToMs(row.joined_stamp)
   return {
     id: row.id,
     slug: row.slug,

@@ -2,11 +2,11 @@
 import type { Static } from 'typebox'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
-  type PersonCtx,
-  personScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
+  type UserPageCtx,
+  userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -16,23 +16,23 @@ import {
   declineInvitation,
   findOffered,
   nameOfTeam,
-  type Received,
-  receivedBy,
+  type ReceivedInvitation,
+  selectReceivedInvitations,
 } from './received-invitations.ts'
 
 const MOST_SHOWN = 100
 const Answer = Type.Object({ answer: OneOf('accept', 'decline') })
 
 export const invitationScreens: readonly Screen[] = [
-  personScreen({ method: 'GET', path: '/invitations', name: 'showInvitations', run: showInvitations }),
-  personScreen({
+  userScreen({ method: 'GET', path: '/invitations', name: 'showInvitations', run: showInvitations }),
+  userScreen({
     method: 'GET',
     path: '/invitations/:invitationId',
     name: 'showInvitation',
     run: showInvitation,
     refuses: ['invitation_over'],
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: '/invitations/:invitationId',
     name: 'answerInvitation',
@@ -42,8 +42,8 @@ export const invitationScreens: readonly Screen[] = [
   }),
 ]
 
-async function showInvitations(ctx: PersonCtx): Promise<View> {
-  const received = await receivedBy(ctx, ctx.visitor.userId).limit(MOST_SHOWN).execute()
+async function showInvitations(ctx: UserPageCtx): Promise<View> {
+  const received = await selectReceivedInvitations(ctx, ctx.visitor.userId).limit(MOST_SHOWN).execute()
   const rows = received.map(
     (one) => html`<li><a href="/invitations/${one.id}">${nameOfTeam(one)}</a>, as ${one.role}</li>`,
   )
@@ -54,26 +54,26 @@ ${rows.length === 0 ? html`<p>No team waits for an answer of yours.</p>` : html`
   }
 }
 
-async function showInvitation(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
+async function showInvitation(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
   const received = await findOffered(ctx, ctx.visitor.userId, params.invitationId ?? '')
   return { title: `Invitation to ${received.slug}`, body: invitationForm(ctx, received, url) }
 }
 
-function invitationForm(ctx: PersonCtx, received: Received, url: string): Html {
+function invitationForm(ctx: UserPageCtx, received: ReceivedInvitation, url: string): Html {
   const { inviter, role, expires_at } = received
   return html`<h1>Join ${nameOfTeam(received)}?</h1>
 <p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.visitor.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
 ${new Date(expires_at).toISOString().slice(0, 10)}.</p>
 <p>Until you accept, you are in no way part of the team. Once you are, its owners see your name and email.</p>
 <form method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <p class="actions"><button name="answer" value="accept">Join the team</button>
 <button class="quiet" name="answer" value="decline">Decline</button></p>
 </form>`
 }
 
 async function answerInvitation(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   { params, form }: ScreenInput<unknown, Static<typeof Answer>>,
 ): Promise<View> {
   const answer = form.answer === 'accept' ? acceptInvitation : declineInvitation

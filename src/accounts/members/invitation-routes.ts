@@ -4,8 +4,8 @@ import { route } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { TeamRow } from '../accounts/teams.ts'
-import { acceptInvitation, findReceived } from './received-invitations.ts'
 import { withdrawInvitation } from './invitations.ts'
+import { acceptInvitation, findReceivedInvitation } from './received-invitations.ts'
 import { findActingTeam, mustBeInTeam } from './team-members.ts'
 
 const tag = 'accounts'
@@ -63,7 +63,7 @@ async function joinTeam(
   if (who.tokenTeamId !== null || who.projectIds !== null || who.installationId !== null) {
     refuse('missing_permission', 'This token is limited: it joins no team for its user.')
   }
-  const { team_id, slug, name } = await findReceived(ctx, who.userId, body.inviteCode)
+  const { team_id, slug, name } = await findReceivedInvitation(ctx, who.userId, body.inviteCode)
   if (params.idOrSlug !== team_id && params.idOrSlug !== slug) refuse('invitation_over')
   await acceptInvitation(ctx, who.userId, body.inviteCode)
   return { teamId: team_id, slug, name: name ?? slug, from: 'mail' }

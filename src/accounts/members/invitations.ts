@@ -8,7 +8,7 @@ import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { queueMail } from '../../platform/mail/mail.ts'
-import { lineOf } from '../../platform/mail/text.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
 import type { Role } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
@@ -92,7 +92,7 @@ async function mailInvitation(
 }
 
 function calls(what: string, name: string | null | undefined, slug: string | undefined): string[] {
-  return name && name !== slug ? [`${what}: “${lineOf(name)}”`, ''] : []
+  return name && name !== slug ? [`${what}: “${toSingleLine(name)}”`, ''] : []
 }
 
 /** The invitations of a team that still wait for an answer. */
@@ -113,7 +113,7 @@ export async function isInvited(ctx: DbCtx, teamId: string, email: string): Prom
 }
 
 /** Gives an invitation that waits another role. False when there is none. */
-export async function changeInvitedRole(ctx: DbCtx, teamId: string, email: string, role: Role): Promise<boolean> {
+export async function updateInvitationRole(ctx: DbCtx, teamId: string, email: string, role: Role): Promise<boolean> {
   const changed = await ctx.db
     .updateTable('invitation')
     .set({ role })
@@ -139,7 +139,7 @@ export async function withdrawInvitationsBy({ db }: Pick<DbCtx, 'db'>, teamId: s
 }
 
 /** Invitations to an address wait for whoever gets a user with it. Those to a team that the user is in end: nobody is a member and invited. */
-export async function bindInvitations({ db }: Pick<DbCtx, 'db'>, email: string, userId: string): Promise<void> {
+export async function assignInvitationsToUser({ db }: Pick<DbCtx, 'db'>, email: string, userId: string): Promise<void> {
   const theirTeams = db.selectFrom('member').select('team_id').where('user_id', '=', userId)
   await db.deleteFrom('invitation').where('email', '=', email).where('team_id', 'in', theirTeams).execute()
   await db

@@ -3,10 +3,10 @@
 import type { Static } from 'typebox'
 import { BUDGETS } from '../../budgets.ts'
 import type { Ctx, Input } from '../../context.ts'
-import { isCalled } from '../../model/account.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { matchesAccountSearch } from '../../model/account.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { ROLE_PERMISSIONS, ROLES, type Role } from '../../platform/permissions/roles.ts'
 import { pendingOf } from './invitations.ts'
 import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole } from './schema.ts'
@@ -14,7 +14,7 @@ import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole 
 const MOST_IDS = 100
 
 /** A page of the members and invited people of a team, newest first, as the query narrows them. */
-export async function listTeam(ctx: Ctx, teamId: string, query: MembersQuery) {
+export async function listMembersAndInvitations(ctx: Ctx, teamId: string, query: MembersQuery) {
   const members = (await findMembers(ctx, teamId, query, ROLES)).map((row) => ({
     ...showMember(row),
     confirmed: true,
@@ -37,7 +37,7 @@ function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: reado
     .where('member.role', 'in', role === undefined ? roles : [role])
   if (until !== undefined) members = members.where('member.created_stamp', '<', stampBefore(until))
   if (since !== undefined) members = members.where('member.created_stamp', '>', stampAfter(since))
-  if (search) members = members.where(isCalled(search))
+  if (search) members = members.where(matchesAccountSearch(search))
   if (filterByUserIds !== undefined) {
     members = members.where('account.id', 'in', filterByUserIds.split(',').slice(0, MOST_IDS))
   }
@@ -67,7 +67,7 @@ async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
 }
 
 function pageOf<T>({ limit = DEFAULT_LIMIT, until }: MembersQuery, entries: T[], stampOf: (row: T) => number) {
-  const { rows, pagination } = page(entries, limit, until, stampOf)
+  const { rows, pagination } = paginate(entries, limit, until, stampOf)
   return { rows, pagination: { ...pagination, hasNext: pagination.next !== null } }
 }
 
@@ -80,7 +80,7 @@ function showMember(
     username: row.slug,
     ...(row.name !== null && { name: row.name }),
     role: row.role,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
   }
 }
 

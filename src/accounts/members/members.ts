@@ -2,12 +2,12 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/member.ts'
-import { waitForWritesOfPerson } from '../../platform/access/user-write-lock.ts'
+import { lockUserWrites } from '../../platform/access/user-write-lock.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
-import { mayOwnInstallations, type Role } from '../../platform/permissions/roles.ts'
+import { canOwnInstallations, type Role } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { accessEnded } from '../accounts/revoke-access.ts'
+import { revokeTeamAccess } from '../accounts/revoke-access.ts'
 import { withdrawInvitationsBy } from './invitations.ts'
 
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
@@ -46,11 +46,11 @@ export async function addMember(
 }
 
 /**
- * Gives a member another role; below MEMBER, what they had set up ends (`accessEnded`). Refuses: not_found 404 (no member),
+ * Gives a member another role; below MEMBER, what they had set up ends (`revokeTeamAccess`). Refuses: not_found 404 (no member),
  * last_owner 409.
  */
 export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
-  await waitForWritesOfPerson(ctx.db, userId)
+  await lockUserWrites(ctx.db, userId)
   let change = ctx.db
     .updateTable('member')
     .set({ role, owner_put_at: putAt(ctx, role) })
@@ -60,7 +60,7 @@ export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, r
   const changed = await change.returning('user_id').executeTakeFirst()
   if (changed === undefined) await refuseToEnd(ctx, team, userId)
   if (role !== 'OWNER') await withdrawInvitationsBy(ctx, team.id, userId)
-  if (!mayOwnInstallations(role)) await accessEnded(ctx, team, userId, 'original-owner-role-downgraded')
+  if (!canOwnInstallations(role)) await revokeTeamAccess(ctx, team, userId, 'original-owner-role-downgraded')
 }
 
 /** Who is made OWNER by others did not ask for it. */
@@ -70,7 +70,7 @@ function putAt(ctx: OperatorCtx, role: Role) {
 
 /**
  * Takes a user out of a team; their tokens stop acting for it with the commit, those that act for nothing else end for good, so
- * that they are nothing if the user comes back, and what they had set up ends (`accessEnded`).
+ * that they are nothing if the user comes back, and what they had set up ends (`revokeTeamAccess`).
  * Refuses: not_found 404 (no member), last_owner 409.
  */
 export async function endMembership(
@@ -79,7 +79,7 @@ export async function endMembership(
   userId: string,
   how: Ending = 'ended',
 ): Promise<void> {
-  await waitForWritesOfPerson(ctx.db, userId)
+  await lockUserWrites(ctx.db, userId)
   const anOwner = anOwnerStays(team.id, userId)
   const row = await ctx.db
     .deleteFrom('member')
@@ -102,7 +102,7 @@ export async function endMembership(
     .where('configuration_id', 'is', null)
     .execute()
   await withdrawInvitationsBy(ctx, team.id, userId)
-  await accessEnded(ctx, team, userId, 'original-owner-left-the-team')
+  await revokeTeamAccess(ctx, team, userId, 'original-owner-left-the-team')
 }
 
 /** Who ends a membership: others; the person (who was made the last OWNER by others goes too); or the account of one of both is removed. */

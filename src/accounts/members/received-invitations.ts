@@ -2,14 +2,14 @@
 
 import type { OperatorCtx } from '../../context.ts'
 import { mayStillGive } from '../../platform/access/offers.ts'
-import { isolated } from '../../platform/pages/html.ts'
+import { bidiIsolated } from '../../platform/pages/html.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { addMember } from './members.ts'
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
 
 /** An invitation as the person sees it who is invited. */
-export type Received = {
+export type ReceivedInvitation = {
   id: string
   role: string
   expires_at: number
@@ -22,12 +22,12 @@ export type Received = {
 }
 
 /** How the team of an invitation is called: by its name, and by its slug, of which there is one. */
-export function nameOfTeam({ name, slug }: Pick<Received, 'name' | 'slug'>): string {
-  return name === null || name === slug ? slug : `${isolated(name)} (${slug})`
+export function nameOfTeam({ name, slug }: Pick<ReceivedInvitation, 'name' | 'slug'>): string {
+  return name === null || name === slug ? slug : `${bidiIsolated(name)} (${slug})`
 }
 
 /** The invitations of a person that wait for an answer, newest first. */
-export function receivedBy({ db, now }: Pick<DbCtx, 'db' | 'now'>, userId: string) {
+export function selectReceivedInvitations({ db, now }: Pick<DbCtx, 'db' | 'now'>, userId: string) {
   return db
     .selectFrom('invitation')
     .innerJoin('account as team', 'team.id', 'invitation.team_id')
@@ -49,15 +49,23 @@ export function receivedBy({ db, now }: Pick<DbCtx, 'db' | 'now'>, userId: strin
 }
 
 /** One of them. Refuses: invitation_over 404, also for the invitation of somebody else. */
-export async function findReceived(ctx: Pick<DbCtx, 'db' | 'now'>, userId: string, id: string): Promise<Received> {
-  const row = await receivedBy(ctx, userId).where('invitation.id', '=', id).executeTakeFirst()
+export async function findReceivedInvitation(
+  ctx: Pick<DbCtx, 'db' | 'now'>,
+  userId: string,
+  id: string,
+): Promise<ReceivedInvitation> {
+  const row = await selectReceivedInvitations(ctx, userId).where('invitation.id', '=', id).executeTakeFirst()
   if (row === undefined) refuse('invitation_over')
   return row
 }
 
-/** As `findReceived`, of somebody who may still invite. Refuses: invitation_over 404. */
-export async function findOffered(ctx: Pick<DbCtx, 'db' | 'now'>, userId: string, id: string): Promise<Received> {
-  const received = await findReceived(ctx, userId, id)
+/** As `findReceivedInvitation`, of somebody who may still invite. Refuses: invitation_over 404. */
+export async function findOffered(
+  ctx: Pick<DbCtx, 'db' | 'now'>,
+  userId: string,
+  id: string,
+): Promise<ReceivedInvitation> {
+  const received = await findReceivedInvitation(ctx, userId, id)
   const giver = { userId: received.invited_by, accountId: received.team_id, tokenId: received.token_id }
   if (!(await mayStillGive(ctx, 'invitation', giver))) refuse('invitation_over')
   return received
@@ -68,7 +76,7 @@ export async function findOffered(ctx: Pick<DbCtx, 'db' | 'now'>, userId: string
  * expired, the team is gone, or whoever invited may invite no more: one statement uses it up. Whoever is a member already keeps their role: an invitation never
  * lowers one. Refuses: invitation_over 404.
  */
-export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): Promise<Received> {
+export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): Promise<ReceivedInvitation> {
   const received = await findOffered(ctx, userId, id)
   const role = await endInvitation(ctx, userId, id)
   await addMember(ctx, received.team_id, userId, role, 'accepted')
@@ -76,8 +84,8 @@ export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): 
 }
 
 /** Ends an invitation without effect. Refuses: invitation_over 404. */
-export async function declineInvitation(ctx: DbCtx, userId: string, id: string): Promise<Received> {
-  const received = await findReceived(ctx, userId, id)
+export async function declineInvitation(ctx: DbCtx, userId: string, id: string): Promise<ReceivedInvitation> {
+  const received = await findReceivedInvitation(ctx, userId, id)
   await endInvitation(ctx, userId, id)
   return received
 }

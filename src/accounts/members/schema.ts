@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination, Unsupported } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, PageQuery, Pagination, Timestamp, Unsupported } from '../../platform/schema/fields.ts'
 import { Email, Id, Name, Preference, Slug, TeamSettings } from '../accounts/schema.ts'
 
 const TeamRole = OneOf(...ROLES)
@@ -62,7 +62,7 @@ const person = {
   email: Type.String(),
   username: Type.String(),
   name: Type.Optional(Type.String()),
-  createdAt: Moment,
+  createdAt: Timestamp,
 }
 export const MemberList = Type.Object({
   members: Type.Array(Type.Object({ ...person, role: TeamRole, confirmed: Type.Boolean() })),

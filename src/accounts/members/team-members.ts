@@ -4,13 +4,13 @@ import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { membership } from '../../model/member.ts'
 import { permit } from '../../platform/access/authenticate.ts'
-import { mustBeLeft } from '../../platform/limiter/limiter.ts'
+import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { type Permission, ROLE_PERMISSIONS } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { findTeam, type TeamRow } from '../accounts/teams.ts'
-import { changeInvitedRole, createInvitation, type Invitee, isInvited, withdrawInvitation } from './invitations.ts'
-import { listTeam } from './list.ts'
+import { createInvitation, type Invitee, isInvited, updateInvitationRole, withdrawInvitation } from './invitations.ts'
+import { listMembersAndInvitations } from './list.ts'
 import { changeRole, endMembership } from './members.ts'
 import type {
   ChangedMember,
@@ -51,7 +51,7 @@ export async function listTeamMembers(
   team: TeamRow,
   { query }: Input<MembersQuery>,
 ): Promise<Static<typeof MemberList>> {
-  const { rows, pagination } = await listTeam(ctx, team.id, query)
+  const { rows, pagination } = await listMembersAndInvitations(ctx, team.id, query)
   return { members: rows, pagination }
 }
 
@@ -75,8 +75,8 @@ export async function inviteTeamMember(
   if (invitee.userId !== null && (await membership(ctx, team.id, invitee.userId)) !== undefined) refuse('member_exists')
   const { userId, actor } = ctx.who
   const toAddress = await ctx.spend('letters-to-address', 1, `${userId} ${invitee.email}`)
-  mustBeLeft(toAddress, ctx.now, 'letters to this address')
-  mustBeLeft(await ctx.spend('letters-sent', 1, userId), ctx.now, 'letters')
+  rejectIfExceeded(toAddress, ctx.now, 'letters to this address')
+  rejectIfExceeded(await ctx.spend('letters-sent', 1, userId), ctx.now, 'letters')
   const { id, url } = await createInvitation(ctx, team, invitee, { role, invitedBy: userId, tokenId: actor.tokenId })
   return {
     uid: invitee.userId ?? id,
@@ -116,7 +116,7 @@ export async function updateTeamMember(
   if (confirmed && (await isInvited(ctx, team.id, uid)))
     refuse('bad_request', 'Invalid request: `confirmed` should be left out: only the person who is invited can accept.')
   if (role === undefined) await mustBeListed(ctx, team, uid)
-  else if (!(await changeInvitedRole(ctx, team.id, uid, role))) {
+  else if (!(await updateInvitationRole(ctx, team.id, uid, role))) {
     await changeRole(ctx, team, uid, role)
     if (role === 'OWNER') await mustFit(ctx, 'teams', uid)
   }

@@ -2,11 +2,11 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
-import { violates } from '../../platform/db/db.ts'
+import { isUniqueViolation } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Team } from '../accounts/schema.ts'
-import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
+import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
 import { settingsOf, showTeam, type TeamRow } from '../accounts/teams.ts'
 import type { PatchTeam } from './schema.ts'
 import { mustBeInTeam } from './team-members.ts'
@@ -36,7 +36,7 @@ export async function updateTeam(
     settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(settings)) }),
   }
   if (body.slug !== undefined && body.slug !== team.slug) {
-    await takeSlug(ctx, body.slug, [team.id])
+    await claimSlug(ctx, body.slug, [team.id])
     await reserveSlug(ctx, team.slug, team.id)
   }
   try {
@@ -48,7 +48,7 @@ export async function updateTeam(
       .executeTakeFirstOrThrow()
     return showTeam({ ...team, ...row })
   } catch (error) {
-    if (violates(error, 'account_slug_key')) {
+    if (isUniqueViolation(error, 'account_slug_key')) {
       refuse('slug_taken', `"${body.slug}" is already taken by a user or a team.`)
     }
     throw error

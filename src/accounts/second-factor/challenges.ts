@@ -8,9 +8,9 @@ import { fingerprint } from '../../platform/base/ids.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 
 /** What a passkey is asked for. An answer to one purpose is none to another. */
-export type Purpose = 'sign in' | 'second step' | 'confirm' | 'register'
+export type PasskeyPurpose = 'sign in' | 'second step' | 'confirm' | 'register'
 /** `formToken`: what ties the forms of a page to one browser (platform/pages/cookies.ts). */
-export type Asking = Pick<OperatorCtx, 'db' | 'deps' | 'now'> & { formToken: string }
+export type ChallengeCtx = Pick<OperatorCtx, 'db' | 'deps' | 'now'> & { formToken: string }
 
 const FACT = 'challenge_key'
 /** No account has this id: its data key seals the one key. */
@@ -20,7 +20,7 @@ const NONCE_BYTES = 16
 const MOMENT_BYTES = 6
 
 /** Makes the key once for a store: nobody has a passkey before. */
-export async function makeChallengeKey(deps: Pick<Deps, 'db' | 'keyring' | 'log'>): Promise<void> {
+export async function createChallengeKey(deps: Pick<Deps, 'db' | 'keyring' | 'log'>): Promise<void> {
   const found = await deps.db.read.selectFrom('fact').select('name').where('name', '=', FACT).executeTakeFirst()
   if (found !== undefined) return
   await deps.db.write(async (db) => {
@@ -35,7 +35,10 @@ export async function makeChallengeKey(deps: Pick<Deps, 'db' | 'keyring' | 'log'
 }
 
 /** A new challenge; undefined where there is no key yet. */
-export async function makeChallenge(ctx: Asking, purpose: Purpose): Promise<Uint8Array<ArrayBuffer> | undefined> {
+export async function createChallenge(
+  ctx: ChallengeCtx,
+  purpose: PasskeyPurpose,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const key = await readKey(ctx)
   if (key === undefined) return undefined
   const head = Buffer.alloc(MOMENT_BYTES + NONCE_BYTES)
@@ -45,7 +48,7 @@ export async function makeChallenge(ctx: Asking, purpose: Purpose): Promise<Uint
 }
 
 /** Whether a challenge is of this browser, for this purpose, and not too old. It may have been used. */
-export async function isOwnChallenge(ctx: Asking, purpose: Purpose, challenge: string): Promise<boolean> {
+export async function isOwnChallenge(ctx: ChallengeCtx, purpose: PasskeyPurpose, challenge: string): Promise<boolean> {
   const key = await readKey(ctx)
   const bytes = Buffer.from(challenge, 'base64url')
   const head = bytes.subarray(0, MOMENT_BYTES + NONCE_BYTES)
@@ -59,7 +62,10 @@ export async function isOwnChallenge(ctx: Asking, purpose: Purpose, challenge: s
 }
 
 /** Uses a challenge up. False: it was used, or is too old by now. Of several at once one is taken. */
-export async function spendChallenge({ db, now }: Pick<Asking, 'db' | 'now'>, challenge: string): Promise<boolean> {
+export async function consumeChallenge(
+  { db, now }: Pick<ChallengeCtx, 'db' | 'now'>,
+  challenge: string,
+): Promise<boolean> {
   const expires_at = Buffer.from(challenge, 'base64url').readUIntBE(0, MOMENT_BYTES)
   if (expires_at <= now) return false
   const marked = await db
@@ -71,11 +77,16 @@ export async function spendChallenge({ db, now }: Pick<Asking, 'db' | 'now'>, ch
   return marked !== undefined
 }
 
-async function readKey(ctx: Pick<Asking, 'db' | 'deps'>): Promise<string | undefined> {
+async function readKey(ctx: Pick<ChallengeCtx, 'db' | 'deps'>): Promise<string | undefined> {
   const fact = await ctx.db.selectFrom('fact').select('value').where('name', '=', FACT).executeTakeFirst()
   return fact && (await openSecretBox(ctx, OWNER)).openSecret('challenge-key', FACT, fact.value)
 }
 
-function sign(key: string, { formToken }: Pick<Asking, 'formToken'>, purpose: Purpose, head: Buffer): Buffer {
+function sign(
+  key: string,
+  { formToken }: Pick<ChallengeCtx, 'formToken'>,
+  purpose: PasskeyPurpose,
+  head: Buffer,
+): Buffer {
   return createHmac('sha256', key).update(`${purpose}\0${formToken}\0`).update(head).digest()
 }

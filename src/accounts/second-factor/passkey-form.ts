@@ -1,6 +1,6 @@
 /** The form by which a browser answers for a passkey. Its script asks the browser and sends the form; without script it stays hidden. */
 import { type Html, html } from '../../platform/pages/html.ts'
-import { tokenField, type VisitorCtx } from '../../platform/pages/screen.ts'
+import { csrfFields, type PageCtx } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { READERS } from '../../readers.ts'
 
@@ -21,7 +21,7 @@ type Options = {
 
 /** A page that shows it names PASSKEY_SCRIPT among its scripts. */
 export function passkeyForm(
-  ctx: Pick<VisitorCtx, 'formToken' | 'formOnce'>,
+  ctx: Pick<PageCtx, 'formToken' | 'formOnce'>,
   { action, options, kind, button, fields }: Options,
 ): Html {
   const failed =
@@ -29,7 +29,7 @@ export function passkeyForm(
       ? 'The browser made no passkey. Try again.'
       : 'The browser gave no passkey. Try again, or use another way.'
   return html`<form method="post" action="${action}" data-turbo="false" data-passkey="${kind}" data-options="${options}" data-failed="${failed}" hidden>
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <input type="hidden" name="answer">
 ${fields}
 <p class="actions"><button class="quiet">${button}</button></p>

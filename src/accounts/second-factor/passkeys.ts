@@ -8,15 +8,21 @@ import type {
 import type { OperatorCtx } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { type Asking, isOwnChallenge, makeChallenge, type Purpose, spendChallenge } from './challenges.ts'
+import {
+  type ChallengeCtx,
+  consumeChallenge,
+  createChallenge,
+  isOwnChallenge,
+  type PasskeyPurpose,
+} from './challenges.ts'
 
 /** More than a person has devices. */
-export const MOST_PASSKEYS = 20
+export const MAX_PASSKEYS = 20
 
 /** What an answer proves, checked before the transaction that believes it. */
-export type Proof = { challenge: string; passkey: Row<'passkey'>; counter: number }
+export type PasskeyAssertion = { challenge: string; passkey: Row<'passkey'>; counter: number }
 /** A new passkey, checked before the transaction that keeps it. */
-export type Registered = {
+export type PasskeyRegistration = {
   challenge: string
   row: Pick<Row<'passkey'>, 'id' | 'public_key' | 'counter' | 'transports_json'>
 }
@@ -27,8 +33,11 @@ function library() {
 }
 
 /** What the browser is asked to make a passkey with, as JSON. One that the person has already is not made again. */
-export async function registrationOptions(ctx: Asking, { userId, username }: { userId: string; username: string }) {
-  const challenge = await makeChallenge(ctx, 'register')
+export async function registrationOptions(
+  ctx: ChallengeCtx,
+  { userId, username }: { userId: string; username: string },
+) {
+  const challenge = await createChallenge(ctx, 'register')
   if (challenge === undefined) return undefined
   const { generateRegistrationOptions } = await library()
   const own = await listPasskeys(ctx.db, userId)
@@ -48,10 +57,14 @@ export async function registrationOptions(ctx: Asking, { userId, username }: { u
  * What the browser is asked to prove with, as JSON; undefined where nobody has a passkey. `userId`: whose passkeys count. Without it the
  * browser offers those that it knows, so the page tells nobody who has one.
  */
-export async function proofOptions(ctx: Asking, purpose: Purpose, userId?: string): Promise<string | undefined> {
+export async function assertionOptions(
+  ctx: ChallengeCtx,
+  purpose: PasskeyPurpose,
+  userId?: string,
+): Promise<string | undefined> {
   const own = userId === undefined ? [] : await listPasskeys(ctx.db, userId)
   if (userId !== undefined && own.length === 0) return undefined
-  const challenge = await makeChallenge(ctx, purpose)
+  const challenge = await createChallenge(ctx, purpose)
   if (challenge === undefined) return undefined
   // By hand: the library takes up to a second to load, and this stands on the page of the sign-in.
   const options: PublicKeyCredentialRequestOptionsJSON = {
@@ -69,7 +82,7 @@ export async function proofOptions(ctx: Asking, purpose: Purpose, userId?: strin
 }
 
 /** Checks the answer to `registrationOptions`; undefined when it is none. */
-export async function checkRegistration(ctx: Asking, answer: string): Promise<Registered | undefined> {
+export async function checkRegistration(ctx: ChallengeCtx, answer: string): Promise<PasskeyRegistration | undefined> {
   const response = parsed<RegistrationResponseJSON>(answer)
   const challenge = await challengeIn(ctx, 'register', response)
   if (response === undefined || challenge === undefined) return undefined
@@ -83,8 +96,12 @@ export async function checkRegistration(ctx: Asking, answer: string): Promise<Re
   return { challenge, row: { id, public_key, counter, transports_json: JSON.stringify(transports) } }
 }
 
-/** Checks the answer to `proofOptions`; undefined when it proves nothing. The passkey verified the person itself (PIN, finger, face). */
-export async function checkProof(ctx: Asking, purpose: Purpose, answer: string): Promise<Proof | undefined> {
+/** Checks the answer to `assertionOptions`; undefined when it proves nothing. The passkey verified the person itself (PIN, finger, face). */
+export async function verifyAssertion(
+  ctx: ChallengeCtx,
+  purpose: PasskeyPurpose,
+  answer: string,
+): Promise<PasskeyAssertion | undefined> {
   const response = parsed<AuthenticationResponseJSON>(answer)
   const challenge = await challengeIn(ctx, purpose, response)
   if (response === undefined || challenge === undefined || typeof response.id !== 'string') return undefined
@@ -106,11 +123,11 @@ export async function checkProof(ctx: Asking, purpose: Purpose, answer: string):
  * Believes a proof once. Gives whose passkey it is; undefined when the challenge was used, the passkey is gone, or its counter went on
  * meanwhile: then there are two of it (WebAuthn 6.1.1).
  */
-export async function useProof(
+export async function consumeAssertion(
   ctx: Pick<OperatorCtx, 'db' | 'now'>,
-  proof: Proof | undefined,
+  proof: PasskeyAssertion | undefined,
 ): Promise<string | undefined> {
-  if (proof === undefined || !(await spendChallenge(ctx, proof.challenge))) return undefined
+  if (proof === undefined || !(await consumeChallenge(ctx, proof.challenge))) return undefined
   const { passkey, counter } = proof
   const used = await ctx.db
     .updateTable('passkey')
@@ -128,10 +145,10 @@ export async function addPasskey(
   ctx: Pick<OperatorCtx, 'db' | 'now'>,
   userId: string,
   name: string,
-  { challenge, row }: Registered,
+  { challenge, row }: PasskeyRegistration,
 ): Promise<boolean> {
-  if (!(await spendChallenge(ctx, challenge))) return false
-  if ((await listPasskeys(ctx.db, userId)).length >= MOST_PASSKEYS) return false
+  if (!(await consumeChallenge(ctx, challenge))) return false
+  if ((await listPasskeys(ctx.db, userId)).length >= MAX_PASSKEYS) return false
   const added = await ctx.db
     .insertInto('passkey')
     .values({ ...row, user_id: userId, name, created_at: ctx.now, used_at: null })
@@ -148,7 +165,7 @@ export function listPasskeys(db: Queries, userId: string): Promise<Row<'passkey'
     .selectAll()
     .where('user_id', '=', userId)
     .orderBy('created_at')
-    .limit(MOST_PASSKEYS)
+    .limit(MAX_PASSKEYS)
     .execute()
 }
 
@@ -164,26 +181,26 @@ export async function removePasskey(db: Queries, userId: string, id: string): Pr
   return (await mine.returning('name').executeTakeFirst())?.name
 }
 
-function expected(ctx: Asking) {
+function expected(ctx: ChallengeCtx) {
   const { origin, hostname } = new URL(ctx.deps.origin())
   return { expectedOrigin: origin, expectedRPID: hostname, requireUserVerification: true }
 }
 
 /** The host of the pages: browsers give a passkey to no other. */
-function rpIdOf({ deps }: Pick<Asking, 'deps'>): string {
+function rpIdOf({ deps }: Pick<ChallengeCtx, 'deps'>): string {
   return new URL(deps.origin()).hostname
 }
 
 /** Browsers make passkeys for names, over https; and for localhost. */
-export function arePasskeysPossible({ deps }: Pick<Asking, 'deps'>): boolean {
+export function arePasskeysPossible({ deps }: Pick<ChallengeCtx, 'deps'>): boolean {
   const { protocol, hostname } = new URL(deps.origin())
   return hostname === 'localhost' || (protocol === 'https:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0)
 }
 
 /** The challenge that was answered, when it is one of ours for this browser and purpose, and no other site had the page in a frame. */
 async function challengeIn(
-  ctx: Asking,
-  purpose: Purpose,
+  ctx: ChallengeCtx,
+  purpose: PasskeyPurpose,
   response: { response?: { clientDataJSON?: unknown } } | undefined,
 ): Promise<string | undefined> {
   const text = response?.response?.clientDataJSON

@@ -11,7 +11,7 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const LENGTH = 16
 
 /** Makes new codes in the place of the old ones. They are kept as hashes, so this is the one time that they are seen. */
-export async function makeRecoveryCodes(db: Queries, userId: string): Promise<string[]> {
+export async function generateRecoveryCodes(db: Queries, userId: string): Promise<string[]> {
   const codes = Array.from({ length: COUNT }, newCode)
   await removeRecoveryCodes(db, userId)
   await db
@@ -28,7 +28,7 @@ export async function checkRecoveryCode(db: Queries, userId: string, typed: stri
 }
 
 /** Uses a code of this person up. False: it is of somebody else, or was used meanwhile. Of several at once one is true. */
-export async function spendRecoveryCode(db: Queries, userId: string, hash: string): Promise<boolean> {
+export async function consumeRecoveryCode(db: Queries, userId: string, hash: string): Promise<boolean> {
   const used = db.deleteFrom('recovery_code').where('hash', '=', hash).where('user_id', '=', userId)
   return (await used.returning('hash').executeTakeFirst()) !== undefined
 }

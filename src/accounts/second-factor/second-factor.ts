@@ -10,20 +10,20 @@ import { queueMail } from '../../platform/mail/mail.ts'
 import { greeting } from '../../platform/mail/text.ts'
 import {
   checkRecoveryCode,
+  consumeRecoveryCode,
   countRecoveryCodes,
-  makeRecoveryCodes,
+  generateRecoveryCodes,
   removeRecoveryCodes,
-  spendRecoveryCode,
 } from './recovery-codes.ts'
-import { checkTotp, type RightCode, removeTotp, spendTotp } from './totp.ts'
+import { checkTotp, consumeTotp, removeTotp, type ValidTotp } from './totp.ts'
 
 type Ctx = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 
 /** A right code, before the transaction that uses it up: of the app, or the hash of a recovery code. */
-export type CheckedCode = { totp: RightCode } | { recovery: string }
+export type ValidCode = { totp: ValidTotp } | { recovery: string }
 
 /** Checks what was typed as a code of the app or as a recovery code. Undefined: it is neither. */
-export async function checkCode(ctx: Ctx, userId: string, typed: string): Promise<CheckedCode | undefined> {
+export async function checkCode(ctx: Ctx, userId: string, typed: string): Promise<ValidCode | undefined> {
   const code = typed.replaceAll(/\s/g, '')
   if (/^\d{6}$/.test(code)) {
     const totp = await checkTotp(ctx, userId, code)
@@ -34,9 +34,9 @@ export async function checkCode(ctx: Ctx, userId: string, typed: string): Promis
 }
 
 /** Uses a code of this person up. False: it is of somebody else, or was used meanwhile. Each counts once, also under simultaneous calls. A recovery code is told by mail. */
-export async function spendCode(ctx: Ctx, userId: string, code: CheckedCode): Promise<boolean> {
-  if ('totp' in code) return spendTotp(ctx, userId, code.totp)
-  if (!(await spendRecoveryCode(ctx.db, userId, code.recovery))) return false
+export async function consumeCode(ctx: Ctx, userId: string, code: ValidCode): Promise<boolean> {
+  if ('totp' in code) return consumeTotp(ctx, userId, code.totp)
+  if (!(await consumeRecoveryCode(ctx.db, userId, code.recovery))) return false
   const left = await countRecoveryCodes(ctx.db, userId)
   await tell(
     ctx,
@@ -48,13 +48,13 @@ export async function spendCode(ctx: Ctx, userId: string, code: CheckedCode): Pr
 }
 
 /** Tells the person that a factor was added. Gives their recovery codes when it makes them: with the first factor. */
-export async function noteAdded(ctx: Ctx, userId: string, what: string): Promise<string[] | undefined> {
+export async function notifyFactorAdded(ctx: Ctx, userId: string, what: string): Promise<string[] | undefined> {
   await tell(ctx, userId, `${what} added`, `${what} added to your account as a second factor.`)
-  return (await countRecoveryCodes(ctx.db, userId)) > 0 ? undefined : makeRecoveryCodes(ctx.db, userId)
+  return (await countRecoveryCodes(ctx.db, userId)) > 0 ? undefined : generateRecoveryCodes(ctx.db, userId)
 }
 
 /** Tells the person that a factor was removed. With the last one the recovery codes go. */
-export async function noteRemoved(ctx: Ctx, userId: string, what: string): Promise<void> {
+export async function notifyFactorRemoved(ctx: Ctx, userId: string, what: string): Promise<void> {
   const isLast = !(await hasSecondFactor(ctx.db, userId))
   if (isLast) await removeRecoveryCodes(ctx.db, userId)
   const after = isLast ? '\nYou have no second factor now: your password alone signs you in.\n' : ''
@@ -62,14 +62,14 @@ export async function noteRemoved(ctx: Ctx, userId: string, what: string): Promi
 }
 
 /** Makes new recovery codes in the place of the old ones, and tells the person. */
-export async function renewRecoveryCodes(ctx: Ctx, userId: string): Promise<string[]> {
+export async function regenerateRecoveryCodes(ctx: Ctx, userId: string): Promise<string[]> {
   await tell(
     ctx,
     userId,
     'New recovery codes',
     'New recovery codes were made for your account. The old ones no longer work.',
   )
-  return makeRecoveryCodes(ctx.db, userId)
+  return generateRecoveryCodes(ctx.db, userId)
 }
 
 /** Removes all factors of a person who lost them; the operator does. The person is told by mail. False: the person had none, and stays as they are. */

@@ -63,7 +63,7 @@ export async function findSetup(ctx: Ctx, { userId, username }: User): Promise<S
 }
 
 /** A right code, before the transaction that uses it up. `isFirst`: it confirms a new secret. */
-export type RightCode = { sealedSecret: string; step: number; isFirst: boolean }
+export type ValidTotp = { sealedSecret: string; step: number; isFirst: boolean }
 
 /** Checks a code, of the secret that is confirmed or (`isFirst`) of the one that waits for its first code. Undefined: it is wrong. */
 export async function checkTotp(
@@ -71,7 +71,7 @@ export async function checkTotp(
   userId: string,
   code: string,
   isFirst = false,
-): Promise<RightCode | undefined> {
+): Promise<ValidTotp | undefined> {
   const row = await ctx.db
     .selectFrom('totp')
     .select('sealed_secret')
@@ -86,10 +86,10 @@ export async function checkTotp(
 }
 
 /** Uses a right code up; the first one makes the secret count. False: it was used, or the secret is another one by now. Of several at once one is true. */
-export async function spendTotp(
+export async function consumeTotp(
   { db, now }: Ctx,
   userId: string,
-  { sealedSecret, step, isFirst }: RightCode,
+  { sealedSecret, step, isFirst }: ValidTotp,
 ): Promise<boolean> {
   const used = await db
     .updateTable('totp')

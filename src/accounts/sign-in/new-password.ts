@@ -3,7 +3,13 @@ import type { Static } from 'typebox'
 import type { OperatorCtx } from '../../context.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
+import {
+  canonicalPassword,
+  MAX_PASSWORD_LENGTH,
+  MIN_PASSWORD_LENGTH,
+  PASSWORD_RULE,
+  passwordError,
+} from './passwords.ts'
 
 /** Long enough for every password, short enough that nobody has megabytes hashed. */
 export const TypedPassword = Type.String({ maxLength: 1024 })
@@ -11,17 +17,17 @@ export const TypedPassword = Type.String({ maxLength: 1024 })
 export const NewPassword = Type.Object({ password: Type.Optional(TypedPassword), again: Type.Optional(TypedPassword) })
 
 /** What is wrong with what was typed, or its hash: null where passwords are off. */
-export type Chosen = { fault: string } | { passwordHash: string | null }
+export type NewPasswordResult = { fault: string } | { passwordHash: string | null }
 
 /** Hashes what was typed, in the turn of the person whose password it will be, unless it is no password or was not typed twice. Refuses: rate_limited 429 (platform/adapters/passwords.ts). */
 export async function hashNewPassword(
   { deps }: Pick<OperatorCtx, 'deps'>,
   form: Static<typeof NewPassword>,
   userId: string,
-): Promise<Chosen> {
+): Promise<NewPasswordResult> {
   if (!deps.config.passwords) return { passwordHash: null }
   const { password = '', again } = form
-  const fault = passwordFault(password)
+  const fault = passwordError(password)
   if (fault !== undefined) return { fault }
   if (password !== again) return { fault: 'The two passwords are not the same.' }
   return {
@@ -47,7 +53,7 @@ export function newPasswordFields(
   return html`<input type="text" name="username" value="${username}" autocomplete="username" hidden>
 <label for="password">New password</label>
 <p class="soft small" id="rule">${PASSWORD_RULE}</p>
-<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${SHORTEST}" maxlength="${LONGEST * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
+<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
 <label for="again">The same again</label>
-<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${LONGEST * 4}"${failed}>`
+<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${MAX_PASSWORD_LENGTH * 4}"${failed}>`
 }

@@ -1,19 +1,24 @@
 /** A person who is signed in changes their password, by the one that they have. docs/sign-in-and-consent.md: Passwords and sessions. */
-import type { PersonCtx } from '../../platform/pages/screen.ts'
-import { canonicalPassword, passwordFault } from './passwords.ts'
+import type { UserPageCtx } from '../../platform/pages/screen.ts'
+import { canonicalPassword, passwordError } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
-import { admitUser, type Checked, tryPassword } from './sign-in.ts'
+import { acceptPassword, checkPasswordLimited, type PasswordCheck } from './sign-in.ts'
 
-export type NewPassword = { password: string; next: string; again: string }
+export type PasswordChange = { password: string; next: string; again: string }
 /** What is wrong with what was typed, and in which field; or what the present password proved, and the hash of the next one. */
-export type Chosen = { field: keyof NewPassword; fault: string } | { checked: Checked; passwordHash: string }
+export type PasswordChangeResult =
+  | { field: keyof PasswordChange; fault: string }
+  | { checked: PasswordCheck; passwordHash: string }
 
 /** Checks the present password and hashes the next one, slowly, before the transaction. Refuses: rate_limited 429. */
-export async function preparePassword(ctx: PersonCtx, { password, next, again }: NewPassword): Promise<Chosen> {
-  const fault = passwordFault(next)
+export async function preparePassword(
+  ctx: UserPageCtx,
+  { password, next, again }: PasswordChange,
+): Promise<PasswordChangeResult> {
+  const fault = passwordError(next)
   if (fault !== undefined) return { field: 'next', fault }
   if (next !== again) return { field: 'again', fault: 'The two passwords are not the same.' }
-  const checked = await tryPassword(ctx, ctx.visitor.username, password)
+  const checked = await checkPasswordLimited(ctx, ctx.visitor.username, password)
   const owner = { kind: 'account', owner: ctx.visitor.userId } as const
   const passwordHash = checked?.matches ? await ctx.deps.adapters.passwords.hash(canonicalPassword(next), owner) : ''
   return { checked, passwordHash }
@@ -24,11 +29,11 @@ export async function preparePassword(ctx: PersonCtx, { password, next, again }:
  * wrong, or was changed meanwhile; that is counted as at a sign-in.
  */
 export async function changePassword(
-  ctx: PersonCtx,
-  { checked, passwordHash }: Extract<Chosen, { checked: Checked }>,
+  ctx: UserPageCtx,
+  { checked, passwordHash }: Extract<PasswordChangeResult, { checked: PasswordCheck }>,
 ): Promise<boolean> {
   const { userId, sessionHash } = ctx.visitor
-  if ((await admitUser(ctx, checked)) !== userId) return false
+  if ((await acceptPassword(ctx, checked)) !== userId) return false
   await ctx.db.updateTable('sign_in').set({ password_hash: passwordHash }).where('user_id', '=', userId).execute()
   await ctx.db.deleteFrom('password_link').where('user_id', '=', userId).execute()
   await endOtherSessions(ctx, userId, sessionHash)

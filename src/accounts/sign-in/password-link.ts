@@ -15,7 +15,7 @@ const LINK_MS = 24 * 3_600_000
  * Makes the link, mails it to the user and answers it. It takes the place of an earlier one. A link that a person made as an operator works
  * while they are one. Refuses: not_found 404.
  */
-export async function makePasswordLink(ctx: OperatorCtx, user: Row<'account'>) {
+export async function createPasswordLink(ctx: OperatorCtx, user: Row<'account'>) {
   const secret = randomText(43)
   const expiresAt = ctx.now + LINK_MS
   const row = { hash: fingerprint(secret), user_id: user.id, expires_at: expiresAt, used_at: null }

@@ -5,7 +5,7 @@
 import type { OperatorCtx } from '../../context.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Queries } from '../../platform/db/db.ts'
-import { formTokenOf } from '../../platform/pages/cookies.ts'
+import { csrfTokenOf } from '../../platform/pages/cookies.ts'
 
 const WAITS_MS = 10 * 60_000
 /** So many wait for one person. A new one takes the place of the oldest. */
@@ -16,7 +16,7 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 type Browser = { formToken: string }
 
 /** Begins one. Gives the new secret of the visitor. */
-export async function beginHalfSignIn({ db, now }: DbCtx, userId: string): Promise<string> {
+export async function beginPendingSignIn({ db, now }: DbCtx, userId: string): Promise<string> {
   const visit = randomText(43)
   const mine = db.selectFrom('half_sign_in').select('hash').where('user_id', '=', userId)
   const oldest = mine
@@ -24,13 +24,13 @@ export async function beginHalfSignIn({ db, now }: DbCtx, userId: string): Promi
     .limit(MOST)
     .offset(MOST - 1)
   await db.deleteFrom('half_sign_in').where('hash', 'in', oldest).execute()
-  const row = { hash: hashOf({ formToken: formTokenOf(visit) }), user_id: userId, expires_at: now + WAITS_MS }
+  const row = { hash: hashOf({ formToken: csrfTokenOf(visit) }), user_id: userId, expires_at: now + WAITS_MS }
   await db.insertInto('half_sign_in').values(row).execute()
   return visit
 }
 
 /** Who gave their password in this browser within ten minutes, and is not signed in yet. */
-export async function findHalfSignIn({ db, now, formToken }: DbCtx & Browser): Promise<string | undefined> {
+export async function findPendingSignIn({ db, now, formToken }: DbCtx & Browser): Promise<string | undefined> {
   const row = await db
     .selectFrom('half_sign_in')
     .select('user_id')
@@ -41,13 +41,13 @@ export async function findHalfSignIn({ db, now, formToken }: DbCtx & Browser): P
 }
 
 /** Ends it. False: it was finished or taken back meanwhile. Of several at once one is true. */
-export async function endHalfSignIn({ db, formToken }: Pick<DbCtx, 'db'> & Browser): Promise<boolean> {
+export async function endPendingSignIn({ db, formToken }: Pick<DbCtx, 'db'> & Browser): Promise<boolean> {
   const gone = db.deleteFrom('half_sign_in').where('hash', '=', hashOf({ formToken }))
   return (await gone.returning('user_id').executeTakeFirst()) !== undefined
 }
 
 /** Ends all that wait for a person. */
-export async function endHalfSignInsOf(db: Queries, userId: string): Promise<void> {
+export async function endPendingSignInsOf(db: Queries, userId: string): Promise<void> {
   await db.deleteFrom('half_sign_in').where('user_id', '=', userId).execute()
 }
 

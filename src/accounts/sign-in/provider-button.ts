@@ -1,12 +1,12 @@
 /** The way to the provider of single sign-on, for the pages that sign people in. docs/single-sign-on.md. */
 import { type Html, html } from '../../platform/pages/html.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
-import type { VisitorCtx } from '../../platform/pages/screen.ts'
+import type { PageCtx } from '../../platform/pages/screen.ts'
 
 /** Where signing in by the provider begins. */
 export const SINGLE_SIGN_ON = '/sign-in/sso'
 /** Where a form is brought back that was kept over it. */
-export const KEPT_PATH = '/console/kept'
+export const SAVED_FORM_PATH = '/console/kept'
 const HOME = '/console'
 
 /**
@@ -14,7 +14,7 @@ const HOME = '/console'
  * page. The provider is another site, so no field carries it on: a script of the page keeps it in the tab (KEEP).
  */
 export function providerButton(
-  { deps }: Pick<VisitorCtx, 'deps'>,
+  { deps }: Pick<PageCtx, 'deps'>,
   target: string | undefined,
   { again = false, kept }: { again?: boolean; kept?: string | undefined } = {},
 ): Html | undefined {
@@ -22,5 +22,5 @@ export function providerButton(
   if (provider === undefined) return undefined
   const query = new URLSearchParams({ return: localPath(target, HOME), ...(again && { again: 'yes' }) })
   // The provider is another site, so Turbo cannot follow.
-  return html`<p class="actions"><a class="button" href="${SINGLE_SIGN_ON}?${query.toString()}" data-turbo="false"${kept !== undefined && html` data-kept="${kept}" data-kept-at="${KEPT_PATH}"`}>${again ? 'Confirm' : 'Sign in'} by ${provider.name}</a></p>`
+  return html`<p class="actions"><a class="button" href="${SINGLE_SIGN_ON}?${query.toString()}" data-turbo="false"${kept !== undefined && html` data-kept="${kept}" data-kept-at="${SAVED_FORM_PATH}"`}>${again ? 'Confirm' : 'Sign in'} by ${provider.name}</a></p>`
 }

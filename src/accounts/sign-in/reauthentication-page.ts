@@ -1,27 +1,27 @@
 /** The page by which a person who is signed in proves again that it is them, before secrets are shown or the service is changed. */
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
-import { KEEP } from '../../platform/pages/assets/assets.ts'
+import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
-import { Kept, keptField, keptPage } from '../../platform/pages/saved-form.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
+import { SavedFormField, savedFormField, savedFormPage } from '../../platform/pages/saved-form.ts'
 import {
-  type PersonCtx,
-  personScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
+  type UserPageCtx,
+  userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { PasskeyAnswer, passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
-import { proofOptions } from '../second-factor/passkeys.ts'
+import { assertionOptions } from '../second-factor/passkeys.ts'
 import { TypedPassword } from './new-password.ts'
 import { providerButton } from './provider-button.ts'
-import { admitFactor, type CheckedFactor, tryFactor } from './verify-factor.ts'
-import { confirmSession } from './sessions.ts'
-import { admitUser, type Checked, lockedUntil, tryPassword } from './sign-in.ts'
+import { markReauthenticated } from './sessions.ts'
+import { acceptPassword, checkPasswordLimited, lockedUntil, type PasswordCheck } from './sign-in.ts'
+import { acceptFactor, checkFactorLimited, type FactorResult } from './verify-factor.ts'
 
 const HOME = '/console'
 const Query = Type.Object({ return: Type.Optional(Type.String()) })
@@ -29,14 +29,14 @@ const Confirm = Type.Object({
   password: Type.Optional(TypedPassword),
   code: Type.Optional(Type.String({ maxLength: 100 })),
   answer: Type.Optional(PasskeyAnswer),
-  kept: Kept,
+  kept: SavedFormField,
 })
 type Input = ScreenInput<Static<typeof Query>, Static<typeof Confirm>>
-type Tried = { password?: Checked; factor?: CheckedFactor }
+type Tried = { password?: PasswordCheck; factor?: FactorResult }
 
-export const confirmScreens: readonly Screen[] = [
-  personScreen({ method: 'GET', path: '/confirm', name: 'showConfirm', query: Query, run: showConfirm }),
-  personScreen({
+export const reauthenticationScreens: readonly Screen[] = [
+  userScreen({ method: 'GET', path: '/confirm', name: 'showConfirm', query: Query, run: showConfirm }),
+  userScreen({
     method: 'POST',
     path: '/confirm',
     name: 'confirmPassword',
@@ -49,37 +49,37 @@ export const confirmScreens: readonly Screen[] = [
 ]
 
 async function showConfirm(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   { url, query, kept }: Pick<Input, 'url' | 'query' | 'kept'>,
   failed = false,
 ): Promise<View> {
   const { userId } = ctx.visitor
   const needsCode = await hasSecondFactor(ctx.db, userId)
   const lockedTo = failed ? await lockedUntil(ctx, userId) : undefined
-  const options = await proofOptions(ctx, 'confirm', userId)
+  const options = await assertionOptions(ctx, 'confirm', userId)
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return {
     title: 'Confirm that it is you',
-    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [KEEP])],
+    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [SAVED_FORM_SCRIPT])],
     body: html`<h1>Confirm that it is you</h1>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${lockedTo === undefined ? faultOf(needsCode) : faultOfLock(lockedTo)}</a></p>`}
 <p>What comes next shows secrets or changes the service. It asks for a proof when you gave the last one longer than an hour ago.</p>
-${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: keptField(kept) })}
+${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(kept) })}
 ${providerButton(ctx, query.return, { again: true, kept })}
 ${ctx.deps.config.passwords && passwordForm(ctx, { url, kept }, needsCode, wrong)}`,
   }
 }
 
 function passwordForm(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   { url, kept }: Pick<Input, 'url' | 'kept'>,
   needsCode: boolean,
   wrong: Html | false,
 ): Html {
   const { username } = ctx.visitor
   return html`<form method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
-${keptField(kept)}
+${csrfFields(ctx)}
+${savedFormField(kept)}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
 <label for="password">Password of ${username}</label>
 <input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${wrong}>
@@ -104,27 +104,27 @@ function codeField(wrong: Html | false): Html {
 }
 
 /** A passkey proves both. Everybody else gives the password, and a code where they have a second factor. */
-async function tryBoth(ctx: PersonCtx, { form }: Input): Promise<Tried> {
+async function tryBoth(ctx: UserPageCtx, { form }: Input): Promise<Tried> {
   const { userId, username } = ctx.visitor
-  if (form.answer !== undefined) return { factor: await tryFactor(ctx, 'confirm', userId, form) }
-  const password = await tryPassword(ctx, username, form.password ?? '')
+  if (form.answer !== undefined) return { factor: await checkFactorLimited(ctx, 'confirm', userId, form) }
+  const password = await checkPasswordLimited(ctx, username, form.password ?? '')
   if (!(await hasSecondFactor(ctx.db, userId))) return { password }
-  return { password, factor: await tryFactor(ctx, 'confirm', userId, form) }
+  return { password, factor: await checkFactorLimited(ctx, 'confirm', userId, form) }
 }
 
-async function confirm(ctx: PersonCtx, input: Input, tried: Tried): Promise<View> {
+async function confirm(ctx: UserPageCtx, input: Input, tried: Tried): Promise<View> {
   const { userId, sessionHash } = ctx.visitor
   const { kept } = input.form
   if (!(await isProven(ctx, input, tried)))
     return { ...(await showConfirm(ctx, { ...input, kept }, true)), status: 403 }
-  await confirmSession(ctx, sessionHash)
-  const next = keptPage(kept, ctx.formToken) ?? { to: localPath(input.query.return, HOME) }
+  await markReauthenticated(ctx, sessionHash)
+  const next = savedFormPage(kept, ctx.formToken) ?? { to: localPath(input.query.return, HOME) }
   return { ...next, done: { by: ctx, subjectId: userId } }
 }
 
-async function isProven(ctx: PersonCtx, { form }: Input, { password, factor }: Tried): Promise<boolean> {
+async function isProven(ctx: UserPageCtx, { form }: Input, { password, factor }: Tried): Promise<boolean> {
   const { userId } = ctx.visitor
-  if (form.answer !== undefined) return admitFactor(ctx, userId, factor)
-  if ((await admitUser(ctx, password)) !== userId) return false
-  return !(await hasSecondFactor(ctx.db, userId)) || admitFactor(ctx, userId, factor)
+  if (form.answer !== undefined) return acceptFactor(ctx, userId, factor)
+  if ((await acceptPassword(ctx, password)) !== userId) return false
+  return !(await hasSecondFactor(ctx.db, userId)) || acceptFactor(ctx, userId, factor)
 }

@@ -5,7 +5,7 @@ import { endOfSession } from '../../platform/access/session.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { endHalfSignInsOf } from './pending-sign-in.ts'
+import { endPendingSignInsOf } from './pending-sign-in.ts'
 
 /** Sessions of a person. The oldest ends for a newer one. */
 const MOST_SESSIONS = 100
@@ -49,7 +49,7 @@ export async function startSession(
 }
 
 /** Notes that the person of a session proved again that it is them. */
-export async function confirmSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, sessionHash: string): Promise<void> {
+export async function markReauthenticated(ctx: Pick<OperatorCtx, 'db' | 'now'>, sessionHash: string): Promise<void> {
   await ctx.db.updateTable('session').set({ confirmed_at: ctx.now }).where('hash', '=', sessionHash).execute()
 }
 
@@ -61,7 +61,7 @@ export async function endSession(ctx: Pick<OperatorCtx, 'db'>, sessionHash: stri
 /** Ends every session of a user, and every sign-in that waits for a second factor. */
 export async function endSessionsOf(ctx: Pick<OperatorCtx, 'db'>, userId: string): Promise<void> {
   await ctx.db.deleteFrom('session').where('user_id', '=', userId).execute()
-  await endHalfSignInsOf(ctx.db, userId)
+  await endPendingSignInsOf(ctx.db, userId)
 }
 
 /** Ends every session of a user but one, and every sign-in that waits for a second factor. */
@@ -71,7 +71,7 @@ export async function endOtherSessions(
   keptHash: string,
 ): Promise<void> {
   await db.deleteFrom('session').where('user_id', '=', userId).where('hash', '!=', keptHash).execute()
-  await endHalfSignInsOf(db, userId)
+  await endPendingSignInsOf(db, userId)
 }
 
 /** A session as its person sees it. `id`: the beginning of its hash, by which nobody signs in. */
@@ -110,7 +110,7 @@ export async function shortenSessions({ db, deps, now }: OperatorCtx, userId: st
 }
 
 /** Sweep: sessions that have ended by time. */
-export async function forgetEndedSessions({ db, now }: OperatorCtx, limit: number): Promise<number> {
+export async function purgeEndedSessions({ db, now }: OperatorCtx, limit: number): Promise<number> {
   const ended = db
     .selectFrom('session')
     .select('hash')

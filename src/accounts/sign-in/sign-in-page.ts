@@ -1,43 +1,43 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
-import { KEEP } from '../../platform/pages/assets/assets.ts'
+import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
-import { Kept, keptField } from '../../platform/pages/saved-form.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
+import { SavedFormField, savedFormField } from '../../platform/pages/saved-form.ts'
 import {
-  personScreen,
+  csrfFields,
+  type PageCtx,
   type Screen,
   type ScreenInput,
   screen,
-  tokenField,
+  userScreen,
   type View,
-  type VisitorCtx,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { LinkQuery } from '../../platform/schema/fields.ts'
 import { passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
-import { proofOptions } from '../second-factor/passkeys.ts'
-import { confirmScreens } from './reauthentication-page.ts'
+import { assertionOptions } from '../second-factor/passkeys.ts'
 import {
-  type Chosen,
   hashNewPassword,
   NewPassword,
+  type NewPasswordResult,
   newPasswordFields,
   passwordFaultNotice,
   TypedPassword,
 } from './new-password.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
 import { providerButton } from './provider-button.ts'
-import { afterPassword, secondStepScreens } from './verify-factor-page.ts'
+import { reauthenticationScreens } from './reauthentication-page.ts'
 import { endSession } from './sessions.ts'
-import { admitUser, type Checked, FAILURES_UNTIL_LOCK, tryPassword } from './sign-in.ts'
+import { acceptPassword, checkPasswordLimited, FAILURES_UNTIL_LOCK, type PasswordCheck } from './sign-in.ts'
+import { afterPassword, secondStepScreens } from './verify-factor-page.ts'
 import { welcomeScreens } from './welcome-page.ts'
 
 const HOME = '/console'
 const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
-const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword, kept: Kept })
+const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword, kept: SavedFormField })
 
 type SignInInput = ScreenInput<Static<typeof SignInQuery>, Static<typeof SignIn>>
 type PasswordInput = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
@@ -50,13 +50,13 @@ export const accountScreens: readonly Screen[] = [
     name: 'signIn',
     query: SignInQuery,
     form: SignIn,
-    prepare: (ctx, { form }) => tryPassword(ctx, form.name, form.password),
+    prepare: (ctx, { form }) => checkPasswordLimited(ctx, form.name, form.password),
     run: signIn,
     refuses: ['rate_limited'],
   }),
-  personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
+  userScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
   ...secondStepScreens,
-  ...confirmScreens,
+  ...reauthenticationScreens,
   ...welcomeScreens,
   screen({
     method: 'GET',
@@ -81,15 +81,12 @@ export const accountScreens: readonly Screen[] = [
   }),
 ]
 
-async function showSignIn(
-  ctx: VisitorCtx,
-  { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>,
-): Promise<View> {
+async function showSignIn(ctx: PageCtx, { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>): Promise<View> {
   return ctx.visitor ? { to: localPath(query.return, HOME) } : signInPage(ctx, { query, url, kept })
 }
 
-async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<View> {
-  const userId = await admitUser(ctx, checked)
+async function signIn(ctx: PageCtx, { query, form, url }: SignInInput, checked: PasswordCheck): Promise<View> {
+  const userId = await acceptPassword(ctx, checked)
   if (userId !== undefined) return afterPassword(ctx, userId, { return: query.return, kept: form.kept })
   const shown = await signInPage(ctx, { query, url, kept: form.kept, refused: form.name })
   return { ...shown, status: 403, title: 'Sign-in failed' }
@@ -100,13 +97,13 @@ type Shown = Pick<ScreenInput<Static<typeof SignInQuery>>, 'query' | 'url' | 'ke
 }
 
 /** The page with every way in that there is. `refused`: the name that was typed, when its password was wrong. */
-async function signInPage(ctx: VisitorCtx, { query, url, kept, refused }: Shown): Promise<Page> {
-  const options = await proofOptions(ctx, 'sign in')
+async function signInPage(ctx: PageCtx, { query, url, kept, refused }: Shown): Promise<Page> {
+  const options = await assertionOptions(ctx, 'sign in')
   const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
   const isPasswordSet = refused === undefined && query.done === 'password'
   return {
     title: 'Sign in',
-    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [KEEP])],
+    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [SAVED_FORM_SCRIPT])],
     body: html`<h1>Sign in</h1>
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
 ${
@@ -116,20 +113,16 @@ After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a
 }
 ${providerButton(ctx, query.return, { kept })}
 ${signInForm(ctx, url, { refused, kept })}
-${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: keptField(kept) })}`,
+${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: savedFormField(kept) })}`,
   }
 }
 
-function signInForm(
-  ctx: VisitorCtx,
-  url: string,
-  { refused, kept }: Pick<Shown, 'refused' | 'kept'>,
-): Html | undefined {
+function signInForm(ctx: PageCtx, url: string, { refused, kept }: Pick<Shown, 'refused' | 'kept'>): Html | undefined {
   if (!ctx.deps.config.passwords) return undefined
   const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
   return html`<form method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
-${keptField(kept)}
+${csrfFields(ctx)}
+${savedFormField(kept)}
 <label for="name">Email or username</label>
 <input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
 <label for="password">Password</label>
@@ -139,13 +132,13 @@ ${keptField(kept)}
 <p class="soft small">No password yet, or forgotten? Ask whoever runs this service for a link that sets one.</p>`
 }
 
-async function signOut(ctx: VisitorCtx): Promise<View> {
+async function signOut(ctx: PageCtx): Promise<View> {
   const { userId, sessionHash } = ctx.visitor!
   await endSession(ctx, sessionHash)
   return { to: '/sign-in', session: null, done: { by: ctx, subjectId: userId } }
 }
 
-async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Chosen): Promise<View> {
+async function choosePassword(ctx: PageCtx, input: PasswordInput, chosen: NewPasswordResult): Promise<View> {
   if ('fault' in chosen) {
     const user = await findPasswordLink(ctx, input.query.link ?? '')
     return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
@@ -157,14 +150,14 @@ async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Cho
   return { to: '/sign-in?done=password', session: null, done: { by, subjectId: userId } }
 }
 
-function passwordPage(ctx: VisitorCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {
+function passwordPage(ctx: PageCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {
   return {
     title: 'Set your password',
     body: html`<h1>Set your password</h1>
 ${passwordFaultNotice(fault)}
 <p>You sign in as <strong>${user.slug}</strong>. Wherever you are signed in now, you will be signed out.</p>
 <form method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}
 <p class="actions"><button>${ctx.deps.config.passwords ? 'Set password' : 'Sign in'}</button></p>
 </form>`,

@@ -5,20 +5,20 @@ import { hasSecondFactor } from '../../platform/access/second-factor.ts'
 import type { HashOwner } from '../../platform/adapters/hash-turns.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Schema } from '../../platform/db/schema.ts'
-import { mustBeLeft } from '../../platform/limiter/limiter.ts'
-import type { VisitorCtx } from '../../platform/pages/screen.ts'
+import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
+import type { PageCtx } from '../../platform/pages/screen.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { canonicalPassword } from './passwords.ts'
 
 /** After so many failures in a row, and again after as many more, the user is locked. */
 export const FAILURES_UNTIL_LOCK = 10
 /** The row that counts for those who are not there. */
-const NOBODY = 'nobody'
+const UNKNOWN_USER = 'nobody'
 const FIRST_LOCK_MS = 15 * 60_000
 const LONGEST_LOCK_MS = 24 * 3_600_000
 
 /** What a password was checked against, before the transaction that believes it. */
-export type Checked = { userId: string; passwordHash: string | null; matches: boolean } | undefined
+export type PasswordCheck = { userId: string; passwordHash: string | null; matches: boolean } | undefined
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 
@@ -27,14 +27,14 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
  * more tries: what was right, or was not looked at, is given back. Where passwords are off none is right. Whoever is signed in has the turn of
  * their person, anybody else that of their address. Refuses: rate_limited 429, before the password is looked at.
  */
-export async function tryPassword(
-  ctx: Pick<VisitorCtx, 'db' | 'deps' | 'now' | 'address' | 'visitor'>,
+export async function checkPasswordLimited(
+  ctx: Pick<PageCtx, 'db' | 'deps' | 'now' | 'address' | 'visitor'>,
   name: string,
   password: string,
-): Promise<Checked> {
+): Promise<PasswordCheck> {
   const { limits, config } = ctx.deps
   if (!config.passwords) return undefined
-  mustBeLeft(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
+  rejectIfExceeded(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
   const giveBack = () => limits.giveBack('sign-in-failures', ctx.address, ctx.now)
   const owner: HashOwner =
     ctx.visitor === undefined
@@ -54,7 +54,7 @@ export async function checkPassword(
   name: string,
   password: string,
   owner: HashOwner,
-): Promise<Checked> {
+): Promise<PasswordCheck> {
   const user = await ctx.db
     .selectFrom('account')
     .leftJoin('sign_in', 'sign_in.user_id', 'account.id')
@@ -72,13 +72,16 @@ export async function checkPassword(
  * user's id, or undefined: wrong, locked and unknown are one. The count of failures ends with it, unless a second factor is still to come:
  * whoever knows the password could guess codes without an end.
  */
-export async function admitUser(ctx: DbCtx, checked: Checked): Promise<string | undefined> {
-  const admitted = checked?.matches ? await unlock(ctx, checked) : undefined
-  if (admitted === undefined) await countFailure(ctx, checked?.userId ?? NOBODY)
+export async function acceptPassword(ctx: DbCtx, checked: PasswordCheck): Promise<string | undefined> {
+  const admitted = checked?.matches ? await clearLock(ctx, checked) : undefined
+  if (admitted === undefined) await countFailure(ctx, checked?.userId ?? UNKNOWN_USER)
   return admitted
 }
 
-async function unlock(ctx: DbCtx, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
+async function clearLock(
+  ctx: DbCtx,
+  { userId, passwordHash }: NonNullable<PasswordCheck>,
+): Promise<string | undefined> {
   // Read in the transaction of the session: whoever was suspended meanwhile gets none.
   if (await isSuspended(ctx, userId)) return undefined
   const isDone = !(await hasSecondFactor(ctx.db, userId))
@@ -148,7 +151,7 @@ async function countFailure(ctx: DbCtx, userId: string, isCode = false): Promise
     .where(notLocked(ctx))
     .returning('failures')
     .executeTakeFirst()
-  if (counted === undefined) return countForNobody(ctx)
+  if (counted === undefined) return countUnknownUser(ctx)
   if (counted.failures % FAILURES_UNTIL_LOCK !== 0) return
   await ctx.db
     .updateTable('sign_in')
@@ -158,10 +161,10 @@ async function countFailure(ctx: DbCtx, userId: string, isCode = false): Promise
 }
 
 /** Where there is nothing to count, as much is written: how long the answer takes would tell otherwise who exists and who is locked. */
-async function countForNobody(ctx: DbCtx): Promise<void> {
+async function countUnknownUser(ctx: DbCtx): Promise<void> {
   await ctx.db
     .insertInto('sign_in')
-    .values({ user_id: NOBODY, password_hash: null, failures: 1, locked_until: null })
+    .values({ user_id: UNKNOWN_USER, password_hash: null, failures: 1, locked_until: null })
     .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ failures: sql`sign_in.failures + 1` }))
     .execute()
 }

@@ -1,25 +1,25 @@
 /** What follows a right password: the session, or the page that asks for a second factor. And the sign-in by a passkey alone. */
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
-import { formTokenOf } from '../../platform/pages/cookies.ts'
+import { csrfTokenOf } from '../../platform/pages/cookies.ts'
 import { html } from '../../platform/pages/html.ts'
-import { Kept, keptField, keptPage } from '../../platform/pages/saved-form.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
+import { SavedFormField, savedFormField, savedFormPage } from '../../platform/pages/saved-form.ts'
 import {
+  csrfFields,
+  type PageCtx,
   type Screen,
   type ScreenInput,
   screen,
-  tokenField,
   type View,
-  type VisitorCtx,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { PasskeyAnswer, passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
-import { proofOptions } from '../second-factor/passkeys.ts'
-import { beginHalfSignIn, endHalfSignIn, findHalfSignIn } from './pending-sign-in.ts'
-import { admitFactor, admitPasskey, type CheckedFactor, tryFactor } from './verify-factor.ts'
+import { assertionOptions } from '../second-factor/passkeys.ts'
+import { beginPendingSignIn, endPendingSignIn, findPendingSignIn } from './pending-sign-in.ts'
 import { endSession, startSession } from './sessions.ts'
+import { acceptFactor, acceptPasskey, checkFactorLimited, type FactorResult } from './verify-factor.ts'
 
 const HOME = '/console'
 const PATH = '/sign-in/code'
@@ -27,9 +27,9 @@ const Query = Type.Object({ return: Type.Optional(Type.String()) })
 const Factor = Type.Object({
   code: Type.Optional(Type.String({ maxLength: 100 })),
   answer: Type.Optional(PasskeyAnswer),
-  kept: Kept,
+  kept: SavedFormField,
 })
-const Passkey = Type.Object({ answer: PasskeyAnswer, kept: Kept })
+const Passkey = Type.Object({ answer: PasskeyAnswer, kept: SavedFormField })
 type Input = ScreenInput<Static<typeof Query>, Static<typeof Factor>>
 
 /** Where somebody goes once they are signed in, and the form of another page that is carried on. */
@@ -43,7 +43,7 @@ export const secondStepScreens: readonly Screen[] = [
     name: 'signInSecondStep',
     query: Query,
     form: Factor,
-    prepare: async (ctx, { form }) => tryFactor(ctx, 'second step', await findHalfSignIn(ctx), form),
+    prepare: async (ctx, { form }) => checkFactorLimited(ctx, 'second step', await findPendingSignIn(ctx), form),
     run: finish,
     refuses: ['rate_limited'],
   }),
@@ -53,44 +53,44 @@ export const secondStepScreens: readonly Screen[] = [
     name: 'signInByPasskey',
     query: Query,
     form: Passkey,
-    prepare: (ctx, { form }) => tryFactor(ctx, 'sign in', undefined, form),
+    prepare: (ctx, { form }) => checkFactorLimited(ctx, 'sign in', undefined, form),
     run: signInByPasskey,
     refuses: ['rate_limited'],
   }),
 ]
 
 /** What follows a right password. Whoever was signed in here before no longer is; and the secret is new, whatever the browser brought. */
-export async function afterPassword(ctx: VisitorCtx, userId: string, onward: Onward): Promise<View> {
+export async function afterPassword(ctx: PageCtx, userId: string, onward: Onward): Promise<View> {
   if (!(await hasSecondFactor(ctx.db, userId))) return openSession(ctx, userId, onward)
   if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
-  const visit = await beginHalfSignIn(ctx, userId)
+  const visit = await beginPendingSignIn(ctx, userId)
   const url = `${PATH}?return=${encodeURIComponent(onward.return ?? '')}`
-  const next = { ...ctx, visitor: undefined, formToken: formTokenOf(visit) }
+  const next = { ...ctx, visitor: undefined, formToken: csrfTokenOf(visit) }
   const shown = onward.kept === undefined ? { to: url } : await stepPage(next, userId, { url, kept: onward.kept })
   return { ...shown, visit, ...(ctx.visitor && { session: null }) }
 }
 
 /** The session of a person of whom all is proven. */
-async function openSession(ctx: VisitorCtx, userId: string, { return: back, kept }: Onward): Promise<View> {
+async function openSession(ctx: PageCtx, userId: string, { return: back, kept }: Onward): Promise<View> {
   if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
   const session = await startSession(ctx, userId)
-  const next = keptPage(kept, formTokenOf(session)) ?? { to: localPath(back, HOME) }
+  const next = savedFormPage(kept, csrfTokenOf(session)) ?? { to: localPath(back, HOME) }
   return { ...next, session, done: { by, subjectId: userId } }
 }
 
-async function showStep(ctx: VisitorCtx, { query, url }: Pick<Input, 'query' | 'url'>): Promise<View> {
+async function showStep(ctx: PageCtx, { query, url }: Pick<Input, 'query' | 'url'>): Promise<View> {
   if (ctx.visitor) return { to: localPath(query.return, HOME) }
-  const userId = await findHalfSignIn(ctx)
+  const userId = await findPendingSignIn(ctx)
   return userId === undefined ? { to: beginAgain(query) } : stepPage(ctx, userId, { url })
 }
 
 async function stepPage(
-  ctx: VisitorCtx,
+  ctx: PageCtx,
   userId: string,
   { url, kept, failed = false }: { url: string; kept?: string | undefined; failed?: boolean },
 ): Promise<View> {
-  const options = await proofOptions(ctx, 'second step', userId)
+  const options = await assertionOptions(ctx, 'second step', userId)
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return {
     title: 'Second step',
@@ -98,10 +98,10 @@ async function stepPage(
     body: html`<h1>Second step</h1>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">This proves nothing: the code is wrong or was used, or the passkey took too long.</a></p>`}
 <p>Your password is right. Now prove it a second way, within ten minutes.</p>
-${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: keptField(kept) })}
+${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(kept) })}
 <form method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
-${keptField(kept)}
+${csrfFields(ctx)}
+${savedFormField(kept)}
 <label for="code">Code of your app, or a recovery code</label>
 <input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}>
 <p class="actions"><button>Sign in</button></p>
@@ -110,21 +110,21 @@ ${keptField(kept)}
   }
 }
 
-async function finish(ctx: VisitorCtx, { query, form, url }: Input, checked: CheckedFactor): Promise<View> {
-  const userId = await findHalfSignIn(ctx)
+async function finish(ctx: PageCtx, { query, form, url }: Input, checked: FactorResult): Promise<View> {
+  const userId = await findPendingSignIn(ctx)
   if (userId === undefined) return { to: beginAgain(query) }
-  if (!(await admitFactor(ctx, userId, checked)))
+  if (!(await acceptFactor(ctx, userId, checked)))
     return { ...(await stepPage(ctx, userId, { url, kept: form.kept, failed: true })), status: 403 }
-  await endHalfSignIn(ctx)
+  await endPendingSignIn(ctx)
   return openSession(ctx, userId, { return: query.return, kept: form.kept })
 }
 
 async function signInByPasskey(
-  ctx: VisitorCtx,
+  ctx: PageCtx,
   { query, form }: ScreenInput<Static<typeof Query>, Static<typeof Passkey>>,
-  checked: CheckedFactor,
+  checked: FactorResult,
 ): Promise<View> {
-  const userId = await admitPasskey(ctx, checked)
+  const userId = await acceptPasskey(ctx, checked)
   if (userId !== undefined) return openSession(ctx, userId, { return: query.return, kept: form.kept })
   return {
     status: 403,

@@ -10,12 +10,12 @@ const BEGINNING = '/welcome?link='
 const NEVER = Number.MAX_SAFE_INTEGER
 
 /** Path and query of a new link. */
-export function newWelcome(): string {
+export function newWelcomeLink(): string {
   return `${BEGINNING}${randomText(43)}`
 }
 
 /** The row that makes the link work. It is a password link, so it works once, and a later password link takes its place. */
-export function welcomeRow(userId: string, welcome: string): Row<'password_link'> {
+export function welcomeLinkRow(userId: string, welcome: string): Row<'password_link'> {
   const secret = welcome.slice(BEGINNING.length)
   return { hash: fingerprint(secret), user_id: userId, expires_at: NEVER, used_at: null, created_by: null }
 }
@@ -24,7 +24,7 @@ export function welcomeRow(userId: string, welcome: string): Row<'password_link'
  * Whose first password the link sets. A password link that the operator made does not sign in, so it does not work here. Refuses:
  * password_link_spent 404 (unknown, used, replaced, another kind of link).
  */
-export async function findWelcome(ctx: Pick<OperatorCtx, 'db' | 'now'>, secret: string): Promise<Row<'account'>> {
+export async function findWelcomeLink(ctx: Pick<OperatorCtx, 'db' | 'now'>, secret: string): Promise<Row<'account'>> {
   const link = await ctx.db
     .selectFrom('password_link')
     .select('hash')

@@ -2,18 +2,24 @@
 import type { Static } from 'typebox'
 import { html } from '../../platform/pages/html.ts'
 import {
+  csrfFields,
+  type PageCtx,
   type Screen,
   type ScreenInput,
   screen,
-  tokenField,
   type View,
-  type VisitorCtx,
 } from '../../platform/pages/screen.ts'
 import { LinkQuery } from '../../platform/schema/fields.ts'
-import { type Chosen, hashNewPassword, NewPassword, newPasswordFields, passwordFaultNotice } from './new-password.ts'
+import {
+  hashNewPassword,
+  NewPassword,
+  type NewPasswordResult,
+  newPasswordFields,
+  passwordFaultNotice,
+} from './new-password.ts'
 import { setPassword } from './password-link.ts'
 import { afterPassword } from './verify-factor-page.ts'
-import { findWelcome } from './welcome-link.ts'
+import { findWelcomeLink } from './welcome-link.ts'
 
 type Input = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
 
@@ -33,7 +39,7 @@ export const welcomeScreens: readonly Screen[] = [
     query: LinkQuery,
     form: NewPassword,
     prepare: async (ctx, { query, form }) => {
-      const user = await findWelcome(ctx, query.link ?? '')
+      const user = await findWelcomeLink(ctx, query.link ?? '')
       return hashNewPassword(ctx, form, user.id)
     },
     run: beginWith,
@@ -42,24 +48,24 @@ export const welcomeScreens: readonly Screen[] = [
 ]
 
 /** Opening the link uses nothing up: programs that look at links open them too. */
-async function showWelcome(ctx: VisitorCtx, { query, url }: Pick<Input, 'query' | 'url'>, fault?: string) {
-  const user = await findWelcome(ctx, query.link ?? '')
+async function showWelcome(ctx: PageCtx, { query, url }: Pick<Input, 'query' | 'url'>, fault?: string) {
+  const user = await findWelcomeLink(ctx, query.link ?? '')
   return {
     title: 'Welcome',
     body: html`<h1>Welcome to Berth</h1>
 ${passwordFaultNotice(fault)}
 <p>You are the first person here, and the operator of this service. Here you are <strong>${user.slug}</strong>.</p>
 <form method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}
 <p class="actions"><button>Begin</button></p>
 </form>`,
   }
 }
 
-async function beginWith(ctx: VisitorCtx, input: Input, chosen: Chosen): Promise<View> {
+async function beginWith(ctx: PageCtx, input: Input, chosen: NewPasswordResult): Promise<View> {
   if ('fault' in chosen) return { ...(await showWelcome(ctx, input, chosen.fault)), status: 422 }
-  await findWelcome(ctx, input.query.link ?? '')
+  await findWelcomeLink(ctx, input.query.link ?? '')
   const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
   return afterPassword(ctx, userId, {})
 }

@@ -3,22 +3,30 @@
  * nonce and PKCE verifier are made from both. Whoever has another browser has another secret. docs/single-sign-on.md: How it is done.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Tie } from '../../platform/adapters/identity-provider.ts'
+import type { AuthorizationState } from '../../platform/adapters/identity-provider.ts'
 import { randomText } from '../../platform/base/ids.ts'
 
 /** What a sign-in is for: to begin a session, or to confirm the one that is there. `to`: the path that follows. */
-export type Purpose = { to: string; again: boolean }
+export type SignInPurpose = { to: string; again: boolean }
 
 const LASTS_MS = 10 * 60_000
 
 /** Makes a tie for one sign-in, of 10 minutes. `secret`: what only this browser's requests bring. */
-export function makeTie(secret: string, { to, again }: Purpose, now: number): Tie {
+export function createAuthorizationState(
+  secret: string,
+  { to, again }: SignInPurpose,
+  now: number,
+): AuthorizationState {
   const payload = Buffer.from(JSON.stringify([randomText(22), now + LASTS_MS, to, again])).toString('base64url')
   return tieOf(secret, `${payload}.${sign(secret, 'state', payload)}`)
 }
 
 /** The tie and the purpose that a `state` is of; undefined: another browser asked, or too long ago. */
-export function readTie(secret: string, state: string, now: number): { tie: Tie; purpose: Purpose } | undefined {
+export function readAuthorizationState(
+  secret: string,
+  state: string,
+  now: number,
+): { tie: AuthorizationState; purpose: SignInPurpose } | undefined {
   const [payload = '', signature = ''] = state.split('.')
   const [actual, expected] = [Buffer.from(signature), Buffer.from(sign(secret, 'state', payload))]
   if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return undefined
@@ -31,7 +39,7 @@ export function readTie(secret: string, state: string, now: number): { tie: Tie;
   return until <= now ? undefined : { tie: tieOf(secret, state), purpose: { to, again } }
 }
 
-function tieOf(secret: string, state: string): Tie {
+function tieOf(secret: string, state: string): AuthorizationState {
   return { state, nonce: sign(secret, 'nonce', state), verifier: sign(secret, 'verifier', state) }
 }
 

@@ -5,12 +5,12 @@
  */
 
 import type { Deps, OperatorCtx } from '../../context.ts'
-import { ProviderFault, type Vouched } from '../../platform/adapters/identity-provider.ts'
-import { type LeasedWork, startWorking, workOff } from '../../platform/outbox/lease-loop.ts'
-import { record } from '../../platform/outbox/outbox.ts'
+import { type IdentityClaims, ProviderError } from '../../platform/adapters/identity-provider.ts'
+import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../../platform/outbox/lease-loop.ts'
+import { recordWrite } from '../../platform/outbox/outbox.ts'
 import { transact } from '../../platform/outbox/transact.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'
-import { confirmIdentity, endIdentity, type Identity, identityRow, LONGEST_MS } from './identities.ts'
+import { confirmIdentity, type Identity, identityRow, MAX_UNCONFIRMED_MS, suspendIdentity } from './identities.ts'
 
 /** After a question that got no answer. */
 const AGAIN_MS = 10 * 60_000
@@ -19,15 +19,15 @@ const AT_ONCE = 4
 /** Starts to ask. The function that it gives stops it. Without a provider there is nobody to ask. */
 export function startIdentityChecks(deps: Deps): () => Promise<void> {
   if (deps.adapters.provider === undefined) return async () => {}
-  return startWorking(deps, identityWork(deps)).stop
+  return startLeaseWorker(deps, identityWork(deps)).stop
 }
 
 /** Asks about everybody who is due now. Gives how many they were. */
 export function checkIdentities(deps: Deps, now: number): Promise<number> {
-  return workOff(identityWork(deps), now, deps.stopping)
+  return drainLeaseQueue(identityWork(deps), now, deps.stopping)
 }
 
-function identityWork(deps: Deps): LeasedWork<Identity> {
+function identityWork(deps: Deps): LeaseQueue<Identity> {
   return {
     name: 'people to ask the provider about',
     async take(now, running) {
@@ -63,7 +63,7 @@ function lease({ db }: Deps, now: number, room: number): Promise<Identity[]> {
 
 async function checkOne(deps: Deps, identity: Identity, now: number): Promise<void> {
   const answer = await ask(deps, identity)
-  const isOver = identity.checked_at + LONGEST_MS <= now
+  const isOver = identity.checked_at + MAX_UNCONFIRMED_MS <= now
   if (answer === 'unknown' && !isOver) return wait(deps, identity, now)
   await transact(deps, { name: 'check-identity' }, async (db, begin) => {
     const { outgoing, ...outboxCtx } = begin()
@@ -72,13 +72,13 @@ async function checkOne(deps: Deps, identity: Identity, now: number): Promise<vo
     // Whoever signed in meanwhile brought a newer word of the provider.
     if ((await identityRow(ctx, identity.user_id))?.checked_at !== identity.checked_at) return
     if (answer !== 'unknown' && answer !== 'gone') return confirmIdentity(ctx, identity.user_id, answer)
-    await endIdentity(ctx, identity)
-    await record(ctx, outgoing, 'endIdentity', identity.user_id, [])
+    await suspendIdentity(ctx, identity)
+    await recordWrite(ctx, outgoing, 'endIdentity', identity.user_id, [])
   })
 }
 
 /** `unknown`: it could not be asked, or gave nothing to ask it with. */
-async function ask(deps: Deps, identity: Identity): Promise<Vouched | 'gone' | 'unknown'> {
+async function ask(deps: Deps, identity: Identity): Promise<IdentityClaims | 'gone' | 'unknown'> {
   const provider = deps.adapters.provider!
   if (identity.refresh_token === null) return 'unknown'
   const box = await openSecretBox({ db: deps.db.read, deps }, identity.user_id)
@@ -89,7 +89,7 @@ async function ask(deps: Deps, identity: Identity): Promise<Vouched | 'gone' | '
     if (!(await provider.isNamed(identity.issuer))) return 'unknown'
     return (await provider.ask(token, identity)) ?? 'gone'
   } catch (error) {
-    if (!(error instanceof ProviderFault)) throw error
+    if (!(error instanceof ProviderError)) throw error
     deps.log.warn(
       { userId: identity.user_id, why: error.message },
       'the provider did not say whether it still vouches for a person',
@@ -100,7 +100,7 @@ async function ask(deps: Deps, identity: Identity): Promise<Vouched | 'gone' | '
 
 /** Where the provider cannot be asked, once when the time is over; else again in ten minutes. */
 async function wait({ db }: Deps, { issuer, sub, checked_at, refresh_token }: Identity, now: number): Promise<void> {
-  const over = checked_at + LONGEST_MS
+  const over = checked_at + MAX_UNCONFIRMED_MS
   const due = refresh_token === null ? over : Math.min(now + AGAIN_MS, over)
   await db.write((tx) =>
     tx

@@ -2,7 +2,7 @@
 import type { OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/member.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { addEntry } from '../../platform/outbox/audit-chain.ts'
+import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { ROLES, type Role } from '../../platform/permissions/roles.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import type { GroupRule } from '../../platform/settings/sign-in.ts'
@@ -68,7 +68,7 @@ async function applyRole(ctx: OperatorCtx, team: Team, userId: string, role: Rol
 async function place(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
   await withdrawInvitation(ctx, team.id, userId)
   await addMember(ctx, team.id, userId, role, 'placed')
-  await addEntry(ctx, {
+  await appendAuditEntry(ctx, {
     stamp: ctx.deps.clock.stamp(),
     account_id: team.id,
     actor_kind: ctx.actor.kind,

@@ -2,7 +2,7 @@
 
 import type { Input, OperatorCtx } from '../../context.ts'
 import { mayStillGive } from '../../platform/access/offers.ts'
-import type { Vouched } from '../../platform/adapters/identity-provider.ts'
+import type { IdentityClaims } from '../../platform/adapters/identity-provider.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { queueMail } from '../../platform/mail/mail.ts'
@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000
 /** The provider is asked so often whether it still vouches for a person. */
 const CHECK_MS = 4 * HOUR_MS
 /** A person for whom the provider did not vouch for so long is stopped, also when it could not be asked. */
-export const LONGEST_MS = 12 * HOUR_MS
+export const MAX_UNCONFIRMED_MS = 12 * HOUR_MS
 const LINK_MS = 24 * HOUR_MS
 const LONGEST_NAME = 48
 const LONGEST_DISPLAY_NAME = 100
@@ -30,7 +30,7 @@ export type Identity = Row<'identity'>
  */
 export async function findIdentity(
   { db }: Pick<OperatorCtx, 'db'>,
-  { issuer, alsoNamed, sub }: Pick<Vouched, 'issuer' | 'alsoNamed' | 'sub'>,
+  { issuer, alsoNamed, sub }: Pick<IdentityClaims, 'issuer' | 'alsoNamed' | 'sub'>,
 ): Promise<Identity | undefined> {
   const names = [...new Set([issuer, ...alsoNamed])]
   const ties = await db.selectFrom('identity').selectAll().where('issuer', 'in', names).where('sub', '=', sub).execute()
@@ -48,7 +48,7 @@ export function findByEmail({ db }: Pick<OperatorCtx, 'db'>, email: string): Pro
 }
 
 /** Makes a person of whom the provider vouches for the first time. Gives the user's id. Refuses: slug_taken 409, email_taken 409. */
-export async function createPerson(ctx: OperatorCtx, vouched: Vouched & { email: string }): Promise<string> {
+export async function createPerson(ctx: OperatorCtx, vouched: IdentityClaims & { email: string }): Promise<string> {
   const base = usernameOf(vouched)
   const name = [...(vouched.name ?? '')].slice(0, LONGEST_DISPLAY_NAME).join('')
   for (let number = 1; ; number++) {
@@ -67,7 +67,7 @@ export async function createPerson(ctx: OperatorCtx, vouched: Vouched & { email:
 }
 
 /** What the provider calls the person, or the address before its "@", in the characters that a username may have. */
-function usernameOf({ username, email }: Vouched): string {
+function usernameOf({ username, email }: IdentityClaims): string {
   const wanted = (username ?? email ?? '').split('@', 1)[0]!.normalize('NFKD').toLowerCase()
   const slug = wanted
     .replaceAll(/[^a-z0-9._-]+/g, '-')
@@ -77,10 +77,10 @@ function usernameOf({ username, email }: Vouched): string {
 }
 
 /** Binds a person to who they are at the provider. Refuses: identity_taken 409 (one of the two is bound to another). */
-export async function bindIdentity(
+export async function linkIdentity(
   ctx: OperatorCtx,
   userId: string,
-  { issuer, sub }: Pick<Vouched, 'issuer' | 'sub'>,
+  { issuer, sub }: Pick<IdentityClaims, 'issuer' | 'sub'>,
 ): Promise<void> {
   const row = { issuer, sub, user_id: userId, refresh_token: null, checked_at: ctx.now, ended_at: null }
   const bound = await ctx.db
@@ -96,7 +96,7 @@ export async function bindIdentity(
  * Notes that the provider vouches for a person now: they come in again if they were stopped because it did not, their groups count, and it
  * is asked again later. Whoever the operator suspended stays so.
  */
-export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched: Vouched): Promise<void> {
+export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched: IdentityClaims): Promise<void> {
   const { sub, refreshToken } = vouched
   const identity = await identityRow(ctx, userId)
   const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
@@ -122,7 +122,7 @@ export function identityRow({ db }: Pick<OperatorCtx, 'db'>, userId: string): Pr
 }
 
 /** Stops a person for whom the provider no longer vouches: sessions and tokens end, until they sign in by it again. */
-export async function endIdentity(ctx: OperatorCtx, { issuer, sub, user_id }: Identity): Promise<void> {
+export async function suspendIdentity(ctx: OperatorCtx, { issuer, sub, user_id }: Identity): Promise<void> {
   const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', user_id).executeTakeFirstOrThrow()
   await ctx.db
     .updateTable('identity')
@@ -145,7 +145,11 @@ export async function removeIdentity(ctx: OperatorCtx, user: Row<'account'>, _: 
 }
 
 /** Writes to somebody who is here already: by the link they say that they are the one for whom the provider vouches. */
-export async function askToLink(ctx: OperatorCtx, user: Row<'account'>, { issuer, sub }: Vouched): Promise<void> {
+export async function mailIdentityLink(
+  ctx: OperatorCtx,
+  user: Row<'account'>,
+  { issuer, sub }: IdentityClaims,
+): Promise<void> {
   const secret = randomText(43)
   await ctx.db.deleteFrom('identity_link').where('user_id', '=', user.id).execute()
   await ctx.db
@@ -182,7 +186,7 @@ export async function findIdentityLink(
 }
 
 /** Uses up the link and binds. Of several at once one does it. Refuses: identity_link_spent 404, identity_taken 409. */
-export async function useIdentityLink(ctx: OperatorCtx, secret: string): Promise<IdentityLink> {
+export async function redeemIdentityLink(ctx: OperatorCtx, secret: string): Promise<IdentityLink> {
   const link = await findIdentityLink(ctx, secret)
   const used = await ctx.db
     .deleteFrom('identity_link')
@@ -190,7 +194,7 @@ export async function useIdentityLink(ctx: OperatorCtx, secret: string): Promise
     .returning('sub')
     .executeTakeFirst()
   if (used === undefined) refuse('identity_link_spent')
-  await bindIdentity(ctx, link.userId, link)
+  await linkIdentity(ctx, link.userId, link)
   await tellOfIdentity(ctx, link)
   return link
 }

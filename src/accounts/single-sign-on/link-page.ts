@@ -1,19 +1,19 @@
 /** The page behind the letter to somebody who is here already: by it they say that they are who the provider vouches for. docs/single-sign-on.md: Who becomes whom. */
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
-import { isFresh } from '../../platform/access/session.ts'
+import { isRecentlyAuthenticated } from '../../platform/access/session.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
+  csrfFields,
+  type PageCtx,
   type Screen,
   type ScreenInput,
   screen,
-  tokenField,
   type View,
-  type VisitorCtx,
 } from '../../platform/pages/screen.ts'
 import { LinkQuery } from '../../platform/schema/fields.ts'
 import { SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
-import { findIdentityLink, type IdentityLink, useIdentityLink } from './identities.ts'
+import { findIdentityLink, type IdentityLink, redeemIdentityLink } from './identities.ts'
 
 const PATH = `${SINGLE_SIGN_ON}/link`
 type Input = ScreenInput<Static<typeof LinkQuery>>
@@ -37,7 +37,7 @@ export const identityLinkScreens: readonly Screen[] = [
   }),
 ]
 
-async function showLink(ctx: VisitorCtx, { query, url }: Input): Promise<View> {
+async function showLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
   const link = await findIdentityLink(ctx, query.link ?? '')
   const { host } = new URL(link.issuer)
   return (
@@ -45,16 +45,16 @@ async function showLink(ctx: VisitorCtx, { query, url }: Input): Promise<View> {
       title: `Sign in by ${host}`,
       body: html`<h1>Sign in by ${host}?</h1>
 <p>From then on <strong>${link.username}</strong> is whoever ${host} says it is, and what your groups there give is yours here.</p>
-<form method="post" action="${url}">${tokenField(ctx)}
+<form method="post" action="${url}">${csrfFields(ctx)}
 <p class="actions"><button>Yes, that is me</button></p></form>`,
     }
   )
 }
 
-async function useLink(ctx: VisitorCtx, { query, url }: Input): Promise<View> {
+async function useLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
   const asked = await proofFirst(ctx, await findIdentityLink(ctx, query.link ?? ''), url)
   if (asked !== undefined) return asked
-  const { userId } = await useIdentityLink(ctx, query.link ?? '')
+  const { userId } = await redeemIdentityLink(ctx, query.link ?? '')
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
   return { to: SINGLE_SIGN_ON, done: { by, subjectId: userId } }
 }
@@ -63,11 +63,12 @@ async function useLink(ctx: VisitorCtx, { query, url }: Input): Promise<View> {
  * The letter proves an address, and a second factor keeps out whoever reads the mail. So a person who has one proves it first, within the
  * last hour. Undefined: nothing more has to be proven.
  */
-async function proofFirst(ctx: VisitorCtx, { userId, username }: IdentityLink, url: string): Promise<View | undefined> {
+async function proofFirst(ctx: PageCtx, { userId, username }: IdentityLink, url: string): Promise<View | undefined> {
   if (!(await hasSecondFactor(ctx.db, userId))) return undefined
   const back = `?return=${encodeURIComponent(url)}`
   if (ctx.visitor === undefined) return { to: `/sign-in${back}` }
-  if (ctx.visitor.userId === userId) return isFresh(ctx.visitor, ctx.now) ? undefined : { to: `/confirm${back}` }
+  if (ctx.visitor.userId === userId)
+    return isRecentlyAuthenticated(ctx.visitor, ctx.now) ? undefined : { to: `/confirm${back}` }
   return {
     status: 403,
     title: 'Sign in as somebody else',

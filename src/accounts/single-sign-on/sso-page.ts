@@ -1,21 +1,28 @@
 /** The pages by which people sign in by a provider (OpenID Connect Core 1.0, code flow). docs/single-sign-on.md. */
 import type { Static } from 'typebox'
 import type { Actor, OperatorCtx } from '../../context.ts'
-import { ProviderFault, type Vouched } from '../../platform/adapters/identity-provider.ts'
-import { mustBeLeft } from '../../platform/limiter/limiter.ts'
+import { type IdentityClaims, ProviderError } from '../../platform/adapters/identity-provider.ts'
+import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { html } from '../../platform/pages/html.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
-import { type Screen, type ScreenInput, screen, type View, type VisitorCtx } from '../../platform/pages/screen.ts'
+import { type PageCtx, type Screen, type ScreenInput, screen, type View } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { READERS } from '../../readers.ts'
 import { isEmail } from '../accounts/schema.ts'
 import { providerButton, SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
-import { confirmSession, endSession, startSession } from '../sign-in/sessions.ts'
+import { endSession, markReauthenticated, startSession } from '../sign-in/sessions.ts'
+import { createAuthorizationState, readAuthorizationState, type SignInPurpose } from './authorization-state.ts'
 import { acceptPlaces } from './groups.ts'
-import { askToLink, bindIdentity, confirmIdentity, createPerson, findByEmail, findIdentity } from './identities.ts'
-import { keptScreens } from './saved-form-page.ts'
+import {
+  confirmIdentity,
+  createPerson,
+  findByEmail,
+  findIdentity,
+  linkIdentity,
+  mailIdentityLink,
+} from './identities.ts'
 import { identityLinkScreens } from './link-page.ts'
-import { makeTie, type Purpose, readTie } from './authorization-state.ts'
+import { savedFormScreens } from './saved-form-page.ts'
 
 const HOME = '/console'
 const CALLBACK = `${SINGLE_SIGN_ON}/callback`
@@ -32,7 +39,7 @@ type BeginInput = ScreenInput<Static<typeof BeginQuery>>
 type CallbackInput = ScreenInput<Static<typeof CallbackQuery>>
 
 /** What came of asking the provider: a person, or a sentence that says why there is none. */
-type Outcome = { vouched: Vouched; purpose: Purpose } | { why: string; status: number }
+type Outcome = { vouched: IdentityClaims; purpose: SignInPurpose } | { why: string; status: number }
 
 export const singleSignOnScreens: readonly Screen[] = [
   screen({ method: 'GET', path: SINGLE_SIGN_ON, name: 'beginSingleSignOn', query: BeginQuery, run: begin }),
@@ -47,14 +54,14 @@ export const singleSignOnScreens: readonly Screen[] = [
     refuses: ['identity_taken', 'email_taken', 'slug_taken', 'rate_limited', 'busy', 'storage_full', 'overloaded'],
   }),
   ...identityLinkScreens,
-  ...keptScreens,
+  ...savedFormScreens,
 ]
 
-async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {
+async function begin(ctx: PageCtx, { query }: BeginInput): Promise<View> {
   const { provider } = ctx.deps.adapters
   if (provider === undefined) return { to: '/sign-in' }
   const purpose = { to: localPath(query.return, HOME), again: query.again === 'yes' }
-  const tie = makeTie(ctx.formToken, purpose, ctx.now)
+  const tie = createAuthorizationState(ctx.formToken, purpose, ctx.now)
   try {
     return { to: await provider.addressOf(`${ctx.deps.origin()}${CALLBACK}`, tie, purpose.again) }
   } catch (error) {
@@ -62,15 +69,15 @@ async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {
   }
 }
 
-async function redeem(ctx: VisitorCtx, { query, url }: CallbackInput): Promise<Outcome> {
+async function redeem(ctx: PageCtx, { query, url }: CallbackInput): Promise<Outcome> {
   const { provider } = ctx.deps.adapters
   if (provider === undefined) return { why: 'There is no single sign-on here.', status: 403 }
-  const read = readTie(ctx.formToken, query.state ?? '', ctx.now)
+  const read = readAuthorizationState(ctx.formToken, query.state ?? '', ctx.now)
   if (read === undefined)
     return { why: 'This sign-in was begun in another browser, was used, or is older than 10 minutes.', status: 403 }
   const { limits } = ctx.deps
   // What a browser brings may be made up, and the provider is asked for each: it would shut Berth out.
-  mustBeLeft(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'failed sign-ins')
+  rejectIfExceeded(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'failed sign-ins')
   try {
     const { tie, purpose } = read
     const vouched = await provider.redeem(new URL(url, ctx.deps.origin()), tie, purpose.again)
@@ -82,8 +89,8 @@ async function redeem(ctx: VisitorCtx, { query, url }: CallbackInput): Promise<O
 }
 
 /** What the person is told: the details are in the log, for whoever runs the service. */
-function whyNot(ctx: VisitorCtx, error: unknown): { why: string; status: number } {
-  if (!(error instanceof ProviderFault)) throw error
+function whyNot(ctx: PageCtx, error: unknown): { why: string; status: number } {
+  if (!(error instanceof ProviderError)) throw error
   const name = ctx.deps.adapters.provider!.name
   ctx.deps.log.warn({ why: error.message, provider: name }, 'a sign-in by the provider failed')
   return error.away
@@ -92,7 +99,7 @@ function whyNot(ctx: VisitorCtx, error: unknown): { why: string; status: number 
 }
 
 /** Lets in whom the provider vouches for: who is bound, or somebody new. Whoever has the address already is asked by a letter first. */
-async function admit(ctx: VisitorCtx, _: CallbackInput, outcome: Outcome): Promise<View> {
+async function admit(ctx: PageCtx, _: CallbackInput, outcome: Outcome): Promise<View> {
   if ('why' in outcome) return failed(ctx, outcome)
   const { vouched, purpose } = outcome
   const { name } = ctx.deps.adapters.provider!
@@ -108,15 +115,15 @@ async function admit(ctx: VisitorCtx, _: CallbackInput, outcome: Outcome): Promi
     })
   const known = await findByEmail(ctx, email)
   if (known !== undefined) {
-    await askToLink(ctx, known, vouched)
+    await mailIdentityLink(ctx, known, vouched)
     return asked(ctx, email, known.id)
   }
   const userId = await createPerson(ctx, { ...vouched, email })
-  await bindIdentity(ctx, userId, vouched)
+  await linkIdentity(ctx, userId, vouched)
   return enter(ctx, userId, vouched, purpose)
 }
 
-async function enter(ctx: VisitorCtx, userId: string, vouched: Vouched, { to }: Purpose): Promise<View> {
+async function enter(ctx: PageCtx, userId: string, vouched: IdentityClaims, { to }: SignInPurpose): Promise<View> {
   if (await isSuspended(ctx, userId))
     return failed(ctx, { why: 'You are suspended here. Ask whoever runs this service.', status: 403 })
   const by = asPerson(ctx, userId)
@@ -128,16 +135,16 @@ async function enter(ctx: VisitorCtx, userId: string, vouched: Vouched, { to }: 
 
 /** The session that is there counts as confirmed, if it is of the person for whom the provider vouches. */
 async function confirmVisitor(
-  ctx: VisitorCtx,
+  ctx: PageCtx,
   userId: string | undefined,
-  vouched: Vouched,
-  { to }: Purpose,
+  vouched: IdentityClaims,
+  { to }: SignInPurpose,
 ): Promise<View> {
   if (ctx.visitor === undefined || userId !== ctx.visitor.userId)
     return failed(ctx, { why: 'You confirmed as somebody else than you are signed in as.', status: 403 })
   const by = asPerson(ctx, userId)
   await confirmIdentity(by, userId, vouched)
-  await confirmSession(ctx, ctx.visitor.sessionHash)
+  await markReauthenticated(ctx, ctx.visitor.sessionHash)
   return { to, done: { by, subjectId: userId } }
 }
 
@@ -152,11 +159,11 @@ async function isSuspended({ db }: OperatorCtx, userId: string): Promise<boolean
   return row.suspended_at !== null && row.suspended_at !== row.ended_at
 }
 
-function asPerson(ctx: VisitorCtx, id: string): VisitorCtx & { actor: Actor } {
+function asPerson(ctx: PageCtx, id: string): PageCtx & { actor: Actor } {
   return { ...ctx, actor: { kind: 'user', id, tokenId: null } }
 }
 
-function failed(ctx: VisitorCtx, { why, status }: { why: string; status: number }): View {
+function failed(ctx: PageCtx, { why, status }: { why: string; status: number }): View {
   return {
     status,
     title: 'Sign-in failed',
@@ -167,7 +174,7 @@ ${providerButton(ctx, undefined)}
   }
 }
 
-function asked(ctx: VisitorCtx, email: string, subjectId: string): View {
+function asked(ctx: PageCtx, email: string, subjectId: string): View {
   const { name } = ctx.deps.adapters.provider!
   return {
     title: 'Look into your mail',

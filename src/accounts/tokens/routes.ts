@@ -1,7 +1,14 @@
 import { route } from '../../platform/http/route.ts'
-import { EndedUserToken, MadeUserToken, NewUserToken, OneUserToken, UserTokenList, UserTokenQuery } from './schema.ts'
+import {
+  CreatedUserToken,
+  DeletedUserToken,
+  NewUserToken,
+  OneUserToken,
+  UserTokenList,
+  UserTokenQuery,
+} from './schema.ts'
 import { endToken } from './tokens.ts'
-import { createUserToken, findUserToken, listUserTokens, notOfSomeProjects, showUserToken } from './user-tokens.ts'
+import { createUserToken, findUserToken, listUserTokens, notProjectLimitedToken, showUserToken } from './user-tokens.ts'
 
 const tag = 'accounts'
 
@@ -14,7 +21,7 @@ export const tokenRoutes = [
     tag,
     needs: ['token:read'],
     query: UserTokenQuery,
-    guards: [notOfSomeProjects],
+    guards: [notProjectLimitedToken],
     run: listUserTokens,
     list: { rows: 100, rowBytes: 64 * 1024 },
     status: 200,
@@ -29,11 +36,11 @@ export const tokenRoutes = [
     needs: ['token:write'],
     body: NewUserToken,
     namesIgnored: true,
-    guards: [notOfSomeProjects],
+    guards: [notProjectLimitedToken],
     run: createUserToken,
     refuses: ['budget_used_up', 'not_found'],
     status: 200,
-    reply: MadeUserToken,
+    reply: CreatedUserToken,
     noStore: true,
   }),
   route({
@@ -62,6 +69,6 @@ export const tokenRoutes = [
     },
     refuses: ['missing_permission', 'not_found'],
     status: 200,
-    reply: EndedUserToken,
+    reply: DeletedUserToken,
   }),
 ]

@@ -2,7 +2,7 @@
 
 import type { Input, OperatorCtx, Params } from '../../context.ts'
 import { membership } from '../../model/member.ts'
-import { waitForWritesOfPerson } from '../../platform/access/user-write-lock.ts'
+import { lockUserWrites } from '../../platform/access/user-write-lock.ts'
 import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -50,7 +50,7 @@ export function tokenRow(stamp: number, fields: NewToken, token: string): Row<'t
 
 /** Ends a token: with the answer no write of it is under way, and none begins. */
 export async function endToken(ctx: Pick<OperatorCtx, 'db'>, { id, user_id }: OwnedToken): Promise<void> {
-  await waitForWritesOfPerson(ctx.db, user_id)
+  await lockUserWrites(ctx.db, user_id)
   await ctx.db.deleteFrom('token').where('id', '=', id).execute()
   await ctx.db.deleteFrom('seen').where('id', '=', id).execute()
 }

@@ -1,24 +1,26 @@
 /** The tokens of the person who asks: listed, made and ended by other tokens of theirs, never wider than the one that asks. docs/accounts.md: No token makes a wider one. */
 import type { Static } from 'typebox'
-import type { Ctx, Input, Params, Who } from '../../context.ts'
+import type { Caller, Ctx, Input, Params } from '../../context.ts'
 import { findProject } from '../../model/project.ts'
 import { permit } from '../../platform/access/authenticate.ts'
 import { guard } from '../../platform/access/guards.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampBefore } from '../../platform/http/pagination.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import type { MadeUserToken, NewUserToken, OneUserToken, UserTokenList, UserTokenQuery } from './schema.ts'
+import type { CreatedUserToken, NewUserToken, OneUserToken, UserTokenList, UserTokenQuery } from './schema.ts'
 import { tokenRow } from './tokens.ts'
 
 type Token = Row<'token'> & { seen_at: number | null }
 
-export const notOfSomeProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => mustSeeAll(who))
+export const notProjectLimitedToken = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) =>
+  mustSeeAll(who),
+)
 
 /** A token of some projects manages no tokens, as one of some scopes does not: no scope opens that. */
-function mustSeeAll(who: Who): void {
+function mustSeeAll(who: Caller): void {
   if (who.projectIds !== null) refuse('missing_permission', 'A token of some projects manages no other tokens.')
 }
 
@@ -35,7 +37,7 @@ export async function listUserTokens(
     .orderBy('created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
   return { tokens: items.map(showToken), pagination }
 }
 
@@ -48,7 +50,7 @@ export async function createUserToken(
   ctx: Ctx,
   _: undefined,
   { body }: Input<unknown, Static<typeof NewUserToken>>,
-): Promise<Static<typeof MadeUserToken>> {
+): Promise<Static<typeof CreatedUserToken>> {
   const { name, scopes, projectId } = body
   const { tokenEndsAt } = ctx.who
   const expiresAt = body.expiresAt ?? tokenEndsAt
@@ -119,7 +121,7 @@ function tokensOf({ db, who, now }: Ctx) {
 }
 
 function showToken(row: Token): Static<typeof OneUserToken>['token'] {
-  const createdAt = momentOf(row.created_stamp)
+  const createdAt = stampToMs(row.created_stamp)
   const expires = row.expires_at !== null && { expiresAt: row.expires_at }
   const team = row.team_id !== null && { teamId: row.team_id }
   return {

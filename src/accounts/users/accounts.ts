@@ -3,13 +3,13 @@
 import type { Input, OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/member.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { violates } from '../../platform/db/db.ts'
+import { isUniqueViolation } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { addEntry } from '../../platform/outbox/audit-chain.ts'
+import { appendAuditEntry } from '../../platform/outbox/audit-chain.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from '../accounts/schema.ts'
-import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
-import { bindInvitations, withdrawInvitation } from '../members/invitations.ts'
+import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
+import { assignInvitationsToUser, withdrawInvitation } from '../members/invitations.ts'
 import { addMember, changeRole, endMembership } from '../members/members.ts'
 import { shortenSessions } from '../sign-in/sessions.ts'
 import { setSuspended } from './suspend.ts'
@@ -18,7 +18,7 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
 
 /** Creates a user with a personal account. Refuses: username_taken 409, email_taken 409. */
 export async function createUser(ctx: DbCtx, _: undefined, { body }: Input<unknown, NewUser>): Promise<OperatorUser> {
-  await takeSlug(ctx, body.username, [])
+  await claimSlug(ctx, body.username, [])
   const row = await insertAccount(ctx, {
     id: newId('usr'),
     kind: 'user',
@@ -27,7 +27,7 @@ export async function createUser(ctx: DbCtx, _: undefined, { body }: Input<unkno
     email: body.email.toLowerCase(),
     plan: ctx.deps.config.defaultPlan,
   })
-  await bindInvitations(ctx, row.email!, row.id)
+  await assignInvitationsToUser(ctx, row.email!, row.id)
   return showOperatorUser(row)
 }
 
@@ -40,7 +40,7 @@ export async function createTeam(ctx: DbCtx, _: undefined, { body }: Input<unkno
 /** `consent`: `accepted` where the owner makes the team; `founder` where others make it for them. Refuses: slug_taken 409. */
 export async function insertTeam(ctx: DbCtx, body: NewTeam, consent: 'accepted' | 'founder') {
   const plan = body.plan ?? ctx.deps.config.defaultPlan
-  await takeSlug(ctx, body.slug, [body.ownerId])
+  await claimSlug(ctx, body.slug, [body.ownerId])
   const row = await insertAccount(ctx, {
     id: newId('team'),
     kind: 'team',
@@ -73,9 +73,9 @@ export async function unlessTaken<T>(
   try {
     return await write()
   } catch (error) {
-    if (violates(error, 'account_slug_key'))
+    if (isUniqueViolation(error, 'account_slug_key'))
       refuse('slug_taken', `"${account.slug}" is already taken by a user or a team.`)
-    if (violates(error, 'account_email_key'))
+    if (isUniqueViolation(error, 'account_email_key'))
       refuse('email_taken', `A user with the email ${account.email} already exists.`)
     throw error
   }
@@ -95,7 +95,7 @@ export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params
 }
 
 function notePlaced(ctx: OperatorCtx, teamId: string, userId: string): Promise<void> {
-  return addEntry(ctx, {
+  return appendAuditEntry(ctx, {
     stamp: ctx.deps.clock.stamp(),
     account_id: teamId,
     actor_kind: ctx.actor.kind,
@@ -124,7 +124,7 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
     refuse('unknown_team', `The user is not a member of a team "${defaultTeamId}".`)
   }
   if (slug !== user.slug) {
-    await takeSlug(ctx, slug, [user.id])
+    await claimSlug(ctx, slug, [user.id])
     await reserveSlug(ctx, user.slug, user.id)
   }
   const columns = {
@@ -139,7 +139,7 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
   const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
   if (email !== null && email !== user.email) {
     await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()
-    await bindInvitations(ctx, email, user.id)
+    await assignInvitationsToUser(ctx, email, user.id)
   }
   return showOperatorUser(row)
 }

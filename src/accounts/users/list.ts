@@ -2,29 +2,29 @@
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
-import { isCalled } from '../../model/account.ts'
-import { momentOf } from '../../platform/base/clock.ts'
-import { containing } from '../../platform/db/db.ts'
+import { matchesAccountSearch } from '../../model/account.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
+import { containsPattern } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/pagination.ts'
-import type { PeopleQuery, PersonList, TeamList, TokenList, TokenOf, TokensQuery } from './schema.ts'
+import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
+import type { OperatorTeamList, PeopleQuery, PersonList, TokenList, TokenOf, TokensQuery } from './schema.ts'
 
-/** Lists users, newest first. What a filter asks for is looked for among the next LOOKED_THROUGH accounts a page. */
-export async function listPeople(
+/** Lists users, newest first. What a filter asks for is looked for among the next SCAN_LIMIT accounts a page. */
+export async function listUsers(
   ctx: OperatorCtx,
   _: undefined,
   { query }: Input<PeopleQuery>,
 ): Promise<Static<typeof PersonList>> {
   const { rows, pagination } = await pageOfAccounts(ctx, 'user', query)
-  return { users: rows.map(showPersonRow), pagination }
+  return { users: rows.map(showUserInList), pagination }
 }
 
-/** Lists teams, newest first; as `listPeople`. */
+/** Lists teams, newest first; as `listUsers`. */
 export async function listAllTeams(
   ctx: OperatorCtx,
   _: undefined,
   { query }: Input<PeopleQuery>,
-): Promise<Static<typeof TeamList>> {
+): Promise<Static<typeof OperatorTeamList>> {
   const { rows, pagination } = await pageOfAccounts(ctx, 'team', query)
   return { teams: rows.map(showTeamRow), pagination }
 }
@@ -34,24 +34,24 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
   let placed = ctx.db.selectFrom('account').orderBy('created_stamp', 'desc')
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
   let select = ctx.db
-    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('account'))
+    .selectFrom(placed.selectAll().limit(sql.lit(SCAN_LIMIT)).as('account'))
     .selectAll('account')
     .select((eb) => eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'account.id').as('seen_at'))
     .where('account.kind', '=', kind)
-  if (search) select = select.where(isCalled(search))
+  if (search) select = select.where(matchesAccountSearch(search))
   const rows = await select
     .orderBy('account.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
   const last = placed
     .select('created_stamp as stamp')
-    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .offset(sql.lit(SCAN_LIMIT - 1))
     .limit(sql.lit(1))
-  return pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
+  return paginateScan(rows, limit, until, (row) => row.created_stamp, last)
 }
 
 /** A user as lists of the operator show them. `seen_at`: when they were last here, in ms. */
-export function showPersonRow(row: Row<'account'> & { seen_at: number | null }) {
+export function showUserInList(row: Row<'account'> & { seen_at: number | null }) {
   return {
     id: row.id,
     email: row.email ?? '',
@@ -60,7 +60,7 @@ export function showPersonRow(row: Row<'account'> & { seen_at: number | null }) 
     plan: row.plan,
     suspended: row.suspended_at !== null,
     operator: row.operator_at !== null,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     lastSeenAt: row.seen_at,
   }
 }
@@ -68,10 +68,10 @@ export function showPersonRow(row: Row<'account'> & { seen_at: number | null }) 
 /** A team as lists of the operator show it. */
 export function showTeamRow(row: Row<'account'>) {
   const { id, slug, name, plan, created_stamp } = row
-  return { id, slug, name: name ?? slug, plan, createdAt: momentOf(created_stamp) }
+  return { id, slug, name: name ?? slug, plan, createdAt: stampToMs(created_stamp) }
 }
 
-/** Lists tokens, newest first, those of installations too; never a value. As `listPeople`, but for the tokens of one user. */
+/** Lists tokens, newest first, those of installations too; never a value. As `listUsers`, but for the tokens of one user. */
 export async function listAllTokens(
   ctx: OperatorCtx,
   _: undefined,
@@ -82,7 +82,7 @@ export async function listAllTokens(
   if (userId !== undefined) placed = placed.where('user_id', '=', userId)
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
   let select = ctx.db
-    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('token'))
+    .selectFrom(placed.selectAll().limit(sql.lit(SCAN_LIMIT)).as('token'))
     .selectAll('token')
     .select((eb) => [
       eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'token.id').as('seen_at'),
@@ -100,7 +100,7 @@ export async function listAllTokens(
       .where(sql<boolean>`coalesce((select seen.at from seen where seen.id = token.id), 0) < ${unusedSince}`)
   }
   if (search) {
-    const part = containing(search)
+    const part = containsPattern(search)
     select = select.where(({ or }) =>
       or([
         sql<boolean>`lower(token.name) like ${part} escape '!'`,
@@ -114,9 +114,9 @@ export async function listAllTokens(
     .execute()
   const last = placed
     .select('created_stamp as stamp')
-    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .offset(sql.lit(SCAN_LIMIT - 1))
     .limit(sql.lit(1))
-  const { rows: items, pagination } = await pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
+  const { rows: items, pagination } = await paginateScan(rows, limit, until, (row) => row.created_stamp, last)
   return { tokens: items.map(showTokenRow), pagination }
 }
 
@@ -134,7 +134,7 @@ function showTokenRow(row: TokenRow): TokenOf {
     configurationId: row.configuration_id,
     scopes: scopes === null ? null : (JSON.parse(scopes) as string[]),
     projectIds: row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[]),
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     expiresAt: row.expires_at,
     lastUsedAt: row.seen_at,
   }

@@ -9,7 +9,7 @@ import { insertTeam } from './accounts.ts'
 
 export const NewOwnTeam = Type.Object({ slug: Slug, name: Type.Optional(Name) })
 /** SDKs before 1.8 refuse an answer without `billing`. */
-export const MadeOwnTeam = Type.Object({
+export const CreatedOwnTeam = Type.Object({
   id: Type.String(),
   slug: Type.String(),
   name: Type.String(),
@@ -24,7 +24,7 @@ export async function createOwnTeam(
   ctx: Ctx,
   _: undefined,
   { body }: Input<unknown, Static<typeof NewOwnTeam>>,
-): Promise<Static<typeof MadeOwnTeam>> {
+): Promise<Static<typeof CreatedOwnTeam>> {
   const { who } = ctx
   if (who.tokenTeamId !== null || who.projectIds !== null || who.installationId !== null)
     refuse('missing_permission', 'This token is limited: it makes no team for its user.')

@@ -2,22 +2,22 @@
 import { mayStillGive } from '../../platform/access/offers.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { mustBeLeft } from '../../platform/limiter/limiter.ts'
+import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { queueMail } from '../../platform/mail/mail.ts'
-import type { PersonCtx } from '../../platform/pages/screen.ts'
+import type { UserPageCtx } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
-import { bindInvitations } from '../members/invitations.ts'
+import { claimSlug, reserveSlug } from '../accounts/slugs.ts'
+import { assignInvitationsToUser } from '../members/invitations.ts'
 import { unlessTaken } from './accounts.ts'
 
 const LINK_MS = 24 * 3_600_000
 
 /** Changes name and username; the old username is kept for the person for 90 days. Refuses: slug_taken 409, too_many_slugs 409. */
-export async function changeProfile(ctx: PersonCtx, change: { name?: string | null; username?: string }) {
+export async function updateProfile(ctx: UserPageCtx, change: { name?: string | null; username?: string }) {
   const { userId, username: before } = ctx.visitor
   const { name, username = before } = change
   if (username !== before) {
-    await takeSlug(ctx, username, [userId])
+    await claimSlug(ctx, username, [userId])
     await reserveSlug(ctx, before, userId)
   }
   await unlessTaken({ slug: username, email: null }, () =>
@@ -33,11 +33,11 @@ export async function changeProfile(ctx: PersonCtx, change: { name?: string | nu
  * Mails a link to the new address: the address is the person's once they open it, signed in, within 24 hours. An earlier link ends. The
  * address of now hears of it at once: with a stolen session somebody else may have asked. Refuses: missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour).
  */
-export async function askForEmail(ctx: PersonCtx, typed: string): Promise<void> {
+export async function requestEmailChange(ctx: UserPageCtx, typed: string): Promise<void> {
   const email = typed.toLowerCase()
   const { userId, username } = ctx.visitor
   if (ctx.deps.config.mail.smtp === undefined) refuse('missing_permission', 'Whoever runs this service changes emails.')
-  mustBeLeft(await ctx.deps.limits.take('email-changes', userId, ctx.now), ctx.now, 'changes of your email')
+  rejectIfExceeded(await ctx.deps.limits.take('email-changes', userId, ctx.now), ctx.now, 'changes of your email')
   const secret = randomText(43)
   const row = { hash: fingerprint(secret), email, expires_at: ctx.now + LINK_MS }
   await ctx.db
@@ -61,7 +61,7 @@ export async function askForEmail(ctx: PersonCtx, typed: string): Promise<void> 
 }
 
 /** The new email that a link confirms. Refuses: email_link_spent 404 (unknown, used, replaced, too old, of somebody else). */
-export async function findEmailChange(ctx: PersonCtx, secret: string): Promise<Row<'email_change'>> {
+export async function findEmailChange(ctx: UserPageCtx, secret: string): Promise<Row<'email_change'>> {
   const row = await ctx.db
     .selectFrom('email_change')
     .selectAll()
@@ -78,7 +78,7 @@ export async function findEmailChange(ctx: PersonCtx, secret: string): Promise<R
  * Makes the address the person's, tells the one before, and ends a link that would set a password and went there. Refuses: email_link_spent
  * 404, email_taken 409.
  */
-export async function confirmEmail(ctx: PersonCtx, secret: string): Promise<void> {
+export async function confirmEmailChange(ctx: UserPageCtx, secret: string): Promise<void> {
   const { email } = await findEmailChange(ctx, secret)
   const { userId, username } = ctx.visitor
   const { db } = ctx
@@ -92,7 +92,7 @@ export async function confirmEmail(ctx: PersonCtx, secret: string): Promise<void
   )
   await db.deleteFrom('email_change').where('user_id', '=', userId).execute()
   await db.deleteFrom('password_link').where('user_id', '=', userId).execute()
-  await bindInvitations(ctx, email, userId)
+  await assignInvitationsToUser(ctx, email, userId)
   if (before.email === null || before.email === email) return
   await queueMail(ctx, {
     recipient: before.email,

@@ -1,10 +1,10 @@
 /** Removing people and teams for good. The audit log keeps their ids; email and name are in no row afterwards. docs/operations.md: People. */
 
 import type { Input, OperatorCtx } from '../../context.ts'
-import { waitForWritesOfPerson } from '../../platform/access/user-write-lock.ts'
+import { lockUserWrites } from '../../platform/access/user-write-lock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { keepSlug } from '../accounts/slugs.ts'
+import { retainSlug } from '../accounts/slugs.ts'
 import { endMembership } from '../members/members.ts'
 import { emptyAccount } from './empty-account.ts'
 import type { ForceQuery } from './schema.ts'
@@ -32,7 +32,7 @@ const OF_PERSON = [
 export async function removeUser(ctx: OperatorCtx, user: Row<'account'>, { query }: Input<ForceQuery>): Promise<void> {
   const { db } = ctx
   const force = query.force === true
-  await waitForWritesOfPerson(db, user.id)
+  await lockUserWrites(db, user.id)
   const teams = await db
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.team_id')
@@ -72,5 +72,5 @@ async function removeAccount(ctx: OperatorCtx, { id, slug }: Row<'account'>, hol
   await ctx.db.deleteFrom('seen').where('id', '=', id).execute()
   const row = await ctx.db.deleteFrom('account').where('id', '=', id).returning('id').executeTakeFirst()
   if (row === undefined) refuse('not_found')
-  for (const holder of holders) await keepSlug(ctx, slug, holder)
+  for (const holder of holders) await retainSlug(ctx, slug, holder)
 }

@@ -8,6 +8,6 @@ import { endSessionsOf } from '../sign-in/sessions.ts'
  * Removes all second factors of a person, and ends every session: whoever has the lost device or a session of it is out too. The person is
  * told by mail. Of somebody without a factor nothing changes.
  */
-export async function removeLostFactors(ctx: OperatorCtx, user: Row<'account'>): Promise<void> {
+export async function resetSecondFactors(ctx: OperatorCtx, user: Row<'account'>): Promise<void> {
   if (await removeSecondFactors(ctx, user)) await endSessionsOf(ctx, user.id)
 }

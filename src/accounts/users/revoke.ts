@@ -6,7 +6,7 @@ import { endToken } from '../tokens/tokens.ts'
 import type { RevokeToken } from './schema.ts'
 
 /** Ends the token with this value. The answer does not say whether there was one. */
-export async function revokeToken(
+export async function revokeTokenByValue(
   ctx: OperatorCtx,
   _: undefined,
   { body }: Input<unknown, Static<typeof RevokeToken>>,

@@ -1,27 +1,27 @@
 import { findAccount } from '../../model/account.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
 import { EMPTYING_EVENTS } from './empty-account.ts'
-import { listAllTeams, listAllTokens, listPeople } from './list.ts'
-import { removeLostFactors } from './reset-second-factors.ts'
-import { createOwnTeam, MadeOwnTeam, NewOwnTeam } from './own-team.ts'
+import { listAllTeams, listAllTokens, listUsers } from './list.ts'
+import { CreatedOwnTeam, createOwnTeam, NewOwnTeam } from './own-team.ts'
 import { removeTeam, removeUser } from './remove.ts'
-import { revokeToken } from './revoke.ts'
+import { resetSecondFactors } from './reset-second-factors.ts'
+import { revokeTokenByValue } from './revoke.ts'
 import {
   ForceQuery,
+  OperatorTeamList,
   PeopleQuery,
   PersonList,
   RevokeToken,
-  TeamList,
+  TeamDetails,
   TokenList,
   TokensQuery,
-  WholePerson,
-  WholeTeam,
+  UserDetails,
 } from './schema.ts'
-import { showPerson, showWholeTeam } from './show.ts'
+import { showTeamDetails, showUserDetails } from './show.ts'
 
 const tag = 'operator'
 
-export const peopleRoutes = [
+export const userRoutes = [
   route({
     method: 'POST',
     path: '/v1/teams',
@@ -34,7 +34,7 @@ export const peopleRoutes = [
     run: createOwnTeam,
     refuses: ['budget_used_up', 'slug_taken', 'too_many_teams'],
     status: 200,
-    reply: MadeOwnTeam,
+    reply: CreatedOwnTeam,
   }),
   operatorRoute({
     method: 'GET',
@@ -43,7 +43,7 @@ export const peopleRoutes = [
     summary: 'List and find users',
     tag,
     query: PeopleQuery,
-    run: listPeople,
+    run: listUsers,
     list: { rows: 100, rowBytes: 64 * 1024 },
     status: 200,
     reply: PersonList,
@@ -55,10 +55,10 @@ export const peopleRoutes = [
     summary: 'Get a user with teams, sessions and tokens',
     tag,
     load: findAccount,
-    run: showPerson,
+    run: showUserDetails,
     refuses: ['not_found'],
     status: 200,
-    reply: WholePerson,
+    reply: UserDetails,
   }),
   operatorRoute({
     method: 'DELETE',
@@ -67,7 +67,7 @@ export const peopleRoutes = [
     summary: 'Remove the one-time codes, passkeys and recovery codes of a user who lost them, and end their sessions',
     tag,
     load: findAccount,
-    run: removeLostFactors,
+    run: resetSecondFactors,
     refuses: ['not_found'],
     status: 204,
   }),
@@ -94,7 +94,7 @@ export const peopleRoutes = [
     run: listAllTeams,
     list: { rows: 100, rowBytes: 64 * 1024 },
     status: 200,
-    reply: TeamList,
+    reply: OperatorTeamList,
   }),
   operatorRoute({
     method: 'GET',
@@ -103,10 +103,10 @@ export const peopleRoutes = [
     summary: 'Get a team with its members',
     tag,
     load: findAccount,
-    run: showWholeTeam,
+    run: showTeamDetails,
     refuses: ['not_found'],
     status: 200,
-    reply: WholeTeam,
+    reply: TeamDetails,
   }),
   operatorRoute({
     method: 'DELETE',
@@ -140,7 +140,7 @@ export const peopleRoutes = [
     summary: 'End the token with this value, if there is one',
     tag,
     body: RevokeToken,
-    run: revokeToken,
+    run: revokeTokenByValue,
     status: 204,
   }),
 ]

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { AccountName, Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { AccountName, Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 const Search = Type.Optional(Type.String({ maxLength: 100, description: 'part of a name, blind to case' }))
@@ -25,7 +25,7 @@ const Person = Type.Object({
   plan: Plan,
   suspended: Type.Boolean(),
   operator: Type.Boolean(),
-  createdAt: Moment,
+  createdAt: Timestamp,
   lastSeenAt: LastSeen,
 })
 const TeamOf = Type.Object({
@@ -33,7 +33,7 @@ const TeamOf = Type.Object({
   slug: Type.String(),
   name: Type.String(),
   plan: Plan,
-  createdAt: Moment,
+  createdAt: Timestamp,
 })
 export const TokenOf = Type.Object({
   id: Type.String(),
@@ -44,26 +44,26 @@ export const TokenOf = Type.Object({
   configurationId: Nullable(Type.String({ description: 'of an installation' })),
   scopes: Nullable(Type.Array(Type.String())),
   projectIds: Nullable(Type.Array(Type.String())),
-  createdAt: Moment,
-  expiresAt: Nullable(Moment),
+  createdAt: Timestamp,
+  expiresAt: Nullable(Timestamp),
   lastUsedAt: LastSeen,
 })
 export type TokenOf = Static<typeof TokenOf>
 
 export const PersonList = Type.Object({ users: Type.Array(Person), pagination: Pagination })
-export const TeamList = Type.Object({ teams: Type.Array(TeamOf), pagination: Pagination })
+export const OperatorTeamList = Type.Object({ teams: Type.Array(TeamOf), pagination: Pagination })
 export const TokenList = Type.Object({ tokens: Type.Array(TokenOf), pagination: Pagination })
 
 const Role = OneOf(...ROLES)
-export const WholePerson = Type.Object({
+export const UserDetails = Type.Object({
   ...Person.properties,
   defaultTeamId: Nullable(Type.String()),
   teams: Type.Array(Type.Object({ id: Type.String(), slug: Type.String(), role: Role, placed: Type.Boolean() })),
   secondFactors: Type.Object({ oneTimeCodes: Type.Boolean(), passkeys: Type.Integer() }),
-  sessions: Type.Array(Type.Object({ createdAt: Moment, usedAt: Moment, expiresAt: Moment })),
+  sessions: Type.Array(Type.Object({ createdAt: Timestamp, usedAt: Timestamp, expiresAt: Timestamp })),
   tokens: Type.Array(TokenOf, { description: 'the newest 100; never a value' }),
 })
-export const WholeTeam = Type.Object({
+export const TeamDetails = Type.Object({
   ...TeamOf.properties,
   projectCount: Type.Integer(),
   softBlocked: Type.Boolean(),

@@ -5,14 +5,14 @@ import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { listPasskeys } from '../second-factor/passkeys.ts'
 import { hasTotp } from '../second-factor/totp.ts'
-import { listAllTokens, showPersonRow, showTeamRow } from './list.ts'
-import type { WholePerson, WholeTeam } from './schema.ts'
+import { listAllTokens, showTeamRow, showUserInList } from './list.ts'
+import type { TeamDetails, UserDetails } from './schema.ts'
 
 const MOST = 100
 const MOST_MEMBERS = 1000
 
 /** A person with teams, sessions and tokens; never the value of a token. */
-export async function showPerson(ctx: OperatorCtx, user: Row<'account'>): Promise<Static<typeof WholePerson>> {
+export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): Promise<Static<typeof UserDetails>> {
   const { db } = ctx
   const lastSeen = await db.selectFrom('seen').select('at').where('id', '=', user.id).executeTakeFirst()
   const teams = await db
@@ -33,7 +33,7 @@ export async function showPerson(ctx: OperatorCtx, user: Row<'account'>): Promis
   const query = { userId: user.id, limit: MOST }
   const { tokens } = await listAllTokens(ctx, undefined, { query, params: {}, body: undefined, version: undefined })
   return {
-    ...showPersonRow({ ...user, seen_at: lastSeen?.at ?? null }),
+    ...showUserInList({ ...user, seen_at: lastSeen?.at ?? null }),
     defaultTeamId: user.default_team_id,
     teams: teams.map(({ placed_at, ...team }) => ({ ...team, placed: placed_at !== null })),
     secondFactors: { oneTimeCodes: await hasTotp(db, user.id), passkeys: (await listPasskeys(db, user.id)).length },
@@ -43,7 +43,7 @@ export async function showPerson(ctx: OperatorCtx, user: Row<'account'>): Promis
 }
 
 /** A team with its members and the number of its projects. */
-export async function showWholeTeam(ctx: OperatorCtx, team: Row<'account'>): Promise<Static<typeof WholeTeam>> {
+export async function showTeamDetails(ctx: OperatorCtx, team: Row<'account'>): Promise<Static<typeof TeamDetails>> {
   const { db } = ctx
   const { projects } = await db
     .selectFrom('project')

@@ -4,9 +4,9 @@
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
-import { waitForWritesOfPerson } from '../../platform/access/user-write-lock.ts'
+import { lockUserWrites } from '../../platform/access/user-write-lock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { accessEnded } from '../accounts/revoke-access.ts'
+import { revokeTeamAccess } from '../accounts/revoke-access.ts'
 import { endSessionsOf } from '../sign-in/sessions.ts'
 
 /** Before the hash of a token that is suspended: no token has such a hash, so none is found by it, on any instance. */
@@ -17,7 +17,7 @@ const REASON = 'disabled-by-admin'
 /** Suspends a person, or lets them in again. Called twice, it changes nothing more. */
 export async function setSuspended(ctx: OperatorCtx, user: Row<'account'>, suspended: boolean): Promise<void> {
   if (suspended === (user.suspended_at !== null)) return
-  await waitForWritesOfPerson(ctx.db, user.id)
+  await lockUserWrites(ctx.db, user.id)
   const at = suspended ? ctx.now : null
   await ctx.db.updateTable('account').set({ suspended_at: at }).where('id', '=', user.id).execute()
   await (suspended ? suspend(ctx, user) : resume(ctx, user))
@@ -32,7 +32,7 @@ async function suspend(ctx: OperatorCtx, user: Row<'account'>): Promise<void> {
     .where('configuration_id', 'is', null)
     .execute()
   await endSessionsOf(ctx, user.id)
-  for (const account of [user, ...(await teamsOf(ctx, user.id))]) await accessEnded(ctx, account, user.id, REASON)
+  for (const account of [user, ...(await teamsOf(ctx, user.id))]) await revokeTeamAccess(ctx, account, user.id, REASON)
 }
 
 async function resume(ctx: OperatorCtx, user: Row<'account'>): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 
 /** What a bucket may be taken for: one object, or a folder too, whose name ends with no ".db". */
-export type InBucket = 'object' | 'object or folder'
+export type BucketKind = 'object' | 'object or folder'
 
 export type Command = {
   /** What is typed after `berth`. */
@@ -15,17 +15,17 @@ export type Command = {
   /** What else somebody should know before. */
   more?: string
   /** Loads what it runs, and nothing else. */
-  load(): Promise<Run>
+  load(): Promise<RunCommand>
 }
 
 export type Argument = {
   name: string
   about: string
   optional?: true
-  /** It names a place, which `readPlace` reads. */
+  /** It names a place, which `parseFileLocation` reads. */
   isFile?: true
   /** The place may be in a bucket. */
-  inBucket?: InBucket
+  inBucket?: BucketKind
   oneOf?: readonly string[]
 }
 
@@ -36,10 +36,10 @@ export type Option = {
   required?: true
   /** It may be given several times. */
   many?: true
-  /** It names a place, which `readPlace` reads. */
+  /** It names a place, which `parseFileLocation` reads. */
   isFile?: true
   /** The place may be in a bucket. */
-  inBucket?: InBucket
+  inBucket?: BucketKind
   oneOf?: readonly string[]
   /** What a shell offers; the service knows more. */
   offers?: readonly string[]
@@ -56,7 +56,7 @@ export type Invocation = {
   /** The values of an option that may be given several times. */
   all(name: string): string[]
   has(name: string): boolean
-  progress: Bar
+  progress: ProgressBar
   /** Tells a person something before the outcome: on stderr. */
   say(text: string): void
   /** Asks a person, who answers with y or yes. Undefined where nobody sits at a terminal. */
@@ -64,10 +64,10 @@ export type Invocation = {
 }
 
 /** Shows how far long work is, where somebody can see it. */
-export type Bar = { show(part: string, done: number, total: number): void; end(): void }
+export type ProgressBar = { show(part: string, done: number, total: number): void; end(): void }
 
 /** What a command has to say: `data` to machines (`--json`), `text` to people; without a text, the data as lines. */
-export type Outcome = {
+export type CommandResult = {
   data: unknown
   text?: string
   /** The text is a file, such as a `.env`: where no terminal reads it, not a character of it is replaced. */
@@ -79,18 +79,18 @@ export type Outcome = {
 }
 
 /** Undefined: nothing to say, and the process goes on (`serve`). */
-export type Run = (invocation: Invocation) => Promise<Outcome | undefined>
+export type RunCommand = (invocation: Invocation) => Promise<CommandResult | undefined>
 
 /** A command line that cannot be understood: the process says how to write one and ends with 64 (EX_USAGE). */
 export class BadUsage extends Error {}
 
 /** What no thing is called: in the path of a URL, these say another path. */
-export function isNoName(text: string): boolean {
+export function isEmptyOrDotSegment(text: string): boolean {
   return text === '' || text === '.' || text === '..'
 }
 
 /** What every command takes. */
-export const COMMON: Record<string, Option> = {
+export const GLOBAL_OPTIONS: Record<string, Option> = {
   json: { about: 'answer as JSON on stdout' },
   help: { about: 'say what the command takes' },
 }

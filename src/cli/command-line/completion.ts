@@ -1,12 +1,12 @@
 /** The scripts by which shells complete commands: made from the table, and whole in themselves, so that a Tab starts nothing. */
-import { type Argument, COMMON, type Command, type Option, type Run } from './command.ts'
-import { nextWords } from './parse.ts'
+import { type Argument, type Command, GLOBAL_OPTIONS, type Option, type RunCommand } from './command.ts'
+import { nextTokens } from './parse.ts'
 
 /** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
 type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
 
 /** What runs the command that completes these commands. They are handed in, because the table of commands names this one. */
-export function completionOf(commands: readonly Command[]): Run {
+export function completionOf(commands: readonly Command[]): RunCommand {
   return async ({ value }) => {
     const shell = value('shell') as keyof typeof SCRIPTS
     const text = SCRIPTS[shell](placesOf(commands))
@@ -23,7 +23,7 @@ function placesOf(commands: readonly Command[]): Position[] {
   }
   const inner = [...groups].map((words): Position => {
     const parts = words === '' ? [] : words.split(' ')
-    const next = nextWords(commands, parts).map((word) => ({ word, about: aboutWord(commands, [...parts, word]) }))
+    const next = nextTokens(commands, parts).map((word) => ({ word, about: aboutWord(commands, [...parts, word]) }))
     return { words, next, files: false }
   })
   // A word may be a command and begin others, as backup does.
@@ -38,12 +38,15 @@ function placesOf(commands: readonly Command[]): Position[] {
 /** A command says what it does; a word before others, what may follow it. */
 function aboutWord(commands: readonly Command[], parts: string[]): string {
   const command = commands.find(({ words }) => words === parts.join(' '))
-  return command?.summary ?? nextWords(commands, parts).join(', ')
+  return command?.summary ?? nextTokens(commands, parts).join(', ')
 }
 
 function placeOf({ words, takes = [], options = {} }: Command): Position {
   const all: (Argument | Option)[] = [...takes, ...Object.values(options)]
-  const flags = Object.entries({ ...options, ...COMMON }).map(([name, { about }]) => ({ word: `--${name}`, about }))
+  const flags = Object.entries({ ...options, ...GLOBAL_OPTIONS }).map(([name, { about }]) => ({
+    word: `--${name}`,
+    about,
+  }))
   const offered = (one: Argument | Option) => ('offers' in one ? one.offers : one.oneOf) ?? []
   const values = all.flatMap((one) => offered(one).map((word) => ({ word, about: one.about })))
   return { words, next: [...values, ...flags], files: all.some(({ isFile }) => isFile === true) }

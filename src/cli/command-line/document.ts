@@ -1,6 +1,6 @@
 /** docs/command-line.md, made from the table of commands. */
 import type { Command } from './command.ts'
-import { choice, usageOf, writtenAs } from './help.ts'
+import { choice, formatOption, usageOf } from './help.ts'
 
 const INTRODUCTION = `# The command line
 
@@ -33,7 +33,7 @@ function sectionOf(command: Command): string {
   const rows = [
     ...takes.map(({ name, about, oneOf }) => `- \`<${name}>\`: ${choice(about, oneOf)}`),
     ...Object.entries(options).map(
-      ([name, option]) => `- \`${writtenAs(name, option)}\`: ${choice(option.about, option.oneOf, option.many)}`,
+      ([name, option]) => `- \`${formatOption(name, option)}\`: ${choice(option.about, option.oneOf, option.many)}`,
     ),
   ]
   const list = rows.length === 0 ? '' : `\n${rows.join('\n')}\n`

@@ -1,13 +1,13 @@
 /** Help, for people: of a command, of the commands behind a word, of all. */
 import { VERSION } from '../../platform/base/version.ts'
-import { COMMON, type Command, type Option } from './command.ts'
+import { type Command, GLOBAL_OPTIONS, type Option } from './command.ts'
 
 /** The line that says how a command is typed. */
 export function usageOf({ words, takes = [], options = {} }: Command): string {
   const named = takes.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))
   const required = Object.entries(options)
     .filter(([, option]) => option.required)
-    .map(([name, option]) => writtenAs(name, option))
+    .map(([name, option]) => formatOption(name, option))
   const open = Object.values(options).some((option) => !option.required) ? ['[options]'] : []
   return ['berth', words, ...named, ...required, ...open].join(' ')
 }
@@ -18,8 +18,8 @@ export function helpOf(command: Command): string {
     `<${name}>`,
     choice(about, oneOf),
   ])
-  const options = Object.entries({ ...command.options, ...COMMON }).map(([name, option]): [string, string] => [
-    writtenAs(name, option),
+  const options = Object.entries({ ...command.options, ...GLOBAL_OPTIONS }).map(([name, option]): [string, string] => [
+    formatOption(name, option),
     choice(option.about, option.oneOf, option.many),
   ])
   return [
@@ -59,7 +59,7 @@ function grouped(commands: readonly Command[], rows: [string, string][]): string
 }
 
 /** An option as it is typed. */
-export function writtenAs(name: string, { value }: Option): string {
+export function formatOption(name: string, { value }: Option): string {
   return value === undefined ? `--${name}` : `--${name} <${value}>`
 }
 

@@ -1,9 +1,16 @@
 /** Words -> a command of the table, with its arguments and options. */
 import { parseArgs } from 'node:util'
-import { nearest } from '../../platform/base/text.ts'
-import { BadUsage, COMMON, type Command, type InBucket, type Invocation, isNoName } from './command.ts'
+import { closestMatch } from '../../platform/base/text.ts'
+import {
+  BadUsage,
+  type BucketKind,
+  type Command,
+  GLOBAL_OPTIONS,
+  type Invocation,
+  isEmptyOrDotSegment,
+} from './command.ts'
 import { usageOf } from './help.ts'
-import { readPlace } from './location.ts'
+import { parseFileLocation } from './location.ts'
 
 export type Parsed = Pick<Invocation, 'value' | 'all' | 'has'>
 
@@ -19,12 +26,12 @@ export function findCommand(
   const typed = words.filter((word) => !word.startsWith('-'))
   const group = groupOf(commands, typed)
   if (group.length === typed.length && group.length > 0) {
-    const verbs = nextWords(commands, group).join(', ')
+    const verbs = nextTokens(commands, group).join(', ')
     throw new BadUsage(`"berth ${group.join(' ')}" needs another word: ${verbs}`)
   }
   const upTo = typed.slice(0, group.length + 1).join(' ')
-  const candidates = nextWords(commands, group).map((word) => [...group, word].join(' '))
-  const near = nearest(upTo, candidates)
+  const candidates = nextTokens(commands, group).map((word) => [...group, word].join(' '))
+  const near = closestMatch(upTo, candidates)
   const hint = near === undefined ? 'see berth --help' : `did you mean "berth ${near}"?`
   if (words.length === 0) throw new BadUsage('no command was given; see berth --help')
   throw new BadUsage(
@@ -47,14 +54,14 @@ export function groupOf(commands: readonly Command[], words: readonly string[]):
 }
 
 /** What may follow these words. */
-export function nextWords(commands: readonly Command[], group: readonly string[]): string[] {
+export function nextTokens(commands: readonly Command[], group: readonly string[]): string[] {
   const below = commands.filter(({ words }) => group.every((word, at) => words.split(' ')[at] === word))
   return [...new Set(below.map(({ words }) => words.split(' ')[group.length]).filter((word) => word !== undefined))]
 }
 
 /** The arguments and options of a command. Throws BadUsage with its usage line. */
-export function parseWords(command: Command, rest: readonly string[]): Parsed {
-  const options = { ...command.options, ...COMMON }
+export function parseArguments(command: Command, rest: readonly string[]): Parsed {
+  const options = { ...command.options, ...GLOBAL_OPTIONS }
   const { values, positionals } = parsed(command, rest, options)
   if (values.help !== true) mustBeComplete(command, positionals, values)
   const takes = command.takes ?? []
@@ -87,7 +94,7 @@ function parsed(command: Command, rest: readonly string[], options: NonNullable<
   } catch (error) {
     const [, typed] = /Unknown option '(--?[^']*)'/.exec((error as Error).message) ?? []
     if (typed === undefined) throw badUsage(command, valueTrouble(error as Error, options))
-    const near = nearest(
+    const near = closestMatch(
       typed,
       Object.keys(options).map((name) => `--${name}`),
     )
@@ -111,7 +118,8 @@ function mustBeComplete(command: Command, positionals: string[], values: Values)
   for (const [at, { name, oneOf, about, isFile, inBucket }] of takes.entries()) {
     const typed = positionals[at]
     if (typed === undefined) continue
-    if (isFile ? typed === '' : isNoName(typed)) throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
+    if (isFile ? typed === '' : isEmptyOrDotSegment(typed))
+      throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
     if (isFile) mustBePlace(command, `<${name}>`, typed, inBucket)
     mustBeOneOf(command, `<${name}>`, oneOf, [typed])
   }
@@ -124,9 +132,9 @@ function mustBeComplete(command: Command, positionals: string[], values: Values)
   }
 }
 
-function mustBePlace(command: Command, name: string, typed: string, inBucket: InBucket | undefined): void {
+function mustBePlace(command: Command, name: string, typed: string, inBucket: BucketKind | undefined): void {
   try {
-    readPlace(typed, inBucket)
+    parseFileLocation(typed, inBucket)
   } catch (error) {
     throw badUsage(command, `${name}: ${(error as Error).message}`)
   }

@@ -1,13 +1,13 @@
 /** A progress bar on stderr: only on a terminal, so that what is piped or logged holds none of it. */
 import type { Writable } from 'node:stream'
-import type { Bar } from './command.ts'
+import type { ProgressBar } from './command.ts'
 
 const WIDTH = 30
 /** More often than this no eye sees it. */
 const PERIOD_MS = 100
 
 /** Gives a bar that draws over its own line, and one that shows nothing where `out` is no terminal. */
-export function openBar(out: Writable & { isTTY?: boolean }): Bar {
+export function createProgressBar(out: Writable & { isTTY?: boolean }): ProgressBar {
   if (!out.isTTY) return { show() {}, end() {} }
   let drawn = 0
   let line = ''

@@ -3,15 +3,15 @@ import { resolve } from 'node:path'
 import type { Static } from 'typebox'
 import type { Config } from '../../config.ts'
 import type { AuditExport } from '../../operations/operator/export-audit.ts'
-import { writeWholePieces } from '../../platform/adapters/atomic-file.ts'
-import { counted } from '../../platform/base/text.ts'
-import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { askService } from './service-client.ts'
+import { writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
+import { pluralize } from '../../platform/base/text.ts'
+import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
+import { callService } from './service-client.ts'
 
 type Page = Static<typeof AuditExport>
 
 /** Writes the entries to a file, whole or not at all, a page at a time. The first line says which link comes before them. */
-export async function exportAuditCommand({ settings, value, progress }: Invocation): Promise<Outcome> {
+export async function exportAuditCommand({ settings, value, progress }: Invocation): Promise<CommandResult> {
   const file = resolve(value('file')!)
   const bounds = { since: momentIn('since', value('since')), until: momentIn('until', value('until')) }
   let entries = 0
@@ -21,11 +21,11 @@ export async function exportAuditCommand({ settings, value, progress }: Invocati
     head = page.entries.at(-1) ?? head
     progress.show('writing', entries, Math.max(entries, page.next ?? entries))
   }
-  await writeWholePieces(file, linesOf(settings(), bounds, heard))
+  await writeStreamAtomically(file, linesOf(settings(), bounds, heard))
   const data = { file, entries, head: head === undefined ? null : `${head.position}.${head.hash}` }
   return {
     data,
-    text: `${file}: ${counted(entries, 'line')}${head === undefined ? '' : `, up to the head ${data.head}`}`,
+    text: `${file}: ${pluralize(entries, 'line')}${head === undefined ? '' : `, up to the head ${data.head}`}`,
   }
 }
 
@@ -33,7 +33,7 @@ async function* linesOf(config: Config, bounds: Record<string, number | undefine
   for (let after: number | undefined; ; ) {
     const given = Object.entries({ ...bounds, after }).filter(([, one]) => one !== undefined)
     const query = new URLSearchParams(given.map(([name, one]) => [name, String(one)]))
-    const page = (await askService(config, {
+    const page = (await callService(config, {
       method: 'GET',
       path: `/operator/v1/audit/export?${query}`,
       as: 'operator',

@@ -1,17 +1,17 @@
 /** `berth backup`, `berth backup verify` and `berth restore`. */
 import { basename, dirname, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
+import type { BackupDestination } from '../../operations/backup/destination.ts'
+import type { KeyCheck } from '../../operations/backup/integrity.ts'
 import type { Manifest } from '../../operations/backup/manifest.ts'
-import type { Place } from '../../operations/backup/destination.ts'
 import type { Progress } from '../../operations/backup/progress.ts'
-import type { KeyProof } from '../../operations/backup/integrity.ts'
-import type { Report } from '../../operations/backup/routes.ts'
+import type { BackupReport } from '../../operations/backup/routes.ts'
+import { pluralize } from '../../platform/base/text.ts'
 import { VERSION } from '../../platform/base/version.ts'
-import { counted } from '../../platform/base/text.ts'
-import { type BackupPlace, folderOfBucket } from '../../platform/settings/backups.ts'
-import { BadUsage, type Bar, type Invocation, type Outcome } from '../command-line/command.ts'
-import { type NamedPlace, readPlace } from '../command-line/location.ts'
-import { askService, Refused } from './service-client.ts'
+import { type BackupDestinationSetting, bucketDestination } from '../../platform/settings/backups.ts'
+import { BadUsage, type CommandResult, type Invocation, type ProgressBar } from '../command-line/command.ts'
+import { type FileLocation, parseFileLocation } from '../command-line/location.ts'
+import { callService, ServiceError } from './service-client.ts'
 
 /** EX_DATAERR: the backup itself is bad. */
 const BAD_DATA = 65
@@ -21,8 +21,8 @@ const NEVER = new AbortController().signal
 const LONGEST_FAULT = 2000
 
 /** `berth backup`: makes a backup, and has the service note it. Throws BadSetting, and Error when the backup cannot be made. */
-export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
-  const to = readPlace(value('file-or-folder')!, 'object or folder')
+export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
+  const to = parseFileLocation(value('file-or-folder')!, 'object or folder')
   const withKeys = has('with-keys')
   if ('bucket' in to && withKeys)
     throw new BadUsage('--with-keys writes the keyring in clear, and not into a bucket: use berth keys export')
@@ -31,7 +31,7 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
   const unnoted = await report(config, { ...at, ...factsOf(manifest) })
   const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
   const lines = [
-    `${file}: ${counted(rows, 'row')} of ${counted(Object.keys(manifest.rows).length, 'table')}, ${counted(manifest.bytes, 'byte')}`,
+    `${file}: ${pluralize(rows, 'row')} of ${pluralize(Object.keys(manifest.rows).length, 'table')}, ${pluralize(manifest.bytes, 'byte')}`,
     `${file}.json: its SHA-256, ${manifest.sha256}`,
     ...(keysFile === undefined
       ? []
@@ -43,33 +43,33 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
     warnings: [
       ...(await troubles(keys)),
       ...leftOut.map((table) => `${table} is left out: it is no table of Berth`),
-      ...(unnoted instanceof Refused ? [notNoted(unnoted)] : []),
+      ...(unnoted instanceof ServiceError ? [notNoted(unnoted)] : []),
     ],
   }
 }
 
 /** Makes a backup where it was wanted. `file`: as it is typed for `berth restore`. */
-async function makeAt(config: Config, to: NamedPlace, withKeys: boolean, progress: Progress) {
-  const { makeBackup } = await import('../../operations/backup/backup.ts')
+async function makeAt(config: Config, to: FileLocation, withKeys: boolean, progress: Progress) {
+  const { createBackup } = await import('../../operations/backup/backup.ts')
   const options = { version: VERSION, withKeys }
   if ('file' in to) {
-    const made = await makeBackup(config, { to: to.file, ...options }, progress)
+    const made = await createBackup(config, { to: to.file, ...options }, progress)
     return { ...made, at: placeOf(made.file) }
   }
-  const { openPlace } = await import('../../operations/backup/destination.ts')
+  const { openBackupDestination } = await import('../../operations/backup/destination.ts')
   const { bucket, key } = to
   // As in BERTH_BACKUP_TO, what does not say that it is a file is a folder.
   const isFile = key.endsWith('.db')
-  const place = await openPlace(config, isFile ? folderOf(to) : folderOfBucket({ bucket, key }))
+  const place = await openBackupDestination(config, isFile ? folderOf(to) : bucketDestination({ bucket, key }))
   const name = isFile ? basename(key) : ''
-  const make = (folder: string) => makeBackup(config, { to: `${folder}/${name}`, ...options }, progress)
+  const make = (folder: string) => createBackup(config, { to: `${folder}/${name}`, ...options }, progress)
   const made = await place.keepByHand(make, NEVER)
   const at = { place: place.name, name: basename(made.file) }
   return { ...made, file: `${at.place}/${at.name}`, at }
 }
 
 /** Checks one backup, and has the running service note what came of it. Ends with 65 when the backup is bad. */
-export async function verifyCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
+export async function verifyCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
   const { BadBackup, verifyBackup } = await import('../../operations/backup/verify.ts')
   if ((value('backup') === undefined) !== has('newest')) throw new BadUsage('name a backup, or say --newest')
   const config = settings()
@@ -84,7 +84,7 @@ export async function verifyCommand({ settings, value, has, progress }: Invocati
     const look = (path: string) => verifyBackup(config, path, barOf(progress))
     const { manifest, entries, keys } = await place.look(name, look, NEVER)
     const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
-    const text = `${file} is whole: ${counted(rows, 'row')}, an audit log of ${counted(entries, 'line')}, and its keys are here (${counted(keys.opened, 'value')} opened)`
+    const text = `${file} is whole: ${pluralize(rows, 'row')}, an audit log of ${pluralize(entries, 'line')}, and its keys are here (${pluralize(keys.opened, 'value')} opened)`
     return { data: { file, verified: true, manifest, entries, keys }, text, warnings: await note(manifest, null) }
   } catch (error) {
     if (!(error instanceof BadBackup)) throw error
@@ -93,12 +93,12 @@ export async function verifyCommand({ settings, value, has, progress }: Invocati
   }
 }
 
-type Named = { place: Place; name: string }
+type Named = { place: BackupDestination; name: string }
 
 /** The newest backup of the place of scheduled ones. */
 async function newestBackup(config: Config): Promise<Named> {
-  const { openPlace } = await import('../../operations/backup/destination.ts')
-  const place = await openPlace(config)
+  const { openBackupDestination } = await import('../../operations/backup/destination.ts')
+  const place = await openBackupDestination(config)
   // Their names are moments.
   const name = (await place.names(NEVER)).sort().at(-1)
   if (name === undefined) throw new Error(`there is no backup in ${place.name}`)
@@ -107,19 +107,19 @@ async function newestBackup(config: Config): Promise<Named> {
 
 /** A file, or `s3://bucket/key`. */
 async function backupAt(config: Config, text: string): Promise<Named> {
-  const { openPlace } = await import('../../operations/backup/destination.ts')
-  const at = readPlace(text, 'object')
-  if ('bucket' in at) return { place: await openPlace(config, folderOf(at)), name: basename(at.key) }
+  const { openBackupDestination } = await import('../../operations/backup/destination.ts')
+  const at = parseFileLocation(text, 'object')
+  if ('bucket' in at) return { place: await openBackupDestination(config, folderOf(at)), name: basename(at.key) }
   const { place: folder, name } = placeOf(resolve(at.file))
-  return { place: await openPlace(config, { folder }), name }
+  return { place: await openBackupDestination(config, { folder }), name }
 }
 
 /** The place in which an object of a bucket lies. */
-function folderOf({ bucket, key }: { bucket: string; key: string }): BackupPlace {
+function folderOf({ bucket, key }: { bucket: string; key: string }): BackupDestinationSetting {
   return { bucket, prefix: key.slice(0, key.lastIndexOf('/') + 1) }
 }
 
-function placeOf(file: string): Pick<Report, 'place' | 'name'> {
+function placeOf(file: string): Pick<BackupReport, 'place' | 'name'> {
   return { place: dirname(file), name: basename(file) }
 }
 
@@ -128,9 +128,9 @@ function factsOf({ begunAt, bytes, sha256 }: Manifest) {
 }
 
 /** Has the running service note it, for doctor and the figures. Gives why it did not. */
-async function report(config: Config, body: Report): Promise<Error | undefined> {
+async function report(config: Config, body: BackupReport): Promise<Error | undefined> {
   try {
-    await askService(config, { method: 'POST', path: '/operator/v1/backups/reports', body, as: 'operator' })
+    await callService(config, { method: 'POST', path: '/operator/v1/backups/reports', body, as: 'operator' })
     return undefined
   } catch (error) {
     return error as Error
@@ -142,7 +142,7 @@ function notNoted({ message }: Error): string {
 }
 
 /** `berth restore`: puts a backup in the place of the store. Throws BadSetting, and Error where the backup does not hold or somebody has the store. */
-export async function restoreCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
+export async function restoreCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
   const { restoreBackup } = await import('../../operations/backup/restore.ts')
   const config = settings()
   const backup = value('backup')!
@@ -155,18 +155,18 @@ export async function restoreCommand({ settings, value, has, progress }: Invocat
     ...migrated.map((name) => `applied ${name}`),
     ...(putAside === undefined ? [] : [`what was there before is now ${putAside}`]),
     ...(warnings.length === 0
-      ? [`the keyring fits (${counted(keys.ids.length, 'root key')}, ${counted(keys.opened, 'value')} opened)`]
+      ? [`the keyring fits (${pluralize(keys.ids.length, 'root key')}, ${pluralize(keys.opened, 'value')} opened)`]
       : []),
   ]
   const data = { backup, manifest, migrated, keys, ...(putAside && { putAside }) }
   return { data, text: lines.join('\n'), warnings, code: warnings.length === 0 ? 0 : 1 }
 }
 
-async function troubles(keys: KeyProof): Promise<string[]> {
-  return (await import('../../operations/backup/integrity.ts')).keyTroubles(keys)
+async function troubles(keys: KeyCheck): Promise<string[]> {
+  return (await import('../../operations/backup/integrity.ts')).describeKeyProblems(keys)
 }
 
-function barOf(bar: Bar): Progress {
+function barOf(bar: ProgressBar): Progress {
   const parts = { copy: 'copying', check: 'checking' }
   return (part, done, total) => bar.show(parts[part], done, total)
 }

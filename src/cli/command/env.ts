@@ -2,12 +2,12 @@
 
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
+import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { readText } from '../../platform/adapters/file-errors.ts'
-import { writeWhole } from '../../platform/adapters/atomic-file.ts'
-import { counted } from '../../platform/base/text.ts'
+import { pluralize } from '../../platform/base/text.ts'
 import { parseDotenv, reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
-import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { type Asking, askService, pathOf, Refused, type WrongLine } from './service-client.ts'
+import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
+import { callService, type LineError, ServiceError, type ServiceRequest, servicePath } from './service-client.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
 const SLICE = 100
@@ -28,7 +28,7 @@ type Counts = {
  * every such line is told and nothing is changed: all slices are tried dry first. A slice that is refused for what is there already is halved
  * until the variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
  */
-export async function importCommand(given: Invocation): Promise<Outcome> {
+export async function importCommand(given: Invocation): Promise<CommandResult> {
   const { value, progress } = given
   const file = value('file')!
   const pieces = piecesOf(file, readText(file))
@@ -88,14 +88,14 @@ function slicesOf(pieces: readonly Piece[]): Piece[][] {
 
 /** Throws, naming every line that the service finds wrong. What it refuses for another reason is told later. */
 async function mustBeRight(config: Config, given: Invocation, file: string, slices: readonly Piece[][]): Promise<void> {
-  const wrong: WrongLine[] = []
+  const wrong: LineError[] = []
   for (const slice of slices) {
     const plan = await send(config, given, slice, true).catch((error) => {
-      if (error instanceof Refused && isOfTheVariables(error)) return error
+      if (error instanceof ServiceError && isOfTheVariables(error)) return error
       throw error
     })
     const before = slice[0]!.line - 1
-    if (plan instanceof Refused)
+    if (plan instanceof ServiceError)
       wrong.push(...(plan.lines ?? []).map(({ line, message }) => ({ line: before + line, message })))
   }
   if (wrong.length === 0) return
@@ -111,7 +111,7 @@ async function sendSlice(config: Config, given: Invocation, slice: Piece[], coun
     counts.unchanged += plan.unchanged.length
     counts.skipped.push(...(plan.skipped ?? []))
   } catch (error) {
-    if (!(error instanceof Refused) || !isOfTheVariables(error)) throw error
+    if (!(error instanceof ServiceError) || !isOfTheVariables(error)) throw error
     const half = slice.length >> 1
     if (half === 0) counts.failed.push({ key: slice[0]!.key, message: error.message })
     else for (const part of [slice.slice(0, half), slice.slice(half)]) await sendSlice(config, given, part, counts)
@@ -128,27 +128,31 @@ async function send(config: Config, given: Invocation, slice: Piece[], isDry: bo
     dryRun: isDry ? 'true' : undefined,
     ...teamOf(given),
   })
-  const path = pathOf('/v1/projects', [value('project'), 'env']) + query
+  const path = servicePath('/v1/projects', [value('project'), 'env']) + query
   const body = slice.map(({ text }) => text).join('')
-  return (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
+  return (await callService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
 }
 
 type Planned = { plan: { created: string[]; updated: string[]; unchanged: string[]; skipped?: string[] } }
 
 /** A no to some of the variables, rather than to the caller, the project or the whole of it. */
-function isOfTheVariables({ code, lines }: Refused): boolean {
+function isOfTheVariables({ code, lines }: ServiceError): boolean {
   return lines !== undefined || code === 'MAX_ENVS_EXCEEDED' || code === 'ENV_ALREADY_EXISTS'
 }
 
 /** Prints the variables of a target, or writes them to a file that only its owner reads. */
-export async function exportCommand(given: Invocation): Promise<Outcome> {
+export async function exportCommand(given: Invocation): Promise<CommandResult> {
   const { value } = given
   const branch = value('git-branch')
   if (branch !== undefined && value('target') !== 'preview')
     throw new BadUsage(`--git-branch is for --target preview: ${value('target')} has no variables of a branch`)
-  const path = pathOf('/v3/env/pull', [value('project'), value('target'), ...(branch === undefined ? [] : [branch])])
-  const asking: Asking = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
-  const { env, omitted } = (await askService(given.settings(), asking)) as Pulled
+  const path = servicePath('/v3/env/pull', [
+    value('project'),
+    value('target'),
+    ...(branch === undefined ? [] : [branch]),
+  ])
+  const asking: ServiceRequest = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
+  const { env, omitted } = (await callService(given.settings(), asking)) as Pulled
   const warnings = omitted.map((key) => `${key} is left out: its value cannot be read`)
   for (const [key, value] of Object.entries(env)) {
     const reason = reasonLeftOut(value)
@@ -157,9 +161,9 @@ export async function exportCommand(given: Invocation): Promise<Outcome> {
   const text = writeDotenv(env, omitted)
   const out = value('out')
   if (out === undefined) return { data: { variables: env, omitted }, text, exact: true, warnings }
-  writeWhole(resolve(out), text)
+  writeFileAtomically(resolve(out), text)
   const count = Object.keys(env).length
-  return { data: { file: out, count, omitted }, text: `${out}: ${counted(count, 'variable')}`, warnings }
+  return { data: { file: out, count, omitted }, text: `${out}: ${pluralize(count, 'variable')}`, warnings }
 }
 type Pulled = { env: Record<string, string>; omitted: string[] }
 

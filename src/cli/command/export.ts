@@ -1,30 +1,30 @@
 /** `berth export`: what an account has here, as a folder of JSON and `.env` files. docs/moving-in.md: Moving out. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openFetch } from '../../operations/doctor/trusted-fetch.ts'
-import { makeFolder } from '../../platform/adapters/directory.ts'
-import { writeWhole } from '../../platform/adapters/atomic-file.ts'
-import { counted } from '../../platform/base/text.ts'
+import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
+import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
+import { pluralize } from '../../platform/base/text.ts'
 import { reasonLeftOut, writeDotenv } from '../../projects/env-files/dotenv.ts'
-import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { clientToken, serviceOrigin } from './service-client.ts'
-import { projectsIn, readProject, type Whole } from './import/project.ts'
+import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
+import { type ProjectData, projectsIn, readProject } from './import/project.ts'
+import type { ServerItem } from './import/schemas.ts'
 import { openServer, type Server, segment } from './import/server.ts'
-import type { Item } from './import/schemas.ts'
-import { placesOf, readValue } from './import/variables.ts'
+import { environmentLabels, readServerValue } from './import/variables.ts'
+import { clientToken, serviceOrigin } from './service-client.ts'
 
 /** Writes into a folder that is new or empty, project by project. Every file is for its owner alone (mode 0600). */
-export async function exportAccount({ value, settings, progress }: Invocation): Promise<Outcome> {
+export async function exportAccount({ value, settings, progress }: Invocation): Promise<CommandResult> {
   const folder = resolve(value('folder')!)
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new BadUsage(`${folder} is not empty: name a new folder, so that nothing old is taken for new`)
   const config = settings()
   const origin = await serviceOrigin(config)
   const token = clientToken(config)
-  const here = openServer({ origin, token, team: value('team'), fetch: await openFetch(config) })
+  const here = openServer({ origin, token, team: value('team'), fetch: await createTrustedFetch(config) })
   const names: string[] = []
   for await (const { name } of projectsIn(here)) names.push(name)
-  makeFolder(folder)
+  createDirectory(folder)
   const warnings: string[] = []
   let variables = 0
   for (const [at, name] of names.entries()) {
@@ -35,22 +35,22 @@ export async function exportAccount({ value, settings, progress }: Invocation): 
     warnings.push(...(await writeProject(here, join(folder, 'projects', name), whole)))
   }
   writeJson(join(folder, 'account.json'), await readAccount(here))
-  const text = `${folder}: ${counted(names.length, 'project')}, ${counted(variables, 'variable')}`
+  const text = `${folder}: ${pluralize(names.length, 'project')}, ${pluralize(variables, 'variable')}`
   return { data: { folder, projects: names.length, variables, left: warnings }, text, warnings }
 }
 
 /** `project.json` with everything but values, and a `.env` file for each place in which variables count. Gives what is left out. */
-async function writeProject(here: Server, folder: string, whole: Whole): Promise<string[]> {
+async function writeProject(here: Server, folder: string, whole: ProjectData): Promise<string[]> {
   const { project, environments, variables, domains, slugs } = whole
-  makeFolder(folder)
+  createDirectory(folder)
   const { env: _, latestDeployments: __, targets: ___, protectionBypass: ____, ...settings } = project
   const named = variables.map(({ value: _, decrypted: __, securityIssues: ___, ...rest }) => rest)
   writeJson(join(folder, 'project.json'), { project: settings, environments, variables: named, domains })
   const files = new Map<string, { values: Record<string, string>; omitted: string[] }>()
   const left: string[] = []
   for (const one of variables) {
-    const value = await readValue(here, project.name, one)
-    for (const place of placesOf(one, slugs)) {
+    const value = await readServerValue(here, project.name, one)
+    for (const place of environmentLabels(one, slugs)) {
       const file = files.get(place) ?? { values: {}, omitted: [] }
       files.set(place, file)
       if (value === undefined) file.omitted.push(one.key)
@@ -60,14 +60,14 @@ async function writeProject(here: Server, folder: string, whole: Whole): Promise
     }
   }
   for (const [place, { values, omitted }] of files)
-    writeWhole(join(folder, `${place}.env`), writeDotenv(values, omitted))
+    writeFileAtomically(join(folder, `${place}.env`), writeDotenv(values, omitted))
   return left
 }
 
 /** Webhooks and drains without their secrets, and members. */
 async function readAccount(here: Server): Promise<object> {
   const all = async (path: string, name: string) => {
-    const items: Item[] = []
+    const items: ServerItem[] = []
     for await (const one of here.list([path], name, 'absent')) items.push(one)
     return items
   }
@@ -77,5 +77,5 @@ async function readAccount(here: Server): Promise<object> {
 }
 
 function writeJson(file: string, value: unknown): void {
-  writeWhole(file, `${JSON.stringify(value, null, 2)}\n`)
+  writeFileAtomically(file, `${JSON.stringify(value, null, 2)}\n`)
 }

@@ -1,12 +1,12 @@
 /** An answer of the service as lines for people: a list as a table, the rest as names and values. */
 
-import type { Report, Item as ReportItem, Section } from '../../operations/report/schema.ts'
+import type { Report, AttentionItem as ReportItem, Section } from '../../operations/report/schema.ts'
 import { oneLine } from '../command-line/print.ts'
 
 type Item = Record<string, unknown>
 
 /** `data` is what JSON carries. A list inside an object stands as a table below its other values. */
-export function showToPeople(data: unknown): string {
+export function formatForTerminal(data: unknown): string {
   if (!isObject(data)) return String(data ?? '')
   const [values, lists] = [new Map<string, string>(), new Map<string, Item[]>()]
   for (const [name, value] of Object.entries(data)) {

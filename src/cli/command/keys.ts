@@ -2,22 +2,22 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BadSetting, type Config } from '../../config.ts'
+import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
 import { readText } from '../../platform/adapters/file-errors.ts'
-import { makeFolder } from '../../platform/adapters/directory.ts'
 import type { Bucket } from '../../platform/adapters/s3.ts'
-import { writeWhole } from '../../platform/adapters/atomic-file.ts'
-import { counted } from '../../platform/base/text.ts'
+import { pluralize } from '../../platform/base/text.ts'
 import { readKeyring, writeKeyring } from '../../platform/secrets/keyring.ts'
-import { isCopy, openCopy, proofOf, sealCopy } from '../../platform/secrets/keyring-copy.ts'
-import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
-import { readPlace } from '../command-line/location.ts'
-import { askService } from './service-client.ts'
+import { isCopy, keyProof, openKeyringCopy, sealKeyringCopy } from '../../platform/secrets/keyring-copy.ts'
+import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
+import { parseFileLocation } from '../command-line/location.ts'
+import { callService } from './service-client.ts'
 
 const NEVER = new AbortController().signal
 const LEAST_PASSPHRASE = 12
 
 /** Seals the keyring of the settings and writes it to a file or a bucket. Refuses the disk of the keyring and of the store, unless it is wanted. */
-export async function exportKeysCommand(given: Invocation): Promise<Outcome> {
+export async function exportKeysCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
   const place = given.value('to')!
   const isHere = isOnSameDisk(config, place)
@@ -29,14 +29,14 @@ export async function exportKeysCommand(given: Invocation): Promise<Outcome> {
   const passphrase = readPassphrase(given, config)
   if (passphrase.length < LEAST_PASSPHRASE)
     throw new BadUsage(`the passphrase has less than ${LEAST_PASSPHRASE} characters: take a longer one`)
-  await writeCopy(config, place, await sealCopy(keyring, passphrase, new Date().toISOString()))
+  await writeCopy(config, place, await sealKeyringCopy(keyring, passphrase, new Date().toISOString()))
   const ids = keyring.keys.map(({ id }) => id)
   const next = isHere ? 'carry it to another place, then verify it there' : `now run berth keys verify ${place}`
-  return { data: { place, keyIds: ids }, text: `${place}: ${counted(ids.length, 'root key')}, encrypted; ${next}` }
+  return { data: { place, keyIds: ids }, text: `${place}: ${pluralize(ids.length, 'root key')}, encrypted; ${next}` }
 }
 
 /** Opens a copy and has the running service note which root keys it holds. Ends with 1 when one is missing in it. */
-export async function verifyKeysCommand(given: Invocation): Promise<Outcome> {
+export async function verifyKeysCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
   const place = given.value('copy')!
   const copy = await readCopy(config, place)
@@ -45,42 +45,42 @@ export async function verifyKeysCommand(given: Invocation): Promise<Outcome> {
     throw new Error(
       `${place} is on the disk of the keyring or of the store, and is lost with it: verify the copy at the other place, or say --same-disk, which does not count`,
     )
-  const { keys } = await openCopy(copy, readPassphrase(given, config), place)
+  const { keys } = await openKeyringCopy(copy, readPassphrase(given, config), place)
   const ids = keys.map(({ id }) => id)
   if (isHere)
     return {
       data: { place, keyIds: ids, verified: false },
-      text: `${place} opens: ${counted(ids.length, 'root key')}. It is on the same disk, so it does not count as verified`,
+      text: `${place} opens: ${pluralize(ids.length, 'root key')}. It is on the same disk, so it does not count as verified`,
     }
-  const body = { place, keys: keys.map(({ id, key }) => ({ id, proof: proofOf(id, Buffer.from(key, 'base64')) })) }
-  const answer = await askService(config, { method: 'POST', path: '/operator/v1/keys/copies', body, as: 'operator' })
+  const body = { place, keys: keys.map(({ id, key }) => ({ id, proof: keyProof(id, Buffer.from(key, 'base64')) })) }
+  const answer = await callService(config, { method: 'POST', path: '/operator/v1/keys/copies', body, as: 'operator' })
   const { verified, missing } = answer as { verified: string[]; missing: string[] }
   const lacks = missing.length === 0 ? '' : `. No verified copy holds ${missing.join(', ')}: export again`
   return {
     data: { place, keyIds: ids, verified: missing.length === 0, missing },
-    text: `${place} holds ${counted(verified.length, 'root key')} in use${lacks}`,
+    text: `${place} holds ${pluralize(verified.length, 'root key')} in use${lacks}`,
     code: missing.length === 0 ? 0 : 1,
   }
 }
 
 /** Writes the keyring of a copy to BERTH_KEYS, where there is none. */
-export async function importKeysCommand(given: Invocation): Promise<Outcome> {
+export async function importKeysCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
   const place = given.value('copy')!
   if ('text' in config.keys) throw new BadSetting('BERTH_KEYS holds the keyring itself: set it to a path to import one')
   const { file } = config.keys
   if (existsSync(file)) throw new Error(`there is a keyring at ${file} already: move it away first`)
-  const keyring = await openCopy(await readCopy(config, place), readPassphrase(given, config), place)
+  const keyring = await openKeyringCopy(await readCopy(config, place), readPassphrase(given, config), place)
   // The start makes the data folder, and no other one for the keyring.
-  if (resolve(dirname(file)) === resolve(config.dataFolder)) makeFolder(config.dataFolder)
+  if (resolve(dirname(file)) === resolve(config.dataFolder)) createDirectory(config.dataFolder)
   if (!writeKeyring(file, keyring)) throw new Error(`there is a keyring at ${file} already: move it away first`)
   const ids = keyring.keys.map(({ id }) => id)
-  return { data: { file, keyIds: ids }, text: `${file}: ${counted(ids.length, 'root key')} of ${place}` }
+  return { data: { file, keyIds: ids }, text: `${file}: ${pluralize(ids.length, 'root key')} of ${place}` }
 }
 
 /** Whether a file would be lost together with the keyring or with the store. A bucket would not. */
 function isOnSameDisk({ keys, dataFolder, database }: Config, place: string): boolean {
-  if ('bucket' in readPlace(place, 'object')) return false
+  if ('bucket' in parseFileLocation(place, 'object')) return false
   const files = [dataFolder, ...('file' in keys ? [keys.file] : []), ...('file' in database ? [database.file] : [])]
   const disks = new Set(files.filter((file) => existsSync(file)).map((file) => statSync(file).dev))
   return disks.has(statSync(nearest(resolve(place))).dev)
@@ -100,17 +100,17 @@ function readPassphrase(given: Invocation, { keysPassphrase }: Config): string {
 }
 
 async function writeCopy(config: Config, place: string, text: string): Promise<void> {
-  const at = readPlace(place, 'object')
+  const at = parseFileLocation(place, 'object')
   if ('bucket' in at) return (await bucketOf(config, at.bucket)).put(at.key, text, NEVER)
   const file = resolve(place)
   if (existsSync(file) && !isCopy(readText(file)))
     throw new Error(`${file} is there already, and is no copy of a keyring: name another file`)
-  makeFolder(dirname(file))
-  writeWhole(file, text)
+  createDirectory(dirname(file))
+  writeFileAtomically(file, text)
 }
 
 async function readCopy(config: Config, place: string): Promise<string> {
-  const at = readPlace(place, 'object')
+  const at = parseFileLocation(place, 'object')
   if ('file' in at) return readText(resolve(at.file))
   const text = await (await bucketOf(config, at.bucket)).get(at.key, NEVER)
   if (text === undefined) throw new Error(`${place} is not there`)

@@ -1,8 +1,8 @@
 /** `berth migrate`. */
-import type { Invocation, Outcome } from '../command-line/command.ts'
+import type { CommandResult, Invocation } from '../command-line/command.ts'
 
 /** `berth migrate`: brings the store to the schema of this version, as a start does. Throws when somebody else has an embedded store that lacks a migration. */
-export async function migrateCommand({ settings }: Invocation): Promise<Outcome> {
+export async function migrateCommand({ settings }: Invocation): Promise<CommandResult> {
   const { database } = settings()
   process.umask(0o077)
   const applied =
@@ -19,6 +19,6 @@ export async function migrateCommand({ settings }: Invocation): Promise<Outcome>
 async function migrateFile(file: string): Promise<string[]> {
   const { migrateSqlite } = await import('../../platform/db/sqlite/open.ts')
   return migrateSqlite(file).catch(async (error) => {
-    throw (await import('../../platform/db/sqlite/store-errors.ts')).storeFault(error, file)
+    throw (await import('../../platform/db/sqlite/store-errors.ts')).explainStoreError(error, file)
   })
 }

@@ -1,13 +1,13 @@
 /** Commands that are one request of the operator API. */
 import { readText } from '../../platform/adapters/file-errors.ts'
-import { BadUsage, type Invocation, type Run } from '../command-line/command.ts'
-import { type Asking, askService, pathOf } from './service-client.ts'
+import { BadUsage, type Invocation, type RunCommand } from '../command-line/command.ts'
 import { showReport } from './format.ts'
+import { callService, type ServiceRequest, servicePath } from './service-client.ts'
 
 const DAY_MS = 86_400_000
 
 /** `holds`: a field of the answer that has to be true for the command to end well. `show`: the answer for people, where it is no plain list. */
-type Request = Omit<Asking, 'as'> & { holds?: string; show?: (answer: never) => string }
+type Request = Omit<ServiceRequest, 'as'> & { holds?: string; show?: (answer: never) => string }
 
 const REQUESTS: Record<string, (given: Invocation) => Request> = {
   report: () => ({ method: 'GET', path: path('report'), show: showReport }),
@@ -104,11 +104,11 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
 }
 
 /** What runs a command of the operator: its request, and the service's answer. */
-export function operatorCommand(words: string): Run {
+export function operatorCommand(words: string): RunCommand {
   const request = REQUESTS[words]!
   return async (given) => {
     const { holds, show, ...sent } = request(given)
-    const data = await askService(given.settings(), { ...sent, as: 'operator' })
+    const data = await callService(given.settings(), { ...sent, as: 'operator' })
     if (data === undefined) return { data: { done: true }, text: 'done' }
     const isTrue = holds === undefined || (data as Record<string, unknown>)[holds] === true
     return { data, ...(show && { text: show(data as never) }), code: isTrue ? 0 : 1 }
@@ -123,7 +123,7 @@ function tokenOfStdin(): string {
 }
 
 function path(...parts: (string | undefined)[]): string {
-  return pathOf('/operator/v1', parts)
+  return servicePath('/operator/v1', parts)
 }
 
 function listed(name: string, filters: Record<string, string | undefined>): Request {

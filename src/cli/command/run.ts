@@ -1,15 +1,15 @@
 /** Runs one command: finds it, reads its arguments, and prints its outcome for people or for machines. */
 import type { Writable } from 'node:stream'
 import { BadSetting, readConfig } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
 import { VERSION } from '../../platform/base/version.ts'
-import { openBar } from '../command-line/progress-bar.ts'
-import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'
+import { BadUsage, type Command, type CommandResult, type Invocation } from '../command-line/command.ts'
 import { helpOf, helpOfMany } from '../command-line/help.ts'
-import { findCommand, groupOf, parseWords } from '../command-line/parse.ts'
+import { findCommand, groupOf, parseArguments } from '../command-line/parse.ts'
 import { jsonText, print } from '../command-line/print.ts'
+import { createProgressBar } from '../command-line/progress-bar.ts'
 import { COMMANDS } from './commands.ts'
-import { showToPeople } from './format.ts'
+import { formatForTerminal } from './format.ts'
 
 /** Where a command says what it has to say: the process, or what a test reads. */
 export type Outputs = { stdout: Writable & { isTTY?: boolean }; stderr: Writable & { isTTY?: boolean } }
@@ -52,9 +52,9 @@ async function runOne(
   rest: readonly string[],
   env: NodeJS.ProcessEnv,
   { stderr }: Outputs,
-): Promise<Outcome | undefined> {
-  const parsed = parseWords(command, rest)
-  const progress = openBar(stderr)
+): Promise<CommandResult | undefined> {
+  const parsed = parseArguments(command, rest)
+  const progress = createProgressBar(stderr)
   const invocation: Invocation = {
     ...parsed,
     settings: () => readConfig(env),
@@ -82,9 +82,13 @@ async function confirm(question: string, output: Writable): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim())
 }
 
-async function tell(outputs: Outputs, outcome: Outcome | undefined, isJson: boolean): Promise<number | undefined> {
+async function tell(
+  outputs: Outputs,
+  outcome: CommandResult | undefined,
+  isJson: boolean,
+): Promise<number | undefined> {
   if (outcome === undefined) return undefined
-  const { data, text = showToPeople(data), exact = false, warnings = [], code = 0 } = outcome
+  const { data, text = formatForTerminal(data), exact = false, warnings = [], code = 0 } = outcome
   for (const warning of warnings) print(outputs.stderr, `berth: ${warning}\n`)
   if (isJson) return write(outputs, jsonText(data), { code })
   return write(outputs, text, { code, exact: exact && outputs.stdout.isTTY !== true })
@@ -92,9 +96,9 @@ async function tell(outputs: Outputs, outcome: Outcome | undefined, isJson: bool
 
 async function fail(outputs: Outputs, error: unknown, isJson: boolean): Promise<number> {
   const code = error instanceof BadUsage ? 64 : error instanceof BadSetting ? 78 : 1
-  const message = messageOf(error)
+  const message = describeError(error)
   const cause = error instanceof Error ? error.cause : undefined
-  const because = code === 1 && cause ? `\n  because: ${messageOf(cause)}` : ''
+  const because = code === 1 && cause ? `\n  because: ${describeError(cause)}` : ''
   if (isJson) await write(outputs, jsonText({ error: { message, exitCode: code } }))
   print(outputs.stderr, `berth: ${message}${because}\n`)
   return code

@@ -1,8 +1,8 @@
 /** `berth serve`, when it was typed in a way that needed the table; main.ts starts the plain one without. `berth sites` is the sites server. `berth ready` asks whether the service serves. */
 
 import { listenOrigin } from '../../config.ts'
-import { openFetch } from '../../operations/doctor/trusted-fetch.ts'
-import type { Invocation, Outcome } from '../command-line/command.ts'
+import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
+import type { CommandResult, Invocation } from '../command-line/command.ts'
 
 const PATIENCE_MS = 5000
 
@@ -19,10 +19,10 @@ export async function sitesCommand({ settings }: Invocation): Promise<undefined>
 }
 
 /** Asks the service of this machine for /readyz, as an orchestrator does. Ends with 1 when it is not ready, or does not answer within 5 s. */
-export async function readyCommand({ settings }: Invocation): Promise<Outcome> {
+export async function readyCommand({ settings }: Invocation): Promise<CommandResult> {
   const config = settings()
   const address = `${listenOrigin(config)}/readyz`
-  const fetch = await openFetch(config)
+  const fetch = await createTrustedFetch(config)
   let answer: Response
   try {
     answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE_MS) })

@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, listenOrigin } from '../../config.ts'
-import { openFetch } from '../../operations/doctor/trusted-fetch.ts'
-import { messageOf, readText } from '../../platform/adapters/file-errors.ts'
-import { BadUsage, isNoName } from '../command-line/command.ts'
+import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
+import { describeError, readText } from '../../platform/adapters/file-errors.ts'
+import { BadUsage, isEmptyOrDotSegment } from '../command-line/command.ts'
 import { oneLine } from '../command-line/print.ts'
-import { leadOf } from './import/response.ts'
+import { redirectMessage } from './import/response.ts'
 
-export type Asking = {
+export type ServiceRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   /** An object is sent as JSON, a text as text. */
@@ -19,16 +19,16 @@ export type Asking = {
   list?: string
 }
 
-export type WrongLine = { line: number; message: string }
+export type LineError = { line: number; message: string }
 
 /** The service refused. */
-export class Refused extends Error {
+export class ServiceError extends Error {
   readonly status: number
   readonly code: string | undefined
   /** Which lines of the text it was sent are wrong, if it was that. */
-  readonly lines: WrongLine[] | undefined
+  readonly lines: LineError[] | undefined
 
-  constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: WrongLine[] }) {
+  constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: LineError[] }) {
     super(oneLine(message ?? `the service answered ${status}`))
     this.status = status
     this.code = code
@@ -47,7 +47,7 @@ const TIMEOUT_MS = 60_000
  * Gives what the service answered: JSON read, text as it is, undefined for nothing. Throws Refused with its own sentence, and Error where
  * there is no whole answer within `timeoutMs`, or the answer leads to another address.
  */
-export async function askService(config: Config, asking: Asking, timeoutMs = TIMEOUT_MS): Promise<unknown> {
+export async function callService(config: Config, asking: ServiceRequest, timeoutMs = TIMEOUT_MS): Promise<unknown> {
   if (asking.list === undefined) return askOnce(config, asking, timeoutMs)
   const all: unknown[] = []
   for (let until = '', pages = 0; pages < MOST_PAGES; pages++) {
@@ -64,9 +64,9 @@ type Page = Record<string, unknown> & { pagination: { next: number | null } }
  * A path with what somebody typed as whole segments of it. Throws BadUsage for one that is empty, `.` or `..`: a URL is
  * normalized on its way, and another path would be asked, such as that of the thing above.
  */
-export function pathOf(root: string, parts: readonly (string | undefined)[]): string {
+export function servicePath(root: string, parts: readonly (string | undefined)[]): string {
   const segments = parts.map((part = '') => {
-    if (isNoName(part)) throw new BadUsage(`"${part}" is no name and no id`)
+    if (isEmptyOrDotSegment(part)) throw new BadUsage(`"${part}" is no name and no id`)
     return encodeURIComponent(part)
   })
   return [root, ...segments].join('/')
@@ -98,7 +98,7 @@ async function findOrigin(config: Config): Promise<string> {
 /** Whom a service says that it is (RFC 8414); undefined where none answers. */
 async function issuerAt(origin: string, config: Config): Promise<unknown> {
   try {
-    const fetch = await openFetch(config)
+    const fetch = await createTrustedFetch(config)
     const signal = AbortSignal.timeout(HERE_MS)
     const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`, { signal, redirect: 'manual' })
     const text = await textWithin(answer, MOST_METADATA)
@@ -123,9 +123,13 @@ async function textWithin(answer: Response, most: number): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-async function askOnce(config: Config, { method, path, body, as }: Asking, timeoutMs: number): Promise<unknown> {
+async function askOnce(
+  config: Config,
+  { method, path, body, as }: ServiceRequest,
+  timeoutMs: number,
+): Promise<unknown> {
   const origin = await serviceOrigin(config)
-  const fetch = await openFetch(config)
+  const fetch = await createTrustedFetch(config)
   const isText = typeof body === 'string'
   const headers = {
     ...(as !== 'anyone' && { authorization: `Bearer ${tokenOf(config, as)}` }),
@@ -139,7 +143,7 @@ async function askOnce(config: Config, { method, path, body, as }: Asking, timeo
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitS) * 1000))
       continue
     }
-    throw new Refused(status, isJson ? (JSON.parse(text) as { error: object }).error : {})
+    throw new ServiceError(status, isJson ? (JSON.parse(text) as { error: object }).error : {})
   }
 }
 
@@ -149,7 +153,7 @@ async function readAnswer(ask: typeof fetch, origin: string, path: string, reque
   const signal = AbortSignal.timeout(timeoutMs)
   try {
     const answer = await ask(url, { ...request, signal, redirect: 'manual' })
-    const elsewhere = leadOf(url, answer)
+    const elsewhere = redirectMessage(url, answer)
     if (elsewhere !== undefined)
       throw new Elsewhere(`${elsewhere}. Set BERTH_PUBLIC_URL to the address of the service itself`)
     return {
@@ -187,7 +191,7 @@ function tokenOf(config: Config, as: keyof typeof TOKENS): string {
   try {
     credentials = readCredentials(config)
   } catch (error) {
-    throw new Error(`${messageOf(error)}; or set ${setting} to the ${called}`)
+    throw new Error(`${describeError(error)}; or set ${setting} to the ${called}`)
   }
   const token = credentials[field]
   if (token === undefined) throw new Error(`${credentialsFile(config)} holds no ${called}: set ${setting}`)

@@ -1,11 +1,11 @@
 /** `berth welcome`: the link of the first start, again, for whoever started Berth without a terminal. */
 
 import { listenOrigin } from '../../config.ts'
-import type { Invocation, Outcome } from '../command-line/command.ts'
-import { askService, credentialsFile, Refused, readCredentials } from './service-client.ts'
+import type { CommandResult, Invocation } from '../command-line/command.ts'
+import { callService, credentialsFile, readCredentials, ServiceError } from './service-client.ts'
 
 /** Prints the link as long as it works. Ends with 1 when it was used or replaced, and says how a new one is made. */
-export async function welcomeCommand({ settings }: Invocation): Promise<Outcome> {
+export async function welcomeCommand({ settings }: Invocation): Promise<CommandResult> {
   const config = settings()
   const { welcome } = readCredentials(config)
   if (welcome === undefined)
@@ -14,9 +14,9 @@ export async function welcomeCommand({ settings }: Invocation): Promise<Outcome>
     )
   try {
     // Opening the page uses nothing up, and shows whether the link works.
-    await askService(config, { method: 'GET', path: welcome, as: 'anyone' })
+    await callService(config, { method: 'GET', path: welcome, as: 'anyone' })
   } catch (error) {
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!(error instanceof ServiceError && error.status === 404)) throw error
     throw new Error('the link was used or replaced: sign in, or make a new one by berth user password-link admin', {
       cause: error,
     })

@@ -1,6 +1,6 @@
 /** The form of an integration that a team registers: its fields as a browser sends them, and as the route takes them. */
 import type { Static } from 'typebox'
-import { scopeWords } from '../../integrations/consent/scope-descriptions.ts'
+import { scopeDescriptions } from '../../integrations/consent/scope-descriptions.ts'
 import type { Integration } from '../../integrations/integrations/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -37,5 +37,5 @@ export function appFields(app: Integration | undefined, refused: Refused | undef
 ${field('redirectUrl', 'Redirect URL', { type: 'url', required: true, refused, hint: 'Where a person goes with the code once they installed it: https, or http on your own machine.', ...(app && { value: app.redirectUrl }), attributes: plain })}
 ${field('webhookUrl', 'Webhook URL', { type: 'url', refused, hint: 'Hears what happens on every account that has installed it. May be empty.', ...(app?.webhookUrl && { value: app.webhookUrl }), attributes: plain })}
 ${field('logoUrl', 'Logo URL', { type: 'url', refused, hint: 'A square image on https. May be empty.', ...(app?.logoUrl && { value: app.logoUrl }), attributes: plain })}
-${scopeLevels('What it asks for', app?.scopes ?? [], refused, (scope) => scopeWords(scope).write)}`
+${scopeLevels('What it asks for', app?.scopes ?? [], refused, (scope) => scopeDescriptions(scope).write)}`
 }

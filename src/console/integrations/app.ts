@@ -1,25 +1,25 @@
 /** One integration of a team: its settings, its client secrets, its webhook, and where it is installed. */
 import type { Static } from 'typebox'
 import type { InstallationsOf } from '../../integrations/installations/schema.ts'
-import type { Integration, MadeSecret } from '../../integrations/integrations/schema.ts'
-import { lineOf } from '../../platform/mail/text.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import type { CreatedClientSecret, Integration } from '../../integrations/integrations/schema.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf } from '../action.ts'
-import { changeFields } from '../edit-form.ts'
-import { askedTwice, button, dangerCard, pageLinks, shownOnce } from '../controls.ts'
-import { sheet } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { button, confirmedButton, dangerCard, oneTimeSecret, paginationLinks } from '../controls.ts'
+import { editFields } from '../edit-form.ts'
+import { dataTable } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
 import { appPath } from './apps.ts'
 
@@ -63,7 +63,7 @@ export const appScreens: readonly Screen[] = [
     fresh: true,
     run: showNewSecret,
   }),
-  action<typeof Nothing, Static<typeof MadeSecret>>({
+  action<typeof Nothing, Static<typeof CreatedClientSecret>>({
     path: `${ONE}/secrets`,
     name: 'consoleCreateAppSecret',
     form: Nothing,
@@ -99,26 +99,26 @@ function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
 }
 
 async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
   const found = await ctx.ask<Static<typeof InstallationsOf>>('getIntegrationInstallations', {
     account,
     params: { id: one.id },
     query: { limit: String(PAGE), until: query.until },
   })
-  const isOwner = may(account, 'integration:write')
-  return showPage(
+  const isOwner = canInAccount(account, 'integration:write')
+  return consolePage(
     ctx,
     { account, tab: 'apps' },
     {
-      title: lineOf(one.name),
+      title: toSingleLine(one.name),
       within: [],
-      body: html`<div class="top"><h1>${lineOf(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change the app</a>`}</div>
-${faultOf(refused)}
+      body: html`<div class="top"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change the app</a>`}</div>
+${formErrorNotice(refused)}
 ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
 ${installationsOf(found.installations, ctx.now)}
-${pageLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
+${paginationLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
 ${isOwner && removal(ctx, appPath(account, one.id, 'delete'), found.installations.length > 0 || query.until !== undefined)}`,
     },
   )
@@ -132,7 +132,7 @@ function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
   return dangerCard(
     'Remove this app',
     'Its client id and its secrets end. There is no way back.',
-    askedTwice(ctx, path, 'Remove the app'),
+    confirmedButton(ctx, path, 'Remove the app'),
   )
 }
 
@@ -147,15 +147,15 @@ function factsOf(account: OwnAccount, one: Integration, now: number): Html {
       : html`${one.webhookUrl} · <a href="${accountPath(account, `webhooks/${one.webhookId}`)}">What it was sent, and try it</a>`
   }</dd>
 <dt>Asks for</dt><dd>${one.scopes.length === 0 ? 'no access' : one.scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</dd>
-<dt>Changed</dt><dd>${ago(one.updatedAt, now)}</dd>
+<dt>Changed</dt><dd>${relativeTime(one.updatedAt, now)}</dd>
 </dl></section>`
 }
 
 function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwner: boolean): Html {
   const row = ({ id, createdAt }: Integration['secrets'][number]) =>
-    html`<tr><td><code>${id}</code></td><td>${ago(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'Revoke', { label: `Revoke the secret ${id}` })}</td>`}</tr>`
+    html`<tr><td><code>${id}</code></td><td>${relativeTime(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'Revoke', { label: `Revoke the secret ${id}` })}</td>`}</tr>`
   return html`<section class="card"><h2>Client secrets</h2>
-${sheet('Client secrets', ['Secret', 'Made', isOwner && 'Actions'], one.secrets.map(row))}
+${dataTable('Client secrets', ['Secret', 'Made', isOwner && 'Actions'], one.secrets.map(row))}
 ${
   isOwner && html`<p><a class="button quiet" href="${appPath(account, one.id, 'secrets')}">Replace the secret</a></p>`
 }</section>`
@@ -165,31 +165,31 @@ function installationsOf(rows: Static<typeof InstallationsOf>['installations'], 
   if (rows.length === 0)
     return html`<section class="card empty"><h2>Nobody has installed it</h2><p>Send people to its install page.</p></section>`
   return html`<h2>Installations</h2>
-${sheet(
+${dataTable(
   'Installations',
   ['State', 'Account', 'Installation', 'Projects', 'Installed'],
   rows.map(
     (
       one,
     ) => html`<tr><td>${one.disabledAt === null ? html`<span class="state good">Active</span>` : html`<span class="state bad">Disabled</span>`}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
-<td>${one.projectSelection === 'all' ? 'all' : 'selected'}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+<td>${one.projectSelection === 'all' ? 'all' : 'selected'}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
   ),
 )}`
 }
 
 async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'apps' },
     {
-      title: `Change ${lineOf(one.name)}`,
-      within: [[lineOf(one.name), appPath(account, one.id)]],
+      title: `Change ${toSingleLine(one.name)}`,
+      within: [[toSingleLine(one.name), appPath(account, one.id)]],
       body: html`<div class="top"><h1>Change the app</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
-${changeFields(ctx, refused, (refused) => appFields(one, refused))}
+${editFields(ctx, refused, (refused) => appFields(one, refused))}
 <p class="soft small">Where it asks for more than before, each account that has it confirms that first.</p>
 <p class="actions"><button>Save</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p>
 </form>`,
@@ -198,32 +198,32 @@ ${changeFields(ctx, refused, (refused) => appFields(one, refused))}
 }
 
 async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'apps' },
     {
       title: 'Replace the secret',
-      within: [[lineOf(one.name), appPath(account, one.id)]],
+      within: [[toSingleLine(one.name), appPath(account, one.id)]],
       body: html`<div class="top"><h1>Replace the client secret</h1></div>
-${faultOf(refused)}
-<form class="stack card" method="post" action="${url}" data-turbo="false">${tokenField(ctx)}
+${formErrorNotice(refused)}
+<form class="stack card" method="post" action="${url}" data-turbo="false">${csrfFields(ctx)}
 <p>Make a second secret, give it to your app, and end the first one. Both work meanwhile, so nothing stops.</p>
 <p class="actions"><button>Make a second secret</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
     },
   )
 }
 
-async function showSecret(ctx: ConsoleCtx, made: Static<typeof MadeSecret>, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+async function showSecret(ctx: ConsoleCtx, made: Static<typeof CreatedClientSecret>, { params }: ScreenInput) {
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'apps' },
     {
       title: 'A second secret',
       body: html`<div class="top"><h1>A second secret</h1></div>
-${shownOnce('Client secret', made.clientSecret)}
+${oneTimeSecret('Client secret', made.clientSecret)}
 <p><a class="button" href="${appPath(account, params.id!)}">Back to the app</a></p>`,
     },
   )

@@ -1,22 +1,22 @@
 /** The integrations that a team registers: the list, registering one, and its secret, which is shown once. */
 import type { Static } from 'typebox'
-import type { Integration, IntegrationList, MadeIntegration } from '../../integrations/integrations/schema.ts'
-import { lineOf } from '../../platform/mail/text.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import type { CreatedIntegration, Integration, IntegrationList } from '../../integrations/integrations/schema.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { pageLinks, shownOnce } from '../controls.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { oneTimeSecret, paginationLinks } from '../controls.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { appFields, bodyOfApp, NewApp } from './app-form.ts'
 
 const LIST = '/console/t/:slug/apps'
@@ -33,7 +33,7 @@ export const appListScreens: readonly Screen[] = [
     run: showApps,
   }),
   consoleScreen({ method: 'GET', path: `${LIST}/new`, name: 'consoleNewApp', asks: [], run: showNewApp }),
-  action<typeof NewApp, Static<typeof MadeIntegration>>({
+  action<typeof NewApp, Static<typeof CreatedIntegration>>({
     path: `${LIST}/new`,
     name: 'consoleRegisterApp',
     form: NewApp,
@@ -51,20 +51,20 @@ export function appPath(account: Pick<OwnAccount, 'slug'>, id: string, section =
 }
 
 async function showApps(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const { integrations, pagination } = await ctx.ask<Static<typeof IntegrationList>>('getIntegrations', {
     account,
     query: { limit: String(PAGE), until: query.until },
   })
-  const isOwner = may(account, 'integration:write')
-  return showPage(
+  const isOwner = canInAccount(account, 'integration:write')
+  return consolePage(
     ctx,
     { account, tab: 'apps' },
     {
       title: 'Apps',
       body: html`<div class="top"><h1>Apps</h1>${isOwner && html`<a class="button" href="${accountPath(account, 'apps/new')}">Register an app</a>`}</div>
 ${integrations.length === 0 ? nothing() : html`<ul class="grid">${integrations.map((one) => card(account, one, ctx.now))}</ul>`}
-${pageLinks(accountPath(account, 'apps'), { until: query.until }, pagination.next)}`,
+${paginationLinks(accountPath(account, 'apps'), { until: query.until }, pagination.next)}`,
     },
   )
 }
@@ -76,22 +76,22 @@ function nothing(): Html {
 }
 
 function card(account: OwnAccount, one: Integration, now: number): Html {
-  return html`<li class="card"><h2><a href="${appPath(account, one.id)}">${lineOf(one.name)}</a></h2>
+  return html`<li class="card"><h2><a href="${appPath(account, one.id)}">${toSingleLine(one.name)}</a></h2>
 <p><code>${one.slug}</code></p>
-<p class="soft small">${one.webhookUrl === null ? 'No webhook' : 'Has a webhook'} · changed ${ago(one.updatedAt, now)}</p></li>`
+<p class="soft small">${one.webhookUrl === null ? 'No webhook' : 'Has a webhook'} · changed ${relativeTime(one.updatedAt, now)}</p></li>`
 }
 
 async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'apps' },
     {
       title: 'Register an app',
       body: html`<div class="top"><h1>Register an app</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-". It becomes part of the address of the page that installs the app, and stays as it is.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
 ${appFields(undefined, refused)}
 <p class="actions"><button>Register the app</button><a class="button quiet" href="${accountPath(account, 'apps')}">Cancel</a></p>
@@ -100,16 +100,16 @@ ${appFields(undefined, refused)}
   )
 }
 
-async function showMade(ctx: ConsoleCtx, made: Static<typeof MadeIntegration>, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedIntegration>, { params }: ScreenInput) {
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'apps' },
     {
       title: 'Registered',
       body: html`<div class="top"><h1>The app is registered</h1></div>
 <section class="card"><h2>Client id</h2><pre>${made.clientId}</pre></section>
-${shownOnce('Client secret', made.clientSecret)}
+${oneTimeSecret('Client secret', made.clientSecret)}
 <p><a class="button" href="${appPath(account, made.id)}">Go to the app</a></p>`,
     },
   )

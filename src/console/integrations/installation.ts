@@ -3,24 +3,24 @@ import type { Static } from 'typebox'
 import { logoOf } from '../../integrations/consent/consent-page.ts'
 import { listScopes } from '../../integrations/consent/scope-descriptions.ts'
 import type { Configuration } from '../../integrations/installations/schema.ts'
-import { lineOf } from '../../platform/mail/text.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
-import { action, faultOf, field } from '../action.ts'
-import { askedTwice, button, countOf, dangerCard } from '../controls.ts'
-import { copyable, sheet } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { button, confirmedButton, countOf, dangerCard } from '../controls.ts'
+import { copyable, dataTable } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/integrations'
 const ONE = `${LIST}/:id`
@@ -81,9 +81,9 @@ function onePath(account: Pick<OwnAccount, 'slug'>, id: string): string {
 }
 
 async function showInstalled(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const installations = await ctx.ask<Configuration[]>('getConfigurations', { account, query: { view: 'account' } })
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'integrations' },
     {
@@ -102,9 +102,9 @@ function nothing(): Html {
 }
 
 function card(account: OwnAccount, one: Configuration, now: number): Html {
-  return html`<li class="card"><h2 class="named">${logo(one, 24)}<a href="${onePath(account, one.id)}">${lineOf(one.integration.name)}</a></h2>
+  return html`<li class="card"><h2 class="named">${logo(one, 24)}<a href="${onePath(account, one.id)}">${toSingleLine(one.integration.name)}</a></h2>
 <p>${stateOf(one)}</p>
-<p class="soft small">${one.projects === undefined ? 'All projects' : countOf(one.projects.length, 'project')} · installed ${ago(one.createdAt, now)}</p></li>`
+<p class="soft small">${one.projects === undefined ? 'All projects' : countOf(one.projects.length, 'project')} · installed ${relativeTime(one.createdAt, now)}</p></li>`
 }
 
 /** Whether an installation works, and whether it asks for more. */
@@ -127,15 +127,15 @@ function originsOf(installations: readonly Configuration[]): string {
 }
 
 async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const one = await ctx.ask<Configuration>('getConfiguration', { account, params: { id: params.id! } })
   const { projects } = await ctx.ask<Static<typeof ProjectList>>('getProjects', {
     account,
     query: { limit: String(NAMED) },
   })
-  const name = lineOf(one.integration.name)
+  const name = toSingleLine(one.integration.name)
   const path = onePath(account, one.id)
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'integrations' },
     {
@@ -143,24 +143,24 @@ async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refus
       within: [],
       images: originsOf([one]),
       body: html`<div class="top"><h1 class="named">${logo(one, 32)}${name}</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${notices(account, one)}
 <section class="card"><h2>Installation</h2>
 <dl class="facts">
 <dt>State</dt><dd>${stateOf(one)}</dd>
-<dt>Installed</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
-<dt>Changed</dt><dd>${ago(one.updatedAt, ctx.now)}</dd>
+<dt>Installed</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+<dt>Changed</dt><dd>${relativeTime(one.updatedAt, ctx.now)}</dd>
 <dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 <section class="card"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, projects, refused)}
-${may(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`, askedTwice(ctx, `${path}/uninstall`, 'Uninstall'))}`,
+${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
     },
   )
 }
 
 function notices(account: OwnAccount, one: Configuration): Html {
-  const pages = may(account, 'installation:grant')
+  const pages = canInAccount(account, 'installation:grant')
   return html`${
     one.disabledAt !== undefined &&
     html`<p class="notice bad">It is disabled, and its requests are refused: its owner lost their access. An OWNER of the team can take it over.
@@ -181,7 +181,7 @@ function projectsSection(
   if (one.projects === undefined)
     return html`<section class="card"><h2>Projects</h2><p>All projects, also those that are made later.</p></section>`
   const path = onePath(account, one.id)
-  const grants = may(account, 'installation:grant')
+  const grants = canInAccount(account, 'installation:grant')
   const row = (id: string) => {
     const called = known.find((project) => project.id === id)?.name ?? id
     const remove = button(ctx, `${path}/projects/${encodeURIComponent(id)}/remove`, 'Remove', {
@@ -193,11 +193,11 @@ function projectsSection(
 ${
   one.projects.length === 0
     ? html`<p>It sees no project.</p>`
-    : sheet('Projects', ['Project', grants && 'Actions'], one.projects.map(row))
+    : dataTable('Projects', ['Project', grants && 'Actions'], one.projects.map(row))
 }
 ${
   grants &&
-  html`<form class="stack" method="post" action="${path}/projects">${tokenField(ctx)}
+  html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}
 ${field('project', 'Let it see one more project', { required: true, refused, hint: 'The name or the id of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
 <p class="actions"><button>Add the project</button></p></form>`
 }</section>`

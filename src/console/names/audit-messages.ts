@@ -5,7 +5,7 @@ import { type Html, html } from '../../platform/pages/html.ts'
  * A line holds one id and the names of the fields, so a sentence says no more: a variable that was added is not named, and neither is a domain,
  * where the id is of their project.
  */
-export const SENTENCES: Readonly<Record<string, string>> = {
+export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   createProject: 'made the project %',
   updateProject: 'changed the project %',
   deleteProject: 'deleted the project %',
@@ -167,8 +167,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 /** What a line says, with its subject as markup. A type that an earlier version wrote is shown as it is. */
-export function sentenceOf(type: string, subject: Html | undefined): Html {
-  const sentence = SENTENCES[type]
+export function auditMessage(type: string, subject: Html | undefined): Html {
+  const sentence = AUDIT_MESSAGES[type]
   if (sentence === undefined) return html`${type}${subject && html` ${subject}`}`
   const [before, after] = sentence.split('%')
   return after === undefined ? html`${before}` : html`${before}${subject ?? 'nothing'}${after}`

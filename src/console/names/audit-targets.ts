@@ -1,25 +1,26 @@
 /** What the lines of activity and of the audit log are about, by its name and with a way to it, where it is still there. docs/console.md: How a page looks. */
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { accountPath, projectPath } from '../frame.ts'
 
 /** A thing that an id is of. */
-export type Subject =
+export type AuditTarget =
   | { kind: 'person' | 'team' | 'project' | 'integration' | 'installation'; name: string }
   | { kind: 'variable'; name: string; project: string }
 
 /**
- * Finds what the lines of an account are about: what `findSubjects` finds, the projects and the team that a line calls by their names, as its
+ * Finds what the lines of an account are about: what `findTargetsById` finds, the projects and the team that a line calls by their names, as its
  * caller did, and variables by their keys. Whoever is answered the activity of an account sees what is in it.
  */
-export async function findSubjectsOf(
+export async function findAuditTargets(
   ctx: ConsoleCtx,
   account: OwnAccount,
   some: readonly (string | null)[],
-): Promise<ReadonlyMap<string, Subject>> {
+): Promise<ReadonlyMap<string, AuditTarget>> {
   const ids = [...new Set(some.filter((one) => one !== null))]
-  const found = new Map(await findSubjects(ctx, ids, account.id))
+  const found = new Map(await findTargetsById(ctx, ids, account.id))
   if (ids.length === 0) return found
   if (account.kind === 'team') found.set(account.slug, { kind: 'team', name: account.slug })
   const ofAccount = ctx.db.selectFrom('project').where('project.account_id', '=', account.id)
@@ -38,11 +39,11 @@ export async function findSubjectsOf(
  * Finds what some ids are of: people, teams, and the projects, integrations and installations of an account. Ids of what is gone, and of
  * anything else, are left out. `accountId`: undefined for the operator, who sees those of every account.
  */
-export async function findSubjects(
+export async function findTargetsById(
   { db }: ConsoleCtx,
   some: readonly (string | null)[],
   accountId?: string,
-): Promise<ReadonlyMap<string, Subject>> {
+): Promise<ReadonlyMap<string, AuditTarget>> {
   const ids = [...new Set(some.filter((one) => one !== null))]
   if (ids.length === 0) return new Map()
   const accounts = await db.selectFrom('account').select(['id', 'slug', 'kind']).where('id', 'in', ids).execute()
@@ -60,7 +61,7 @@ export async function findSubjects(
   }
   const named = (kind: 'project' | 'integration' | 'installation', rows: readonly { id: string; name: string }[]) =>
     rows.map(({ id, name }) => [id, { kind, name }] as const)
-  return new Map<string, Subject>([
+  return new Map<string, AuditTarget>([
     ...accounts.map(({ id, slug, kind }) => [id, { kind: kind === 'team' ? 'team' : 'person', name: slug }] as const),
     ...named('project', await projects.execute()),
     ...named('integration', await integrations.execute()),
@@ -69,10 +70,10 @@ export async function findSubjects(
 }
 
 /** The name of what an id is of, which leads to its page. `pathOf`: that page, where there is one. Without a name the id itself. */
-export function showSubject(
+export function targetLink(
   id: string,
-  subjects: ReadonlyMap<string, Subject>,
-  pathOf: (subject: Subject, id: string) => string | undefined,
+  subjects: ReadonlyMap<string, AuditTarget>,
+  pathOf: (subject: AuditTarget, id: string) => string | undefined,
 ): Html {
   const subject = subjects.get(id)
   if (subject === undefined) return html`<code class="small">${id}</code>`
@@ -82,7 +83,7 @@ export function showSubject(
 }
 
 /** The page of a subject in an account. */
-export function pathIn(account: OwnAccount): (subject: Subject, id: string) => string | undefined {
+export function targetPathIn(account: OwnAccount): (subject: AuditTarget, id: string) => string | undefined {
   return (subject, id) => {
     const { kind, name } = subject
     if (kind === 'variable') return projectPath(account, subject.project, `variables/${encodeURIComponent(id)}/history`)

@@ -16,7 +16,7 @@ const WORDS: readonly (readonly [sentence: RegExp, words: string])[] = [
 ]
 
 /** A refusal in words for people. What no schema said is as it was. */
-export function wordsOfFault(message: string): string {
+export function userMessage(message: string): string {
   if (!message.startsWith('Invalid request: ')) return message
   return WORDS.reduce((said, [sentence, words]) => said.replace(sentence, words), message)
 }

@@ -8,10 +8,10 @@ import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 const MOST_PEOPLE = 100
 
 /** The routes that `namesOf` asks. */
-export const ASKED_FOR_NAMES = ['getTeamMembers'] as const
+export const USER_NAME_CALLS = ['getTeamMembers'] as const
 
 /** The names of people, by id: of those who are in the account. The visitor is `you`. */
-export async function namesOf(
+export async function readUserNames(
   ctx: ConsoleCtx,
   account: OwnAccount,
   ids: readonly string[],

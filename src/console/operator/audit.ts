@@ -1,17 +1,17 @@
 /** The audit log of the whole service, and whether its chain is whole. */
 import type { Static } from 'typebox'
 import type { AuditList } from '../../operations/operator/audit.ts'
-import type { Verified } from '../../operations/operator/verify-audit.ts'
+import type { AuditVerification } from '../../operations/operator/verify-audit.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { field } from '../action.ts'
-import { filterForm, heading, pageLinks } from '../controls.ts'
-import { sheet } from '../fields.ts'
-import { sentenceOf } from '../names/audit-messages.ts'
-import { findSubjects, type Subject, showSubject } from '../names/audit-targets.ts'
-import { ago } from '../time.ts'
+import { filterForm, heading, paginationLinks } from '../controls.ts'
+import { dataTable } from '../fields.ts'
+import { auditMessage } from '../names/audit-messages.ts'
+import { type AuditTarget, findTargetsById, targetLink } from '../names/audit-targets.ts'
+import { relativeTime } from '../time.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('audit')
@@ -57,8 +57,8 @@ async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Q
     },
   })
   const ids = entries.flatMap(({ actor, accountId, subjectId }) => [actor.id, accountId, subjectId])
-  const subjects = await findSubjects(ctx, ids)
-  const show = (id: string) => showSubject(id, subjects, pathOf)
+  const subjects = await findTargetsById(ctx, ids)
+  const show = (id: string) => targetLink(id, subjects, pathOf)
   return operatorPage(ctx, 'audit', {
     title: 'Audit log',
     body: html`${heading('Audit log', html`<a class="button quiet" href="${LIST}/verify">Check that nothing was changed</a>`)}
@@ -69,29 +69,29 @@ ${filterForm(
 <div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="id of whoever did it"` })}</div>
 <div>${field('type', 'What', { value: type, attributes: html` placeholder="createProject"` })}</div>`,
 )}
-${sheet(
+${dataTable(
   'Audit log',
   ['When', 'Who', 'What', 'Account', 'Fields'],
   entries.map(
     (
       one,
-    ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
-<td>${sentenceOf(one.type, one.subjectId === null ? undefined : show(one.subjectId))}<br><span class="soft small">${one.type}</span></td><td>${one.accountId && show(one.accountId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
+    ) => html`<tr><td>${relativeTime(one.at, ctx.now)}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
+<td>${auditMessage(one.type, one.subjectId === null ? undefined : show(one.subjectId))}<br><span class="soft small">${one.type}</span></td><td>${one.accountId && show(one.accountId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
   ),
   { none: 'No entry is like that.' },
 )}
-${pageLinks(LIST, query, pagination.next)}`,
+${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
 /** The operator's page of a subject. Projects and integrations have none. */
-function pathOf({ kind }: Subject, id: string): string | undefined {
+function pathOf({ kind }: AuditTarget, id: string): string | undefined {
   if (kind === 'person') return operatorPath('people', id)
   return kind === 'team' ? operatorPath('teams', id) : undefined
 }
 
 async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof VerifyQuery>>): Promise<Page> {
-  const found = await ctx.ask<Static<typeof Verified>>('operatorVerifyAudit', {
+  const found = await ctx.ask<Static<typeof AuditVerification>>('operatorVerifyAudit', {
     query: { head: query.head || undefined },
   })
   const { verified, entries, head, unlinked, late, firstBroken } = found

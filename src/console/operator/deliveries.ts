@@ -5,11 +5,11 @@ import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf } from '../action.ts'
-import { button, heading, pageLinks } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { button, heading, paginationLinks } from '../controls.ts'
+import { dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { DELIVERY_STATES, deliveryState } from '../webhooks/deliveries.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
@@ -22,7 +22,7 @@ const Query = Type.Object({
 })
 type Query = Static<typeof Query>
 
-export const deliveryScreens: readonly Screen[] = [
+export const operatorDeliveryScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
     path: LIST,
@@ -56,20 +56,20 @@ async function showDeliveries(
   return operatorPage(ctx, 'deliveries', {
     title: 'Deliveries',
     body: html`${heading('Deliveries')}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <nav aria-label="Status"><p class="ways near">${FILTERS.map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
-${sheet(
+${dataTable(
   'Deliveries',
   ['Event', 'State', 'Account', 'To', 'Made', 'Attempts', 'Actions'],
   deliveries.map(
     (one) => html`<tr><td>${one.type}<br><code class="small">${one.id}</code></td><td>${deliveryState(one)}</td>
 <td><code class="small">${one.accountId}</code></td><td><code class="small">${one.endpointId}</code></td>
-<td>${ago(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
+<td>${relativeTime(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Send again', { label: `Send again: ${one.id}` })}</td></tr>`,
   ),
   { none: 'Nothing was sent.' },
 )}
-${pageLinks(LIST, query, pagination.next)}`,
+${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
@@ -77,6 +77,6 @@ function attemptsOf({ attempts }: Delivery, now: number): Html {
   if (attempts.length === 0) return html`none yet`
   return html`<details><summary>${attempts.length}</summary><ol>${attempts.map(
     (one) =>
-      html`<li>${ago(one.at, now)}: ${one.statusCode === null ? one.error : `answered ${one.statusCode}`} after ${one.durationMs} ms${one.response && html`<pre>${one.response}</pre>`}</li>`,
+      html`<li>${relativeTime(one.at, now)}: ${one.statusCode === null ? one.error : `answered ${one.statusCode}`} after ${one.durationMs} ms${one.response && html`<pre>${one.response}</pre>`}</li>`,
   )}</ol></details>`
 }

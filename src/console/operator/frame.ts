@@ -2,7 +2,7 @@
 import type { Page } from '../../platform/pages/frame.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { type Crumb, showPage, type Tabs } from '../frame.ts'
+import { type Crumb, consolePage, type Tabs } from '../frame.ts'
 
 /** TABLE the sections, in the order of the tabs. */
 const TABS = {
@@ -39,7 +39,7 @@ type Content = Pick<Page, 'title' | 'body' | 'images'> & { within?: readonly Cru
 
 /** A page of the operator, in one of the sections. */
 export function operatorPage(ctx: ConsoleCtx, tab: Tab, content: Content): Promise<Page> {
-  return showPage(ctx, { tabs: OPERATOR, tab }, content)
+  return consolePage(ctx, { tabs: OPERATOR, tab }, content)
 }
 
 /** `12.3 MiB`. */

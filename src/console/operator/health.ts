@@ -1,14 +1,14 @@
 /** What `berth doctor` says of the running service, and what `berth report` says of what is in it. */
 import type { Static } from 'typebox'
 import type { Health } from '../../operations/doctor/routes.ts'
-import type { Item, Kind, Report, Section } from '../../operations/report/schema.ts'
+import type { AttentionItem, Kind, Report, Section } from '../../operations/report/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
-import { showAdvice, showTyped } from '../advice-commands.ts'
+import { showAdvice, withInlineCode } from '../advice-commands.ts'
 import { countOf, heading } from '../controls.ts'
-import { sheet } from '../fields.ts'
-import { ago } from '../time.ts'
+import { dataTable } from '../fields.ts'
+import { relativeTime } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
 /** The page that makes the checks. It takes as long as they do: some seconds, where a server does not answer. */
@@ -78,9 +78,9 @@ ${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} in 
 function findingSheet(caption: string, findings: readonly Finding[]): Html {
   const rows = findings.map(({ about, is, found, advice }) => {
     const [look, word] = LOOKS[is]
-    return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${showTyped(found)}${advice && showAdvice(advice)}</td></tr>`
+    return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${withInlineCode(found)}${advice && showAdvice(advice)}</td></tr>`
   })
-  return sheet(caption, ['What', 'State', 'Found'], rows)
+  return dataTable(caption, ['What', 'State', 'Found'], rows)
 }
 
 /** The state of the whole is that of the worst finding. */
@@ -92,7 +92,7 @@ function stateOf(findings: readonly Finding[]): Html {
 }
 
 /** TABLE the pages of the operator on which something is done about a kind, by the section; with a name, that of one. */
-const PAGES: Partial<Record<Kind, (item: Item) => string>> = {
+const PAGES: Partial<Record<Kind, (item: AttentionItem) => string>> = {
   backups: () => operatorPath('backups'),
   'tokens-of-suspended': tokenOf,
   'tokens-unused': tokenOf,
@@ -102,7 +102,7 @@ const PAGES: Partial<Record<Kind, (item: Item) => string>> = {
   'people-never-seen': ({ what }) => operatorPath('people', what),
 }
 
-function tokenOf({ where }: Item): string {
+function tokenOf({ where }: AttentionItem): string {
   return `${operatorPath('tokens')}?${new URLSearchParams({ search: where ?? '' })}`
 }
 
@@ -121,14 +121,14 @@ function showSection({ kind, title, count, partial, items }: Section, now: numbe
   const pageOf = PAGES[kind]
   return html`<h2>${title} <span class="tag">${partial ? `${count} or more` : count}</span></h2>
 ${items.length < count && html`<p class="soft small">The ${items.length} for the longest.</p>`}
-${sheet(
+${dataTable(
   title,
   ['What', 'Where', 'Began', 'To do'],
   items.map(
     (
       item,
     ) => html`<tr><td>${pageOf ? html`<a href="${pageOf(item)}">${item.what}</a>` : item.what}${item.id && html`<br><code class="small">${item.id}</code>`}</td>
-<td>${item.where}</td><td>${item.since !== null && ago(item.since, now)}</td><td>${showAdvice(item.advice)}</td></tr>`,
+<td>${item.where}</td><td>${item.since !== null && relativeTime(item.since, now)}</td><td>${showAdvice(item.advice)}</td></tr>`,
   ),
   { none: 'None was found so far.' },
 )}`

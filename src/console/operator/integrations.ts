@@ -4,11 +4,11 @@ import type { IntegrationList } from '../../integrations/integrations/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
-import { action, faultOf } from '../action.ts'
-import { askedTwice, heading, pageLinks } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { confirmedButton, heading, paginationLinks } from '../controls.ts'
+import { dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('integrations')
@@ -47,19 +47,19 @@ async function showIntegrations(
   return operatorPage(ctx, 'integrations', {
     title: 'Integrations',
     body: html`${heading('Integrations')}
-${faultOf(refused)}
-${sheet(
+${formErrorNotice(refused)}
+${dataTable(
   'Integrations',
   ['Name', 'Team', 'Permissions', 'Changed', 'Actions'],
   integrations.map(
     (
       one,
     ) => html`<tr><td>${one.name}<br><code class="small">${one.slug}</code></td><td><a href="${operatorPath('teams', one.teamId)}"><code class="small">${one.teamId}</code></a></td>
-<td>${one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td><td>${ago(one.updatedAt, ctx.now)}</td>
-<td class="act">${askedTwice(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}`, look: 'quiet small' })}</td></tr>`,
+<td>${one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td><td>${relativeTime(one.updatedAt, ctx.now)}</td>
+<td class="act">${confirmedButton(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}`, look: 'quiet small' })}</td></tr>`,
   ),
   { none: 'No team has registered an integration.' },
 )}
-${pageLinks(LIST, { until: query.until }, pagination.next)}`,
+${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
   })
 }

@@ -4,9 +4,9 @@ import type { KeyList } from '../../operations/operator/keys.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
-import { action, faultOf } from '../action.ts'
-import { askedTwice, heading } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { confirmedButton, heading } from '../controls.ts'
+import { dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
@@ -47,18 +47,18 @@ async function showKeys(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const { keys } = await ctx.ask<Static<typeof KeyList>>('operatorListKeys')
   return operatorPage(ctx, 'keys', {
     title: 'Keys',
-    body: html`${heading('Keys', askedTwice(ctx, `${LIST}/rotate`, 'Make a new key active', { look: '' }))}
-${faultOf(refused)}
+    body: html`${heading('Keys', confirmedButton(ctx, `${LIST}/rotate`, 'Make a new key active', { look: '' }))}
+${formErrorNotice(refused)}
 <p>A root key wraps the keys of projects, which seal their variables. A new one wraps them anew, and takes no variable out of use.
 Back the keyring up afterwards: without it nothing can be read.</p>
-${sheet(
+${dataTable(
   'Root keys',
   ['Key', 'State', 'Wraps', 'Actions'],
   keys.map(
     (one) => html`<tr><td><code>${one.id}</code></td>
 <td>${one.active ? html`<span class="state good">Active</span>` : html`<span class="state">Older</span>`}</td>
 <td>${one.references === 0 ? 'nothing' : `keys of ${one.references} projects`}</td>
-<td class="act">${!one.active && one.references === 0 && askedTwice(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'quiet small' })}</td></tr>`,
+<td class="act">${!one.active && one.references === 0 && confirmedButton(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'quiet small' })}</td></tr>`,
   ),
   { none: 'There is no key.' },
 )}`,

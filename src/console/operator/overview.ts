@@ -6,9 +6,9 @@ import type { Static } from 'typebox'
 import type { Statistics } from '../../operations/statistics/statistics.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
+import { barChart, type ChartBar, columnChart } from '../charts.ts'
 import { heading } from '../controls.ts'
-import { type Bar, drawBars, drawColumns } from '../charts.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
 import { CHECKS_PATH, STATE_FRAME } from './health.ts'
 
@@ -46,7 +46,7 @@ async function showOverview(ctx: ConsoleCtx) {
 ${drawDeliveries(deliveries)}
 </section>
 <section class="card"><h2>Size of the store</h2>
-${drawColumns(
+${columnChart(
   'Size of the store by day',
   [{ words: 'size', look: 'main' }],
   store.map(({ day, bytes: size }) => ({ name: day, title: day, counts: [size] })),
@@ -54,17 +54,17 @@ ${drawColumns(
 )}
 </section>
 <h2>History that is kept</h2>
-${drawBars('History that is kept', 'Of what', historyBars(numbers.history), '')}
+${barChart('History that is kept', 'Of what', historyBars(numbers.history), '')}
 <h2>Requests that were refused</h2>
 <p class="soft">By this instance since it started, the most frequent.</p>
-${drawBars(
+${barChart(
   'Requests that were refused',
   'Why',
   numbers.refusals.map(({ key, count }) => ({ name: key.replaceAll('_', ' '), count })),
   'Nothing was refused.',
 )}
 <section class="card"><h2>What runs</h2><dl class="facts">
-<dt>Started</dt><dd>${ago(startedAt, ctx.now)}</dd>
+<dt>Started</dt><dd>${relativeTime(startedAt, ctx.now)}</dd>
 <dt>Store</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
 <dt>Node.js</dt><dd>${node}</dd>
 <dt>Version</dt><dd>${version}</dd>
@@ -73,7 +73,7 @@ ${drawBars(
 }
 
 function drawDeliveries(deliveries: Static<typeof Statistics>['deliveries']): Html {
-  return drawColumns(
+  return columnChart(
     'Deliveries by hour',
     [
       { words: 'delivered', look: 'good' },
@@ -96,7 +96,7 @@ const HISTORY = {
   variableVersions: 'Versions of variables',
 } as const
 
-function historyBars(history: Static<typeof Statistics>['history']): Bar[] {
+function historyBars(history: Static<typeof Statistics>['history']): ChartBar[] {
   return Object.entries(HISTORY).map(([key, name]) => {
     const count = history[key as keyof typeof HISTORY]
     return { name, count, told: count >= MOST_HISTORY ? `${count} or more` : String(count) }

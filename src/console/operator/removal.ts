@@ -1,12 +1,12 @@
 /** Shutting a person out, and removing a person or a team for good once its name was typed. docs/operations.md: People. */
 
 import { type Html, html } from '../../platform/pages/html.ts'
-import { type ConsoleCtx, type Screen, tokenField } from '../../platform/pages/screen.ts'
+import { type ConsoleCtx, csrfFields, type Screen } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, field, type Showing } from '../action.ts'
-import { askedTwice, button, dangerCard } from '../controls.ts'
-import { check } from '../fields.ts'
+import { action, field, type RenderForm } from '../action.ts'
+import { button, confirmedButton, dangerCard } from '../controls.ts'
+import { checkboxField } from '../fields.ts'
 import type { Refused } from '../refused.ts'
 
 const Removal = Type.Object({
@@ -24,7 +24,7 @@ type Spec = {
   asks: string
   param: string
   shows: string
-  again: Showing
+  again: RenderForm
 }
 
 /** The form that removes. Refuses: bad_request 400 (another name was typed), and what the route does. */
@@ -55,8 +55,8 @@ export function removalForm(
   return dangerCard(
     'Remove for good',
     `${goes} There is no way back.`,
-    html`<form method="post" action="${path}/remove">${tokenField(ctx)}<input type="hidden" name="called" value="${called}">
-${check('force', forced, false, mine)}
+    html`<form method="post" action="${path}/remove">${csrfFields(ctx)}<input type="hidden" name="called" value="${called}">
+${checkboxField('force', forced, false, mine)}
 ${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
 <p class="actions"><button class="danger">Remove ${called}</button></p>
 </form>`,
@@ -72,6 +72,6 @@ ${button(ctx, `${path}/suspended`, 'Reinstate', { look: '' })}</section>`
   return dangerCard(
     'Suspend',
     'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.',
-    askedTwice(ctx, `${path}/suspended`, 'Suspend', { fields: { suspended: 'true' } }),
+    confirmedButton(ctx, `${path}/suspended`, 'Suspend', { fields: { suspended: 'true' } }),
   )
 }

@@ -2,25 +2,25 @@
 import type { Screen } from '../../platform/pages/screen.ts'
 import { auditScreens } from './audit.ts'
 import { backupScreens } from './backups.ts'
-import { deliveryScreens } from './deliveries.ts'
+import { operatorDeliveryScreens } from './deliveries.ts'
 import { healthScreens } from './health.ts'
 import { integrationScreens } from './integrations.ts'
 import { keyScreens } from './keys.ts'
 import { overviewScreens } from './overview.ts'
-import { peopleScreens } from './users.ts'
 import { teamScreens } from './teams.ts'
 import { timerScreens } from './timers.ts'
 import { tokenScreens } from './tokens.ts'
+import { operatorUserScreens } from './users.ts'
 
 const screens: readonly Screen[] = [
   ...overviewScreens,
-  ...peopleScreens,
+  ...operatorUserScreens,
   ...teamScreens,
   ...tokenScreens,
   ...integrationScreens,
   ...keyScreens,
   ...timerScreens,
-  ...deliveryScreens,
+  ...operatorDeliveryScreens,
   ...auditScreens,
   ...backupScreens,
   ...healthScreens,

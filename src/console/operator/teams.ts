@@ -1,23 +1,23 @@
 /** Teams as the operator sees them: the list, making one, and one team with its plan and what it owes. */
 import type { Static } from 'typebox'
 import type { OperatorTeam } from '../../accounts/accounts/schema.ts'
-import type { TeamList, WholeTeam } from '../../accounts/users/schema.ts'
+import type { OperatorTeamList, TeamDetails } from '../../accounts/users/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { changeFields } from '../edit-form.ts'
-import { heading, pageLinks, searchForm } from '../controls.ts'
-import { copyable, sheet } from '../fields.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { heading, paginationLinks, searchForm } from '../controls.ts'
+import { editFields } from '../edit-form.ts'
+import { copyable, dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen } from './removal.ts'
 
@@ -102,23 +102,23 @@ export const teamScreens: readonly Screen[] = [
 
 async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof ListQuery>>): Promise<Page> {
   const { search, until } = query
-  const { teams, pagination } = await ctx.ask<Static<typeof TeamList>>('operatorListTeams', {
+  const { teams, pagination } = await ctx.ask<Static<typeof OperatorTeamList>>('operatorListTeams', {
     query: { limit: ROWS, search: search || undefined, until },
   })
   return operatorPage(ctx, 'teams', {
     title: 'Teams',
     body: html`${heading('Teams', html`<a class="button" href="${LIST}/new">Make a team</a>`)}
 ${searchForm(LIST, 'Search teams by name', 'Name', search)}
-${sheet(
+${dataTable(
   'Teams',
   ['Team', 'Name', 'Plan', 'Made'],
   teams.map(
     (one) =>
-      html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.name}</td><td>${one.plan}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
+      html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.name}</td><td>${one.plan}</td><td>${relativeTime(one.createdAt, ctx.now)}</td></tr>`,
   ),
   { none: search ? `No team has “${search}” in its name.` : 'No team yet.' },
 )}
-${pageLinks(LIST, query, pagination.next)}`,
+${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
@@ -127,9 +127,9 @@ function showNew(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   return operatorPage(ctx, 'teams', {
     title: 'Make a team',
     body: html`${heading('Make a team')}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${LIST}/new">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('slug', 'Slug', { required: true, refused, hint: 'Lower case letters, digits, ".", "_" and "-". It stands in addresses.', attributes: plain })}
 ${field('name', 'Name', { required: true, refused, attributes: html` autocomplete="off"` })}
 ${field('ownerId', 'Owner', { required: true, refused, hint: 'Username or email of the person who becomes OWNER.', attributes: plain })}
@@ -139,21 +139,21 @@ ${field('ownerId', 'Owner', { required: true, refused, hint: 'Username or email 
 }
 
 async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, refused?: Refused): Promise<Page> {
-  const team = await ctx.ask<Static<typeof WholeTeam>>('operatorGetTeam', { params: { teamId: params.id! } })
+  const team = await ctx.ask<Static<typeof TeamDetails>>('operatorGetTeam', { params: { teamId: params.id! } })
   return operatorPage(ctx, 'teams', {
     title: team.slug,
     within: [],
     body: html`${heading(team.slug)}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <section class="card"><dl class="facts">
 <dt>Name</dt><dd>${team.name}</dd>
 <dt>Id</dt><dd>${copyable(team.id, 'id')}</dd>
 <dt>Plan</dt><dd>${team.plan}</dd>
 <dt>Projects</dt><dd>${team.projectCount}</dd>
-<dt>Made</dt><dd>${ago(team.createdAt, ctx.now)}</dd>
+<dt>Made</dt><dd>${relativeTime(team.createdAt, ctx.now)}</dd>
 </dl></section>
 <h2>Members</h2>
-${sheet(
+${dataTable(
   'Members',
   ['Username', 'Email', 'Role'],
   team.members.map(
@@ -164,7 +164,7 @@ ${sheet(
 )}
 <h2>Plan</h2>
 <form class="stack card" method="post" action="${operatorPath('teams', team.id)}/plan">
-${changeFields(
+${editFields(
   ctx,
   refused,
   () => html`<label for="plan">Plan</label>

@@ -4,11 +4,11 @@ import type { TimerList } from '../../operations/operator/sweeps.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../platform/pages/screen.ts'
-import { action, faultOf } from '../action.ts'
+import { action, formErrorNotice } from '../action.ts'
 import { button, heading } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
 const LIST = operatorPath('timers')
@@ -39,14 +39,14 @@ async function showTimers(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   return operatorPage(ctx, 'timers', {
     title: 'Timers',
     body: html`${heading('Timers')}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <p class="soft">What they did is counted by this instance since it started.</p>
-${sheet(
+${dataTable(
   'Timers',
   ['Timer', 'Runs', 'Last run', 'Rows', 'Failures', 'Actions'],
   timers.map(
     (one) => html`<tr><td>${one.name}</td><td>${every(one.periodMs)}</td>
-<td>${one.lastRunAt === null ? 'never' : ago(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
+<td>${one.lastRunAt === null ? 'never' : relativeTime(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
 <td>${one.failures > 0 ? html`<span class="state bad">${one.failures}</span>` : '0'}</td>
 <td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { label: `Run now: ${one.name}` })}</td></tr>`,
   ),

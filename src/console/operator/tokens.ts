@@ -4,11 +4,11 @@ import type { TokenList } from '../../accounts/users/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
-import { action, faultOf } from '../action.ts'
-import { button, heading, pageLinks, searchForm } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { button, heading, paginationLinks, searchForm } from '../controls.ts'
+import { dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
-import { ago, lastUse } from '../time.ts'
+import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('tokens')
@@ -52,22 +52,22 @@ async function showTokens(
   return operatorPage(ctx, 'tokens', {
     title: 'Tokens',
     body: html`${heading('Tokens')}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${searchForm(LIST, 'Search tokens by name or person', 'Name or person', search)}
-${sheet(
+${dataTable(
   'Tokens',
   ['Name', 'Owner', 'Permissions', 'Last used', 'Expires', 'Made', 'Actions'],
   tokens.map(
     (one) => html`<tr><td>${one.name ?? 'no name'}<br><code class="small">${one.id}</code></td>
 <td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : ownerOf(one.configurationId, installations)}</td>
 <td>${one.scopes === null ? 'everything' : one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td>
-<td>${lastUse(one.lastUsedAt, one.createdAt, ctx.now)}</td>
-<td>${one.expiresAt === null ? 'never' : ago(one.expiresAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td>
+<td>${lastUsedLabel(one.lastUsedAt, one.createdAt, ctx.now)}</td>
+<td>${one.expiresAt === null ? 'never' : relativeTime(one.expiresAt, ctx.now)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'Revoke', { label: `Revoke: ${one.name ?? one.id}` })}</td></tr>`,
   ),
   { none: search ? `No token is called “${search}”.` : 'No token yet.' },
 )}
-${pageLinks(LIST, query, pagination.next)}`,
+${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 

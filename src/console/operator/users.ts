@@ -1,17 +1,17 @@
 /** People as the operator sees them: the list, inviting somebody, and one person with what can be done. */
 import type { Static } from 'typebox'
-import type { MadePasswordLink, OperatorUser } from '../../accounts/accounts/schema.ts'
-import type { PersonList, WholePerson } from '../../accounts/users/schema.ts'
+import type { CreatedPasswordLink, OperatorUser } from '../../accounts/accounts/schema.ts'
+import type { PersonList, UserDetails } from '../../accounts/users/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/screen.ts'
-import { consoleScreen, tokenField } from '../../platform/pages/screen.ts'
+import { consoleScreen, csrfFields } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { askedTwice, button, countOf, dangerCard, heading, pageLinks, searchForm } from '../controls.ts'
-import { copyable, sheet } from '../fields.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { button, confirmedButton, countOf, dangerCard, heading, paginationLinks, searchForm } from '../controls.ts'
+import { copyable, dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
-import { ago, lastUse } from '../time.ts'
+import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen, suspension } from './removal.ts'
 
@@ -27,9 +27,9 @@ const Change = Type.Object({
   operator: Type.Optional(Type.Literal('true')),
 })
 type Query = ScreenInput<Static<typeof ListQuery>>
-type Made = Static<typeof MadePasswordLink>
+type Made = Static<typeof CreatedPasswordLink>
 
-export const peopleScreens: readonly Screen[] = [
+export const operatorUserScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
     path: LIST,
@@ -110,7 +110,7 @@ export const peopleScreens: readonly Screen[] = [
     to: async (made, { params }, ctx) =>
       showLink(
         ctx,
-        await ctx.ask<Static<typeof WholePerson>>('operatorGetUser', { params: { userId: params.id! } }),
+        await ctx.ask<Static<typeof UserDetails>>('operatorGetUser', { params: { userId: params.id! } }),
         made,
       ),
     again: showPerson,
@@ -127,7 +127,7 @@ async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
     title: 'People',
     body: html`${heading('People', html`<a class="button" href="${LIST}/invite">Invite somebody</a>`)}
 ${searchForm(LIST, 'Search people by name or email', 'Name or email', search)}
-${sheet(
+${dataTable(
   'People',
   ['Username', 'Email', 'State', 'Plan', 'Last seen', 'Made'],
   users.map(
@@ -135,11 +135,11 @@ ${sheet(
       one,
     ) => html`<tr><td><a href="${operatorPath('people', one.id)}">${one.username}</a>${one.name && html`<br><span class="soft small">${one.name}</span>`}</td>
 <td>${one.email}</td><td>${stateOf(one)}</td><td>${one.plan}</td>
-<td>${lastSeen(ctx, one)}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
+<td>${lastSeen(ctx, one)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td></tr>`,
   ),
   { none: search ? `Nobody has “${search}” in their name or email.` : 'Nobody is here.' },
 )}
-${pageLinks(LIST, query, pagination.next)}`,
+${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
@@ -148,9 +148,9 @@ function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   return operatorPage(ctx, 'people', {
     title: 'Invite somebody',
     body: html`${heading('Invite somebody')}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${LIST}/invite" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('email', 'Email', { required: true, refused, type: 'email', hint: mails(ctx) ? 'A link by which they set a password goes there.' : 'This service sends no mail: you get a link to hand to them.', attributes: plain })}
 ${field('username', 'Username', { required: true, refused, hint: 'Lower case letters, digits, ".", "_" and "-". They sign in with it, or with the email.', attributes: plain })}
 ${field('name', 'Name', { refused, hint: 'As other people see it.', attributes: html` autocomplete="off"` })}
@@ -170,33 +170,33 @@ function showLink(
     within: [],
     body: html`${heading(username)}
 <section class="card"><h2>Link to set a password</h2>
-<p>${mails(ctx) ? html`It is on its way to <strong>${email}</strong> by mail.` : 'This service sends no mail, so hand it to them.'} It works once, and ends ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
+<p>${mails(ctx) ? html`It is on its way to <strong>${email}</strong> by mail.` : 'This service sends no mail, so hand it to them.'} It works once, and ends ${relativeTime(expiresAt, ctx.now)}. It is shown here this once:</p>
 <pre class="secret">${url}</pre>
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
   })
 }
 
 async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, refused?: Refused): Promise<Page> {
-  const person = await ctx.ask<Static<typeof WholePerson>>('operatorGetUser', { params: { userId: params.id! } })
+  const person = await ctx.ask<Static<typeof UserDetails>>('operatorGetUser', { params: { userId: params.id! } })
   const path = operatorPath('people', person.id)
   const { username, suspended, operator, teams, sessions, tokens } = person
   return operatorPage(ctx, 'people', {
     title: username,
     within: [],
     body: html`${heading(username, stateOf(person))}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <section class="card"><dl class="facts">
 <dt>Email</dt><dd>${person.email}</dd>
 <dt>Name</dt><dd>${person.name ?? 'none'}</dd>
 <dt>Id</dt><dd>${copyable(person.id, 'id')}</dd>
 <dt>Plan</dt><dd>${person.plan}</dd>
-<dt>Made</dt><dd>${ago(person.createdAt, ctx.now)}</dd>
+<dt>Made</dt><dd>${relativeTime(person.createdAt, ctx.now)}</dd>
 <dt>Last seen</dt><dd>${lastSeen(ctx, person)}</dd>
 <dt>Sessions</dt><dd>${sessions.length}</dd>
 <dt>Tokens</dt><dd>${tokens.length}</dd>
 </dl></section>
 <h2>Teams</h2>
-${sheet(
+${dataTable(
   'Teams of the person',
   ['Team', 'Role'],
   teams.map(
@@ -223,7 +223,7 @@ ${removalForm(ctx, path, {
 }
 
 /** What somebody signs in with besides the password, and the button for somebody who lost it. */
-function secondFactors(ctx: ConsoleCtx, { id, username, email, secondFactors }: Static<typeof WholePerson>): Html {
+function secondFactors(ctx: ConsoleCtx, { id, username, email, secondFactors }: Static<typeof UserDetails>): Html {
   const { oneTimeCodes, passkeys } = secondFactors
   if (!oneTimeCodes && passkeys === 0)
     return html`<p class="card">They have none: their password alone signs them in.</p>`
@@ -232,13 +232,13 @@ function secondFactors(ctx: ConsoleCtx, { id, username, email, secondFactors }: 
 ${dangerCard(
   'Remove their second factors',
   html`For somebody who lost them. Be sure that it is <strong>${username}</strong> who asks: their password alone signs them in then. Their sessions end, and a letter goes to <strong>${email}</strong>.`,
-  askedTwice(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove their second factors'),
+  confirmedButton(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove their second factors'),
 )}`
 }
 
 /** Uses are written down some time later, so whoever looks at the page is there now. */
-function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof WholePerson>, 'id' | 'lastSeenAt' | 'createdAt'>): Html {
-  return one.id === ctx.visitor.userId ? html`now` : lastUse(one.lastSeenAt, one.createdAt, ctx.now)
+function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof UserDetails>, 'id' | 'lastSeenAt' | 'createdAt'>): Html {
+  return one.id === ctx.visitor.userId ? html`now` : lastUsedLabel(one.lastSeenAt, one.createdAt, ctx.now)
 }
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {

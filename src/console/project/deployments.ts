@@ -2,14 +2,14 @@
 import type { Static } from 'typebox'
 import { openedHost } from '../../model/addresses.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -17,16 +17,16 @@ import type { DeploymentAliases } from '../../projects/aliases/schema.ts'
 import type { Deployment, DeploymentList } from '../../projects/deployments/schema.ts'
 import type { DeploymentUsage } from '../../projects/deployments/usage.ts'
 import type { Project } from '../../projects/projects/schema.ts'
-import { faultOf } from '../action.ts'
+import { formErrorNotice } from '../action.ts'
 import { filterForm } from '../controls.ts'
-import { type Choice, copyable, select, sheet } from '../fields.ts'
-import { accountIn, deploymentPath, may, projectPath, showPage } from '../frame.ts'
+import { type Choice, copyable, dataTable, select } from '../fields.ts'
+import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { bytes } from '../operator/frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { isInTransfer } from './list.ts'
 
-export const DEPLOYMENTS = '/console/t/:slug/projects/:name/deployments'
+export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
 const PAGE = 30
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Filters = Type.Object({ state: Text, target: Text, branch: Text, until: Text })
@@ -45,7 +45,7 @@ const TARGETS: readonly Choice[] = [
 export const deploymentScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
-    path: DEPLOYMENTS,
+    path: DEPLOYMENTS_PATH,
     name: 'showDeployments',
     query: Filters,
     asks: ['getProject', 'getDeployments'],
@@ -53,10 +53,10 @@ export const deploymentScreens: readonly Screen[] = [
   }),
   consoleScreen({
     method: 'GET',
-    path: `${DEPLOYMENTS}/:id`,
+    path: `${DEPLOYMENTS_PATH}/:id`,
     name: 'showDeployment',
     asks: DEPLOYMENT_SHOWN,
-    run: (ctx, input) => showDeployment(ctx, input),
+    run: (ctx, input) => deploymentPage(ctx, input),
   }),
 ]
 
@@ -75,7 +75,7 @@ export function stateOf(readyState: string): Html {
 }
 
 async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<Filters>) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
   const { state, target, branch, until } = query
   const { deployments, pagination } = await ctx.ask<Static<typeof DeploymentList>>('getDeployments', {
@@ -93,7 +93,7 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
   const isNarrowed = [state, target, branch, until].some(Boolean)
   const kept = { ...(state && { state }), ...(target && { target }), ...(branch && { branch }) }
   const older = new URLSearchParams({ ...kept, until: String(pagination.next) })
-  return showPage(
+  return consolePage(
     ctx,
     { account, project: project.name, tab: 'deployments' },
     {
@@ -117,14 +117,14 @@ function filters(path: string, { state, target, branch }: Filters): Html {
 
 function table(account: OwnAccount, project: Project, deployments: readonly Listed[], now: number): Html {
   const liveId = project.targets?.production?.id
-  return sheet(
+  return dataTable(
     'Deployments',
     ['Address', 'State', 'Target', 'Commit', 'Made'],
     deployments.map(
       (one) =>
         html`<tr><td><a href="${deploymentPath(account, project.name, one.uid)}">${one.url}</a></td>
 <td>${stateOf(one.readyState)}</td><td>${one.target ?? 'preview'}${one.uid === liveId && html` <span class="tag write">live</span>`}</td>
-<td>${madeOf(one.meta)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+<td>${madeOf(one.meta)}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
     ),
   )
 }
@@ -145,8 +145,8 @@ function nothing({ id, name }: Project, isNarrowed: boolean): Html {
 }
 
 /** One deployment, with the ways to make it serve production. Refuses: not_found 404, also for one of another project. */
-export async function showDeployment(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
   const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
   if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
@@ -156,29 +156,29 @@ export async function showDeployment(ctx: ConsoleCtx, { params }: ScreenInput, r
   })
   const visitors = await visitorsOf(ctx, account, one.id)
   const meta = Object.entries(one.meta)
-  return showPage(
+  return consolePage(
     ctx,
     { account, project: project.name, tab: 'deployments' },
     {
       title: one.url,
       within: [],
       body: html`<div class="top"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="button quiet" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${ways(ctx, account, project, one)}</div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <section class="card"><h2>Details</h2><dl class="facts">
 <dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">live</span>`}</dd>
 <dt>Target</dt><dd>${one.target ?? 'preview'}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 <dt>Address</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
 <dt>Deployment id</dt><dd>${copyable(one.id, 'id')}</dd>
-<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
-${one.ready !== undefined && html`<dt>Ready</dt><dd>${ago(one.ready, ctx.now)}</dd>`}
+<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl></section>
 <section class="card"><h2>Names that lead to it</h2>
 ${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own address.</p>`}</section>
 ${
   meta.length > 0 &&
-  html`<h2>What the build system said</h2>${sheet(
+  html`<h2>What the build system said</h2>${dataTable(
     'What the build system said',
     ['Field', 'Value'],
     meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td>${value}</td></tr>`),
@@ -215,11 +215,11 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
 /** What the person may do with it next. The routes decide; a button that could only be refused is not there: a paused project serves nothing else. */
 function ways(ctx: ConsoleCtx, account: OwnAccount, project: Project, one: Deployment): Html | undefined {
   if (one.readyState !== 'READY' || isLive(project, one)) return undefined
-  if (!may(account, 'project:write') || !may(account, 'deployment:write')) return undefined
+  if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
   if (isInTransfer(project)) return undefined
   if (project.paused)
     return html`<p class="soft">The project is paused: <a href="${projectPath(account, project.name)}">bring it back online</a> before you promote.</p>`
   const button = (verb: string, words: string, kind: string) =>
-    html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${tokenField(ctx)}<button class="${kind}">${words}</button></form>`
+    html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${csrfFields(ctx)}<button class="${kind}">${words}</button></form>`
   return html`<div class="ways">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to it', 'quiet')}${button('promote', 'Promote to production', '')}</div>`
 }

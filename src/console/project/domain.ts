@@ -4,24 +4,33 @@ import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
-import { action, faultOf } from '../action.ts'
-import { showTyped } from '../advice-commands.ts'
-import { changeFields } from '../edit-form.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { withInlineCode } from '../advice-commands.ts'
 import { dangerCard } from '../controls.ts'
-import { check, copyable } from '../fields.ts'
-import { accountIn, projectPath, showPage } from '../frame.ts'
+import { editFields } from '../edit-form.ts'
+import { checkboxField, copyable } from '../fields.ts'
+import { consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
-import { asRouting, DOMAINS, domainPath, mayChange, proofOf, Routing, routingInputs, serves } from './domains.ts'
-import { type Environments, environmentsOf } from './environments.ts'
+import { relativeTime } from '../time.ts'
+import {
+  asRouting,
+  canChangeDomains,
+  DOMAINS_PATH,
+  domainPath,
+  RoutingForm,
+  routingInputs,
+  serves,
+  verificationLabel,
+} from './domains.ts'
+import { type CustomEnvironments, readCustomEnvironments } from './environments.ts'
 
-const ONE = `${DOMAINS}/:domain`
+const ONE = `${DOMAINS_PATH}/:domain`
 const SHOWN = ['getProjectDomain', 'getProjectCustomEnvironments']
 const Removal = Type.Object({ removeRedirects: Type.Optional(Type.String()) })
 
@@ -45,7 +54,7 @@ export const domainScreens: readonly Screen[] = [
   action({
     path: ONE,
     name: 'consoleUpdateDomain',
-    form: Routing,
+    form: RoutingForm,
     asks: 'updateProjectDomain',
     shows: SHOWN,
     wish: ({ params, form }) => ({
@@ -72,27 +81,27 @@ export const domainScreens: readonly Screen[] = [
 ]
 
 async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const domain = await ctx.ask<ProjectDomain>('getProjectDomain', {
     account,
     params: { idOrName: project, domain: params.domain! },
   })
-  const environments = await environmentsOf(ctx, account, project)
+  const environments = await readCustomEnvironments(ctx, account, project)
   const path = domainPath(account, project, domain.name)
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'domains' },
     {
       title: domain.name,
       within: [],
-      body: html`<div class="top"><h1>${domain.name}</h1>${proofOf(domain)}<p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
-${faultOf(refused)}
-${steps(ctx, domain, path, mayChange(account))}
+      body: html`<div class="top"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
+${formErrorNotice(refused)}
+${steps(ctx, domain, path, canChangeDomains(account))}
 <section class="card"><h2>Details</h2>
 <dl class="facts"><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
-<dt>Added</dt><dd>${ago(domain.createdAt, ctx.now)}</dd></dl></section>
-${mayChange(account) && forms(ctx, domain, path, environments, refused)}`,
+<dt>Added</dt><dd>${relativeTime(domain.createdAt, ctx.now)}</dd></dl></section>
+${canChangeDomains(account) && forms(ctx, domain, path, environments, refused)}`,
     },
   )
 }
@@ -101,19 +110,19 @@ function forms(
   ctx: ConsoleCtx,
   domain: ProjectDomain,
   path: string,
-  environments: Environments,
+  environments: CustomEnvironments,
   refused: Refused | undefined,
 ): Html {
   return html`<form class="stack card" method="post" action="${path}"><h2>What it serves</h2>
-${changeFields(ctx, refused, (refused) => routingInputs(domain, environments, refused))}
+${editFields(ctx, refused, (refused) => routingInputs(domain, environments, refused))}
 <p class="actions"><button>Save</button></p>
 </form>
 ${dangerCard(
   'Remove this domain',
   html`Visitors of <strong>${domain.name}</strong> get nothing from this project then. If the name is added again within 30 days, this account need not prove it again.`,
   html`<details class="twice"><summary class="button quiet">Remove the domain…</summary>
-<form method="post" action="${path}/remove">${tokenField(ctx)}
-${check('removeRedirects', 'Also remove the domains that redirect to it', false)}
+<form method="post" action="${path}/remove">${csrfFields(ctx)}
+${checkboxField('removeRedirects', 'Also remove the domains that redirect to it', false)}
 <p class="actions"><button class="danger">Remove the domain</button></p>
 </form></details>`,
 )}`
@@ -130,19 +139,19 @@ function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: 
 <ol class="steps"><li><h3>Prove that it is yours: make this record</h3>
 ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
 <li><h3>Point the domain here${leading.length > 0 && `: make ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
-${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${noEdge(ctx)}${!ctx.visitor.isOperator && ' Ask them which address the domain should lead to.'}</p>`}</li>
+${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.visitor.isOperator && ' Ask them which address the domain should lead to.'}</p>`}</li>
 <li><h3>Verify</h3>
 <p>The first record is looked up at once. A new record may take some minutes to be seen. <a href="${path}/answers">See what each name server says</a></p>
-${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
+${mayVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
 }
 
 /** A record to be made. `when`: what is said behind its type. Of several values one is enough. */
 type DnsRecord = { type: string; when?: string; values: readonly string[] }
 
 /** Why no record leads to the edge. Whoever runs the service reads what to do. */
-export function noEdge({ visitor }: ConsoleCtx): Html {
+export function edgeNotConfigured({ visitor }: ConsoleCtx): Html {
   if (!visitor.isOperator) return html`The operator of this service has not said where its edge is.`
-  return showTyped(
+  return withInlineCode(
     'This service does not know where its edge is. Set BERTH_EDGE_CNAME, BERTH_EDGE_IPV4 or both, and start it again.',
   )
 }

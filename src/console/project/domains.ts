@@ -1,27 +1,27 @@
 /** The domains of a project: the list, and adding one. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectDomain } from '../../projects/domains/schema.ts'
-import { action, faultOf, field } from '../action.ts'
-import { type Choice, pair, select, sheet } from '../fields.ts'
-import { accountIn, may, projectPath, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { type Choice, dataTable, fieldRow, select } from '../fields.ts'
+import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
-import { type Environments, environmentsOf } from './environments.ts'
+import { relativeTime } from '../time.ts'
+import { type CustomEnvironments, readCustomEnvironments } from './environments.ts'
 
 /** A page of the list. */
 type Page = { domains: ProjectDomain[]; pagination: { next: number | null } }
 
-export const DOMAINS = '/console/t/:slug/projects/:name/domains'
+export const DOMAINS_PATH = '/console/t/:slug/projects/:name/domains'
 const PAGE = 50
 const ListQuery = Type.Object({
   until: Type.Optional(Type.String({ maxLength: 20 })),
@@ -30,13 +30,13 @@ const ListQuery = Type.Object({
 
 /** The route says what is wrong with a field, so that what was typed comes back. */
 const Text = Type.Optional(Type.String())
-export const Routing = Type.Object({
+export const RoutingForm = Type.Object({
   gitBranch: Text,
   redirect: Text,
   redirectStatusCode: Text,
   customEnvironmentId: Text,
 })
-const NewDomain = Type.Object({ name: Text, ...Routing.properties })
+const NewDomain = Type.Object({ name: Text, ...RoutingForm.properties })
 
 const CODES: readonly Choice[] = [
   ['', '307: for now, same method'],
@@ -48,7 +48,7 @@ const CODES: readonly Choice[] = [
 export const domainListScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
-    path: DOMAINS,
+    path: DOMAINS_PATH,
     name: 'showDomains',
     query: ListQuery,
     asks: ['getProjectDomains', 'getProjectCustomEnvironments'],
@@ -56,13 +56,13 @@ export const domainListScreens: readonly Screen[] = [
   }),
   consoleScreen({
     method: 'GET',
-    path: `${DOMAINS}/add`,
+    path: `${DOMAINS_PATH}/add`,
     name: 'showNewDomain',
     asks: ['getProjectCustomEnvironments'],
     run: (ctx, input) => showNew(ctx, input),
   }),
   action<typeof NewDomain, ProjectDomain>({
-    path: `${DOMAINS}/add`,
+    path: `${DOMAINS_PATH}/add`,
     name: 'consoleAddDomain',
     form: NewDomain,
     asks: 'addProjectDomain',
@@ -83,7 +83,7 @@ export function domainPath(account: Pick<OwnAccount, 'slug'>, project: string, d
 }
 
 /** What a form says of branch, redirect and environment, as the routes take it: what is empty is null. */
-export function asRouting(form: Static<typeof Routing>) {
+export function asRouting(form: Static<typeof RoutingForm>) {
   return {
     gitBranch: form.gitBranch?.trim() || null,
     redirect: form.redirect?.trim() || null,
@@ -95,7 +95,7 @@ export function asRouting(form: Static<typeof Routing>) {
 /** What a domain does with visitors: production, or a branch, or a custom environment, or another domain. */
 export function routingInputs(
   domain: ProjectDomain | undefined,
-  environments: Environments,
+  environments: CustomEnvironments,
   refused: Refused | undefined,
 ): Html {
   const typed = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
@@ -108,7 +108,7 @@ ${
     refused,
   })
 }
-${pair(
+${fieldRow(
   field('redirect', 'Redirect to', {
     value: domain?.redirect ?? undefined,
     refused,
@@ -125,7 +125,7 @@ function codeOf(domain: ProjectDomain | undefined): string {
 }
 
 /** What a domain serves, in words. */
-export function serves(domain: ProjectDomain, environments: Environments): Html {
+export function serves(domain: ProjectDomain, environments: CustomEnvironments): Html {
   const { gitBranch, redirect, redirectStatusCode, customEnvironmentId } = domain
   if (redirect !== null) return html`redirects to ${redirect} <span class="soft">${redirectStatusCode ?? 307}</span>`
   if (gitBranch !== null) return html`<span class="tag">branch ${gitBranch}</span>`
@@ -135,17 +135,17 @@ export function serves(domain: ProjectDomain, environments: Environments): Html 
 }
 
 /** Whether the role of the person adds, changes and removes domains. */
-export function mayChange(account: OwnAccount): boolean {
-  return may(account, 'project:write') && may(account, 'domain:write')
+export function canChangeDomains(account: OwnAccount): boolean {
+  return canInAccount(account, 'project:write') && canInAccount(account, 'domain:write')
 }
 
 /** Whether a domain is proven, as a state with words. */
-export function proofOf({ verified }: Pick<ProjectDomain, 'verified'>): Html {
+export function verificationLabel({ verified }: Pick<ProjectDomain, 'verified'>): Html {
   return verified ? html`<span class="state good">Verified</span>` : html`<span class="state warn">Not verified</span>`
 }
 
 async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const { until, verified } = query
   const { domains, pagination } = await ctx.ask<Page>('getProjectDomains', {
@@ -153,15 +153,15 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
     params: { idOrName: project },
     query: { limit: String(PAGE), until, verified: verified || undefined },
   })
-  const environments = await environmentsOf(ctx, account, project)
+  const environments = await readCustomEnvironments(ctx, account, project)
   const path = projectPath(account, project, 'domains')
   const more = new URLSearchParams({ ...(verified && { verified }), until: String(pagination.next) })
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'domains' },
     {
       title: 'Domains',
-      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Not verified only</a>`} ${mayChange(account) && html`<a class="button" href="${path}/add">Add a domain</a>`}</p></div>
+      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Not verified only</a>`} ${canChangeDomains(account) && html`<a class="button" href="${path}/add">Add a domain</a>`}</p></div>
 ${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
     },
@@ -172,16 +172,16 @@ function table(
   account: OwnAccount,
   project: string,
   domains: readonly ProjectDomain[],
-  environments: Environments,
+  environments: CustomEnvironments,
   now: number,
 ): Html {
-  return sheet(
+  return dataTable(
     'Domains',
     ['Domain', 'State', 'Serves', 'Added'],
     domains.map(
       (one) =>
-        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${proofOf(one)}${!one.verified && html`<br><a class="small" href="${domainPath(account, project, one.name)}#steps">Next: make the DNS record that proves it</a>`}</td>
-<td>${serves(one, environments)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${verificationLabel(one)}${!one.verified && html`<br><a class="small" href="${domainPath(account, project, one.name)}#steps">Next: make the DNS record that proves it</a>`}</td>
+<td>${serves(one, environments)}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
     ),
   )
 }
@@ -196,18 +196,18 @@ function nothing(account: OwnAccount, project: string, isNarrowed: boolean): Htm
 }
 
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const environments = await environmentsOf(ctx, account, project)
-  return showPage(
+  const environments = await readCustomEnvironments(ctx, account, project)
+  return consolePage(
     ctx,
     { account, project, tab: 'domains' },
     {
       title: 'Add a domain',
       body: html`<div class="top"><h1>Add a domain</h1></div>
-${faultOf(refused)}${refused && holder(account, refused)}
+${formErrorNotice(refused)}${refused && holder(account, refused)}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('name', 'Domain', { required: true, refused, hint: 'Such as www.example.com, or *.example.com for every name below it.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <details${refused && html` open`}><summary>Other than production</summary>
 ${routingInputs(undefined, environments, refused)}

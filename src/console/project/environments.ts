@@ -1,24 +1,24 @@
 /** The custom environments of a project: the list, making one, and removing one. docs/custom-environments.md. */
 import type { Static } from 'typebox'
-import { type EnvironmentList, MOST_ENVIRONMENTS, type ShownEnvironment } from '../../model/environment.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { type EnvironmentList, MAX_ENVIRONMENTS, type ShownEnvironment } from '../../model/environment.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
+import { action, field, formErrorNotice } from '../action.ts'
 import { dangerCard } from '../controls.ts'
-import { check, copyable, sheet } from '../fields.ts'
-import { accountIn, may, projectPath, showPage } from '../frame.ts'
+import { checkboxField, copyable, dataTable } from '../fields.ts'
+import { canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 
-export type Environments = Static<typeof EnvironmentList>['environments']
+export type CustomEnvironments = Static<typeof EnvironmentList>['environments']
 
 const LIST = '/console/t/:slug/projects/:name/settings/environments'
 const ONE = `${LIST}/:environmentSlugOrId`
@@ -71,7 +71,11 @@ export const environmentScreens: readonly Screen[] = [
 ]
 
 /** The custom environments of a project. The page declares `getProjectCustomEnvironments`. */
-export async function environmentsOf(ctx: ConsoleCtx, account: OwnAccount, project: string): Promise<Environments> {
+export async function readCustomEnvironments(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: string,
+): Promise<CustomEnvironments> {
   const { environments } = await ctx.ask<Static<typeof EnvironmentList>>('getProjectCustomEnvironments', {
     account,
     params: { idOrName: project },
@@ -90,22 +94,22 @@ function environmentsPath({ slug, name }: ScreenInput['params'], environment?: s
 }
 
 async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
-  const environments = await environmentsOf(ctx, account, params.name!)
+  const account = await findAccountOfPath(ctx, params)
+  const environments = await readCustomEnvironments(ctx, account, params.name!)
   const rows = environments.map(
     ({ id, slug, description, createdAt }) =>
-      html`<tr><td><a href="${environmentsPath(params, id)}">${slug}</a></td><td>${description}</td><td>${ago(createdAt, ctx.now)}</td></tr>`,
+      html`<tr><td><a href="${environmentsPath(params, id)}">${slug}</a></td><td>${description}</td><td>${relativeTime(createdAt, ctx.now)}</td></tr>`,
   )
-  return showPage(
+  return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
       title: TITLE,
       body: html`<div class="top"><h1>${TITLE}</h1></div>
-${faultOf(refused)}
-<p>Beside production, preview and development a project has up to ${MOST_ENVIRONMENTS} environments of its own. Each holds variables, and a domain may serve it.</p>
-${sheet(TITLE, ['Environment', 'Description', 'Made'], rows, { none: 'No custom environment yet.' })}
-${may(account, 'project:write') && making(ctx, environmentsPath(params), refused)}`,
+${formErrorNotice(refused)}
+<p>Beside production, preview and development a project has up to ${MAX_ENVIRONMENTS} environments of its own. Each holds variables, and a domain may serve it.</p>
+${dataTable(TITLE, ['Environment', 'Description', 'Made'], rows, { none: 'No custom environment yet.' })}
+${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params), refused)}`,
     },
   )
 }
@@ -113,7 +117,7 @@ ${may(account, 'project:write') && making(ctx, environmentsPath(params), refused
 function making(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return html`<form class="stack card" method="post" action="${path}"><h2>Make one</h2>
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('slug', 'Slug', { required: true, refused, hint: 'Lower case letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
 ${field('description', 'Description', { refused, hint: 'May be empty.', attributes: html` autocomplete="off"` })}
 <p class="actions"><button>Make the environment</button></p>
@@ -121,20 +125,20 @@ ${field('description', 'Description', { refused, hint: 'May be empty.', attribut
 }
 
 async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const one = await ctx.ask<Static<typeof ShownEnvironment>>('getCustomEnvironment', { account, params: named(params) })
-  return showPage(
+  return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
       title: one.slug,
       within: [[TITLE, environmentsPath(params)]],
       body: html`<div class="top"><h1>${one.slug}</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <section class="card"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment id</dt><dd>${copyable(one.id, 'id')}</dd>
 ${one.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[one.branchMatcher.type]} <code>${one.branchMatcher.pattern}</code></dd>`}
-<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd></dl></section>
-${may(account, 'project:write') && removing(ctx, environmentsPath(params, one.id), one.slug)}`,
+<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd></dl></section>
+${canInAccount(account, 'project:write') && removing(ctx, environmentsPath(params, one.id), one.slug)}`,
     },
   )
 }
@@ -147,8 +151,8 @@ function removing(ctx: ConsoleCtx, path: string, slug: string): Html {
     'Remove this environment',
     html`The domains that serve <strong>${slug}</strong> go with it, and the domains that redirect to them. Its deployments stay. A variable that is in no other environment stays in none.`,
     html`<details class="twice"><summary class="button quiet">Remove the environment…</summary>
-<form method="post" action="${path}/remove">${tokenField(ctx)}
-${check('deleteVariables', 'Also delete the variables that are then in no environment', false)}
+<form method="post" action="${path}/remove">${csrfFields(ctx)}
+${checkboxField('deleteVariables', 'Also delete the variables that are then in no environment', false)}
 <p class="actions"><button class="danger">Remove the environment</button></p>
 </form></details>`,
   )

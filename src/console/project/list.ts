@@ -1,22 +1,22 @@
 /** The projects of an account: the list, and making one. */
 import type { Static } from 'typebox'
-import { nameOfTeam, receivedBy } from '../../accounts/members/received-invitations.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { nameOfTeam, selectReceivedInvitations } from '../../accounts/members/received-invitations.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
-import { action, faultOf, field } from '../action.ts'
-import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
-import { failedOf, failedState, type Newest, newestDeployments } from './newest-deployments.ts'
+import { relativeTime } from '../time.ts'
+import { failedOf, failedState, type LatestDeployment, readLatestDeployments } from './newest-deployments.ts'
 
 const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
@@ -74,22 +74,22 @@ export async function homeSlug(ctx: ConsoleCtx): Promise<string> {
 }
 
 async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const { search, until } = query
   const { projects, pagination } = await ctx.ask<Static<typeof ProjectList>>('getProjects', {
     account,
     query: { limit: String(PAGE), search: search || undefined, until },
   })
   const total = await countProjects(ctx, account)
-  const newest = await newestDeployments(ctx, projects)
+  const newest = await readLatestDeployments(ctx, projects)
   const more = (next: number) =>
     `${accountPath(account)}?${new URLSearchParams({ ...(search && { search }), until: String(next) })}`
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${may(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Receive a project</a> `}${may(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Receive a project</a> `}${canInAccount(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
@@ -100,7 +100,7 @@ ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(accou
 
 /** The teams that wait for an answer of the person: this is the first page that they see. */
 async function invitations(ctx: ConsoleCtx): Promise<Html | undefined> {
-  const received = await receivedBy(ctx, ctx.visitor.userId)
+  const received = await selectReceivedInvitations(ctx, ctx.visitor.userId)
     .limit(MOST_INVITATIONS + 1)
     .execute()
   if (received.length === 0) return undefined
@@ -130,12 +130,12 @@ function searchForm(account: OwnAccount, search: string | undefined): Html {
 </form>`
 }
 
-function card(account: OwnAccount, project: Project, failed: readonly Newest[], now: number): Html {
+function card(account: OwnAccount, project: Project, failed: readonly LatestDeployment[], now: number): Html {
   const [last] = project.latestDeployments ?? []
   return html`<li class="card">
 <h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
-<p>${state(project, failed)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
-<p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${ago(last.createdAt, now)}` : 'No deployment yet'}<br>Changed ${ago(project.updatedAt, now)}</p>
+<p>${projectStateLabel(project, failed)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
+<p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${relativeTime(last.createdAt, now)}` : 'No deployment yet'}<br>Changed ${relativeTime(project.updatedAt, now)}</p>
 </li>`
 }
 
@@ -145,7 +145,10 @@ export function isInTransfer({ transferStartedAt, transferCompletedAt }: Project
 }
 
 /** What visitors of a project get: its production, nothing yet, or the page that says it is paused. `failed`: of its newest deployments. */
-export function state({ paused, targets }: Pick<Project, 'paused' | 'targets'>, failed: readonly Newest[]): Html {
+export function projectStateLabel(
+  { paused, targets }: Pick<Project, 'paused' | 'targets'>,
+  failed: readonly LatestDeployment[],
+): Html {
   if (paused) return html`<span class="state bad">Paused</span>`
   const live = (targets as Record<string, unknown> | undefined)?.production != null
   if (!live) return html`<span class="state">Nothing in production</span>`
@@ -157,7 +160,7 @@ function nothing(account: OwnAccount, search: string | undefined): Html {
   if (search) return html`<p class="card empty">No project has “${search}” in its name.</p>`
   return html`<div class="card empty"><h2>No project yet</h2>
 <p>A project holds domains, variables and deployments.</p>
-${may(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>`}
+${canInAccount(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>`}
 <p class="soft small">Or from a terminal. The first command prints a line for your shell: without it <code>vercel</code> talks to the hosted platform.</p>
 <pre>npx berth link-cli${account.kind === 'team' && ` --team ${account.slug}`}</pre>
 <pre>vercel project add web</pre>
@@ -167,16 +170,16 @@ ${may(account, 'project:write') && html`<p><a class="button" href="${accountPath
 }
 
 async function showNewProject(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: '' },
     {
       title: 'New project',
       body: html`<div class="top"><h1>New project</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('name', 'Name', {
   required: true,
   refused,

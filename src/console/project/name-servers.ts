@@ -3,13 +3,13 @@
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import type { DomainAnswers, DomainConfig, ProjectDomain } from '../../projects/domains/schema.ts'
-import { sheet } from '../fields.ts'
-import { accountIn, showPage } from '../frame.ts'
-import { ago } from '../time.ts'
-import { noEdge, recordFacts, recordsOf } from './domain.ts'
-import { DOMAINS, domainPath } from './domains.ts'
+import { dataTable } from '../fields.ts'
+import { consolePage, findAccountOfPath } from '../frame.ts'
+import { relativeTime } from '../time.ts'
+import { edgeNotConfigured, recordFacts, recordsOf } from './domain.ts'
+import { DOMAINS_PATH, domainPath } from './domains.ts'
 
-const ONE = `${DOMAINS}/:domain`
+const ONE = `${DOMAINS_PATH}/:domain`
 
 /** Name servers may take seconds, so each page asks them for itself alone. */
 export const nameServerScreens: readonly Screen[] = [
@@ -32,7 +32,7 @@ export const nameServerScreens: readonly Screen[] = [
 ]
 
 async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const [project, name] = [params.name!, params.domain!]
   const config = await ctx.ask<DomainConfig>('getDomainConfig', { account, params: { domain: name } })
   const path = domainPath(account, project, name)
@@ -40,7 +40,7 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
     config.recommendedCNAME[0]?.value,
     config.recommendedIPv4.flatMap(({ value }) => value),
   )
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'domains' },
     {
@@ -53,7 +53,7 @@ ${
   records.length > 0
     ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
 ${records.map((record) => html`<div class="card">${recordFacts(record, name)}</div>`)}`
-    : html`<p class="soft">${noEdge(ctx)}</p>`
+    : html`<p class="soft">${edgeNotConfigured(ctx)}</p>`
 }
 <p class="ways"><a href="${path}/answers">See what each name server says of the record that proves it</a></p>`,
     },
@@ -77,7 +77,7 @@ function again(path: string): Html {
 }
 
 function checked({ now }: ConsoleCtx): Html {
-  return html`<p class="soft small">Checked ${ago(now, now)}.</p>`
+  return html`<p class="soft small">Checked ${relativeTime(now, now)}.</p>`
 }
 
 /** TABLE what a name server says of the record, how that looks, and what it has where it tells nothing. */
@@ -89,13 +89,13 @@ const ANSWERS = {
 } as const
 
 async function showAnswers(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const [project, name] = [params.name!, params.domain!]
   const input = { account, params: { idOrName: project, domain: name } }
   const { verification = [] } = await ctx.ask<ProjectDomain>('getProjectDomain', input)
   const { nameServers } = await ctx.ask<DomainAnswers>('getProjectDomainAnswers', input)
   const path = domainPath(account, project, name)
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'domains' },
     {
@@ -108,7 +108,7 @@ ${recordFacts({ type, values: [value] }, at)}
 ${checked(ctx)}</section>`,
 )}
 <p>Each name server of this service is asked by itself. A domain is verified once they have the record and somebody presses “Verify now”: nothing looks for it by itself.</p>
-${sheet(
+${dataTable(
   'Name servers',
   ['Name server', 'Answer', 'What it has'],
   nameServers.map(({ state, seen }, at) => {

@@ -1,13 +1,13 @@
 /** Whether the newest deployments of projects failed: what their overview and the list of projects say. docs/console.md: The pages of a project. */
 import type { Row } from '../../platform/db/schema.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { deploymentPath } from '../frame.ts'
 
 /** What is told of a deployment that is the newest of its kind. */
-export type Newest = Pick<Row<'deployment'>, (typeof COLUMNS)[number]>
+export type LatestDeployment = Pick<Row<'deployment'>, (typeof COLUMNS)[number]>
 
 const COLUMNS = [
   'id',
@@ -24,10 +24,10 @@ const COLUMNS = [
  * The newest deployment of production, and of each branch and custom environment among the latest deployments that the answer of a project
  * shows. The newest first, by the id of the project. One statement for all projects of a page.
  */
-export async function newestDeployments(
+export async function readLatestDeployments(
   { db }: ConsoleCtx,
   projects: readonly Project[],
-): Promise<ReadonlyMap<string, readonly Newest[]>> {
+): Promise<ReadonlyMap<string, readonly LatestDeployment[]>> {
   const latest = projects.flatMap(({ latestDeployments }) => latestDeployments.map(({ id }) => id))
   if (latest.length === 0) return new Map()
   const production = db
@@ -67,35 +67,35 @@ export async function newestDeployments(
 }
 
 /** Whether it is a problem. A preview that somebody canceled is none, but without a good production deployment new domains are refused. */
-function isFailed({ target, ready_state }: Pick<Newest, 'target' | 'ready_state'>): boolean {
+function isFailed({ target, ready_state }: Pick<LatestDeployment, 'target' | 'ready_state'>): boolean {
   return ready_state === 'ERROR' || (target === 'production' && ready_state === 'CANCELED')
 }
 
 /** Those that failed, production first. */
-export function failedOf(newest: readonly Newest[] = []): Newest[] {
+export function failedOf(newest: readonly LatestDeployment[] = []): LatestDeployment[] {
   const failed = newest.filter(isFailed)
   return failed.toSorted((one, other) => Number(other.target === 'production') - Number(one.target === 'production'))
 }
 
 /** A deployment that failed, as the card of its project says it: with a link to it. */
-export function failedState(account: OwnAccount, project: string, one: Newest): Html {
+export function failedState(account: OwnAccount, project: string, one: LatestDeployment): Html {
   return html`<a class="state bad" href="${deploymentPath(account, project, one.id)}">${kindOf(one)}${ofBranch(one)} ${endOf(one)}</a>`
 }
 
 /** A deployment that failed, as a sentence of what needs attention. */
-export function failedSentence(account: OwnAccount, project: string, one: Newest): Html {
+export function failedSentence(account: OwnAccount, project: string, one: LatestDeployment): Html {
   const after = one.target === 'production' && html` New domains are refused until one succeeds.`
   return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} <span class="state bad">${endOf(one)}</span>: <a href="${deploymentPath(account, project, one.id)}">${one.url}</a>.${after}`
 }
 
-function kindOf({ target }: Newest): string {
+function kindOf({ target }: LatestDeployment): string {
   return target === 'production' ? 'Production deployment' : 'Preview deployment'
 }
 
-function ofBranch({ target, git_branch }: Newest): string {
+function ofBranch({ target, git_branch }: LatestDeployment): string {
   return target === 'production' || git_branch === null ? '' : ` of the branch ${git_branch}`
 }
 
-function endOf({ ready_state }: Newest): string {
+function endOf({ ready_state }: LatestDeployment): string {
   return ready_state === 'CANCELED' ? 'was canceled' : 'failed'
 }

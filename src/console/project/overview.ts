@@ -1,29 +1,29 @@
 /** The overview of a project: what visitors get and since when, its latest deployments, and pausing it. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
-import { action, faultOf } from '../action.ts'
-import { copyable, sheet } from '../fields.ts'
-import { accountIn, deploymentPath, may, projectPath, showPage } from '../frame.ts'
-import { ASKED_FOR_NAMES, namesOf } from '../names/users.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { copyable, dataTable } from '../fields.ts'
+import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
+import { readUserNames, USER_NAME_CALLS } from '../names/users.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
-import { isInTransfer, state } from './list.ts'
-import { failedOf, failedSentence, type Newest, newestDeployments } from './newest-deployments.ts'
+import { isInTransfer, projectStateLabel } from './list.ts'
+import { failedOf, failedSentence, type LatestDeployment, readLatestDeployments } from './newest-deployments.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
-const SHOWN = ['getProject', 'getProjectDomains', ...ASKED_FOR_NAMES]
+const SHOWN = ['getProject', 'getProjectDomains', ...USER_NAME_CALLS]
 /** Of domains that are not verified, on the overview. */
 const MOST_DOMAINS = 5
 
@@ -49,25 +49,25 @@ export const projectScreens: readonly Screen[] = [
 ]
 
 async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
-  const newest = (await newestDeployments(ctx, [project])).get(project.id) ?? []
-  return showPage(
+  const newest = (await readLatestDeployments(ctx, [project])).get(project.id) ?? []
+  return consolePage(
     ctx,
     { account, project: project.name, tab: '' },
     {
       title: 'Overview',
-      body: html`<div class="top"><h1>${project.name}</h1>${may(account, 'project:write') && pauseForm(ctx, account, project)}</div>
-${faultOf(refused)}
+      body: html`<div class="top"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
+${formErrorNotice(refused)}
 ${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card"><h2>What visitors get</h2>
 <dl class="facts">
-<dt>State</dt><dd>${state(project, failedOf(newest))}</dd>
+<dt>State</dt><dd>${projectStateLabel(project, failedOf(newest))}</dd>
 <dt>Production</dt><dd>${production(account, project, ctx.now)}</dd>
 <dt>Framework</dt><dd>${project.framework ?? 'none'}</dd>
 <dt>Project id</dt><dd>${copyable(project.id, 'id')}</dd>
-<dt>Made</dt><dd>${ago(project.createdAt, ctx.now)}</dd>
-${project.transferredFromAccountId !== undefined && html`<dt>Came from</dt><dd>another account, ${ago(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
+<dt>Made</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
+${project.transferredFromAccountId !== undefined && html`<dt>Came from</dt><dd>another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
 ${latest(account, project, ctx.now)}`,
     },
@@ -79,7 +79,7 @@ async function whatNeedsAttention(
   ctx: ConsoleCtx,
   account: OwnAccount,
   project: Project,
-  newest: readonly Newest[],
+  newest: readonly LatestDeployment[],
 ): Promise<Html[]> {
   const { domains } = await ctx.ask<Static<typeof DomainList>>('getProjectDomains', {
     account,
@@ -92,7 +92,7 @@ async function whatNeedsAttention(
     ...(project.paused ? [await paused(ctx, account, project)] : []),
     ...(isInTransfer(project)
       ? [
-          html`It is being transferred to another account. The transfer was begun ${ago(project.transferStartedAt!, ctx.now)}. Until it is there, most changes are refused.`,
+          html`It is being transferred to another account. The transfer was begun ${relativeTime(project.transferStartedAt!, ctx.now)}. Until it is there, most changes are refused.`,
         ]
       : []),
     ...failedOf(newest).map((one) => failedSentence(account, project.name, one)),
@@ -115,9 +115,9 @@ async function whatNeedsAttention(
 
 /** Who paused it, and since when. */
 async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy }: Project): Promise<Html> {
-  const names = pausedBy === undefined ? undefined : await namesOf(ctx, account, [pausedBy])
+  const names = pausedBy === undefined ? undefined : await readUserNames(ctx, account, [pausedBy])
   const by = pausedBy !== undefined && html` by ${names?.get(pausedBy) ?? pausedBy}`
-  return html`It was paused${by}${pausedAt !== undefined && html` ${ago(pausedAt, ctx.now)}`}: visitors of production get a page that says so.`
+  return html`It was paused${by}${pausedAt !== undefined && html` ${relativeTime(pausedAt, ctx.now)}`}: visitors of production get a page that says so.`
 }
 
 function attention(sentences: readonly Html[]): Html | undefined {
@@ -127,7 +127,7 @@ function attention(sentences: readonly Html[]): Html | undefined {
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
   const verb = paused ? 'unpause' : 'pause'
-  return html`<form method="post" action="${projectPath(account, name, verb)}">${tokenField(ctx)}
+  return html`<form method="post" action="${projectPath(account, name, verb)}">${csrfFields(ctx)}
 <button class="${paused ? '' : 'quiet'}">${paused ? 'Bring it back online' : 'Pause the project'}</button></form>`
 }
 
@@ -136,7 +136,7 @@ function production(account: OwnAccount, { name, targets }: Project, now: number
   if (live === undefined || live === null) return html`No deployment is in production yet.`
   const names = [...new Set([...live.alias, live.url])]
   return html`${names.map((host) => html`<a href="https://${host}" rel="noreferrer">${host}</a> `)}<br>
-<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, made ${ago(live.createdAt, now)}</span>`
+<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, made ${relativeTime(live.createdAt, now)}</span>`
 }
 
 function latest(account: OwnAccount, { name, latestDeployments }: Project, now: number): Html {
@@ -144,13 +144,13 @@ function latest(account: OwnAccount, { name, latestDeployments }: Project, now: 
     return html`<section class="card empty"><h2>No deployment yet</h2>
 <p>Your build system registers deployments: <a href="/docs/operatorCreateDeployment">how it does that</a>.</p></section>`
   return html`<div class="top"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
-${sheet(
+${dataTable(
   'Latest deployments',
   ['Address', 'State', 'Target', 'Made'],
   latestDeployments.map(
     (one) =>
       html`<tr><td><a href="${deploymentPath(account, name, one.id)}">${one.url}</a></td><td>${stateOf(one.readyState)}</td>
-<td>${one.target ?? 'preview'}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+<td>${one.target ?? 'preview'}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
   ),
 )}`
 }

@@ -5,10 +5,10 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import type { Project } from '../../projects/projects/schema.ts'
 import type { PromoteAliases } from '../../projects/promotion/schema.ts'
 import { action } from '../action.ts'
-import { sheet } from '../fields.ts'
-import { accountIn, deploymentPath, projectPath, showPage } from '../frame.ts'
-import { ago } from '../time.ts'
-import { DEPLOYMENT_SHOWN, DEPLOYMENTS, showDeployment } from './deployments.ts'
+import { dataTable } from '../fields.ts'
+import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
+import { relativeTime } from '../time.ts'
+import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployments.ts'
 
 /** While a request goes on, its page loads itself anew where there is no script. */
 const RELOAD_SECONDS = 2
@@ -22,18 +22,18 @@ export const promotionScreens: readonly Screen[] = [
     ] as const
   ).map(([verb, asks]) =>
     action({
-      path: `${DEPLOYMENTS}/:id/${verb}`,
+      path: `${DEPLOYMENTS_PATH}/:id/${verb}`,
       name: `console-${verb}`,
       asks,
       shows: DEPLOYMENT_SHOWN,
       wish: ({ params }) => ({ params: { projectId: params.name!, deploymentId: params.id! } }),
       to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments/progress'),
-      again: showDeployment,
+      again: deploymentPage,
     }),
   ),
   consoleScreen({
     method: 'GET',
-    path: `${DEPLOYMENTS}/progress`,
+    path: `${DEPLOYMENTS_PATH}/progress`,
     name: 'showPromotion',
     asks: ['getProject', 'listPromoteAliases', 'listRollbackAliases'],
     run: showPromotion,
@@ -52,12 +52,12 @@ const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: string]
 }
 
 async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
   const place = { account, project: project.name, tab: 'deployments' }
   const request = project.lastAliasRequest
   if (!request)
-    return showPage(ctx, place, {
+    return consolePage(ctx, place, {
       title: 'Promote',
       body: html`<h1>Promote and roll back</h1><p class="card empty">Nothing was promoted yet, and nothing rolled back.</p>`,
     })
@@ -67,18 +67,18 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
   )
   const goesOn = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
   const [words, mood] = WORDS[request.jobStatus]
-  return showPage(ctx, place, {
+  return consolePage(ctx, place, {
     title: request.type === 'promote' ? 'Promote' : 'Roll back',
     reload: goesOn ? RELOAD_SECONDS : undefined,
     body: html`<div class="top"><h1>${request.type === 'promote' ? 'Promote' : 'Roll back'}</h1></div>
 <section class="card" aria-live="polite"><p><span class="state ${mood}">${request.jobStatus}</span></p><p>${words}</p>
 <dl class="facts"><dt>To</dt><dd><a href="${deploymentPath(account, project.name, request.toDeploymentId)}"><code>${request.toDeploymentId}</code></a></dd>
 ${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deploymentPath(account, project.name, request.fromDeploymentId)}"><code>${request.fromDeploymentId}</code></a></dd>`}
-<dt>Asked for</dt><dd>${ago(request.requestedAt, ctx.now)}</dd></dl>
+<dt>Asked for</dt><dd>${relativeTime(request.requestedAt, ctx.now)}</dd></dl>
 ${request.fromDeploymentId === request.toDeploymentId && html`<p class="soft small">This deployment was live already, so visitors get what they got before.</p>`}
 ${request.type === 'rollback' && html`<p class="soft small">New deployments do not take over production until the next promote.</p>`}
 ${goesOn && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">See how far it is now</a></p>`}</section>
-${aliases.length > 0 && sheet('Domains', ['Domain', 'State'], aliases.map(row))}
+${aliases.length > 0 && dataTable('Domains', ['Domain', 'State'], aliases.map(row))}
 <p><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
   })
 }

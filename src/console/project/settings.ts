@@ -1,24 +1,24 @@
 /** The settings of a project: its name, how it is built, who may see its deployments, its data cache, and deleting it. */
 import type { Static } from 'typebox'
 import { FRAMEWORKS } from '../../model/setting-schemas.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { NODE_VERSIONS } from '../../platform/settings/types.ts'
 import type { Project } from '../../projects/projects/schema.ts'
-import { action, faultOf, field } from '../action.ts'
-import { changeFields } from '../edit-form.ts'
+import { action, field, formErrorNotice } from '../action.ts'
 import { dangerCard } from '../controls.ts'
-import { type Choice, check, pair, select } from '../fields.ts'
-import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
+import { editFields } from '../edit-form.ts'
+import { type Choice, checkboxField, fieldRow, select } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
@@ -139,22 +139,22 @@ function asBody(form: Static<typeof General>) {
 }
 
 async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
   const path = projectPath(account, project.name, 'settings')
-  return showPage(
+  return consolePage(
     ctx,
     { account, project: project.name, tab: 'settings' },
     {
       title: 'Settings',
       body: html`<div class="top"><h1>Settings</h1></div>
-${faultOf(refused)}
-${may(account, 'project:write') ? html`${general(ctx, path, project, isOf(refused, 'name'))}${protection(ctx, path, project, isOf(refused, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
+${formErrorNotice(refused)}
+${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(refused, 'name'))}${protection(ctx, path, project, isOf(refused, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
 <section class="stack card"><h2>Custom environments</h2>
 <p>Environments of this project beside production, preview and development.</p>
 <p class="actions"><a class="button quiet" href="${path}/environments">Show them</a></p></section>
-${may(account, 'project:transfer') && giving(account, project)}
-${may(account, 'project:delete') && deleting(ctx, account, project, refused)}`,
+${canInAccount(account, 'project:transfer') && giving(account, project)}
+${canInAccount(account, 'project:delete') && deleting(ctx, account, project, refused)}`,
     },
   )
 }
@@ -163,15 +163,15 @@ function general(ctx: ConsoleCtx, path: string, project: Project, refused: Refus
   const frameworks: Choice[] = [['', 'none'], ...FRAMEWORKS.map((one): Choice => [one, one])]
   const versions = NODE_VERSIONS.map((one): Choice => [one, one])
   return html`<form class="stack card" method="post" action="${path}"><h2>General</h2>
-${changeFields(
+${editFields(
   ctx,
   refused,
   (
     refused,
   ) => html`${field('name', 'Name', { value: project.name, required: true, refused, hint: 'A new name changes the addresses of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${pair(select('framework', 'Framework', frameworks, { value: project.framework ?? '', refused }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, refused }))}
-${pair(...LINE_NAMES.map((name) => line(name, project, refused)))}
-${check('autoAssignCustomDomains', 'A new production deployment takes over the domains', project.autoAssignCustomDomains, refused)}`,
+${fieldRow(select('framework', 'Framework', frameworks, { value: project.framework ?? '', refused }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, refused }))}
+${fieldRow(...LINE_NAMES.map((name) => line(name, project, refused)))}
+${checkboxField('autoAssignCustomDomains', 'A new production deployment takes over the domains', project.autoAssignCustomDomains, refused)}`,
 )}
 <p class="actions"><button>Save</button></p>
 </form>`
@@ -190,7 +190,7 @@ function isOf(refused: Refused | undefined, name: string): Refused | undefined {
 
 function protection(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
   return html`<form class="stack card" method="post" action="${path}/protection"><h2>Who sees deployments</h2>
-${changeFields(
+${editFields(
   ctx,
   refused,
   (
@@ -205,7 +205,7 @@ ${select('signInFor', 'Only members of the account see', COVERS, { value: projec
 
 function dataCache(ctx: ConsoleCtx, path: string, { dataCache: { userDisabled } }: Project): Html {
   return html`<form class="stack card" method="post" action="${path}/data-cache"><h2>Data cache</h2>
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <p>It is <strong>${userDisabled ? 'off' : 'on'}</strong>.</p>
 <input type="hidden" name="disabled" value="${userDisabled ? 'no' : 'yes'}">
 <p class="actions"><button class="quiet">${userDisabled ? 'Switch it on' : 'Switch it off'}</button></p>
@@ -230,7 +230,7 @@ function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refuse
   return dangerCard(
     'Delete the project',
     html`The variables, domains, deployments and history of <strong>${project.name}</strong> go with it. There is no way back.`,
-    html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${tokenField(ctx)}
+    html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}
 ${field('typed', `Type ${project.name} to confirm`, { refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="actions"><button class="danger">Delete the project</button></p>
 </form>`,

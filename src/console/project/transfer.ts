@@ -4,15 +4,15 @@ import { html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { TransferCode } from '../../projects/transfer/transfer.ts'
-import { action, faultOf, field } from '../action.ts'
+import { action, field, formErrorNotice } from '../action.ts'
 import { copyable } from '../fields.ts'
-import { accountIn, accountPath, projectPath, showPage } from '../frame.ts'
+import { accountPath, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 
 const GIVE = '/console/t/:slug/projects/:name/transfer'
@@ -63,18 +63,18 @@ export const transferScreens: readonly Screen[] = [
 ]
 
 async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   // A project that is not there has no page.
   await ctx.ask('getProject', { account, params: { idOrName: params.name! } })
-  return showPage(
+  return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
       title: 'Transfer the project',
       body: html`<div class="top"><h1>Transfer ${params.name} to another account</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <p>This makes a code. A member of the other account uses it within 24 hours, once. From then on the project is locked until it is there.</p>
 <p>Whoever has the code gets the project with its variables, domains and deployments. Variables that integrations made stay behind and are removed.</p>
 <p class="actions"><button>Make the code</button><a class="button quiet" href="${projectPath(account, params.name!, 'settings')}">Cancel</a></p>
@@ -84,8 +84,8 @@ ${tokenField(ctx)}
 }
 
 async function showCode(ctx: ConsoleCtx, params: ScreenInput['params'], code: string) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
@@ -100,16 +100,16 @@ async function showCode(ctx: ConsoleCtx, params: ScreenInput['params'], code: st
 }
 
 async function showReceive(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: '' },
     {
       title: 'Receive a project',
       body: html`<div class="top"><h1>Receive a project</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('code', 'Code', { required: true, refused, hint: 'Whoever transfers the project made it, at most 24 hours ago.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${field('newProjectName', 'Another name', { refused, hint: 'Only where this account has a project of that name already.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="actions"><button>Receive it into ${account.slug}</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>

@@ -1,39 +1,39 @@
 /** Setting up one-time codes, and removing them. */
 import type { Static } from 'typebox'
-import { noteRemoved } from '../../accounts/second-factor/second-factor.ts'
+import { notifyFactorRemoved } from '../../accounts/second-factor/second-factor.ts'
 import {
   beginTotp,
   checkTotp,
+  consumeTotp,
   findSetup,
   newTotpSecret,
-  type RightCode,
   removeTotp,
   type Setup,
-  spendTotp,
+  type ValidTotp,
 } from '../../accounts/second-factor/totp.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { html, markupOf } from '../../platform/pages/html.ts'
 import {
-  type PersonCtx,
-  personScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
+  type UserPageCtx,
+  userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
 import type { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { refusedOf } from '../action.ts'
-import { showPage } from '../frame.ts'
+import { formErrorOf } from '../action.ts'
+import { consolePage } from '../frame.ts'
 import { showFactors } from './page.ts'
-import { afterAdded, FACTORS } from './shown-codes.ts'
+import { afterFactorAdded, FACTORS } from './shown-codes.ts'
 
 const PATH = `${FACTORS}/codes`
 const FirstCode = Type.Object({ code: Type.String({ maxLength: 100 }) })
 type FirstCodeInput = ScreenInput<unknown, Static<typeof FirstCode>>
 
 export const codeScreens: readonly Screen[] = [
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${PATH}/begin`,
     name: 'beginOneTimeCodes',
@@ -41,8 +41,8 @@ export const codeScreens: readonly Screen[] = [
     prepare: newTotpSecret,
     run: begin,
   }),
-  personScreen({ method: 'GET', path: PATH, name: 'showOneTimeCodes', fresh: true, run: (ctx) => showSetup(ctx) }),
-  personScreen({
+  userScreen({ method: 'GET', path: PATH, name: 'showOneTimeCodes', fresh: true, run: (ctx) => showSetup(ctx) }),
+  userScreen({
     method: 'POST',
     path: PATH,
     name: 'confirmOneTimeCodes',
@@ -52,29 +52,29 @@ export const codeScreens: readonly Screen[] = [
     run: confirm,
     again: showRefused,
   }),
-  personScreen({ method: 'POST', path: `${PATH}/remove`, name: 'removeOneTimeCodes', fresh: true, run: remove }),
+  userScreen({ method: 'POST', path: `${PATH}/remove`, name: 'removeOneTimeCodes', fresh: true, run: remove }),
 ]
 
-async function begin(ctx: PersonCtx, _: ScreenInput, secret: string): Promise<View> {
+async function begin(ctx: UserPageCtx, _: ScreenInput, secret: string): Promise<View> {
   const begun = await beginTotp(ctx, ctx.visitor.userId, secret)
   return { to: begun ? PATH : FACTORS }
 }
 
-async function showSetup(ctx: PersonCtx, failed = false): Promise<View> {
+async function showSetup(ctx: UserPageCtx, failed = false): Promise<View> {
   const setup = await findSetup(ctx, ctx.visitor)
   return setup === undefined ? { to: FACTORS } : setupPage(ctx, setup, failed)
 }
 
 /** What was typed cannot be a code. */
-async function showRefused(ctx: PersonCtx, _: ScreenInput, refusal: Refusal): Promise<Page> {
+async function showRefused(ctx: UserPageCtx, _: ScreenInput, refusal: Refusal): Promise<Page> {
   const setup = await findSetup(ctx, ctx.visitor)
-  return setup === undefined ? showFactors(ctx, refusedOf(refusal, {})) : setupPage(ctx, setup, true)
+  return setup === undefined ? showFactors(ctx, formErrorOf(refusal, {})) : setupPage(ctx, setup, true)
 }
 
-async function setupPage(ctx: PersonCtx, { secret, uri }: Setup, failed: boolean): Promise<Page> {
+async function setupPage(ctx: UserPageCtx, { secret, uri }: Setup, failed: boolean): Promise<Page> {
   const { encodeQR } = await import('qr')
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
-  return showPage(
+  return consolePage(
     ctx,
     { person: true, tab: 'security/factors' },
     {
@@ -87,7 +87,7 @@ ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">T
 <p><code>${secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code></p>
 <p class="soft small">On this device: <a href="${uri}">open the app</a></p>
 <form class="stack" method="post" action="${PATH}" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <label for="code">Code that the app shows</label>
 <input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="100"${wrong}>
 <p class="actions"><button>Switch one-time codes on</button><a class="button quiet" href="${FACTORS}">Cancel</a></p>
@@ -96,14 +96,14 @@ ${tokenField(ctx)}
   )
 }
 
-async function confirm(ctx: PersonCtx, _: FirstCodeInput, right: RightCode | undefined): Promise<View> {
-  if (right === undefined || !(await spendTotp(ctx, ctx.visitor.userId, right))) return showSetup(ctx, true)
-  return afterAdded(ctx, 'One-time codes were')
+async function confirm(ctx: UserPageCtx, _: FirstCodeInput, right: ValidTotp | undefined): Promise<View> {
+  if (right === undefined || !(await consumeTotp(ctx, ctx.visitor.userId, right))) return showSetup(ctx, true)
+  return afterFactorAdded(ctx, 'One-time codes were')
 }
 
-async function remove(ctx: PersonCtx): Promise<View> {
+async function remove(ctx: UserPageCtx): Promise<View> {
   const { userId } = ctx.visitor
   if (!(await removeTotp(ctx, userId))) return { to: FACTORS }
-  await noteRemoved(ctx, userId, 'One-time codes were')
+  await notifyFactorRemoved(ctx, userId, 'One-time codes were')
   return { to: FACTORS, done: { by: ctx, subjectId: userId } }
 }

@@ -8,32 +8,32 @@ import { hasTotp } from '../../accounts/second-factor/totp.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
-import { type PersonCtx, tokenField } from '../../platform/pages/screen.ts'
-import { faultOf } from '../action.ts'
-import { showPage } from '../frame.ts'
+import { csrfFields, type UserPageCtx } from '../../platform/pages/screen.ts'
+import { formErrorNotice } from '../action.ts'
+import { consolePage } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { FACTORS } from './shown-codes.ts'
 
 const CODES = `${FACTORS}/codes`
 const PASSKEYS = `${FACTORS}/passkeys`
 
 /** The page; `refused`: what was refused of one of its forms, of which the name of a passkey is shown again. `id`: of the passkey that was to be renamed. */
-export async function showFactors(ctx: PersonCtx, refused?: Refused): Promise<Page> {
+export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<Page> {
   const { userId } = ctx.visitor
   const hasCodes = await hasTotp(ctx.db, userId)
   const passkeys = await listPasskeys(ctx.db, userId)
   const left = await countRecoveryCodes(ctx.db, userId)
   const options = arePasskeysPossible(ctx) ? await registrationOptions(ctx, ctx.visitor) : undefined
   const hasAny = hasCodes || passkeys.length > 0
-  return showPage(
+  return consolePage(
     ctx,
     { person: true, tab: 'security/factors' },
     {
       title: 'Second factors',
       ...(options && { scripts: [PASSKEY_SCRIPT] }),
       body: html`<div class="top"><h1>Second factors</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <p>${hasAny ? 'Your password alone opens nothing: signing in asks for one of these too.' : 'Your password alone signs you in. With a second factor, whoever steals it gets nowhere.'}</p>
 <section class="card"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
 <section class="card"><h2>Passkeys</h2>
@@ -48,18 +48,18 @@ ${hasAny && html`<section class="card"><h2>Recovery codes</h2>${recovery(ctx, le
 
 const impossible = html`<p class="notice">Browsers make passkeys only for a service that is reached by a name over https. Whoever runs this one sets it up by BERTH_PUBLIC_URL.</p>`
 
-function oneTimeCodes(ctx: PersonCtx, hasCodes: boolean): Html {
+function oneTimeCodes(ctx: UserPageCtx, hasCodes: boolean): Html {
   const [about, action, button] = hasCodes
     ? ['An app on your phone makes a code that is asked for when you sign in.', 'remove', 'Remove one-time codes']
     : ['An app on your phone makes a new code every 30 seconds.', 'begin', 'Set up one-time codes']
   return html`<p>${about}</p>
-<form method="post" action="${CODES}/${action}" data-turbo="false">${tokenField(ctx)}
+<form method="post" action="${CODES}/${action}" data-turbo="false">${csrfFields(ctx)}
 <p class="actions"><button class="${hasCodes ? 'quiet' : ''}">${button}</button></p></form>`
 }
 
-function recovery(ctx: PersonCtx, left: number): Html {
+function recovery(ctx: UserPageCtx, left: number): Html {
   return html`<p>${left} of 10 are left. Each signs you in once in the place of another second factor.</p>
-<form method="post" action="${FACTORS}/recovery" data-turbo="false">${tokenField(ctx)}
+<form method="post" action="${FACTORS}/recovery" data-turbo="false">${csrfFields(ctx)}
 <p class="actions"><button class="quiet">Make new recovery codes</button></p></form>`
 }
 
@@ -72,14 +72,14 @@ function addField(refused: Refused | undefined): Html {
 
 /** A passkey in the list, with its forms. */
 function listItem(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   { id, name, created_at, used_at }: Row<'passkey'>,
   refused: Refused | undefined,
 ): Html {
-  const field = html`${tokenField(ctx)}<input type="hidden" name="id" value="${id}">`
+  const field = html`${csrfFields(ctx)}<input type="hidden" name="id" value="${id}">`
   const typed = refused?.typed.id === id ? String(refused.typed.name ?? name) : name
-  const used = used_at === null ? 'not used yet' : html`used ${ago(used_at, ctx.now)}`
-  return html`<li><p><strong>${name}</strong> <span class="soft small">added ${ago(created_at, ctx.now)}, ${used}</span></p>
+  const used = used_at === null ? 'not used yet' : html`used ${relativeTime(used_at, ctx.now)}`
+  return html`<li><p><strong>${name}</strong> <span class="soft small">added ${relativeTime(created_at, ctx.now)}, ${used}</span></p>
 <form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${field}
 <input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="quiet">Rename</button></form>
 <form method="post" action="${PASSKEYS}/remove" data-turbo="false">${field}<button class="quiet">Remove ${name}</button></form></li>`

@@ -4,19 +4,19 @@ import { PasskeyAnswer } from '../../accounts/second-factor/passkey-form.ts'
 import {
   addPasskey,
   checkRegistration,
-  MOST_PASSKEYS,
-  type Registered,
+  MAX_PASSKEYS,
+  type PasskeyRegistration,
   removePasskey,
   renamePasskey,
 } from '../../accounts/second-factor/passkeys.ts'
-import { noteRemoved } from '../../accounts/second-factor/second-factor.ts'
+import { notifyFactorRemoved } from '../../accounts/second-factor/second-factor.ts'
 import { hasPassword } from '../../accounts/sign-in/sign-in.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
+import { type Screen, type ScreenInput, type UserPageCtx, userScreen, type View } from '../../platform/pages/screen.ts'
 import { type Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { refusedOf } from '../action.ts'
+import { formErrorOf } from '../action.ts'
 import { showFactors } from './page.ts'
-import { afterAdded, FACTORS } from './shown-codes.ts'
+import { afterFactorAdded, FACTORS } from './shown-codes.ts'
 
 const PATH = `${FACTORS}/passkeys`
 const Name = Type.String({ minLength: 1, maxLength: 100 })
@@ -28,7 +28,7 @@ const Removed = Type.Object({ id: Id })
 type NewInput = ScreenInput<unknown, Static<typeof NewPasskey>>
 
 export const passkeyScreens: readonly Screen[] = [
-  personScreen({
+  userScreen({
     method: 'POST',
     path: PATH,
     name: 'addPasskey',
@@ -39,7 +39,7 @@ export const passkeyScreens: readonly Screen[] = [
     again: showAgain,
     keeps: true,
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${PATH}/name`,
     name: 'renamePasskey',
@@ -49,45 +49,45 @@ export const passkeyScreens: readonly Screen[] = [
     again: showAgain,
     keeps: true,
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${PATH}/remove`,
     name: 'removePasskey',
     fresh: true,
     form: Removed,
     run: remove,
-    again: (ctx, _, refusal) => showFactors(ctx, refusedOf(refusal, {})),
+    again: (ctx, _, refusal) => showFactors(ctx, formErrorOf(refusal, {})),
     refuses: ['last_way_in'],
   }),
 ]
 
-async function add(ctx: PersonCtx, { form }: NewInput, registered: Registered | undefined): Promise<View> {
+async function add(ctx: UserPageCtx, { form }: NewInput, registered: PasskeyRegistration | undefined): Promise<View> {
   const added = registered !== undefined && (await addPasskey(ctx, ctx.visitor.userId, form.name, registered))
-  if (added) return afterAdded(ctx, `The passkey “${form.name}” was`)
-  const message = `The passkey was not added: it took longer than five minutes, it is there already, or you have ${MOST_PASSKEYS}. Try again.`
+  if (added) return afterFactorAdded(ctx, `The passkey “${form.name}” was`)
+  const message = `The passkey was not added: it took longer than five minutes, it is there already, or you have ${MAX_PASSKEYS}. Try again.`
   return {
     ...(await showFactors(ctx, { message, field: undefined, typed: { name: form.name }, extra: {} })),
     status: 422,
   }
 }
 
-function showAgain(ctx: PersonCtx, { form }: ScreenInput, refusal: Refusal) {
-  return showFactors(ctx, refusedOf(refusal, form))
+function showAgain(ctx: UserPageCtx, { form }: ScreenInput, refusal: Refusal) {
+  return showFactors(ctx, formErrorOf(refusal, form))
 }
 
-async function rename(ctx: PersonCtx, { form }: ScreenInput<unknown, Static<typeof Renamed>>): Promise<View> {
+async function rename(ctx: UserPageCtx, { form }: ScreenInput<unknown, Static<typeof Renamed>>): Promise<View> {
   const { userId } = ctx.visitor
   if (!(await renamePasskey(ctx.db, userId, form.id, form.name))) return { to: FACTORS }
   return { to: FACTORS, done: { by: ctx, subjectId: userId } }
 }
 
 /** The last way in stays: a person without a password has their passkeys alone. */
-async function remove(ctx: PersonCtx, { form }: ScreenInput<unknown, Static<typeof Removed>>): Promise<View> {
+async function remove(ctx: UserPageCtx, { form }: ScreenInput<unknown, Static<typeof Removed>>): Promise<View> {
   const { userId } = ctx.visitor
   const name = await removePasskey(ctx.db, userId, form.id)
   if (name === undefined) return { to: FACTORS }
   const left = await ctx.db.selectFrom('passkey').select('id').where('user_id', '=', userId).limit(1).execute()
   if (left.length === 0 && !(await hasPassword(ctx.db, userId))) refuse('last_way_in')
-  await noteRemoved(ctx, userId, `The passkey “${name}” was`)
+  await notifyFactorRemoved(ctx, userId, `The passkey “${name}” was`)
   return { to: FACTORS, done: { by: ctx, subjectId: userId } }
 }

@@ -1,18 +1,18 @@
 /** Recovery codes as they are shown, once. */
 
-import { noteAdded } from '../../accounts/second-factor/second-factor.ts'
+import { notifyFactorAdded } from '../../accounts/second-factor/second-factor.ts'
 import { endOtherSessions } from '../../accounts/sign-in/sessions.ts'
 import { html } from '../../platform/pages/html.ts'
-import type { PersonCtx, View } from '../../platform/pages/screen.ts'
-import { showPage } from '../frame.ts'
+import type { UserPageCtx, View } from '../../platform/pages/screen.ts'
+import { consolePage } from '../frame.ts'
 
 /** The page of the second factors. */
 export const FACTORS = '/console/account/security/factors'
 
 /** What follows a factor that was added: the recovery codes with the first one, which also signs out everywhere else. Whoever got in there gave a password alone. */
-export async function afterAdded(ctx: PersonCtx, what: string): Promise<View> {
+export async function afterFactorAdded(ctx: UserPageCtx, what: string): Promise<View> {
   const { userId, sessionHash } = ctx.visitor
-  const codes = await noteAdded(ctx, userId, what)
+  const codes = await notifyFactorAdded(ctx, userId, what)
   const done = { by: ctx, subjectId: userId }
   if (codes === undefined) return { to: FACTORS, done }
   await endOtherSessions(ctx, userId, sessionHash)
@@ -20,8 +20,8 @@ export async function afterAdded(ctx: PersonCtx, what: string): Promise<View> {
 }
 
 /** The page with the codes. */
-export function recoveryPage(ctx: PersonCtx, codes: readonly string[]): Promise<View> {
-  return showPage(
+export function recoveryPage(ctx: UserPageCtx, codes: readonly string[]): Promise<View> {
+  return consolePage(
     ctx,
     { person: true, tab: 'security/factors' },
     {

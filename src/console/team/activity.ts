@@ -1,16 +1,16 @@
 /** Who changed what in an account, to be filtered and to be kept as a file. docs/accounts.md: Activity. */
 import type { Static } from 'typebox'
 import type { ActivityList } from '../../accounts/accounts/activity.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { filterForm, pageLinks } from '../controls.ts'
-import { sheet } from '../fields.ts'
-import { accountIn, accountPath, showPage } from '../frame.ts'
-import { sentenceOf } from '../names/audit-messages.ts'
-import { findSubjectsOf, pathIn, type Subject, showSubject } from '../names/audit-targets.ts'
-import { ago } from '../time.ts'
+import { filterForm, paginationLinks } from '../controls.ts'
+import { dataTable } from '../fields.ts'
+import { accountPath, consolePage, findAccountOfPath } from '../frame.ts'
+import { auditMessage } from '../names/audit-messages.ts'
+import { type AuditTarget, findAuditTargets, targetLink, targetPathIn } from '../names/audit-targets.ts'
+import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/activity'
 const PAGE = 50
@@ -22,7 +22,7 @@ const Filter = Type.Object({
   type: Type.Optional(Type.String({ maxLength: 64 })),
 })
 type Input = ScreenInput<Static<typeof Filter>>
-type Subjects = ReadonlyMap<string, Subject>
+type Subjects = ReadonlyMap<string, AuditTarget>
 type Entry = ActivityList['entries'][number]
 
 export const activityScreens: readonly Screen[] = [
@@ -45,7 +45,7 @@ export const activityScreens: readonly Screen[] = [
 ]
 
 async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const { until, ...filter } = filterOf(query)
   const { entries, pagination } = await ctx.ask<ActivityList>('getActivity', {
     account,
@@ -54,7 +54,7 @@ async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
   const path = accountPath(account, 'activity')
   const pairs = Object.entries(filter).filter((pair): pair is [string, string] => pair[1] !== undefined)
   const search = pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'activity' },
     {
@@ -62,7 +62,7 @@ async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
       body: html`<div class="top"><h1>Activity</h1><a class="button quiet" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
 ${filters(path, query, entries)}
 ${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, await subjectsOf(ctx, account, entries), ctx.now)}
-${pageLinks(path, { ...filter, until }, pagination.next)}`,
+${paginationLinks(path, { ...filter, until }, pagination.next)}`,
     },
   )
 }
@@ -84,7 +84,7 @@ function nothing(hasOlder: boolean): Html {
 }
 
 function subjectsOf(ctx: ConsoleCtx, account: OwnAccount, entries: readonly Entry[]) {
-  return findSubjectsOf(
+  return findAuditTargets(
     ctx,
     account,
     entries.map(({ subjectId }) => subjectId),
@@ -93,7 +93,7 @@ function subjectsOf(ctx: ConsoleCtx, account: OwnAccount, entries: readonly Entr
 
 function table(account: OwnAccount, entries: readonly Entry[], subjects: Subjects, now: number): Html {
   const of = (query: Record<string, string>) => `${accountPath(account, 'activity')}?${new URLSearchParams(query)}`
-  return sheet(
+  return dataTable(
     'Activity',
     ['Who', 'What', 'Fields', 'When'],
     entries.map(
@@ -104,14 +104,14 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
         fields,
         at,
       }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">integration</span>`}</td>
-<td>${sentenceOf(type, subjectId === null ? undefined : showSubject(subjectId, subjects, pathIn(account)))}<br><a class="soft small" href="${of({ type })}">${type}</a></td><td class="small">${fields.join(', ')}</td><td>${ago(at, now)}</td></tr>`,
+<td>${auditMessage(type, subjectId === null ? undefined : targetLink(subjectId, subjects, targetPathIn(account)))}<br><a class="soft small" href="${of({ type })}">${type}</a></td><td class="small">${fields.join(', ')}</td><td>${relativeTime(at, now)}</td></tr>`,
     ),
   )
 }
 
 /** The newest lines that the filter leaves, as a file for a spreadsheet. */
 async function exportActivity(ctx: ConsoleCtx, { params, query }: Input) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const lines = [['at', 'actorKind', 'actorId', 'actorName', 'type', 'subjectId', 'fields']]
   let { until, ...filter } = filterOf(query)
   for (let page = 0; page < FILE_PAGES; page++) {

@@ -1,23 +1,23 @@
 /** The members of a team: who is in it with which role, inviting people, and leaving it. docs/accounts.md: Members. */
 import type { Static } from 'typebox'
 import type { InvitedMember, MemberList } from '../../accounts/members/schema.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { askedTwice, button, dangerCard, pageLinks, searchForm } from '../controls.ts'
-import { select, sheet } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { button, confirmedButton, dangerCard, paginationLinks, searchForm } from '../controls.ts'
+import { dataTable, select } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/members'
 const PAGE = 50
@@ -100,35 +100,35 @@ async function showMembers(
   { params, query }: ScreenInput<Static<typeof ListQuery>>,
   refused?: Refused,
 ) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const { members, pagination } = await ctx.ask<Static<typeof MemberList>>('getTeamMembers', {
     account,
     params: team(params),
     query: { limit: String(PAGE), until: query.until, search: query.search || undefined },
   })
   const path = accountPath(account, 'members')
-  const isOwner = may(account, 'member:write')
+  const isOwner = canInAccount(account, 'member:write')
   const present = members.filter(({ confirmed }) => confirmed)
   const invited = members.filter(({ confirmed }) => !confirmed)
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'members' },
     {
       title: 'Members',
       body: html`<div class="top"><h1>Members</h1>${isOwner && html`<a class="button" href="${path}/invite">Invite somebody</a>`}</div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${searchForm(path, 'Search members by name, username or email', 'Name or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
-${pageLinks(path, query, pagination.next)}
-${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', askedTwice(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave the team'))}`,
+${paginationLinks(path, query, pagination.next)}
+${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', confirmedButton(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave the team'))}`,
     },
   )
 }
 
 function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[], isOwner: boolean): Html {
   const confirmed = members[0]!.confirmed
-  return sheet(
+  return dataTable(
     confirmed ? 'Members' : 'Invited',
     ['Person', 'Email', 'Role', confirmed ? 'Joined' : 'Invited', isOwner && 'Actions'],
     members.map((one) => row(ctx, account, one, isOwner)),
@@ -140,33 +140,33 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const called = one.username || one.email
   const self = one.uid === ctx.visitor.userId
   return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">no user yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
-<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${ago(one.createdAt, ctx.now)}</td>
+<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called)}</td>`}</tr>`
 }
 
 /** Whoever is invited loses nothing by it, and can be invited again. Whoever is a member loses tokens and installations: that asks twice. */
 function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: string): Html {
   if (!isMember) return button(ctx, `${path}/remove`, 'Take back', { label: `Take back: ${called}` })
-  return askedTwice(ctx, `${path}/remove`, 'Remove', { label: `Remove: ${called}`, look: 'quiet small' })
+  return confirmedButton(ctx, `${path}/remove`, 'Remove', { label: `Remove: ${called}`, look: 'quiet small' })
 }
 
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
-  return html`<form class="row" method="post" action="${path}/role">${tokenField(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
+  return html`<form class="row" method="post" action="${path}/role">${csrfFields(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
     (one) => html`<option${one === role && html` selected`}>${one}</option>`,
   )}</select><button class="quiet small" aria-label="Change role of ${called}">Change role</button></form>`
 }
 
 async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'members' },
     {
       title: 'Invite somebody',
       body: html`<div class="top"><h1>Invite somebody</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('email', 'Email', { type: 'email', required: true, refused, hint: 'They need no user here yet: the invitation waits for them.', attributes: html` autocomplete="off" maxlength="254"` })}
 ${select('role', 'Role', ROLE_CHOICES, { refused, value: 'MEMBER' })}
 <p class="actions"><button>Invite</button><a class="button quiet" href="${accountPath(account, 'members')}">Cancel</a></p>
@@ -180,8 +180,8 @@ async function showInvited(
   { email, role, inviteUrl }: Static<typeof InvitedMember>,
   { params }: ScreenInput,
 ) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'members' },
     {

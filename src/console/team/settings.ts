@@ -1,20 +1,20 @@
 /** The settings of a team, and making one. docs/accounts.md: Settings of a team, Teams. */
 import type { Static } from 'typebox'
 import type { Team } from '../../accounts/accounts/schema.ts'
-import type { MadeOwnTeam } from '../../accounts/users/own-team.ts'
+import type { CreatedOwnTeam } from '../../accounts/users/own-team.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { changeFields } from '../edit-form.ts'
-import { area, copyable, select } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { editFields } from '../edit-form.ts'
+import { copyable, select, textAreaField } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 
 const SETTINGS = '/console/t/:slug/settings'
@@ -55,7 +55,7 @@ export const teamSettingsScreens: readonly Screen[] = [
     again: showSettings,
   }),
   consoleScreen({ method: 'GET', path: NEW, name: 'consoleNewTeam', asks: [], run: showNewTeam }),
-  action<typeof NewTeam, Static<typeof MadeOwnTeam>>({
+  action<typeof NewTeam, Static<typeof CreatedOwnTeam>>({
     path: NEW,
     name: 'consoleMakeTeam',
     form: NewTeam,
@@ -68,16 +68,16 @@ export const teamSettingsScreens: readonly Screen[] = [
 ]
 
 async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const team = await ctx.ask<Static<typeof Team>>('getTeam', { account, params: { idOrSlug: params.slug! } })
-  const isOwner = may(account, 'team:write')
-  return showPage(
+  const isOwner = canInAccount(account, 'team:write')
+  return consolePage(
     ctx,
     { account, tab: 'settings' },
     {
       title: 'Settings',
       body: html`<div class="top"><h1>Settings of the team</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${!isOwner && html`<p class="notice">Only an OWNER of the team changes them.</p>`}
 ${isOwner ? settingsForm(ctx, url, team, refused) : facts(team)}
 <section class="card"><h2>Team</h2><dl class="facts"><dt>Id</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${team.membership.role}</dd></dl></section>`,
@@ -87,14 +87,14 @@ ${isOwner ? settingsForm(ctx, url, team, refused) : facts(team)}
 
 function settingsForm(ctx: ConsoleCtx, url: string, team: Static<typeof Team>, refused: Refused | undefined): Html {
   return html`<form class="stack card" method="post" action="${url}">
-${changeFields(
+${editFields(
   ctx,
   refused,
   (
     refused,
   ) => html`${field('name', 'Name', { required: true, refused, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} What still uses the old one fails. For 90 days nobody else can take it.`, attributes: PLAIN })}
-${area('description', 'Description', { refused, value: team.description ?? '' })}
+${textAreaField('description', 'Description', { refused, value: team.description ?? '' })}
 ${select(
   'sensitive',
   'Variables of production and preview',
@@ -126,12 +126,12 @@ function facts(team: Static<typeof Team>): Html {
 }
 
 async function showNewTeam(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
-  return showPage(ctx, undefined, {
+  return consolePage(ctx, undefined, {
     title: 'Make a team',
     body: html`<div class="top"><h1>Make a team</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <p>A team has projects of its own, and people with roles. You are its OWNER.</p>
 ${field('name', 'Name', { refused, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('slug', 'Slug', { required: true, refused, hint: SLUG_HINT, attributes: PLAIN })}

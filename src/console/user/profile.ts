@@ -1,23 +1,23 @@
 /** The page of a person: name, username and email. No token changes them. docs/accounts.md: Your account. */
 import type { Static } from 'typebox'
 import { Email, Name, Slug } from '../../accounts/accounts/schema.ts'
-import { askForEmail, changeProfile, confirmEmail, findEmailChange } from '../../accounts/users/profile.ts'
+import { confirmEmailChange, findEmailChange, requestEmailChange, updateProfile } from '../../accounts/users/profile.ts'
 import { html } from '../../platform/pages/html.ts'
 import {
-  type PersonCtx,
-  personScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
+  type UserPageCtx,
+  userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
 import type { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { LinkQuery } from '../../platform/schema/fields.ts'
-import { faultOf, field, refusedOf } from '../action.ts'
-import { changeFields, changeIn, withWas } from '../edit-form.ts'
+import { field, formErrorNotice, formErrorOf } from '../action.ts'
+import { changedBody, editFields, withInitialValues } from '../edit-form.ts'
 import { copyable } from '../fields.ts'
-import { personPath, showPage } from '../frame.ts'
+import { consolePage, personPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 
 const PROFILE = personPath()
@@ -32,22 +32,22 @@ const DONE: Record<string, string> = {
 }
 
 export const profileScreens: readonly Screen[] = [
-  personScreen({
+  userScreen({
     method: 'GET',
     path: PROFILE,
     name: 'showProfile',
     query: Query,
     run: (ctx, input) => showProfile(ctx, input),
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: PROFILE,
     name: 'changeProfile',
-    form: withWas(Profile),
+    form: withInitialValues(Profile),
     run: async (ctx, { form }): Promise<View> => {
-      const change = changeIn(Profile, form, asProfile)
+      const change = changedBody(Profile, form, asProfile)
       if (change === undefined) return { to: `${PROFILE}?done=profile` }
-      await changeProfile(ctx, change)
+      await updateProfile(ctx, change)
       const done = { by: ctx, subjectId: ctx.visitor.userId, fields: Object.keys(change) }
       return { to: `${PROFILE}?done=profile`, done }
     },
@@ -55,7 +55,7 @@ export const profileScreens: readonly Screen[] = [
     keeps: true,
     refuses: ['slug_taken', 'too_many_slugs'],
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${EMAIL}/change`,
     name: 'askForEmail',
@@ -63,14 +63,14 @@ export const profileScreens: readonly Screen[] = [
     // Letters by which people come in go there.
     fresh: true,
     run: async (ctx, { form }): Promise<View> => {
-      await askForEmail(ctx, form.email)
+      await requestEmailChange(ctx, form.email)
       return { to: `${PROFILE}?done=asked`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
     again: showRefused,
     keeps: true,
     refuses: ['missing_permission', 'rate_limited'],
   }),
-  personScreen({
+  userScreen({
     method: 'GET',
     path: EMAIL,
     name: 'showEmailChange',
@@ -78,17 +78,17 @@ export const profileScreens: readonly Screen[] = [
     run: (ctx, input) => showLink(ctx, input),
     refuses: ['email_link_spent'],
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: EMAIL,
     name: 'confirmEmail',
     query: LinkQuery,
     form: Type.Object({}),
     run: async (ctx, { query }): Promise<View> => {
-      await confirmEmail(ctx, query.link ?? '')
+      await confirmEmailChange(ctx, query.link ?? '')
       return { to: `${PROFILE}?done=email`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
-    again: (ctx, input, refusal) => showLink(ctx, input, refusedOf(refusal, {})),
+    again: (ctx, input, refusal) => showLink(ctx, input, formErrorOf(refusal, {})),
     refuses: ['email_link_spent', 'email_taken'],
   }),
 ]
@@ -97,26 +97,26 @@ function asProfile({ name, username }: Static<typeof Profile>) {
   return { name: name?.trim() || null, username }
 }
 
-function showRefused(ctx: PersonCtx, input: ScreenInput, refusal: Refusal) {
-  return showProfile(ctx, { ...input, query: {} }, refusedOf(refusal, input.form, { slug: 'username' }))
+function showRefused(ctx: UserPageCtx, input: ScreenInput, refusal: Refusal) {
+  return showProfile(ctx, { ...input, query: {} }, formErrorOf(refusal, input.form, { slug: 'username' }))
 }
 
-async function showProfile(ctx: PersonCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
+async function showProfile(ctx: UserPageCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
   const { userId } = ctx.visitor
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   const ofEmail = refused !== undefined && 'email' in refused.typed
   const done = DONE[query.done ?? '']
-  return showPage(
+  return consolePage(
     ctx,
     { person: true, tab: '' },
     {
       title: 'Profile',
       body: html`<div class="top"><h1>Your account</h1></div>
 ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${PROFILE}">
 <h2>Profile</h2>
-${changeFields(
+${editFields(
   ctx,
   ofEmail ? undefined : refused,
   (
@@ -136,23 +136,23 @@ ${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">This service se
   )
 }
 
-function emailForm(ctx: PersonCtx, refused: Refused | undefined) {
+function emailForm(ctx: UserPageCtx, refused: Refused | undefined) {
   return html`<form class="stack" method="post" action="${EMAIL}/change">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('email', 'New email', { type: 'email', required: true, refused, hint: 'A link goes there. Your email changes once you open it.', attributes: html` autocomplete="email" maxlength="254"` })}
 <p class="actions"><button class="quiet">Change the email</button></p></form>`
 }
 
-async function showLink(ctx: PersonCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, refused?: Refused) {
+async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, refused?: Refused) {
   const { email } = await findEmailChange(ctx, query.link ?? '')
-  return showPage(
+  return consolePage(
     ctx,
     { person: true, tab: '' },
     {
       title: 'Change your email',
       body: html`<div class="top"><h1>Change your email</h1></div>
-${faultOf(refused)}
-<form class="stack card" method="post" action="${url}">${tokenField(ctx)}
+${formErrorNotice(refused)}
+<form class="stack card" method="post" action="${url}">${csrfFields(ctx)}
 <p>From now on you are <strong>${email}</strong>. You sign in with it, and letters go there.</p>
 <p class="actions"><button>Change the email</button><a class="button quiet" href="${PROFILE}">Not now</a></p></form>`,
     },

@@ -1,25 +1,25 @@
 /** The password of a person, and the browsers in which they are signed in. docs/sign-in-and-consent.md: Passwords and sessions. */
 import type { Static } from 'typebox'
-import { type Chosen, changePassword, preparePassword } from '../../accounts/sign-in/own-password.ts'
-import { LONGEST, PASSWORD_RULE, SHORTEST } from '../../accounts/sign-in/passwords.ts'
+import { changePassword, type PasswordChangeResult, preparePassword } from '../../accounts/sign-in/own-password.ts'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, PASSWORD_RULE } from '../../accounts/sign-in/passwords.ts'
 import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../accounts/sign-in/sessions.ts'
 import { identityOf } from '../../accounts/single-sign-on/identities.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
-  type PersonCtx,
-  personScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
+  type UserPageCtx,
+  userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { faultOf, field, refusedOf } from '../action.ts'
+import { field, formErrorNotice, formErrorOf } from '../action.ts'
 import { button } from '../controls.ts'
-import { sheet } from '../fields.ts'
-import { personPath, showPage } from '../frame.ts'
+import { dataTable } from '../fields.ts'
+import { consolePage, personPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 
 const SECURITY = personPath('security')
 const Query = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
@@ -33,24 +33,24 @@ const DONE: Record<string, string> = {
 }
 
 export const securityScreens: readonly Screen[] = [
-  personScreen({
+  userScreen({
     method: 'GET',
     path: SECURITY,
     name: 'showSecurity',
     query: Query,
     run: (ctx, input) => showSecurity(ctx, input),
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${SECURITY}/password`,
     name: 'changePassword',
     form: NewPassword,
     prepare: (ctx, { form }) => preparePassword(ctx, form),
     run: choose,
-    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, refusedOf(refusal, {})),
+    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
     refuses: ['rate_limited'],
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${SECURITY}/sessions/others/end`,
     name: 'endOtherSessions',
@@ -59,7 +59,7 @@ export const securityScreens: readonly Screen[] = [
       return { to: `${SECURITY}?done=others`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${SECURITY}/sessions/:sessionId/end`,
     name: 'endOwnSession',
@@ -67,11 +67,11 @@ export const securityScreens: readonly Screen[] = [
       await endOwnSession(ctx, ctx.visitor.userId, params.sessionId!)
       return { to: `${SECURITY}?done=ended`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
-    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, refusedOf(refusal, {})),
+    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
   }),
 ]
 
-async function choose(ctx: PersonCtx, input: ScreenInput, chosen: Chosen): Promise<View> {
+async function choose(ctx: UserPageCtx, input: ScreenInput, chosen: PasswordChangeResult): Promise<View> {
   const refused = (field: string, message: string) => ({ field, message, typed: {}, extra: {} })
   if ('fault' in chosen)
     return { ...(await showSecurity(ctx, { ...input, query: {} }, refused(chosen.field, chosen.fault))), status: 422 }
@@ -83,33 +83,33 @@ async function choose(ctx: PersonCtx, input: ScreenInput, chosen: Chosen): Promi
   return { to: `${SECURITY}?done=password`, done: { by: ctx, subjectId: ctx.visitor.userId } }
 }
 
-async function showSecurity(ctx: PersonCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
+async function showSecurity(ctx: UserPageCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
   const { userId, username } = ctx.visitor
   const sessions = await listSessionsOf(ctx, userId)
   const identity = await identityOf(ctx, userId)
   const done = DONE[query.done ?? '']
-  const longest = html` autocomplete="new-password" maxlength="${LONGEST * 4}"`
-  return showPage(
+  const longest = html` autocomplete="new-password" maxlength="${MAX_PASSWORD_LENGTH * 4}"`
+  return consolePage(
     ctx,
     { person: true, tab: 'security' },
     {
       title: 'Password and sessions',
       body: html`<div class="top"><h1>Password and sessions</h1></div>
 ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${SECURITY}/password">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <h2>Change the password</h2>
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
 ${field('password', 'Present password', { type: 'password', required: true, refused, attributes: html` autocomplete="current-password" maxlength="1024"` })}
-${field('next', 'New password', { type: 'password', required: true, refused, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${SHORTEST}"` })}
+${field('next', 'New password', { type: 'password', required: true, refused, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${MIN_PASSWORD_LENGTH}"` })}
 ${field('again', 'The same again', { type: 'password', required: true, refused, attributes: longest })}
 <p class="actions"><button>Change the password</button></p>
 </form>
 ${
   identity &&
   html`<h2>Single sign-on</h2>
-<p>Whoever <strong>${identity.host}</strong> says is you signs in as you. It said so ${ago(identity.checkedAt, ctx.now)}. An operator can remove this.</p>`
+<p>Whoever <strong>${identity.host}</strong> says is you signs in as you. It said so ${relativeTime(identity.checkedAt, ctx.now)}. An operator can remove this.</p>`
 }
 <h2>Sessions</h2>
 <p class="soft">The browsers in which you are signed in. A session ends by itself ${ctx.deps.config.sessions.lastMs / 86_400_000} days after you signed in, and that of an operator when it is not used for ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours.</p>
@@ -119,15 +119,15 @@ ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign ou
   )
 }
 
-function sessionTable(ctx: PersonCtx, sessions: readonly OwnSession[]): Html {
+function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {
   const row = (one: OwnSession) => {
     const here = one.hash === ctx.visitor.sessionHash
     const where = browserOf(one.agent)
     return html`<tr><td>${where}${here && html` <span class="tag">this browser</span>`}</td><td>${one.address ?? html`<span class="soft">not noted</span>`}</td>
-<td>${ago(one.created_at, ctx.now)}</td><td>${here ? 'now' : ago(one.used_at, ctx.now)}</td>
+<td>${relativeTime(one.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(one.used_at, ctx.now)}</td>
 <td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }
-  return sheet('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
+  return dataTable('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
 }
 
 /** TABLE what browsers and systems call themselves, the more exact name first. */

@@ -1,25 +1,25 @@
 /** The tokens of a person: the list, making one, whose text is shown once, and revoking one. docs/accounts.md: Tokens. */
 import type { Static } from 'typebox'
-import type { MadeUserToken, UserTokenList } from '../../accounts/tokens/schema.ts'
-import { scopeWordsOfPeople } from '../../integrations/consent/scope-descriptions.ts'
-import { accountsOf, nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
+import type { CreatedUserToken, UserTokenList } from '../../accounts/tokens/schema.ts'
+import { tokenScopeDescription } from '../../integrations/consent/scope-descriptions.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import { accountsOf, nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { button, heading, pageLinks, shownOnce } from '../controls.ts'
-import { type Choice, pair, radios, select, sheet } from '../fields.ts'
-import { accountIn, accountPath, personPath, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { button, heading, oneTimeSecret, paginationLinks } from '../controls.ts'
+import { type Choice, dataTable, fieldRow, radios, select } from '../fields.ts'
+import { accountPath, consolePage, findAccountOfPath, personPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
-import { ago, lastUse } from '../time.ts'
+import { lastUsedLabel, relativeTime } from '../time.ts'
 
 const LIST = personPath('tokens')
 /** Of an account: the person's tokens that open it. */
@@ -78,7 +78,7 @@ export const ownTokenScreens: readonly Screen[] = [
     fresh: true,
     run: showNewToken,
   }),
-  action<typeof NewToken, Static<typeof MadeUserToken>>({
+  action<typeof NewToken, Static<typeof CreatedUserToken>>({
     path: `${LIST}/new`,
     name: 'consoleMakeToken',
     form: NewToken,
@@ -127,28 +127,28 @@ async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof 
   const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
     query: { limit: String(PAGE), until: query.until },
   })
-  return showPage(
+  return consolePage(
     ctx,
     { person: true, tab: 'tokens' },
     {
       title: 'Tokens',
       body: html`<div class="top"><h1>Tokens</h1><a class="button" href="${LIST}/new">New token</a></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${tokens.length === 0 ? nothing() : table(ctx, tokens, await accountsOf(ctx))}
-${pageLinks(LIST, { until: query.until }, pagination.next)}`,
+${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
     },
   )
 }
 
 /** The person's tokens that open an account: those for all of their accounts, and those for this one alone. */
 async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Query>>) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
     account,
     query: { limit: String(LOOKED_THROUGH), until: query.until },
   })
   const here = tokens.filter(({ teamId }) => teamId === undefined || teamId === account.id)
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'tokens' },
     {
@@ -156,7 +156,7 @@ async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInp
       body: html`${heading('Your tokens', html`<a class="button" href="${LIST}/new?account=${account.id}">New token</a>`)}
 <p class="soft">Your tokens that open the account <strong>${account.slug}</strong>. Nobody else sees them. <a href="${LIST}">All your tokens</a></p>
 ${here.length === 0 ? nothing() : table(ctx, here, [account])}
-${pageLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
+${paginationLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
     },
   )
 }
@@ -167,17 +167,17 @@ function nothing(): Html {
 
 function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly OwnAccount[]): Html {
   const called = (id: string) => accounts.find((one) => one.id === id)?.slug ?? id
-  return sheet(
+  return dataTable(
     'Tokens',
     ['Name', 'Account', 'Permissions', 'Last used', 'Expires', 'Actions'],
     tokens.map(
       (
         one,
-      ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${ago(one.createdAt, ctx.now)}</span></td>
+      ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${relativeTime(one.createdAt, ctx.now)}</span></td>
 <td>${one.teamId === undefined ? 'all your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
 <td>${one.granted === undefined ? 'everything that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
-<td>${lastUse(one.lastUsedAt ?? null, one.createdAt, ctx.now)}</td>
-<td>${one.expiresAt === undefined ? 'never' : ago(one.expiresAt, ctx.now)}</td>
+<td>${lastUsedLabel(one.lastUsedAt ?? null, one.createdAt, ctx.now)}</td>
+<td>${one.expiresAt === undefined ? 'never' : relativeTime(one.expiresAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'Revoke', { label: `Revoke the token ${one.name || one.id}` })}</td></tr>`,
     ),
   )
@@ -189,16 +189,16 @@ async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
     ['', 'All your accounts'] as const,
     ...accounts.map((one) => [one.id, `${nameOf(one)} alone`] as const),
   ]
-  return showPage(
+  return consolePage(
     ctx,
     { person: true, tab: 'tokens' },
     {
       title: 'New token',
       body: html`<div class="top"><h1>New token</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${LIST}/new" data-turbo="false">
-${tokenField(ctx)}
-${pair(
+${csrfFields(ctx)}
+${fieldRow(
   field('name', 'Name', {
     required: true,
     refused,
@@ -214,21 +214,21 @@ ${pair(
   }),
 )}
 ${radios('may', 'What it may do', MAY, { refused, value: 'chosen' })}
-<div class="levels">${scopeLevels('What you choose', [], refused, scopeWordsOfPeople)}</div>
+<div class="levels">${scopeLevels('What you choose', [], refused, tokenScopeDescription)}</div>
 <p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
     },
   )
 }
 
-async function showMade(ctx: ConsoleCtx, { token, bearerToken }: Static<typeof MadeUserToken>) {
-  return showPage(
+async function showMade(ctx: ConsoleCtx, { token, bearerToken }: Static<typeof CreatedUserToken>) {
+  return consolePage(
     ctx,
     { person: true, tab: 'tokens' },
     {
       title: 'The token is made',
       body: html`<div class="top"><h1>The token is made</h1></div>
-${shownOnce(token.name, bearerToken)}
+${oneTimeSecret(token.name, bearerToken)}
 <section class="card"><h2>Try it</h2><pre>curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user</pre></section>
 <p><a class="button" href="${LIST}">Back to the tokens</a></p>`,
     },

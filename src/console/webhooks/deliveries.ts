@@ -1,21 +1,21 @@
 /** What was sent to a webhook or a log drain, in a table; one delivery of a webhook whole, and sending it again. */
 
 import type { Delivery } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
-  type PersonCtx,
   type Screen,
   type ScreenInput,
+  type UserPageCtx,
 } from '../../platform/pages/screen.ts'
-import { action, faultOf } from '../action.ts'
+import { action, formErrorNotice } from '../action.ts'
 import { button, countOf } from '../controls.ts'
-import { copyable, sheet } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { copyable, dataTable } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
 
@@ -53,14 +53,14 @@ export function deliveryTable(
 ): Html {
   if (deliveries.length === 0)
     return html`<p class="card empty">Nothing was sent yet that is shown here. Deliveries are kept for 30 days.</p>`
-  return sheet(
+  return dataTable(
     'Deliveries',
     ['State', 'Event', 'Attempts', 'Last answer', 'When', actOf !== undefined && 'Actions'],
     deliveries.map(
       (
         one,
       ) => html`<tr><td>${deliveryState(one)}</td><td>${linkOf === undefined ? one.type : html`<a href="${linkOf(one)}">${one.type}</a>`}</td>
-<td>${countOf(one.attempts.length, 'attempt')}</td><td>${lastAnswer(one)}</td><td>${ago(one.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(one)}</td>`}</tr>`,
+<td>${countOf(one.attempts.length, 'attempt')}</td><td>${lastAnswer(one)}</td><td>${relativeTime(one.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(one)}</td>`}</tr>`,
     ),
   )
 }
@@ -93,7 +93,7 @@ function sendWords({ status, dueAt }: Delivery): string | undefined {
 }
 
 /** The button that sends a delivery now or again; undefined where it is held. */
-export function sendButton(ctx: PersonCtx, path: string, delivery: Delivery, look?: string): Html | undefined {
+export function sendButton(ctx: UserPageCtx, path: string, delivery: Delivery, look?: string): Html | undefined {
   const words = sendWords(delivery)
   return words === undefined
     ? undefined
@@ -104,23 +104,23 @@ export function sendButton(ctx: PersonCtx, path: string, delivery: Delivery, loo
 }
 
 async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const input = { params: { id: params.id!, deliveryId: params.deliveryId! } }
   const one = await ctx.ask<Delivery>('getWebhookDelivery', { account, ...input })
   const webhook = accountPath(account, `webhooks/${encodeURIComponent(params.id!)}`)
   const path = `${webhook}/deliveries/${encodeURIComponent(one.id)}`
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'webhooks' },
     {
       title: one.type,
       within: [['Webhook', webhook]],
-      body: html`<div class="top"><h1>${one.type}</h1>${may(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
-${faultOf(refused)}
+      body: html`<div class="top"><h1>${one.type}</h1>${canInAccount(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
+${formErrorNotice(refused)}
 <p class="notice${looksBad(one) && ' bad'}">${whatHappened(one, ctx.now)}</p>
 <section class="card"><h2>Delivery</h2><dl class="facts">
 <dt>State</dt><dd>${deliveryState(one)}</dd>
-<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>webhook-id</dt><dd>${one.eventId === null ? 'not kept' : copyable(one.eventId, 'webhook-id')}</dd>
 <dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
@@ -155,21 +155,23 @@ function whatComes({ status, dueAt }: Delivery, now: number): Html | undefined {
   if (status === 'dropped') return html`It was dropped, so it is not sent by itself any more.`
   if (status === 'failed') return html`It is not sent by itself any more.`
   if (status === 'delivered') return undefined
-  return dueAt === null || dueAt <= now ? html`It is sent in its turn now.` : html`Next attempt: ${ago(dueAt, now)}.`
+  return dueAt === null || dueAt <= now
+    ? html`It is sent in its turn now.`
+    : html`Next attempt: ${relativeTime(dueAt, now)}.`
 }
 
 function requestOf(account: OwnAccount, { request, attempts }: Delivery): Html {
   const why =
     attempts.length === 0
       ? 'It was not sent yet.'
-      : may(account, 'webhook:write')
+      : canInAccount(account, 'webhook:write')
         ? 'It is not kept any more.'
         : 'Your role does not show it.'
-  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Its headers are not kept.</p><pre>${indented(request)}</pre>`}</section>`
+  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Its headers are not kept.</p><pre>${prettyJson(request)}</pre>`}</section>`
 }
 
 /** JSON on several lines, as people read it. */
-export function indented(json: string): string {
+export function prettyJson(json: string): string {
   return JSON.stringify(JSON.parse(json), null, 2)
 }
 
@@ -177,13 +179,13 @@ function attemptsOf({ attempts }: Delivery, { now, deps, visitor }: ConsoleCtx):
   if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
   const isHidden = deps.config.allowPrivateWebhooks
   const where = visitor.isOperator ? html` <a href="/console/operator/deliveries">Deliveries of the operator</a>` : ''
-  return html`<h2>Attempts</h2>${isHidden && html`<p class="soft small">What endpoints answered is shown to the operator alone, because this service may post to private networks.${where}</p>`}${sheet(
+  return html`<h2>Attempts</h2>${isHidden && html`<p class="soft small">What endpoints answered is shown to the operator alone, because this service may post to private networks.${where}</p>`}${dataTable(
     'Attempts',
     ['Attempt', 'When', 'Duration', 'Status', 'Answer'],
     attempts.map(
       (
         one,
-      ) => html`<tr><td>${one.attempt}</td><td>${ago(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'none'}</td>
+      ) => html`<tr><td>${one.attempt}</td><td>${relativeTime(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'none'}</td>
 <td>${one.error ?? (one.response === null ? html`<span class="soft">${isHidden ? 'for the operator alone' : 'not kept'}</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
     ),
   )}`

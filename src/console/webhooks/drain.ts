@@ -2,16 +2,16 @@
 import type { Static } from 'typebox'
 import type { Drain } from '../../integrations/drains/drain-schema.ts'
 import type { Delivery, DeliveryList } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf } from '../action.ts'
-import { askedTwice, button, dangerCard, pageLinks } from '../controls.ts'
+import { action, formErrorNotice } from '../action.ts'
+import { button, confirmedButton, dangerCard, paginationLinks } from '../controls.ts'
 import { copyable } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { deliveryTable, sendButton, statusForm } from './deliveries.ts'
 import { drainPath, drainState } from './drains.ts'
 
@@ -73,7 +73,7 @@ function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
 }
 
 async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const one = await ctx.ask<Drain>('getDrain', { account, params: { id: params.id! } })
   const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('getDrainDeliveries', {
     account,
@@ -81,26 +81,26 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
     query: { limit: String(PAGE), until: query.until, status: query.status || undefined },
   })
   const path = drainPath(account, one.id)
-  const writes = may(account, 'drain:write')
+  const writes = canInAccount(account, 'drain:write')
   // Lines are kept until they arrived or were given up: only what waits can be sent.
   const send = (delivery: Delivery) =>
     delivery.status === 'pending'
       ? sendButton(ctx, `${path}/deliveries/${encodeURIComponent(delivery.id)}/replay`, delivery)
       : undefined
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'drains' },
     {
       title: one.name,
       within: [],
       body: html`<div class="top"><h1>${one.name}</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${factsOf(ctx, account, one)}
 <h2>What was sent</h2>
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, writes ? { actOf: send } : {})}
-${pageLinks(path, query, pagination.next)}
-${writes && dangerCard('Remove this log drain', 'No line is sent to it any more. What waits for it is dropped.', askedTwice(ctx, `${path}/delete`, 'Remove the log drain'))}`,
+${paginationLinks(path, query, pagination.next)}
+${writes && dangerCard('Remove this log drain', 'No line is sent to it any more. What waits for it is dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove the log drain'))}`,
     },
   )
 }
@@ -117,11 +117,11 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {
 <dt>Sources</dt><dd>${log === undefined ? 'all' : log.sources.map((name) => html`<span class="tag">${name}</span> `)}</dd>
 <dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="tag">${name}</span> `)}</dd>
 <dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
-<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
-${may(account, 'drain:write') && one.heldAt === undefined && switchButton(ctx, path, one)}
-${one.heldAt !== undefined && may(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`
+${canInAccount(account, 'drain:write') && one.heldAt === undefined && switchButton(ctx, path, one)}
+${one.heldAt !== undefined && canInAccount(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`
 }
 
 function switchButton(ctx: ConsoleCtx, path: string, { status }: Drain): Html {

@@ -1,23 +1,23 @@
 /** The log drains of an account: the list, trying an address, and making one, whose secret is shown once. */
 import type { Static } from 'typebox'
-import type { Drain, DrainList, DrainTested } from '../../integrations/drains/drain-schema.ts'
+import type { Drain, DrainList, DrainTestResult } from '../../integrations/drains/drain-schema.ts'
 import { ENVIRONMENTS, SOURCES } from '../../integrations/drains/schema.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { shownOnce } from '../controls.ts'
-import { area, type Choice, checks, select, sheet } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { oneTimeSecret } from '../controls.ts'
+import { type Choice, checkboxesField, dataTable, select, textAreaField } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 import { projectBoxes, projectCount } from './webhooks.ts'
 
 const LIST = '/console/t/:slug/drains'
@@ -66,7 +66,7 @@ export const drainListScreens: readonly Screen[] = [
     to: (made, input, ctx) => showMade(ctx, made, input),
     again: showNewDrain,
   }),
-  action<typeof NewDrainForm, Static<typeof DrainTested>>({
+  action<typeof NewDrainForm, Static<typeof DrainTestResult>>({
     path: `${LIST}/new/test`,
     name: 'consoleTestDrain',
     form: NewDrainForm,
@@ -114,14 +114,14 @@ function deliveryOf({ url, format, headers = '' }: Form) {
 }
 
 async function showDrains(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const { drains } = await ctx.ask<Static<typeof DrainList>>('getDrains', { account })
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'drains' },
     {
       title: 'Log drains',
-      body: html`<div class="top"><h1>Log drains</h1>${may(account, 'drain:write') && html`<a class="button" href="${accountPath(account, 'drains/new')}">New log drain</a>`}</div>
+      body: html`<div class="top"><h1>Log drains</h1>${canInAccount(account, 'drain:write') && html`<a class="button" href="${accountPath(account, 'drains/new')}">New log drain</a>`}</div>
 ${drains.length === 0 ? nothing() : table(account, drains, ctx.now)}`,
     },
   )
@@ -139,14 +139,14 @@ export function drainState({ status, heldAt }: Pick<Drain, 'status' | 'heldAt'>)
 }
 
 function table(account: OwnAccount, drains: readonly Drain[], now: number): Html {
-  return sheet(
+  return dataTable(
     'Log drains',
     ['Name', 'State', 'URL', 'Projects', 'Changed'],
     drains.map(
       (
         one,
       ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">of an integration</span>`}</td>
-<td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
+<td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
     ),
   )
 }
@@ -155,34 +155,34 @@ async function showNewDrain(
   ctx: ConsoleCtx,
   { params, form }: ScreenInput,
   refused?: Refused,
-  tested?: Static<typeof DrainTested>,
+  tested?: Static<typeof DrainTestResult>,
 ) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   // A test keeps what was typed, as a refusal does.
   const shown =
     refused ?? (tested && { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} })
   const toNew = accountPath(account, 'drains/new')
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'drains' },
     {
       title: 'New log drain',
       body: html`<div class="top"><h1>New log drain</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${tested && testNotice(tested)}
 <form class="stack card" method="post" action="${toNew}" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('name', 'Name', { required: true, refused: shown, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('url', 'URL', { type: 'url', required: true, refused: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
 ${select('format', 'Format', FORMATS, { refused: shown })}
-${area('headers', 'Headers', { refused: shown, hint: 'Sent with every request, one in a line: "Authorization: Bearer …". Their values are not shown again. May be empty.' })}
-${checks(
+${textAreaField('headers', 'Headers', { refused: shown, hint: 'Sent with every request, one in a line: "Authorization: Bearer …". Their values are not shown again. May be empty.' })}
+${checkboxesField(
   'sources',
   'Sources',
   SOURCES.map((one) => [one, one] as const),
   { refused: shown, chosen: SOURCES },
 )}
-${checks(
+${checkboxesField(
   'environments',
   'Environments',
   ENVIRONMENTS.map((one) => [one, one] as const),
@@ -195,21 +195,21 @@ ${await projectBoxes(ctx, account, shown)}
   )
 }
 
-function testNotice({ status, error }: Static<typeof DrainTested>): Html {
+function testNotice({ status, error }: Static<typeof DrainTestResult>): Html {
   return status === undefined
     ? html`<p class="notice" role="status">The test line arrived.</p>`
     : html`<p class="notice bad" role="status">The test line did not arrive: ${error}.</p>`
 }
 
 async function showMade(ctx: ConsoleCtx, made: Drain, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'drains' },
     {
       title: 'The log drain is made',
       body: html`<div class="top"><h1>The log drain is made</h1></div>
-${made.delivery.secret !== undefined && shownOnce('Secret', made.delivery.secret)}
+${made.delivery.secret !== undefined && oneTimeSecret('Secret', made.delivery.secret)}
 <p class="soft">It signs what is sent, as <code>x-vercel-signature</code>.</p>
 <p><a class="button" href="${drainPath(account, made.id)}">Go to the log drain</a></p>`,
     },

@@ -7,24 +7,24 @@ import type {
   Webhook,
   WebhookTested,
 } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { action, faultOf, field } from '../action.ts'
-import { askedTwice, button, countOf, dangerCard, pageLinks } from '../controls.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { button, confirmedButton, countOf, dangerCard, paginationLinks } from '../controls.ts'
 import { copyable, select } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
-import { deliveryTable, indented, sendButton, statusForm } from './deliveries.ts'
+import { relativeTime } from '../time.ts'
+import { deliveryTable, prettyJson, sendButton, statusForm } from './deliveries.ts'
 import { endpointState, webhookPath } from './webhooks.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id'
@@ -114,7 +114,7 @@ async function showWebhook(
   { params, query }: ScreenInput<Static<typeof ListQuery>>,
   refused?: Refused,
 ) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const id = params.id!
   const one = await endpointOf(ctx, account, id)
   const { replayed, ...filter } = query
@@ -125,27 +125,27 @@ async function showWebhook(
   })
   const path = webhookPath(account, id)
   const title = one === undefined ? 'Webhook of the app' : hostAndPath(one.url)
-  const writes = may(account, one === undefined ? 'integration:write' : 'webhook:write')
+  const writes = canInAccount(account, one === undefined ? 'integration:write' : 'webhook:write')
   const to = (deliveryId: string) => webhookPath(account, id, `deliveries/${encodeURIComponent(deliveryId)}`)
   const actOf = writes && {
     actOf: (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery),
   }
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: one === undefined ? 'apps' : 'webhooks' },
     {
       title,
       within: [],
       body: html`<div class="top"><h1>${title}</h1>${writes && testForm(ctx, path)}</div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${replayed && html`<p class="notice" role="status">Sent again: ${replayed}.</p>`}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>What was sent</h2>
 ${statusForm(path, filter.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
-${pageLinks(path, filter, pagination.next)}
+${paginationLinks(path, filter, pagination.next)}
 ${writes && rangeForm(ctx, path, refused)}
-${one && writes && dangerCard('Remove this webhook', 'Nothing is sent to it any more. What waits for it is dropped.', askedTwice(ctx, `${path}/delete`, 'Remove the webhook'))}`,
+${one && writes && dangerCard('Remove this webhook', 'Nothing is sent to it any more. What waits for it is dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove the webhook'))}`,
     },
   )
 }
@@ -161,7 +161,7 @@ async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Pro
 }
 
 function testForm(ctx: ConsoleCtx, path: string): Html {
-  return html`<form method="post" action="${path}/test" data-turbo="false">${tokenField(ctx)}<button class="quiet">Send a test event</button></form>`
+  return html`<form method="post" action="${path}/test" data-turbo="false">${csrfFields(ctx)}<button class="quiet">Send a test event</button></form>`
 }
 
 /** What it is known by: `hooks.example.com/berth`, without what only programs read. */
@@ -183,23 +183,23 @@ function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]):
 
 function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook, why: Html | undefined): Html {
   const path = webhookPath(account, one.id)
-  const grants = may(account, 'installation:grant') && may(account, 'webhook:write')
+  const grants = canInAccount(account, 'installation:grant') && canInAccount(account, 'webhook:write')
   return html`<section class="card"><h2>Endpoint</h2><dl class="facts">
 <dt>URL</dt><dd>${one.url}</dd>
 <dt>State</dt><dd>${endpointState(one, ctx.now)}${why}</dd>
 <dt>Events</dt><dd>${one.events.map((name) => html`<span class="tag">${name}</span> `)}</dd>
 <dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
 ${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">an integration</a></dd>`}
-<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
-${one.disabledAt !== undefined && may(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable it', { look: '' })}
+${one.disabledAt !== undefined && canInAccount(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable it', { look: '' })}
 ${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`
 }
 
 function rangeForm(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
   return html`<section class="card"><h2>Send a period again</h2>
-<form class="stack" method="post" action="${path}/replay">${tokenField(ctx)}
+<form class="stack" method="post" action="${path}/replay">${csrfFields(ctx)}
 ${field('hours', 'How many hours back', { type: 'number', value: 24, refused, required: true, hint: 'Up to 100 deliveries are sent, the oldest first.', attributes: html` min="1" max="720" step="1"` })}
 ${select(
   'status',
@@ -215,9 +215,9 @@ ${select(
 }
 
 async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const { arrived, statusCode, error, response, durationMs, request } = tested
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'webhooks' },
     {
@@ -225,7 +225,7 @@ async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>,
       within: [['Webhook', webhookPath(account, params.id!)]],
       body: html`<div class="top"><h1>Test event</h1></div>
 <p class="notice${!arrived && ' bad'}" role="status">${arrived ? `It arrived: the receiver answered ${statusCode} after ${durationMs} ms.` : `It did not arrive: ${error ?? `the receiver answered ${statusCode}`}.`}</p>
-<section class="card"><h2>Request</h2><pre>${indented(request)}</pre></section>
+<section class="card"><h2>Request</h2><pre>${prettyJson(request)}</pre></section>
 ${response !== null && html`<section class="card"><h2>Answer</h2><pre>${response}</pre></section>`}
 <p><a class="button" href="${webhookPath(account, params.id!)}">Back to the webhook</a></p>`,
     },

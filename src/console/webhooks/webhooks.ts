@@ -1,24 +1,24 @@
 /** The webhooks of an account: the list, and registering one, whose secret is shown once. */
 import type { Static } from 'typebox'
 import { EVENT_NAMES } from '../../events.ts'
-import type { MadeWebhook, Webhook } from '../../integrations/webhooks/schema.ts'
-import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
+import type { CreatedWebhook, Webhook } from '../../integrations/webhooks/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
+import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import type { ProjectList } from '../../projects/projects/schema.ts'
-import { action, faultOf, field } from '../action.ts'
-import { countOf, shownOnce } from '../controls.ts'
-import { checks, groupedChecks, sheet } from '../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { action, field, formErrorNotice } from '../action.ts'
+import { countOf, oneTimeSecret } from '../controls.ts'
+import { checkboxesField, dataTable, groupedCheckboxesField } from '../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
-import { ago } from '../time.ts'
+import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/webhooks'
 /** So many projects can be chosen from, the newest. */
@@ -51,7 +51,7 @@ export const webhookListScreens: readonly Screen[] = [
     asks: ['getProjects'],
     run: showNewWebhook,
   }),
-  action<typeof NewEndpoint, Static<typeof MadeWebhook>>({
+  action<typeof NewEndpoint, Static<typeof CreatedWebhook>>({
     path: `${LIST}/new`,
     name: 'consoleCreateWebhook',
     form: NewEndpoint,
@@ -77,19 +77,19 @@ export function endpointState(
   if (one.disabledAt !== undefined)
     return html`<span class="state bad">Disabled${one.disabledReason && `: ${one.disabledReason}`}</span>`
   if (one.failingSince !== undefined)
-    return html`<span class="state bad">Failing</span> <span class="soft small">began ${ago(one.failingSince, now)}</span>`
+    return html`<span class="state bad">Failing</span> <span class="soft small">began ${relativeTime(one.failingSince, now)}</span>`
   return html`<span class="state good">Active</span>`
 }
 
 async function showWebhooks(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const webhooks = await ctx.ask<Webhook[]>('getWebhooks', { account })
-  return showPage(
+  return consolePage(
     ctx,
     { account, tab: 'webhooks' },
     {
       title: 'Webhooks',
-      body: html`<div class="top"><h1>Webhooks</h1>${may(account, 'webhook:write') && html`<a class="button" href="${accountPath(account, 'webhooks/new')}">New webhook</a>`}</div>
+      body: html`<div class="top"><h1>Webhooks</h1>${canInAccount(account, 'webhook:write') && html`<a class="button" href="${accountPath(account, 'webhooks/new')}">New webhook</a>`}</div>
 ${webhooks.length === 0 ? nothing() : table(account, webhooks, ctx.now)}`,
     },
   )
@@ -101,14 +101,14 @@ function nothing(): Html {
 }
 
 function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): Html {
-  return sheet(
+  return dataTable(
     'Webhooks',
     ['URL', 'State', 'Events', 'Projects', 'Changed'],
     webhooks.map(
       (
         one,
       ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">of an integration</span>`}</td>
-<td>${endpointState(one, now)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
+<td>${endpointState(one, now)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
     ),
   )
 }
@@ -119,18 +119,18 @@ export function projectCount({ projectIds }: { projectIds?: readonly string[] })
 }
 
 async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'webhooks' },
     {
       title: 'New webhook',
       body: html`<div class="top"><h1>New webhook</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${field('url', 'URL', { type: 'url', required: true, refused, hint: 'Berth posts each event there, signed with a secret that you see once.', attributes: html` autocomplete="off" maxlength="2048"` })}
-${groupedChecks('events', 'Events', EVENT_GROUPS, { chosen: [], refused })}
+${groupedCheckboxesField('events', 'Events', EVENT_GROUPS, { chosen: [], refused })}
 ${await projectBoxes(ctx, account, refused)}
 <p class="actions"><button>Make the webhook</button><a class="button quiet" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
 </form>`,
@@ -144,22 +144,22 @@ export async function projectBoxes(ctx: ConsoleCtx, account: OwnAccount, refused
   const { projects } = await ctx.ask<Static<typeof ProjectList>>('getProjects', { account, query })
   if (projects.length === 0) return html``
   const choices = projects.map(({ id, name }) => [id, name] as const)
-  return checks('projectIds', 'Projects', choices, {
+  return checkboxesField('projectIds', 'Projects', choices, {
     chosen: [],
     refused,
     hint: 'Leave all empty for all projects, also those that are made later.',
   })
 }
 
-async function showMade(ctx: ConsoleCtx, made: Static<typeof MadeWebhook>, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
-  return showPage(
+async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedWebhook>, { params }: ScreenInput) {
+  const account = await findAccountOfPath(ctx, params)
+  return consolePage(
     ctx,
     { account, tab: 'webhooks' },
     {
       title: 'The webhook is made',
       body: html`<div class="top"><h1>The webhook is made</h1></div>
-${shownOnce('Secret', made.secret)}
+${oneTimeSecret('Secret', made.secret)}
 <p class="soft">Your receiver verifies each event with it: <a href="/docs?search=webhooks">how</a>.</p>
 <p><a class="button" href="${webhookPath(account, made.id)}">Go to the webhook</a></p>`,
     },

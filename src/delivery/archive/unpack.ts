@@ -1,5 +1,5 @@
 /** Unpacks an archive into the file store: each file by its content, as if it had been uploaded alone. docs/deploying-sites.md: Archives. */
-import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { FileStore } from '../../platform/files/file-store.ts'
 import { foldersAbove } from '../outputs/paths.ts'
 import type { UploadEntry } from '../outputs/tree.ts'
@@ -66,7 +66,7 @@ async function* piecesOf(body: Kept['body']): AsyncGenerator<Buffer> {
 /** An archive lists each folder, an upload only empty ones. */
 async function withoutFilledFolders(entries: UploadEntry[]): Promise<UploadEntry[]> {
   const empty = new Set(entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path))
-  await mapInPieces(entries, ({ path }) => {
+  await mapInSlices(entries, ({ path }) => {
     for (const folder of foldersAbove(path)) empty.delete(folder)
   })
   return entries.filter(({ kind, path }) => kind !== 'folder' || empty.has(path))

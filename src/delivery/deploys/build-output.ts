@@ -1,9 +1,9 @@
 /** From the files of a request to an output in the file store, before the transaction that makes the deployment. docs/deploying-sites.md: From an upload to a decision. */
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../context.ts'
-import { mapInPieces, pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import type { Db } from '../../platform/db/db.ts'
-import { openSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
+import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { ArchiveFault } from '../archive/fault.ts'
 import type { Notice } from '../outputs/notices.ts'
@@ -86,7 +86,7 @@ async function readUploaded(ctx: Ctx, list: FileList, intake: Intake): Promise<N
 
 async function digestsOf(entries: readonly UploadEntry[]): Promise<Map<string, string>> {
   const digests = new Map<string, string>()
-  await mapInPieces(entries, ({ path, digest }) => void digests.set(path, digest))
+  await mapInSlices(entries, ({ path, digest }) => void digests.set(path, digest))
   return digests
 }
 
@@ -108,14 +108,14 @@ async function* writeManifest({ files, ...rest }: RoutingManifest): AsyncGenerat
 /** The manifest does not say what functions have on disk. */
 async function digestOf(manifest: string, { functionFiles }: Output): Promise<string> {
   const hash = createHash('sha256').update(manifest)
-  await mapInPieces(functionFiles, (one) => void hash.update(JSON.stringify(one)))
+  await mapInSlices(functionFiles, (one) => void hash.update(JSON.stringify(one)))
   return hash.digest('hex')
 }
 
 async function filesOf(manifest: string, output: Output): Promise<string[]> {
   const files = new Set([manifest])
-  await mapInPieces(output.manifest.files, ({ digest }) => void files.add(digest))
-  await mapInPieces(output.functionFiles, (own) => {
+  await mapInSlices(output.manifest.files, ({ digest }) => void files.add(digest))
+  await mapInSlices(output.functionFiles, (own) => {
     for (const { digest } of own.files) files.add(digest)
   })
   for (const { prerender } of output.manifest.functionPaths)
@@ -128,7 +128,7 @@ const ARCHIVES = { slots: 3, mayTake: (_: string, inUse: number) => inUse === 0 
 const turns = new WeakMap<Db, Semaphore>()
 
 async function inArchiveTurn<T>({ deps, account }: Ctx, work: () => Promise<T>): Promise<T> {
-  const turn = turns.getOrInsertComputed(deps.db, () => openSemaphore(ARCHIVES))
+  const turn = turns.getOrInsertComputed(deps.db, () => createSemaphore(ARCHIVES))
   await turn.take(account.id)
   try {
     return await work()

@@ -1,7 +1,7 @@
 /** What a deployment has of files, for those who look at it. docs/deploying-sites.md: Files of a deployment. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { mapInPieces, pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -39,11 +39,11 @@ export async function listDeploymentFiles(ctx: Ctx, row: Row<'deployment'>): Pro
   const folder = openFolder()
   if (manifest === undefined) return folder.list()
   const files = await listIn<StaticFile>(manifest, 'files')
-  await mapInPieces(files, ({ path, digest: uid, size, contentType }) =>
+  await mapInSlices(files, ({ path, digest: uid, size, contentType }) =>
     folder.add(path, { type: 'file', uid, size, contentType }),
   )
   const functions = await listIn<FunctionPath>(manifest, 'functionPaths')
-  await mapInPieces(functions, ({ path }) => folder.add(path, { type: 'lambda' }))
+  await mapInSlices(functions, ({ path }) => folder.add(path, { type: 'lambda' }))
   return folder.list()
 }
 

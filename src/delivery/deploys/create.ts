@@ -6,11 +6,11 @@ import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { deploymentAddress } from '../../model/addresses.ts'
 import { findProject } from '../../model/project.ts'
-import { accountInGoodStanding, notInTransferItself } from '../../platform/access/guards.ts'
+import { accountInGoodStanding, notInTransferUnlocked } from '../../platform/access/guards.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { answerDeployment, findDeployment } from '../../projects/deployments/deployments.ts'
+import { findDeployment, readDeploymentReply } from '../../projects/deployments/deployments.ts'
 import { registerDeployment } from '../../projects/deployments/register.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
 import { requestPromote } from '../../projects/promotion/promote.ts'
@@ -72,10 +72,10 @@ export async function createClientDeployment(
   const idOrUrl = input.body.deploymentId ?? ''
   const deployment = await findDeployment(ctx, { idOrUrl })
   const project = await findProject(ctx, { idOrName: deployment.project_id })
-  await notInTransferItself(ctx, project, input)
+  await notInTransferUnlocked(ctx, project, input)
   if (askedBy(input) === 'redeploy') return redeploy(ctx, { project, deployment }, input)
   await requestPromote(ctx, { project, deployment })
-  return answerDeployment(ctx, await findDeployment(ctx, { idOrUrl: deployment.id }))
+  return readDeploymentReply(ctx, await findDeployment(ctx, { idOrUrl: deployment.id }))
 }
 
 async function createFromOutput(ctx: Ctx, input: CreateInput, built: BuiltOutput): Promise<CreatedDeployment> {
@@ -87,7 +87,7 @@ async function createFromOutput(ctx: Ctx, input: CreateInput, built: BuiltOutput
     meta_json: readClientMeta(body),
     output_id: await holdOutput(ctx, project.account_id, built, built.ahead),
   })
-  return { ...(await answerDeployment(ctx, row)), notices: built.notices }
+  return { ...(await readDeploymentReply(ctx, row)), notices: built.notices }
 }
 
 type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json' | 'output_id'>
@@ -130,7 +130,7 @@ async function redeploy(
     meta_json: readClientMeta(body, JSON.parse(deployment.meta_json)),
     output_id,
   })
-  return answerDeployment(ctx, row)
+  return readDeploymentReply(ctx, row)
 }
 
 /** The environment that a deployment was for, while there is one. Production is only for those who say it. */

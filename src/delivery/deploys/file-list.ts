@@ -2,7 +2,7 @@
  * Reads the list of files of a new deployment: what is to be uploaded, what the request holds itself, links, empty folders, archives.
  * Pure and in pieces; nothing is looked up. docs/deploying-sites.md: File lists.
  */
-import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { isOfArchive, orderParts } from '../archive/parts.ts'
 import { addFault, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
 import { isPrebuilt } from '../outputs/output.ts'
@@ -44,7 +44,7 @@ export async function readFileList(files: FileEntries): Promise<FileList | { fau
   if (report.faults.length > 0) return { faults: sentencesOf(report) }
   const listing = openListing(report)
   let at = 0
-  await mapInPieces(files, (file) => {
+  await mapInSlices(files, (file) => {
     const entry = entryOf(file, at++, report)
     if (entry !== undefined) listing.add(entry)
   })
@@ -127,7 +127,7 @@ function openListing(report: Report) {
     /** Once all are added. */
     async refuseClashes(): Promise<void> {
       const filled = new Set<string>()
-      await mapInPieces([...kinds.keys()], (path) => {
+      await mapInSlices([...kinds.keys()], (path) => {
         for (const folder of foldersAbove(path)) if ((kinds.get(folder) ?? 'folder') !== 'folder') filled.add(folder)
       })
       for (const path of filled)

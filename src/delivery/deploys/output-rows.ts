@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { insertRows, isOneOf } from '../../platform/db/bulk.ts'
-import { openPace } from '../../platform/db/chunks.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
 import type { Db, Queries } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { nameFiles, nameStrays, type StoredFile, slicesOf } from '../uploads/blobs.ts'
@@ -127,7 +127,7 @@ async function holdFiles(
   { files, put }: NewOutput,
 ): Promise<number> {
   const fresh = new Set(put.map(({ sha256 }) => sha256))
-  const pace = openPace()
+  const pace = createYielder()
   let held = 0
   for (const isFresh of [true, false])
     for (const names of slicesOf(files.filter((sha256) => fresh.has(sha256) === isFresh))) {

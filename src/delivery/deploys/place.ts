@@ -4,7 +4,7 @@ import { environmentOf } from '../../model/environment.ts'
 import { findProject, projectExists } from '../../model/project.ts'
 import { mustBeName } from '../../model/project-name.ts'
 import { type SettingsBody, SettingsBody as SettingsSchema } from '../../model/project-settings.ts'
-import { notInTransferItself } from '../../platform/access/guards.ts'
+import { notInTransferUnlocked } from '../../platform/access/guards.ts'
 import { isProjectId } from '../../platform/access/prefetch.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { validate } from '../../platform/http/validate.ts'
@@ -24,7 +24,7 @@ export async function findPlace(ctx: Ctx, input: CreateInput): Promise<Row<'proj
   const idOrName = body.project ?? body.name ?? ''
   if (await projectExists(ctx, idOrName)) {
     const project = await findProject(ctx, { idOrName })
-    await notInTransferItself(ctx, project, input)
+    await notInTransferUnlocked(ctx, project, input)
     return project
   }
   if (isProjectId(idOrName)) refuse('not_found', `Project "${idOrName.slice(0, 100)}" not found.`)

@@ -1,7 +1,7 @@
 /** From a list of files to the entries of an upload: by content, with the targets of links. docs/deploying-sites.md: File lists. */
 import type { Ctx } from '../../context.ts'
 import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
-import { oneOf } from '../../platform/db/bulk.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
 import type { FileStore } from '../../platform/files/file-store.ts'
 import { unpackArchive } from '../archive/unpack.ts'
 import { addFault, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
@@ -48,7 +48,7 @@ async function storedFiles({ db, account }: Pick<Ctx, 'db' | 'account'>, sha1s: 
       .innerJoin('blob', 'blob.id', 'upload.blob_id')
       .select(['upload.sha1', 'blob.sha256', 'blob.size'])
       .where('upload.account_id', '=', account.id)
-      .where('upload.sha1', 'in', oneOf(db, names))
+      .where('upload.sha1', 'in', jsonArrayValues(db, names))
       .where('blob.condemned_at', 'is', null)
       .execute()
     for (const { sha1, sha256, size } of rows) stored.set(sha1, { sha256, size: Number(size) })

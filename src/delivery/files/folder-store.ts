@@ -2,13 +2,13 @@
 import { createReadStream } from 'node:fs'
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../platform/adapters/directory.ts'
 import {
-  removeCutShort,
   removeCutShortLater,
   removeOlder,
+  removeStaleTemporaryFiles,
   writeNamedWhole,
 } from '../../platform/adapters/atomic-file.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
 import type { FileStore } from '../../platform/files/file-store.ts'
 import { openDigest } from './digest.ts'
 import { atMost, mustBeAnnounced } from './file-store.ts'
@@ -22,10 +22,10 @@ const SHA256 = /^[0-9a-f]{64}$/
 
 /** Opens the folder, makes it where it is missing, and removes what a killed process left half-written. */
 export function openFolderStore(folder: string): FileStore {
-  makeFolder(folder)
+  createDirectory(folder)
   const arriving = join(folder, 'arriving')
-  makeFolder(arriving)
-  removeCutShort(arriving, '', DEAD_MS)
+  createDirectory(arriving)
+  removeStaleTemporaryFiles(arriving, '', DEAD_MS)
   const pathOf = (accountId: string, sha256: string) => pathOfFile(folder, accountId, sha256)
   const sizeOf = async (accountId: string, sha256: string) => {
     const stats = await stat(pathOf(accountId, sha256)).catch(ignoreMissing)
@@ -39,7 +39,7 @@ export function openFolderStore(folder: string): FileStore {
       const nameOf = () => {
         digest = reading.digest()
         mustBeAnnounced(digest, announced)
-        makeFolder(shelfOf(folder, accountId, digest.sha256))
+        createDirectory(shelfOf(folder, accountId, digest.sha256))
         return pathOf(accountId, digest.sha256)
       }
       await writeNamedWhole(arriving, reading.pieces, nameOf, READ_ONLY)

@@ -1,5 +1,5 @@
 /** Reads `config.json` of an output: Build Output API, version 3. */
-import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { Images, Phase, Route, RoutingManifest } from '../protocol/routing-manifest.ts'
 import {
@@ -66,7 +66,7 @@ function wildcardsOf(field: Field): RoutingManifest['wildcards'] {
 
 async function overridesOf(field: Field): Promise<Map<string, Override>> {
   const overrides = new Map<string, Override>()
-  await mapInPieces(entriesOf(field, OUTPUT_LIMITS.files) ?? [], ([file, entry]) => {
+  await mapInSlices(entriesOf(field, OUTPUT_LIMITS.files) ?? [], ([file, entry]) => {
     if (!isObject(entry)) return
     const path = textOf(member(entry, 'path'), { most: OUTPUT_LIMITS.path })
     const contentType = textOf(member(entry, 'contentType'), CONTENT_TYPE)

@@ -1,5 +1,5 @@
 /** The functions of an output: their folders (`.func`), links between them, and files of the project that they need. */
-import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { FunctionBundle } from '../protocol/routing-manifest.ts'
 import { defined } from './config-file.ts'
@@ -49,7 +49,7 @@ export async function readFunctions(
   const contents = await contentsOf(tree, folder, report)
   const functions: Functions = { bundles: [], files: [], paths: new Map() }
   let mapped = 0
-  await mapInPieces([...contents], async ([name, files]) => {
+  await mapInSlices([...contents], async ([name, files]) => {
     const config = await readJson(`${folder}${name}${SUFFIX}/.vc-config.json`, OUTPUT_LIMITS.functionConfigBytes)
     if (config === undefined || !isObject(config)) return
     mapped += await addMappedFiles(config, files, tree, OUTPUT_LIMITS.mappedFiles - mapped)
@@ -73,11 +73,11 @@ async function contentsOf(tree: Tree, folder: string, report: Report): Promise<M
     contents.set(name, owner)
     return { owner, inside: path.slice(end + SUFFIX.length + 1) }
   }
-  await mapInPieces([...tree.files], ([path, entry]) => {
+  await mapInSlices([...tree.files], ([path, entry]) => {
     const place = ownerOf(path)
     if (place !== undefined && place.inside !== '.vc-config.json') place.owner.files.push(fileOf(place.inside, entry))
   })
-  await mapInPieces([...tree.links], ([path, { entry }]) => {
+  await mapInSlices([...tree.links], ([path, { entry }]) => {
     const place = ownerOf(path)
     if (place === undefined) return
     const target = linkTarget(place.inside, entry.target!)
@@ -95,7 +95,7 @@ function fileOf(path: string, { digest, size, mode }: UploadEntry) {
 /** `filePathMap` names files of the project that belong into the function. Gives how many it names. */
 async function addMappedFiles(config: Field, files: FunctionFiles, tree: Tree, most: number): Promise<number> {
   const entries = entriesOf(member(config, 'filePathMap'), most) ?? []
-  await mapInPieces(entries, ([path, entry]) => {
+  await mapInSlices(entries, ([path, entry]) => {
     const fault = pathFault(path)
     if (fault !== undefined) return refuseField(entry, fault)
     const from = required(entry, (one) => textOf(one, { most: OUTPUT_LIMITS.path }))
@@ -156,7 +156,7 @@ const MOST_SECONDS = 1800
 /** `a.func -> b.func`: one function answers both paths. */
 async function addLinks(tree: Tree, folder: string, functions: Functions, report: Report): Promise<void> {
   const real = new Map(functions.paths)
-  await mapInPieces([...tree.links.keys()], (path) => {
+  await mapInSlices([...tree.links.keys()], (path) => {
     const name =
       path.startsWith(folder) && path.endsWith(SUFFIX) ? path.slice(folder.length, -SUFFIX.length) : undefined
     if (name === undefined || name.includes(`${SUFFIX}/`)) return

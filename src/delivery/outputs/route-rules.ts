@@ -1,5 +1,5 @@
 /** The routes of config.json, compiled into the rules of the routing manifest. */
-import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { HEADER_NAME, inLowerCase, MESSAGE_HEADERS, mayChange } from '../protocol/message-headers.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import {
@@ -41,7 +41,7 @@ export async function phasesOf(field: Field, notices: NoticeList): Promise<Recor
   const phases = Object.fromEntries(PHASES.map((phase) => [phase, [] as Route[]])) as Record<Phase, Route[]>
   let phase: Phase = 'none'
   const items = [...(itemsOf(field, OUTPUT_LIMITS.routes) ?? []).entries()]
-  await mapInPieces(items, ([rule, item]) => {
+  await mapInSlices(items, ([rule, item]) => {
     if (!required(item, (one) => isObject(one) || undefined)) return
     const handle = member(item, 'handle')
     if (handle.value !== undefined) {

@@ -1,5 +1,5 @@
 /** The files that visitors get as they are, by the paths that they ask for. */
-import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { StaticFile } from '../protocol/routing-manifest.ts'
 import type { Override } from './config-file.ts'
 import { contentTypeOf } from './content-types.ts'
@@ -20,7 +20,7 @@ export async function staticFilesOf(
   const files = new Map<string, StaticFile>()
   const unused = new Set(overrides.keys())
   const below = [...tree.files.keys(), ...tree.links.keys()].filter((path) => path.startsWith(folder))
-  await mapInPieces(below, (from) => {
+  await mapInSlices(below, (from) => {
     const entry = fileAt(tree, from)
     if (entry === undefined || !entry.path.startsWith(folder)) {
       addFault(

@@ -1,5 +1,5 @@
 /** The entries of an upload as a tree of files, links and folders. */
-import { mapInPieces } from '../../platform/base/event-loop.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { addFault, type Report } from './faults.ts'
 import { foldedPath, foldersAbove, linkTarget, pathFault, shown } from './paths.ts'
@@ -36,7 +36,7 @@ export async function openTree(entries: readonly UploadEntry[], report: Report):
   const links = new Map<string, { entry: UploadEntry; target: string }>()
   const folders = new Set<string>()
   const folded = new Map<string, string>()
-  await mapInPieces(entries, (entry) => {
+  await mapInSlices(entries, (entry) => {
     const { path } = entry
     const fault = pathFault(path) ?? kindFault(entry)
     if (fault !== undefined) return addFault(report, shown(path), '', fault)

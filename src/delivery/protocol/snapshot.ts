@@ -6,7 +6,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf } from '../../platform/schema/fields.ts'
-import type { DeploymentFacts, NameFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
+import type { DeploymentRecord, NameRecord, ProjectRecord } from '../../platform/verdict/facts.ts'
 import { closedProtection, coverageOf } from '../../platform/verdict/protection.ts'
 import { READERS } from '../../readers.ts'
 
@@ -190,14 +190,14 @@ function faultOf({ errors }: ValidateFunction): string {
 }
 
 /** The line of a name. */
-export function nameLine({ name, domain }: NameFacts): NameLine {
+export function nameLine({ name, domain }: NameRecord): NameLine {
   if (domain === undefined) return { kind: 'name', name }
   const { name: _, ...facts } = domain
   return { kind: 'name', name, domain: facts }
 }
 
 /** The facts of such a line. */
-export function nameFacts({ name, domain }: NameLine): NameFacts {
+export function nameFacts({ name, domain }: NameLine): NameRecord {
   return { name, domain: domain && { name, ...domain } }
 }
 
@@ -210,18 +210,18 @@ export function deploymentLine({
   upstream,
   output,
   environmentId,
-}: DeploymentFacts): DeploymentLine {
+}: DeploymentRecord): DeploymentLine {
   const line = { kind: 'deployment', id, projectId, ready, production, upstream, output } as const
   return environmentId === undefined ? line : { ...line, environmentId }
 }
 
 /** The facts of such a line. */
-export function deploymentFacts({ kind: _, output = null, ...facts }: DeploymentLine): DeploymentFacts {
+export function deploymentFacts({ kind: _, output = null, ...facts }: DeploymentLine): DeploymentRecord {
   return { ...facts, output, url: null }
 }
 
 /** The line of a project. */
-export function projectLine({ id, paused, liveDeploymentId, protection, settings }: ProjectFacts): ProjectLine {
+export function projectLine({ id, paused, liveDeploymentId, protection, settings }: ProjectRecord): ProjectLine {
   return {
     ...{ kind: 'project', id, paused, liveDeploymentId },
     ...(protection && { protection: coverageOf(protection) }),
@@ -230,7 +230,7 @@ export function projectLine({ id, paused, liveDeploymentId, protection, settings
 }
 
 /** The facts of such a line. What is protected is closed: only the control plane lets somebody in. */
-export function projectFacts({ id, paused, liveDeploymentId, protection, settings }: ProjectLine): ProjectFacts {
+export function projectFacts({ id, paused, liveDeploymentId, protection, settings }: ProjectLine): ProjectRecord {
   return {
     ...{ id, paused, liveDeploymentId },
     protection: protection && closedProtection(protection),

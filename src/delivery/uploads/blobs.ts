@@ -1,7 +1,7 @@
 /** The rows of files that the service itself put into the store: what an archive holds, what a request holds, and manifests. docs/deploying-sites.md: Files. */
 import type { Ctx } from '../../context.ts'
-import { insertFreeRows, isOneOf } from '../../platform/db/bulk.ts'
-import { openPace } from '../../platform/db/chunks.ts'
+import { insertMissingRows, isOneOf } from '../../platform/db/bulk.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { KEPT } from './plan.ts'
@@ -13,7 +13,7 @@ export type StoredFile = { sha256: string; size: number }
 /** Files that one statement names, or one transaction. */
 const SLICE = 250
 
-/** Cuts names for statements that look for many. Gives JSON, as `oneOf` takes it. */
+/** Cuts names for statements that look for many. Gives JSON, as `jsonArrayValues` takes it. */
 export function slicesOf(names: readonly string[]): string[] {
   const slices: string[] = []
   for (let at = 0; at < names.length; at += SLICE) slices.push(JSON.stringify(names.slice(at, at + SLICE)))
@@ -28,8 +28,8 @@ export async function nameFiles(
 ): Promise<void> {
   if (files.length === 0) return
   const rows = files.map(({ sha256, size }) => ({ account_id: accountId, sha256, size, condemned_at: null }))
-  const added = await insertFreeRows(ctx.db, 'blob', rows)
-  const pace = openPace()
+  const added = await insertMissingRows(ctx.db, 'blob', rows)
+  const pace = createYielder()
   for (const names of slicesOf(files.map(({ sha256 }) => sha256))) {
     await ctx.db
       .updateTable('blob')
@@ -69,7 +69,7 @@ async function addStrays({ deps, account, now }: Ctx, files: readonly StoredFile
     const slice = files.slice(at, at + SLICE)
     const rows = slice.map(({ sha256, size }) => ({ account_id: account.id, sha256, size, condemned_at }))
     await deps.db.write(async (db) => {
-      const added = await insertFreeRows(db, 'blob', rows)
+      const added = await insertMissingRows(db, 'blob', rows)
       if (added.length > 0) await count(db, roomOf(added))
     }, account.id)
   }

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
-import { openClockWatch } from '../../platform/base/clock-monitor.ts'
+import { createClockMonitor } from '../../platform/base/clock-monitor.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import {
@@ -164,7 +164,7 @@ function removeRows({ db }: Deps, blobs: readonly StoredBlob[], before: number) 
 
 /** Starts to collect every six hours, the first time soon after the start, unless the clock is doubted: everything here goes by age. The answer stops it. */
 export function startCollection(deps: Deps): () => Promise<void> {
-  const watch = openClockWatch()
+  const watch = createClockMonitor()
   watch(deps.clock.now(), performance.now())
   let running: Promise<unknown> | undefined
   let nextAt = 0

@@ -1,6 +1,6 @@
 /** Which files of a deployment are still to be uploaded. docs/deploying-sites.md: Files. */
 import type { OperatorCtx } from '../../context.ts'
-import { oneOf } from '../../platform/db/bulk.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
 
 /** How many names one statement looks for. */
 const SLICE = 1000
@@ -23,7 +23,7 @@ export async function missingFiles(
       .updateTable('upload')
       .set({ touched_at: now })
       .where('account_id', '=', accountId)
-      .where('sha1', 'in', oneOf(db, JSON.stringify(slice)))
+      .where('sha1', 'in', jsonArrayValues(db, JSON.stringify(slice)))
       .where((eb) =>
         eb.exists(
           eb

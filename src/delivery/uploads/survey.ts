@@ -1,7 +1,7 @@
 /** What a collection finds: files that no row names, rows whose file is missing, and files that nothing uses. docs/deploying-sites.md: Collection. */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
-import { oneOf } from '../../platform/db/bulk.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { beingWritten, type Found, KEPT, type StoredBlob, type StoredOutput, type Stray } from './plan.ts'
 
@@ -59,7 +59,7 @@ async function rowsOf(db: Queries, slice: readonly Stray[]): Promise<Map<string,
     .selectFrom('blob')
     .select(['id', 'sha256', 'condemned_at'])
     .where('account_id', '=', slice[0]!.accountId)
-    .where('sha256', 'in', oneOf(db, names))
+    .where('sha256', 'in', jsonArrayValues(db, names))
     .execute()
   return new Map(rows.map((row) => [row.sha256, row]))
 }

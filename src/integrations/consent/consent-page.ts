@@ -1,20 +1,20 @@
 /** The two steps of the consent page: choosing the account, then approving the scopes and the projects. */
 
 import type { Row } from '../../platform/db/schema.ts'
-import { lineOf } from '../../platform/mail/text.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
+import { bidiIsolated, type Html, html } from '../../platform/pages/html.ts'
 import { nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
-import { type Html, html, isolated } from '../../platform/pages/html.ts'
-import { type PersonCtx, tokenField, type View } from '../../platform/pages/screen.ts'
+import { csrfFields, type UserPageCtx, type View } from '../../platform/pages/screen.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { type ConsentQuery, consentPath } from '../oauth/authorization-request.ts'
-import { type Chosen, OFFERED, type ShownProjects } from './projects.ts'
+import { PROJECTS_PER_PAGE, type ProjectChoices, type ProjectSelection } from './projects.ts'
 import { listScopes } from './scope-descriptions.ts'
 
 type Integration = Row<'integration'>
 
 /** The first step, for a person who can install it on several accounts. */
 export async function accountStep(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   integration: Integration,
   query: ConsentQuery,
   accounts: readonly OwnAccount[],
@@ -33,7 +33,7 @@ export async function accountStep(
 ${
   others.length > 0 &&
   html`<p class="soft small">These accounts are not possible, because only an OWNER of a team can install integrations on it:
-${others.map(({ name, slug, role }) => `${isolated(name ?? slug)} (you are ${role})`).join(', ')}.</p>`
+${others.map(({ name, slug, role }) => `${bidiIsolated(name ?? slug)} (you are ${role})`).join(', ')}.</p>`
 }
 ${cancelForm(ctx, consentPath(integration, query))}`,
   }
@@ -41,15 +41,15 @@ ${cancelForm(ctx, consentPath(integration, query))}`,
 
 /** The second step: the requested scopes, the projects, and the decision. */
 export async function projectStep(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   integration: Integration,
   query: ConsentQuery,
   account: OwnAccount,
-  projects: ShownProjects,
-  chosen: Chosen,
+  projects: ProjectChoices,
+  chosen: ProjectSelection,
 ): Promise<View> {
   const scopes = scopesOf(integration)
-  const name = lineOf(integration.name)
+  const name = toSingleLine(integration.name)
   return {
     ...framed(integration),
     status: chosen.fault === undefined ? 200 : 422,
@@ -63,7 +63,7 @@ ${
 <h2>What it will be able to do</h2>
 ${listScopes(scopes)}
 <form method="post" action="${consentPath(integration, query, account.id)}">
-${enterKeyButton}${tokenField(ctx)}
+${enterKeyButton}${csrfFields(ctx)}
 ${scopes.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
 <input type="hidden" name="redirect" value="${integration.redirect_url}">
 ${projectChoice(projects, chosen)}
@@ -82,7 +82,7 @@ that at any time under <a href="/integrations/installed">installed integrations<
  */
 const enterKeyButton = html`<button name="decision" value="find" hidden></button>`
 
-function projectChoice({ ticked, others, more, none }: ShownProjects, { selection, find }: Chosen): Html {
+function projectChoice({ ticked, others, more, none }: ProjectChoices, { selection, find }: ProjectSelection): Html {
   const radio = (value: 'all' | 'selected', text: string, on: boolean) =>
     html`<label class="choice"><input type="radio" name="selection" value="${value}"${on && html` checked`}> <span>${text}</span></label>`
   const all = 'All projects, also projects that are created later'
@@ -107,13 +107,14 @@ ${
 }
 
 function foundText(count: number, more: boolean, find: string): string {
-  if (more) return `The first ${OFFERED} are shown. Find others by a part of their name. Ticked projects stay ticked.`
+  if (more)
+    return `The first ${PROJECTS_PER_PAGE} are shown. Find others by a part of their name. Ticked projects stay ticked.`
   return count === 0
     ? `No other project has “${find}” in its name.`
     : `Projects with “${find}” in their name: ${count}. Ticked projects stay ticked.`
 }
 
-async function introduction(ctx: PersonCtx, integration: Integration): Promise<Html> {
+async function introduction(ctx: UserPageCtx, integration: Integration): Promise<Html> {
   const runBy = await ctx.db
     .selectFrom('account')
     .select(['name', 'slug'])
@@ -121,18 +122,18 @@ async function introduction(ctx: PersonCtx, integration: Integration): Promise<H
     .executeTakeFirstOrThrow()
   const logo = logoOf(integration)
   return html`<div class="app">${logo && html`<img src="${logo.url}" alt="" width="48" height="48">`}
-<div><h1>Install ${lineOf(integration.name)}?</h1>
-<p class="soft">An integration run by ${lineOf(runBy.name ?? runBy.slug)} (${runBy.slug})</p></div></div>`
+<div><h1>Install ${toSingleLine(integration.name)}?</h1>
+<p class="soft">An integration run by ${toSingleLine(runBy.name ?? runBy.slug)} (${runBy.slug})</p></div></div>`
 }
 
-function cancelForm(ctx: PersonCtx, action: string): Html {
-  return html`<form method="post" action="${action}">${tokenField(ctx)}
+function cancelForm(ctx: UserPageCtx, action: string): Html {
+  return html`<form method="post" action="${action}">${csrfFields(ctx)}
 <p class="actions"><button class="quiet" name="decision" value="cancel">Cancel</button></p></form>`
 }
 
 function framed(integration: Integration) {
   return {
-    title: `Install ${lineOf(integration.name)}`,
+    title: `Install ${toSingleLine(integration.name)}`,
     images: logoOf(integration)?.origin,
     formsTo: onward(integration),
   }

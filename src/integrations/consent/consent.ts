@@ -2,8 +2,8 @@
 import type { Static } from 'typebox'
 import { readInstallationOn } from '../../model/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
+import { accountContext, accountsOf, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { type Screen, type ScreenInput, type UserPageCtx, userScreen, type View } from '../../platform/pages/screen.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -11,13 +11,13 @@ import { readSelection } from '../installations/selection.ts'
 import { readIntegration } from '../integrations/integrations.ts'
 import { ConsentQuery, mustBeValidRequest, redirectTo } from '../oauth/authorization-request.ts'
 import { accountStep, projectStep } from './consent-page.ts'
-import { giveConsent } from './grant-consent.ts'
-import { type Chosen, chosenProjects, MOST_PROJECTS, shownProjects } from './projects.ts'
+import { grantConsent } from './grant-consent.ts'
+import { MAX_SELECTABLE_PROJECTS, type ProjectSelection, readChosenProjects, readProjectChoices } from './projects.ts'
 
 const Decision = Type.Object({
   decision: Type.Enum(['approve', 'cancel', 'find']),
   selection: Type.Optional(Type.Enum(['all', 'selected'])),
-  project: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MOST_PROJECTS })),
+  project: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_SELECTABLE_PROJECTS })),
   find: Type.Optional(Type.String({ maxLength: 100 })),
   /** The scopes that the page listed. Only these can be approved. */
   scope: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 })),
@@ -27,7 +27,7 @@ const Decision = Type.Object({
 type DecisionInput = ScreenInput<ConsentQuery, Static<typeof Decision>>
 
 export const consentScreens: readonly Screen[] = [
-  personScreen({
+  userScreen({
     method: 'GET',
     path: '/integrations/:slug/new',
     name: 'showConsent',
@@ -35,7 +35,7 @@ export const consentScreens: readonly Screen[] = [
     run: showConsent,
     refuses: ['owner_only'],
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: '/integrations/:slug/new',
     name: 'consent',
@@ -47,7 +47,7 @@ export const consentScreens: readonly Screen[] = [
   }),
 ]
 
-async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<View> {
+async function showConsent(ctx: UserPageCtx, input: ScreenInput<ConsentQuery>): Promise<View> {
   const integration = await findRequesting(ctx, input)
   const accounts = await accountsOf(ctx)
   const possible = accounts.filter((account) => account.role === 'OWNER')
@@ -55,10 +55,10 @@ async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Pr
   if (query.account === undefined && possible.length > 1) return accountStep(ctx, integration, query, accounts)
   const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
   const chosen = await chosenBefore(ctx, integration, account)
-  return projectStep(ctx, integration, query, account, await shownProjects(ctx, account, chosen), chosen)
+  return projectStep(ctx, integration, query, account, await readProjectChoices(ctx, account, chosen), chosen)
 }
 
-async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
+async function decide(ctx: UserPageCtx, input: DecisionInput): Promise<View> {
   const { query, form } = input
   const integration = await findRequesting(ctx, input)
   const iss = ctx.deps.origin()
@@ -66,7 +66,7 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
     return { to: redirectTo(integration, { error: 'access_denied', state: query.state, iss }) }
   }
   const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
-  const chosen: Chosen = {
+  const chosen: ProjectSelection = {
     selection: form.selection,
     projectIds: [...new Set(form.project ?? [])],
     find: form.find ?? '',
@@ -74,11 +74,11 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
   }
   const fault = form.decision === 'approve' ? await faultIn(ctx, integration, account, chosen, form) : undefined
   if (form.decision === 'find' || fault !== undefined) {
-    const projects = await shownProjects(ctx, account, chosen)
+    const projects = await readProjectChoices(ctx, account, chosen)
     return projectStep(ctx, integration, query, account, projects, { ...chosen, fault })
   }
-  const by = actFor(ctx, account)
-  const { installationId, code } = await giveConsent(by, {
+  const by = accountContext(ctx, account)
+  const { installationId, code } = await grantConsent(by, {
     integration,
     userId: ctx.visitor.userId,
     account,
@@ -103,7 +103,7 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
 
 /** The integration of the page, where it sent a valid request. Refuses: not_found 404, bad_request 400. */
 async function findRequesting(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   { params, query }: ScreenInput<ConsentQuery>,
 ): Promise<Row<'integration'>> {
   const integration = await readIntegration(ctx.db, { slug: params.slug! })
@@ -113,26 +113,30 @@ async function findRequesting(
 }
 
 /** An account on which the person can install. Refuses: not_found 404, owner_only 403. */
-async function findOwned(ctx: PersonCtx, accountId: string): Promise<OwnAccount> {
+async function findOwned(ctx: UserPageCtx, accountId: string): Promise<OwnAccount> {
   const account = await findOwnAccount(ctx, accountId)
   if (account.role !== 'OWNER') refuse('owner_only', 'Only an OWNER of the team can install integrations on it.')
   return account
 }
 
 /** What the installation on this account has now; nothing where the integration is not installed. */
-async function chosenBefore(ctx: PersonCtx, integration: Row<'integration'>, account: OwnAccount): Promise<Chosen> {
+async function chosenBefore(
+  ctx: UserPageCtx,
+  integration: Row<'integration'>,
+  account: OwnAccount,
+): Promise<ProjectSelection> {
   const before = await readInstallationOn(ctx.db, integration.id, account.id)
   if (before === undefined) return { selection: undefined, projectIds: [], find: '', renews: false }
-  const projectIds = await readSelection(ctx.db, before.id, MOST_PROJECTS)
+  const projectIds = await readSelection(ctx.db, before.id, MAX_SELECTABLE_PROJECTS)
   return { selection: before.project_selection, projectIds, find: '', renews: true }
 }
 
 /** Why this cannot be approved, as a sentence that tells the person what to do; undefined when it can. */
 async function faultIn(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   integration: Row<'integration'>,
   account: OwnAccount,
-  { selection, projectIds }: Chosen,
+  { selection, projectIds }: ProjectSelection,
   { scope: shownScopes = [], redirect = integration.redirect_url }: Static<typeof Decision>,
 ): Promise<string | undefined> {
   if (scopesOf(integration).sort().join() !== [...shownScopes].sort().join() || redirect !== integration.redirect_url) {
@@ -143,7 +147,7 @@ async function faultIn(
     return projectIds.length > 0 ? 'You chose all projects and also ticked some. Choose one of the two.' : undefined
   }
   if (projectIds.length === 0) return 'Tick at least one project, or choose all projects.'
-  const there = await chosenProjects(ctx, account, projectIds)
+  const there = await readChosenProjects(ctx, account, projectIds)
   return there.length < projectIds.length
     ? 'A project that you ticked no longer exists. Check the projects again.'
     : undefined

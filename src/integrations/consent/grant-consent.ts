@@ -5,16 +5,16 @@ import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { AccountName } from '../../platform/schema/fields.ts'
-import { installIntegration, type WantedInstallation } from '../installations/install.ts'
+import { type InstallationRequest, installIntegration } from '../installations/install.ts'
 import { issueCode } from '../oauth/codes.ts'
 
-type Consent = WantedInstallation & {
+type Consent = InstallationRequest & {
   /** The PKCE challenge (S256), when the integration sent one. */
   challenge: string | null
 }
 
 /** Installs the integration, and issues the code for its token. Refuses as `installIntegration` does. */
-export async function giveConsent(
+export async function grantConsent(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp' | 'emit'>,
   { challenge, ...consent }: Consent,
 ): Promise<{ installationId: string; code: string }> {
@@ -34,9 +34,9 @@ export const NewInstallation = Type.Object({
 
 /**
  * The operator consents for a user, without a browser: on the team `teamId`, or on the user's personal account. Refuses as
- * `giveConsent`, and: unknown_user 400, unknown_team 400, user_suspended 409 (a suspended person owns nothing that acts).
+ * `grantConsent`, and: unknown_user 400, unknown_team 400, user_suspended 409 (a suspended person owns nothing that acts).
  */
-export async function giveConsentOfUser(
+export async function grantConsentForUser(
   ctx: OperatorCtx,
   integration: Row<'integration'>,
   { body: { userId, teamId, projects } }: Input<unknown, Static<typeof NewInstallation>>,
@@ -54,6 +54,6 @@ export async function giveConsentOfUser(
     refuse('unknown_team', `There is no team "${id}".`)
   }
   const consent = { integration, userId, account, projects, challenge: null }
-  const { installationId, code } = await giveConsent(ctx, consent)
+  const { installationId, code } = await grantConsent(ctx, consent)
   return { configurationId: installationId, code }
 }

@@ -1,28 +1,34 @@
 /** The list of installed integrations, and the pages that ask before one is uninstalled, taken over or given more access. */
 import type { Static } from 'typebox'
 import type { Installation } from '../../model/installation.ts'
-import { lineOf } from '../../platform/mail/text.ts'
-import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
 import { day, type Html, html } from '../../platform/pages/html.ts'
-import type { PersonCtx, Screen, ScreenInput, View } from '../../platform/pages/screen.ts'
-import { personScreen, tokenField } from '../../platform/pages/screen.ts'
+import {
+  accountContext,
+  accountsOf,
+  findOwnAccount,
+  nameOf,
+  type OwnAccount,
+} from '../../platform/pages/own-accounts.ts'
+import type { Screen, ScreenInput, UserPageCtx, View } from '../../platform/pages/screen.ts'
+import { csrfFields, userScreen } from '../../platform/pages/screen.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { DISABLED_BECAUSE, DISABLED_KEPT_MS } from '../installations/disable.ts'
+import { DISABLED_REASON_TEXT, DISABLED_RETENTION_MS } from '../installations/disable.ts'
 import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
 import { confirmScopes, pendingScopes } from '../installations/scope-change.ts'
 import { transferOwnership } from '../installations/transfer-ownership.ts'
 import { heldSection } from '../webhooks/held-page.ts'
 import { logoOf } from './consent-page.ts'
-import {
-  findOwnInstallation,
-  findShownInstallation,
-  listShownInstallations,
-  maySeeInstallations,
-  readSelectedNames,
-  type ShownInstallation,
-} from './shown-installations.ts'
 import { listScopes } from './scope-descriptions.ts'
+import {
+  type AccountInstallation,
+  canSeeInstallations,
+  findAccountInstallation,
+  findManageableInstallation,
+  listAccountInstallations,
+  readSelectedNames,
+} from './shown-installations.ts'
 
 const InstalledQuery = Type.Object({ teamId: Type.Optional(Type.String({ maxLength: 64 })) })
 type InstalledInput = ScreenInput<Static<typeof InstalledQuery>>
@@ -36,21 +42,21 @@ const CONFIRM = '/integrations/confirm/:id'
 const Confirm = Type.Object({ scope: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 }) })
 
 export const installedScreens: readonly Screen[] = [
-  personScreen({
+  userScreen({
     method: 'GET',
     path: '/integrations/installed',
     name: 'showInstalled',
     query: InstalledQuery,
     run: showInstalled,
   }),
-  personScreen({
+  userScreen({
     method: 'GET',
     path: `${ONE}/uninstall`,
     name: 'askUninstall',
     run: askUninstall,
     refuses: ['owner_only'],
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${ONE}/uninstall`,
     name: 'uninstall',
@@ -58,14 +64,14 @@ export const installedScreens: readonly Screen[] = [
     emits: REMOVAL_EVENTS,
     refuses: ['owner_only'],
   }),
-  personScreen({
+  userScreen({
     method: 'GET',
     path: `${ONE}/take-over`,
     name: 'askTakeOver',
     run: askTakeOver,
     refuses: ['owner_only'],
   }),
-  personScreen({
+  userScreen({
     method: 'POST',
     path: `${ONE}/take-over`,
     name: 'takeOver',
@@ -73,8 +79,8 @@ export const installedScreens: readonly Screen[] = [
     emits: ['integration-configuration.transferred'],
     refuses: ['owner_only'],
   }),
-  personScreen({ method: 'GET', path: CONFIRM, name: 'showPendingScopes', run: showPending }),
-  personScreen({
+  userScreen({ method: 'GET', path: CONFIRM, name: 'showPendingScopes', run: showPending }),
+  userScreen({
     method: 'POST',
     path: CONFIRM,
     name: 'confirmScopes',
@@ -85,7 +91,7 @@ export const installedScreens: readonly Screen[] = [
   }),
 ]
 
-async function showInstalled(ctx: PersonCtx, { query }: InstalledInput): Promise<View> {
+async function showInstalled(ctx: UserPageCtx, { query }: InstalledInput): Promise<View> {
   const one = query.teamId === undefined ? undefined : await findOwnAccount(ctx, query.teamId)
   const accounts = one ? [one] : await accountsOf(ctx)
   const sections: Html[] = []
@@ -104,14 +110,19 @@ ${sections}`,
 }
 
 /** The installations on one account. Adds the origins of the logos that it shows to `origins`. */
-async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number, origins: Set<string>): Promise<Html> {
+async function accountSection(
+  ctx: UserPageCtx,
+  account: OwnAccount,
+  most: number,
+  origins: Set<string>,
+): Promise<Html> {
   const heading = html`<h2>${nameOf(account)}</h2>`
-  if (!maySeeInstallations(account)) {
+  if (!canSeeInstallations(account)) {
     return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show installed integrations.</p></section>`
   }
   if (account.lacks_factor === 1)
     return html`<section>${heading}<p class="soft">This team asks its members for a second factor. <a href="/console/account/security/factors">Set one up</a></p></section>`
-  const installations = await listShownInstallations(ctx, account, most + 1)
+  const installations = await listAccountInstallations(ctx, account, most + 1)
   const section = await heldSection(ctx, account)
   if (installations.length === 0)
     return html`<section>${heading}<p class="soft">Nothing is installed.</p>${section}</section>`
@@ -127,16 +138,16 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number,
   return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${section}</section>`
 }
 
-async function entry(ctx: PersonCtx, item: ShownInstallation): Promise<Html> {
+async function entry(ctx: UserPageCtx, item: AccountInstallation): Promise<Html> {
   const { installation, integration, runBy, ownedBy, account } = item
   const path = `/integrations/installed/${installation.id}`
-  const name = lineOf(integration.name)
+  const name = toSingleLine(integration.name)
   const pending = pendingScopes(integration, installation)
   const mayChange = account.role === 'OWNER'
   const logo = logoOf(integration)
   return html`<li id="${installation.id}">
 <h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${installation.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
-<p class="soft small">Run by ${lineOf(runBy)}. Owned here by ${lineOf(ownedBy)} since ${day(Math.max(installation.created_stamp / 1024, installation.resumed_at ?? 0))}.</p>
+<p class="soft small">Run by ${toSingleLine(runBy)}. Owned here by ${toSingleLine(ownedBy)} since ${day(Math.max(installation.created_stamp / 1024, installation.resumed_at ?? 0))}.</p>
 ${disabledNotice(installation)}
 <p>Projects: ${await projectNames(ctx, installation)}</p>
 <details><summary>What it can do</summary>${listScopes(scopesOf(installation))}</details>
@@ -152,45 +163,45 @@ ${
 
 function disabledNotice({ disabled_at, disabled_reason }: Installation): Html | undefined {
   if (disabled_at === null) return undefined
-  const end = day(disabled_at + DISABLED_KEPT_MS)
-  return html`<p class="notice bad">It is disabled and its requests are refused, because its owner ${DISABLED_BECAUSE[disabled_reason!]}.
+  const end = day(disabled_at + DISABLED_RETENTION_MS)
+  return html`<p class="notice bad">It is disabled and its requests are refused, because its owner ${DISABLED_REASON_TEXT[disabled_reason!]}.
 An OWNER of the team can take it over. ${
     disabled_reason !== 'disabled-by-admin' && `On ${end} it is removed, with the environment variables that it made.`
   }</p>`
 }
 
-async function projectNames(ctx: PersonCtx, installation: Installation): Promise<string> {
+async function projectNames(ctx: UserPageCtx, installation: Installation): Promise<string> {
   const names = await readSelectedNames(ctx, installation, PROJECTS_NAMED + 1)
   if (names === undefined) return 'all, also projects that are created later'
   if (names.length === 0) return 'none'
   return `${names.slice(0, PROJECTS_NAMED).join(', ')}${names.length > PROJECTS_NAMED ? ' and more' : ''}`
 }
 
-async function askUninstall(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
-  const { integration, account } = await findOwnInstallation(ctx, params.id!)
-  const name = lineOf(integration.name)
+async function askUninstall(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
+  const { integration, account } = await findManageableInstallation(ctx, params.id!)
+  const name = toSingleLine(integration.name)
   return {
     title: `Uninstall ${name}`,
     body: html`<h1>Uninstall ${name}?</h1>
 <p>It loses its access to <strong>${nameOf(account)}</strong> at once. Its webhooks, its log drains and the environment variables
 that it made are removed. You cannot undo this. You can install it again.</p>
 <form method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <p class="actions"><button class="danger">Uninstall</button> <a class="button quiet" href="/integrations/installed">Keep it</a></p>
 </form>`,
   }
 }
 
-async function uninstall(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
-  const { installation, account } = await findOwnInstallation(ctx, params.id!)
-  const by = actFor(ctx, account)
+async function uninstall(ctx: UserPageCtx, { params }: ScreenInput): Promise<View> {
+  const { installation, account } = await findManageableInstallation(ctx, params.id!)
+  const by = accountContext(ctx, account)
   await removeInstallation(by, installation)
   return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }
 
-async function askTakeOver(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
-  const { installation, integration, account } = await findOwnInstallation(ctx, params.id!)
-  const name = lineOf(integration.name)
+async function askTakeOver(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
+  const { installation, integration, account } = await findManageableInstallation(ctx, params.id!)
+  const name = toSingleLine(integration.name)
   return {
     title: `Take over ${name}`,
     body: html`<h1>Take over ${name}?</h1>
@@ -198,22 +209,22 @@ async function askTakeOver(ctx: PersonCtx, { params, url }: ScreenInput): Promis
 told what happened while it was disabled.</p>
 ${listScopes(scopesOf(installation))}
 <form method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <p class="actions"><button>Take over</button> <a class="button quiet" href="/integrations/installed">Not now</a></p>
 </form>`,
   }
 }
 
-async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
-  const { installation, account } = await findOwnInstallation(ctx, params.id!)
-  const by = actFor(ctx, account)
+async function takeOver(ctx: UserPageCtx, { params }: ScreenInput): Promise<View> {
+  const { installation, account } = await findManageableInstallation(ctx, params.id!)
+  const by = accountContext(ctx, account)
   await transferOwnership(by, installation)
   return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }
 
-async function showPending(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
-  const { installation, integration, account } = await findShownInstallation(ctx, params.id!)
-  const name = lineOf(integration.name)
+async function showPending(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
+  const { installation, integration, account } = await findAccountInstallation(ctx, params.id!)
+  const name = toSingleLine(integration.name)
   const pending = pendingScopes(integration, installation)
   const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to the installed integrations' : 'Not now'}</a>`
   const title = pending.length === 0 ? 'Nothing is waiting' : `${name} asks for more access`
@@ -223,7 +234,7 @@ async function showPending(ctx: PersonCtx, { params, url }: ScreenInput): Promis
   const buttons =
     account.role === 'OWNER'
       ? html`<form method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${pending.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
 <p class="actions"><button>Confirm all</button> ${back}</p>
 </form>`
@@ -239,9 +250,12 @@ ${buttons}`,
   }
 }
 
-async function confirm(ctx: PersonCtx, { params, form }: ScreenInput<unknown, Static<typeof Confirm>>): Promise<View> {
-  const { installation, account } = await findOwnInstallation(ctx, params.id!)
-  const by = actFor(ctx, account)
+async function confirm(
+  ctx: UserPageCtx,
+  { params, form }: ScreenInput<unknown, Static<typeof Confirm>>,
+): Promise<View> {
+  const { installation, account } = await findManageableInstallation(ctx, params.id!)
+  const by = accountContext(ctx, account)
   await confirmScopes(by, installation, form.scope)
   return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }

@@ -2,7 +2,7 @@
 import { operatorRoute } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { findIntegration } from '../integrations/integrations.ts'
-import { giveConsentOfUser, NewInstallation } from './grant-consent.ts'
+import { grantConsentForUser, NewInstallation } from './grant-consent.ts'
 
 export const consentRoutes = [
   operatorRoute({
@@ -13,7 +13,7 @@ export const consentRoutes = [
     tag: 'operator',
     body: NewInstallation,
     load: findIntegration,
-    run: giveConsentOfUser,
+    run: grantConsentForUser,
     emits: ['integration-configuration.scope-change-confirmed'],
     refuses: ['budget_used_up', 'not_found', 'unknown_user', 'user_suspended', 'unknown_team', 'missing_permission'],
     status: 201,

@@ -40,7 +40,7 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
 }
 
 /** What a scope lets an integration do, in words, by reading alone and by writing. */
-export function scopeWords(scope: Scope): { read: string; write: string } {
+export function scopeDescriptions(scope: Scope): { read: string; write: string } {
   return WORDS[scope]
 }
 
@@ -52,7 +52,7 @@ const OF_PEOPLE: Partial<Record<Scope, string>> = {
 }
 
 /** What a scope lets the token of a person do, in words, by reading and writing. */
-export function scopeWordsOfPeople(scope: Scope): string {
+export function tokenScopeDescription(scope: Scope): string {
   return OF_PEOPLE[scope] ?? WORDS[scope].write
 }
 

@@ -1,17 +1,17 @@
 /** The installations that the pages show to a person: on which account, by whom, with which projects. */
 
 import {
-  type FoundInstallation,
   type Installation,
+  type InstallationWithIntegration,
   selectInstallations,
   withIntegrations,
 } from '../../model/installation.ts'
 import { findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
-import type { PersonCtx } from '../../platform/pages/screen.ts'
+import type { UserPageCtx } from '../../platform/pages/screen.ts'
 import { permissionsOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
-export type ShownInstallation = FoundInstallation & {
+export type AccountInstallation = InstallationWithIntegration & {
   /** The team that runs the integration, by name. */
   runBy: string
   /** The user who installed it or took it over, by name. */
@@ -20,34 +20,34 @@ export type ShownInstallation = FoundInstallation & {
 }
 
 /** An installation on one of the person's accounts. Refuses: not_found 404, also where the person's role does not show it. */
-export async function findShownInstallation(ctx: PersonCtx, id: string): Promise<ShownInstallation> {
+export async function findAccountInstallation(ctx: UserPageCtx, id: string): Promise<AccountInstallation> {
   const row = await selectInstallations(ctx.db).where('configuration.id', '=', id).executeTakeFirst()
   if (row === undefined) refuse('not_found', NO_INSTALLATION)
   const account = await findOwnAccount(ctx, row.account_id)
-  if (!maySeeInstallations(account)) refuse('not_found', NO_INSTALLATION)
+  if (!canSeeInstallations(account)) refuse('not_found', NO_INSTALLATION)
   return (await withNames(ctx, [row], account))[0]!
 }
 
 const NO_INSTALLATION = 'There is no such installation, or it is on an account that you have no part in.'
 
 /** The same, for a person who may change it. Refuses: not_found 404, owner_only 403. */
-export async function findOwnInstallation(ctx: PersonCtx, id: string): Promise<ShownInstallation> {
-  const installation = await findShownInstallation(ctx, id)
+export async function findManageableInstallation(ctx: UserPageCtx, id: string): Promise<AccountInstallation> {
+  const installation = await findAccountInstallation(ctx, id)
   if (installation.account.role !== 'OWNER') refuse('owner_only')
   return installation
 }
 
 /** Whether the person's role in the account shows its installations. */
-export function maySeeInstallations(account: OwnAccount): boolean {
+export function canSeeInstallations(account: OwnAccount): boolean {
   return permissionsOf(account.role, null).has('installation:read')
 }
 
 /** The installations on an account, newest first, at most `limit`. */
-export async function listShownInstallations(
-  ctx: PersonCtx,
+export async function listAccountInstallations(
+  ctx: UserPageCtx,
   account: OwnAccount,
   limit: number,
-): Promise<ShownInstallation[]> {
+): Promise<AccountInstallation[]> {
   const rows = await selectInstallations(ctx.db)
     .where('account_id', '=', account.id)
     .orderBy('created_stamp', 'desc')
@@ -58,7 +58,7 @@ export async function listShownInstallations(
 
 /** The names of the selected projects, at most `limit`; undefined when the installation sees all projects. */
 export async function readSelectedNames(
-  ctx: PersonCtx,
+  ctx: UserPageCtx,
   installation: Installation,
   limit: number,
 ): Promise<string[] | undefined> {
@@ -74,7 +74,7 @@ export async function readSelectedNames(
   return rows.map((row) => row.name)
 }
 
-async function withNames(ctx: PersonCtx, rows: Installation[], account: OwnAccount): Promise<ShownInstallation[]> {
+async function withNames(ctx: UserPageCtx, rows: Installation[], account: OwnAccount): Promise<AccountInstallation[]> {
   const installations = await withIntegrations(ctx.db, rows)
   const ids = installations.flatMap(({ installation, integration }) => [integration.team_id, installation.user_id])
   const accounts = await ctx.db.selectFrom('account').select(['id', 'slug', 'name']).where('id', 'in', ids).execute()

@@ -13,10 +13,10 @@ const FAILING_IN_ALL = IN_ALL / 2
 /** An account may take a quarter of the free places, and at least one. */
 const OF_FREE = 4
 
-export type Running = { accountId: string; endpointId: string; failing: boolean }
+export type RunningDelivery = { accountId: string; endpointId: string; failing: boolean }
 
 /** How many deliveries of each queue are taken now. The first queue is random, so that no account is always last. */
-export function shareOut(due: readonly Queue[], running: readonly Running[]): Map<Queue, number> {
+export function allocateSlots(due: readonly Queue[], running: readonly RunningDelivery[]): Map<Queue, number> {
   const tally = tallyOf(running)
   const shares = new Map<Queue, number>()
   const start = Math.floor(Math.random() * due.length)
@@ -34,10 +34,10 @@ export function shareOut(due: readonly Queue[], running: readonly Running[]): Ma
   return shares
 }
 
-function tallyOf(running: readonly Running[]) {
+function tallyOf(running: readonly RunningDelivery[]) {
   const counts = new Map<string, number>()
   const of = (key: string) => counts.get(key) ?? 0
-  const add = ({ accountId, endpointId, failing }: Running) => {
+  const add = ({ accountId, endpointId, failing }: RunningDelivery) => {
     for (const key of ['all', endpointId, accountId, ...(failing ? ['failing', `failing ${accountId}`] : [])])
       counts.set(key, of(key) + 1)
   }

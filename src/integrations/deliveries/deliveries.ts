@@ -6,8 +6,8 @@ import { EVENTS, type EventName } from '../../events.ts'
 import { permit } from '../../platform/access/authenticate.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../../platform/http/pagination.ts'
-import { eventNamed, nameAskedFor } from '../../platform/outbox/event-names.ts'
+import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
+import { resolveEventName, subscribedName } from '../../platform/outbox/event-names.ts'
 import type { Permission } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import {
@@ -17,14 +17,14 @@ import {
   type ListDeliveriesQuery,
   showDelivery,
 } from '../webhooks/schema.ts'
-import { findSentTo } from '../webhooks/webhooks.ts'
+import { findDeliveryWebhook } from '../webhooks/webhooks.ts'
 import { bodyOf } from './endpoint.ts'
 import { LEASE_MS } from './queue.ts'
 
 const KEPT_MS = 30 * 86_400_000
 
 /**
- * Lists deliveries with their attempts, newest first. There is no index by status, so a page holds what is found among the next LOOKED_THROUGH
+ * Lists deliveries with their attempts, newest first. There is no index by status, so a page holds what is found among the next SCAN_LIMIT
  * deliveries, and `next` leads to the page after it. docs/webhooks.md: What was sent.
  */
 export async function listDeliveries(
@@ -40,7 +40,7 @@ export async function listDeliveries(
 /**
  * Lists the deliveries to a webhook as `listDeliveries` does. A token that is limited to some projects sees only events of those projects.
  */
-export async function listDeliveriesOf(
+export async function listWebhookDeliveries(
   ctx: Ctx,
   { id }: Pick<Row<'webhook'>, 'id'>,
   { query }: Input<Static<typeof ListDeliveriesOfQuery>>,
@@ -61,14 +61,14 @@ async function pageOfDeliveries(
   let placed = all.orderBy('created_stamp', 'desc')
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
   let select = ctx.db
-    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('delivery'))
+    .selectFrom(placed.selectAll().limit(sql.lit(SCAN_LIMIT)).as('delivery'))
     .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
     .selectAll('delivery')
     .select(['event.id as event_id', 'event.project_id'])
   if (status !== undefined) select = select.where('delivery.status', '=', status === 'held' ? 'pending' : status)
   if (status === 'held') select = select.where('delivery.held_at', 'is not', null)
   if (status === 'pending') select = select.where('delivery.held_at', 'is', null)
-  if (type !== undefined) select = select.where('delivery.type', '=', eventNamed(type) ?? type)
+  if (type !== undefined) select = select.where('delivery.type', '=', resolveEventName(type) ?? type)
   if (projectIds !== null) select = select.where('event.project_id', 'in', [...projectIds])
   const deliveries = await select
     .orderBy('delivery.created_stamp', 'desc')
@@ -76,9 +76,9 @@ async function pageOfDeliveries(
     .execute()
   const last = placed
     .select('created_stamp as stamp')
-    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .offset(sql.lit(SCAN_LIMIT - 1))
     .limit(sql.lit(1))
-  const { rows, pagination } = await pageLookedFor(deliveries, limit, until, (row) => row.created_stamp, last)
+  const { rows, pagination } = await paginateScan(deliveries, limit, until, (row) => row.created_stamp, last)
   const attempts = await attemptsOf(ctx, rows)
   return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
 }
@@ -121,8 +121,8 @@ export async function findDelivery(ctx: OperatorCtx, params: Params) {
 }
 
 /** Finds a delivery to a webhook that the caller may know of. Refuses: not_found 404. */
-export async function findDeliveryOf(ctx: Ctx, params: Params) {
-  const webhook = await findSentTo(ctx, params)
+export async function findWebhookDelivery(ctx: Ctx, params: Params) {
+  const webhook = await findDeliveryWebhook(ctx, params)
   const id = params.deliveryId ?? ''
   const row = await withEvent(ctx)
     .where('delivery.id', '=', id)
@@ -140,7 +140,7 @@ async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<typeof find
 }
 
 /** Shows a delivery to a webhook of the caller, with what was sent, for those who may send it again. */
-export async function getDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+export async function getWebhookDelivery(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
   const delivery = await getDelivery(ctx, row)
   // Before the first attempt nobody decided whether the endpoint may hear it.
   const request = delivery.attempts.length === 0 ? undefined : await requestOf(ctx, row)
@@ -159,7 +159,7 @@ async function requestOf({ db, who }: Ctx, row: Row<'delivery'>): Promise<string
     ...(event.type.startsWith('project.env-variable.') ? (['env:all'] as const) : []),
   ]
   if (!needs.every((permission) => who.permissions.has(permission))) return undefined
-  return bodyOf(event, nameAskedFor(webhook.events_json, event.type) ?? event.type)
+  return bodyOf(event, subscribedName(webhook.events_json, event.type) ?? event.type)
 }
 
 /**
@@ -205,14 +205,17 @@ export function mustBeSendable({ disabled_at, held_at }: Pick<Row<'webhook'>, 'd
 }
 
 /** As `replayDelivery`, for a webhook of the caller. A delivery to an integration's webhook takes the right to change the integration. Refuses besides: missing_permission 403. */
-export async function replayDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+export async function replayWebhookDelivery(
+  ctx: Ctx,
+  row: Awaited<ReturnType<typeof findDelivery>>,
+): Promise<Delivery> {
   const webhook = ctx.db.selectFrom('webhook').select('integration_id').where('id', '=', row.endpoint_id)
   if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['integration:write'])
   return replayDelivery(ctx, row)
 }
 
 /** Sweep: removes deliveries that are done, with their attempts, 30 days after they were written. */
-export async function forgetOldDeliveries(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeOldDeliveries(ctx: OperatorCtx, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('delivery')
     .select('id')

@@ -2,39 +2,39 @@
 
 import type { Deps } from '../../context.ts'
 import { EVENTS, type EventName } from '../../events.ts'
-import type { Post } from '../../platform/adapters/egress.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import type { OutgoingRequest } from '../../platform/adapters/egress.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { LAST_WORDS } from '../../platform/outbox/delivery.ts'
-import { nameAskedFor } from '../../platform/outbox/event-names.ts'
-import { listed } from '../../platform/outbox/fan-out.ts'
+import { subscribedName } from '../../platform/outbox/event-names.ts'
+import { jsonListIncludes } from '../../platform/outbox/fan-out.ts'
 import { permissionsOf } from '../../platform/permissions/scopes.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'
-import type { Leased } from './queue.ts'
+import type { LeasedDelivery } from './queue.ts'
 import { bodySignature, signatureHeaders } from './sign.ts'
 
 /** `gone`: the endpoint was removed or disabled, so nothing is sent there. `drop`: this delivery is not sent. `hold`: it is sent later. `unreadable`: no secret opens. */
-export type Decision = { send: Post } | 'gone' | 'drop' | 'hold' | 'unreadable'
+export type Decision = { send: OutgoingRequest } | 'gone' | 'drop' | 'hold' | 'unreadable'
 
 const USER_AGENT = 'Berth-Webhooks/1.0'
 
 /** Decides what happens with a delivery that is due. */
-export async function decide(deps: Deps, delivery: Leased): Promise<Decision> {
+export async function decideDelivery(deps: Deps, delivery: LeasedDelivery): Promise<Decision> {
   return delivery.event_stamp === null ? decideLines(deps, delivery) : decideEvent(deps, delivery, delivery.event_stamp)
 }
 
-async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise<Decision> {
+async function decideEvent(deps: Deps, delivery: LeasedDelivery, stamp: number): Promise<Decision> {
   const { read } = deps.db
   const webhook = await read.selectFrom('webhook').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
   if (webhook === undefined || webhook.disabled_at !== null) return 'gone'
   if (webhook.held_at !== null) return 'hold'
   const event = await read.selectFrom('event').selectAll().where('stamp', '=', stamp).executeTakeFirst()
   if (event === undefined) return 'drop'
-  const name = nameAskedFor(webhook.events_json, event.type)
+  const name = subscribedName(webhook.events_json, event.type)
   if (name === undefined) return 'drop'
   // The webhook may have been narrowed since the event. Whoever may change it now may not see events of other projects.
-  if (event.project_id !== null && !listed(webhook.project_ids_json, event.project_id)) return 'drop'
-  const stopped = await stoppedBy(deps, delivery, event)
+  if (event.project_id !== null && !jsonListIncludes(webhook.project_ids_json, event.project_id)) return 'drop'
+  const stopped = await installationBlock(deps, delivery, event)
   if (stopped !== undefined) return stopped
   const secrets = await secretsOf(deps, webhook)
   if (secrets.length === 0) return 'unreadable'
@@ -47,7 +47,7 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
 
 /** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that the webhook asked for. Every attempt sends the same bytes. */
 export function bodyOf(event: Pick<Row<'event'>, 'id' | 'stamp' | 'payload_json'>, type: string): string {
-  const head = { id: event.id, type, createdAt: momentOf(event.stamp), region: null }
+  const head = { id: event.id, type, createdAt: stampToMs(event.stamp), region: null }
   return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`
 }
 
@@ -58,7 +58,11 @@ export function bodyOf(event: Pick<Row<'event'>, 'id' | 'stamp' | 'payload_json'
  * - After it is active again, events from before wait for their turn.
  * - It hears nothing that its present scopes do not grant.
  */
-async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Promise<'drop' | 'hold' | undefined> {
+async function installationBlock(
+  deps: Deps,
+  delivery: LeasedDelivery,
+  event: Row<'event'>,
+): Promise<'drop' | 'hold' | undefined> {
   const { configuration_id: id } = delivery
   if (id === null) return undefined
   const select = deps.db.read.selectFrom('configuration').selectAll().where('id', '=', id)
@@ -70,7 +74,7 @@ async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Pro
   if (!sentWhileDisabled) {
     if (configuration.disabled_at !== null) return 'hold'
     const { resumed_at } = configuration
-    const before = resumed_at !== null && momentOf(delivery.created_stamp) <= resumed_at
+    const before = resumed_at !== null && stampToMs(delivery.created_stamp) <= resumed_at
     if (before && delivery.held_at === null) return 'hold'
   }
   const granted = permissionsOf('OWNER', configuration.scopes_json)
@@ -98,7 +102,7 @@ function present(secrets: (string | undefined)[]): string[] {
 }
 
 /** For lines of a log drain. When its installation is disabled or has lost the scope, lines are dropped, and not sent later. */
-async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
+async function decideLines(deps: Deps, delivery: LeasedDelivery): Promise<Decision> {
   const { read } = deps.db
   const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
   if (drain === undefined || drain.disabled_at !== null) return 'gone'
@@ -128,7 +132,7 @@ export function linesPost(
   { account_id, url, delivery_format }: LinesTo,
   { secret, headers }: { secret: string; headers: Record<string, string> },
   body: string,
-): Post {
+): OutgoingRequest {
   const type = delivery_format === 'ndjson' ? 'application/x-ndjson' : 'application/json'
   const own = { ...headersOf(type), 'x-vercel-signature': bodySignature(body, secret) }
   return { url, headers: { ...headers, ...own }, body, accountId: account_id }

@@ -1,15 +1,21 @@
 /** Writes down how an attempt ended: the delivery is done or due again, the attempt is kept, and an endpoint that only fails is disabled. */
 
 import type { Deps, OperatorCtx } from '../../context.ts'
-import type { Posted } from '../../platform/adapters/egress.ts'
-import { prepared } from '../../platform/db/db.ts'
+import type { OutgoingResult } from '../../platform/adapters/egress.ts'
+import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { disable } from '../webhooks/disable.ts'
-import { type Leased, releaseNext } from './queue.ts'
+import { disableEndpoint } from '../webhooks/disable.ts'
+import { type LeasedDelivery, releaseNext } from './queue.ts'
 import { nextAttemptAt } from './schedule.ts'
 
 /** `url`: where it was sent; undefined: it was not sent. */
-export type Attempt = { delivery: Leased; url: string | undefined; posted: Posted; durationMs: number; now: number }
+export type Attempt = {
+  delivery: LeasedDelivery
+  url: string | undefined
+  posted: OutgoingResult
+  durationMs: number
+  now: number
+}
 
 const FAILING_MS = 5 * 86_400_000
 const GONE = 410
@@ -52,7 +58,7 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
   return outcome
 }
 
-type Judged = { id: string; url: string | undefined; posted: Posted; delivered: boolean; attempts: number }
+type Judged = { id: string; url: string | undefined; posted: OutgoingResult; delivered: boolean; attempts: number }
 
 /**
  * Notes since when an endpoint fails. It is disabled when it answers 410, or when nothing arrived in five days. An answer from a URL that was
@@ -76,12 +82,12 @@ async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempt
   const since = endpoint.failing_since ?? ctx.now
   // After days without events, one failed attempt says little. The second attempt of an event decides.
   if (isGone || (attempts > 1 && ctx.now - since >= FAILING_MS))
-    return disable(ctx, table, endpoint, isGone ? 'gone' : 'failing')
+    return disableEndpoint(ctx, table, endpoint, isGone ? 'gone' : 'failing')
   if (endpoint.failing_since === null)
     await ctx.db.updateTable(table).set({ failing_since: since }).where('id', '=', id).execute()
 }
 
-const updateDelivery = prepared<
+const updateDelivery = preparedQuery<
   {
     id: string
     leasedUntil: number
@@ -109,7 +115,7 @@ const updateDelivery = prepared<
     .returning('id'),
 )
 
-const insertAttempt = prepared<
+const insertAttempt = preparedQuery<
   {
     deliveryId: string
     attempt: number

@@ -4,7 +4,7 @@ import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mailOwners } from '../../platform/mail/owners.ts'
 import { DROPPED, PENDING } from '../../platform/outbox/delivery.ts'
-import { disable, MOST_PENDING } from '../webhooks/disable.ts'
+import { disableEndpoint, MAX_PENDING_DELIVERIES } from '../webhooks/disable.ts'
 
 const DROPPED_AT_ONCE = 1000
 
@@ -12,18 +12,18 @@ const DROPPED_AT_ONCE = 1000
 type Fullest = { account_id: string; endpoint_id: string; excess: number }
 
 /**
- * Sweep: looks for an account for which more than MOST_PENDING deliveries wait. The endpoint that most of them wait for is disabled, its people
+ * Sweep: looks for an account for which more than MAX_PENDING_DELIVERIES deliveries wait. The endpoint that most of them wait for is disabled, its people
  * get a letter, and what waits for it is dropped. The webhook of an integration serves other accounts too, so it is not disabled: the oldest
  * deliveries of this account are dropped down to the limit, and the owners of the integration get a letter. Gives 1, or 0 when no account is over the limit.
  */
-export async function relieveOverflow(ctx: OperatorCtx): Promise<number> {
+export async function disableOverflowingEndpoint(ctx: OperatorCtx): Promise<number> {
   const fullest = await fullestEndpoint(ctx)
   if (fullest === undefined) return 0
   const table = fullest.endpoint_id.startsWith('ld_') ? 'log_drain' : 'webhook'
   const endpoint = await ctx.db.selectFrom(table).selectAll().where('id', '=', fullest.endpoint_id).executeTakeFirst()
   const shared = endpoint !== undefined && 'integration_id' in endpoint && endpoint.integration_id !== null
   if (shared) await tellIntegration(ctx, endpoint, fullest.account_id)
-  else if (endpoint !== undefined) await disable(ctx, table, endpoint, 'overflow')
+  else if (endpoint !== undefined) await disableEndpoint(ctx, table, endpoint, 'overflow')
   await dropOldest(ctx, fullest, shared ? Math.min(fullest.excess, DROPPED_AT_ONCE) : DROPPED_AT_ONCE)
   return 1
 }
@@ -31,12 +31,12 @@ export async function relieveOverflow(ctx: OperatorCtx): Promise<number> {
 /** For the first account over the limit. In most stores fewer deliveries wait in all than one account may have, and one small query shows that. */
 async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
   const pending = ctx.db.selectFrom('delivery').where(PENDING)
-  const some = pending.select('account_id').offset(sql.lit(MOST_PENDING)).limit(sql.lit(1))
+  const some = pending.select('account_id').offset(sql.lit(MAX_PENDING_DELIVERIES)).limit(sql.lit(1))
   if ((await some.executeTakeFirst()) === undefined) return undefined
   const excess = await pending
     .select(['account_id', sql<number>`count(*)`.as('count')])
     .groupBy('account_id')
-    .having(sql<number>`count(*)`, '>', MOST_PENDING)
+    .having(sql<number>`count(*)`, '>', MAX_PENDING_DELIVERIES)
     .limit(1)
     .executeTakeFirst()
   if (excess === undefined) return undefined
@@ -47,7 +47,7 @@ async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
     .orderBy(sql`count(*)`, 'desc')
     .limit(1)
     .executeTakeFirstOrThrow()
-  return { account_id: excess.account_id, ...fullest, excess: excess.count - MOST_PENDING }
+  return { account_id: excess.account_id, ...fullest, excess: excess.count - MAX_PENDING_DELIVERIES }
 }
 
 type Integrations = Pick<Row<'webhook'>, 'id' | 'account_id' | 'integration_id' | 'url'>
@@ -58,7 +58,7 @@ async function tellIntegration(ctx: OperatorCtx, webhook: Integrations, accountI
     subject: `Deliveries to an integration are dropped: ${host}`,
     topic: `overflow ${webhook.id}`,
     text: [
-      `More than ${MOST_PENDING.toLocaleString('en')} deliveries wait on the account ${accountId}. Most of them wait for the webhook ${webhook.id}`,
+      `More than ${MAX_PENDING_DELIVERIES.toLocaleString('en')} deliveries wait on the account ${accountId}. Most of them wait for the webhook ${webhook.id}`,
       `of the integration ${webhook.integration_id}, which goes to ${host}. The oldest are dropped until the limit is kept. The webhook stays enabled.`,
       '',
       `Dropped deliveries are listed for 30 days. You can send each of them again: GET /v1/webhooks/${webhook.id}/deliveries?status=dropped`,
@@ -74,7 +74,7 @@ async function dropOldest(ctx: OperatorCtx, { account_id, endpoint_id }: Fullest
     .where('account_id', '=', account_id)
     .where('endpoint_id', '=', endpoint_id)
     // The index finds what waits, without its order. So all of it is read and sorted.
-    .limit(sql.lit(2 * MOST_PENDING))
+    .limit(sql.lit(2 * MAX_PENDING_DELIVERIES))
   const oldest = ctx.db.selectFrom(pending.as('waiting')).select('id').orderBy('created_stamp').limit(count)
   await ctx.db
     .updateTable('delivery')

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
-import { prepared, type Queries } from '../../platform/db/db.ts'
+import { preparedQuery, type Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { DROPPED, PENDING } from '../../platform/outbox/delivery.ts'
 
@@ -14,11 +14,11 @@ export const LEASE_MS = 20_000
 const UNDER_WAY_MS = 2 * LEASE_MS
 
 /** A delivery that this process has taken. `due_at`: when the lease ends. */
-export type Leased = Row<'delivery'> & { due_at: number }
+export type LeasedDelivery = Row<'delivery'> & { due_at: number }
 /** The deliveries of one account that wait for one endpoint. */
 export type Queue = { account_id: string; endpoint_id: string; failing_since: number | null }
 /** `due`: queues in which something is due. `next`: where the next look begins; undefined: this one saw the last queue. */
-export type Look = { due: Queue[]; next: EndpointRef | undefined }
+export type QueueScan = { due: Queue[]; next: EndpointRef | undefined }
 export type EndpointRef = { accountId: string; endpointId: string }
 
 /** How many queues one look passes at most. */
@@ -32,7 +32,7 @@ export async function dueQueues(
   db: Queries,
   now: number,
   { accountId, endpointId }: EndpointRef = { accountId: '', endpointId: '' },
-): Promise<Look> {
+): Promise<QueueScan> {
   const { rows } = await sql<Queue & { passed: number }>`
     with recursive waiting(id, passed) as (
       select (select id from delivery where ${PENDING} and (account_id, endpoint_id) > (${accountId}, ${endpointId})
@@ -57,9 +57,9 @@ export async function dueQueues(
 }
 
 /** Leases deliveries that are due. `shares`: how many of each queue at most. */
-export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now: number): Promise<Leased[]> {
+export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now: number): Promise<LeasedDelivery[]> {
   return deps.db.write(async (db) => {
-    const leased: Leased[] = []
+    const leased: LeasedDelivery[] = []
     for (const [{ account_id: accountId, endpoint_id: endpointId }, most] of shares) {
       leased.push(...(await takeDue(db, { accountId, endpointId, now, until: now + LEASE_MS, most })))
     }
@@ -69,7 +69,7 @@ export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now:
 
 type Taking = { accountId: string; endpointId: string; now: number; until: number; most: number }
 
-const takeDue = prepared<Taking, Leased>((db, value) =>
+const takeDue = preparedQuery<Taking, LeasedDelivery>((db, value) =>
   db
     .updateTable('delivery')
     .set({ due_at: value.until })
@@ -90,14 +90,14 @@ const takeDue = prepared<Taking, Leased>((db, value) =>
 )
 
 /** Makes a leased delivery due at once, because the service stops before its attempt ended. */
-export async function giveBack(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
+export async function releaseLease(deps: Deps, { id, due_at }: LeasedDelivery, now: number): Promise<void> {
   await deps.db.write((db) =>
     db.updateTable('delivery').set({ due_at: now }).where('id', '=', id).where('due_at', '=', due_at).execute(),
   )
 }
 
 /** Holds a delivery. `releaseHeld` makes it due when its installation is active again, or somebody took its endpoint over. */
-export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
+export async function holdDelivery(deps: Deps, { id, due_at }: LeasedDelivery, now: number): Promise<void> {
   const hold = { due_at: null, held_at: now }
   await deps.db.write((db) =>
     db.updateTable('delivery').set(hold).where('id', '=', id).where('due_at', '=', due_at).execute(),
@@ -107,7 +107,7 @@ export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Pro
 const DROPPED_AT_ONCE = 500
 
 /** Drops a delivery that may not be sent any more. `all`: its endpoint is gone, so others that wait for it are dropped too. */
-export async function drop(deps: Deps, leased: Leased, now: number, all: boolean): Promise<void> {
+export async function dropDelivery(deps: Deps, leased: LeasedDelivery, now: number, all: boolean): Promise<void> {
   const { id, due_at, account_id, endpoint_id } = leased
   const dropped = { ...DROPPED, done_at: now }
   await deps.db.write(async (db) => {

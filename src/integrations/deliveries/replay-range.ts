@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { LOOKED_THROUGH, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { SCAN_LIMIT, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { RangeReplayed, ReplayRange } from '../webhooks/schema.ts'
 import { mustBeSendable } from './deliveries.ts'
@@ -31,7 +31,7 @@ export async function replayRange(
     .where('created_stamp', '>', stampAfter(since))
     .where('created_stamp', '<', stampBefore(until))
     .orderBy('created_stamp')
-    .limit(sql.lit(LOOKED_THROUGH))
+    .limit(sql.lit(SCAN_LIMIT))
   const rows = await ctx.db
     .selectFrom(looked.as('delivery'))
     // Of what is not kept any more, nothing can be sent.

@@ -10,18 +10,18 @@ import {
   ReplayRange,
   WebhookTested,
 } from '../webhooks/schema.ts'
-import { findSentTo } from '../webhooks/webhooks.ts'
+import { findDeliveryWebhook } from '../webhooks/webhooks.ts'
 import {
   findDelivery,
-  findDeliveryOf,
-  getDeliveryOf,
+  findWebhookDelivery,
+  getWebhookDelivery,
   listDeliveries,
-  listDeliveriesOf,
+  listWebhookDeliveries,
   replayDelivery,
-  replayDeliveryOf,
+  replayWebhookDelivery,
 } from './deliveries.ts'
 import { replayRange } from './replay-range.ts'
-import { mayChangeWebhook, sendTestEvent, testWebhook } from './test-webhook.ts'
+import { canChangeWebhook, sendTestEvent, testWebhook } from './test-webhook.ts'
 
 const tag = 'webhooks'
 
@@ -34,8 +34,8 @@ export const deliveryRoutes = [
     tag,
     needs: ['webhook:read'],
     query: ListDeliveriesOfQuery,
-    load: findSentTo,
-    run: listDeliveriesOf,
+    load: findDeliveryWebhook,
+    run: listWebhookDeliveries,
     refuses: ['not_found'],
     list: { rows: 100, rowBytes: 32 * 1024 },
     status: 200,
@@ -48,8 +48,8 @@ export const deliveryRoutes = [
     summary: 'Get a delivery with every attempt',
     tag,
     needs: ['webhook:read'],
-    load: findDeliveryOf,
-    run: getDeliveryOf,
+    load: findWebhookDelivery,
+    run: getWebhookDelivery,
     refuses: ['not_found'],
     status: 200,
     reply: Delivery,
@@ -61,8 +61,8 @@ export const deliveryRoutes = [
     summary: 'Send a delivery again, or send one now that waits',
     tag,
     needs: ['webhook:write'],
-    load: findDeliveryOf,
-    run: replayDeliveryOf,
+    load: findWebhookDelivery,
+    run: replayWebhookDelivery,
     refuses: ['not_found', 'missing_permission', 'not_replayable'],
     status: 202,
     reply: Delivery,
@@ -75,8 +75,8 @@ export const deliveryRoutes = [
     tag,
     needs: ['webhook:write'],
     body: ReplayRange,
-    load: findSentTo,
-    guards: [mayChangeWebhook, notLimitedToProjects],
+    load: findDeliveryWebhook,
+    guards: [canChangeWebhook, notLimitedToProjects],
     run: replayRange,
     refuses: ['not_found', 'not_replayable'],
     status: 202,
@@ -89,8 +89,8 @@ export const deliveryRoutes = [
     summary: 'Send a test event to a webhook, and give what was answered',
     tag,
     needs: ['webhook:write'],
-    load: findSentTo,
-    guards: [mayChangeWebhook],
+    load: findDeliveryWebhook,
+    guards: [canChangeWebhook],
     prepare: sendTestEvent,
     run: testWebhook,
     refuses: ['not_found', 'endpoint_held', 'installation_disabled'],

@@ -16,7 +16,7 @@ const TYPE = 'webhook.test'
 type Tested = Static<typeof WebhookTested>
 
 /** Whoever may change a webhook sends to it. The webhook of an integration takes the right to change the integration. */
-export const mayChangeWebhook = guard(['missing_permission'], ({ who }: Ctx, webhook: Row<'webhook'>) => {
+export const canChangeWebhook = guard(['missing_permission'], ({ who }: Ctx, webhook: Row<'webhook'>) => {
   if (webhook.integration_id !== null) permit(who, ['integration:write'])
 })
 

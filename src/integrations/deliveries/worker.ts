@@ -1,25 +1,34 @@
 /** Delivers what is due, as many at once as `share.ts` allows, so that a slow endpoint makes no other endpoint wait. docs/webhooks.md. */
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Deps } from '../../context.ts'
-import type { Posted } from '../../platform/adapters/egress.ts'
-import { type LeasedWork, startWorking, workOff } from '../../platform/outbox/lease-loop.ts'
+import type { OutgoingResult } from '../../platform/adapters/egress.ts'
+import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../../platform/outbox/lease-loop.ts'
 import type { DeliveryOutcome } from '../../platform/tracing/traces.ts'
-import { decide } from './endpoint.ts'
+import { allocateSlots } from './allocation.ts'
+import { decideDelivery } from './endpoint.ts'
 import { recordOutcome } from './outcome.ts'
-import { drop, dueQueues, type EndpointRef, giveBack, hold, type Leased, lease, releaseHeld } from './queue.ts'
-import { shareOut } from './allocation.ts'
+import {
+  dropDelivery,
+  dueQueues,
+  type EndpointRef,
+  holdDelivery,
+  type LeasedDelivery,
+  lease,
+  releaseHeld,
+  releaseLease,
+} from './queue.ts'
 
 /** `failing`: whether its endpoint failed the last time. */
-type Piece = { delivery: Leased; failing: boolean }
+type Piece = { delivery: LeasedDelivery; failing: boolean }
 
 /** Delivers everything that is due at `now`. Gives how many deliveries it attempted, held or dropped. */
 export function deliverDue(deps: Deps, now: number): Promise<number> {
-  return workOff(deliveryWork(deps), now, new AbortController().signal)
+  return drainLeaseQueue(deliveryWork(deps), now, new AbortController().signal)
 }
 
 /** Starts the loop. A wake-up makes it look soon. The function that it gives stops it: attempts that are under way end, or are given back. */
 export function startDeliveries(deps: Deps): () => Promise<void> {
-  const { wake, stop } = startWorking(deps, deliveryWork(deps))
+  const { wake, stop } = startLeaseWorker(deps, deliveryWork(deps))
   deps.wakeups.deliveries = wake
   return () => {
     deps.wakeups.deliveries = () => {}
@@ -27,7 +36,7 @@ export function startDeliveries(deps: Deps): () => Promise<void> {
   }
 }
 
-function deliveryWork(deps: Deps): LeasedWork<Piece> {
+function deliveryWork(deps: Deps): LeaseQueue<Piece> {
   /** Where the last look stopped. */
   let place: EndpointRef | undefined
   return {
@@ -41,7 +50,7 @@ function deliveryWork(deps: Deps): LeasedWork<Piece> {
       for (let atStart = place === undefined; ; ) {
         const { due, next } = await dueQueues(deps.db.read, now, place)
         const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.endpoint_id))
-        const shares = shareOut(due, running)
+        const shares = allocateSlots(due, running)
         const deliveries = shares.size === 0 ? [] : await lease(deps, shares, now)
         place = next
         if (deliveries.length > 0 || (next === undefined && atStart))
@@ -61,26 +70,26 @@ function deliveryWork(deps: Deps): LeasedWork<Piece> {
 /** Makes one attempt, and gives what came of it. It never throws: a delivery whose outcome could not be written is attempted again when its lease ends. */
 async function attempt(deps: Deps, { delivery }: Piece, nowOf: () => number, stop: AbortSignal) {
   try {
-    const decision = await decide(deps, delivery)
+    const decision = await decideDelivery(deps, delivery)
     const counted = (outcome: DeliveryOutcome) => {
       deps.metrics.counter('berth_deliveries_total', outcome).value++
       return outcome
     }
     if (decision === 'hold') {
-      await hold(deps, delivery, nowOf())
+      await holdDelivery(deps, delivery, nowOf())
       return counted('held')
     }
     if (decision === 'drop' || decision === 'gone') {
-      await drop(deps, delivery, nowOf(), decision === 'gone')
+      await dropDelivery(deps, delivery, nowOf(), decision === 'gone')
       return counted('dropped')
     }
     const before = performance.now()
-    const posted: Posted =
+    const posted: OutgoingResult =
       decision === 'unreadable'
         ? { error: 'the secret does not open' }
         : await deps.adapters.egress.post(decision.send, stop)
     if ('error' in posted && stop.aborted) {
-      await giveBack(deps, delivery, nowOf())
+      await releaseLease(deps, delivery, nowOf())
       return undefined
     }
     const durationMs = performance.now() - before

@@ -1,8 +1,16 @@
 import { route } from '../../platform/http/route.ts'
 import { Delivery, DeliveryList, ListDeliveriesOfQuery } from '../webhooks/schema.ts'
-import { Drain, DrainList, DrainTested, DrainToTest, ListDrainsQuery, NewDrain, PatchDrain } from './drain-schema.ts'
+import { findDrainDelivery, listDrainDeliveries, retryDrainDelivery } from './drain-deliveries.ts'
+import {
+  Drain,
+  DrainList,
+  DrainTestResult,
+  DrainToTest,
+  ListDrainsQuery,
+  NewDrain,
+  PatchDrain,
+} from './drain-schema.ts'
 import { createDrain, getDrain, listDrains, updateDrain } from './drains.ts'
-import { findSent, listSent, sendNow } from './drain-deliveries.ts'
 import { deleteDrain, findDrain } from './store.ts'
 import { sendTestLine, testDrain } from './test-drain.ts'
 import { EndpointVerification, getEndpointVerification } from './verification.ts'
@@ -10,7 +18,7 @@ import { EndpointVerification, getEndpointVerification } from './verification.ts
 const tag = 'log drains'
 
 /** The newer family of paths, on the same rows. */
-export const newerDrainRoutes = [
+export const v1DrainRoutes = [
   route({
     method: 'POST',
     path: '/v1/drains',
@@ -62,7 +70,7 @@ export const newerDrainRoutes = [
     prepare: sendTestLine,
     run: testDrain,
     status: 200,
-    reply: DrainTested,
+    reply: DrainTestResult,
   }),
   route({
     method: 'GET',
@@ -113,7 +121,7 @@ export const newerDrainRoutes = [
     needs: ['drain:read'],
     query: ListDeliveriesOfQuery,
     load: findDrain,
-    run: listSent,
+    run: listDrainDeliveries,
     refuses: ['not_found'],
     list: { rows: 100, rowBytes: 32 * 1024 },
     status: 200,
@@ -126,8 +134,8 @@ export const newerDrainRoutes = [
     summary: 'Send lines now that wait for their next attempt',
     tag,
     needs: ['drain:write'],
-    load: findSent,
-    run: sendNow,
+    load: findDrainDelivery,
+    run: retryDrainDelivery,
     refuses: ['not_found', 'not_replayable'],
     status: 202,
     reply: Delivery,

@@ -1,16 +1,16 @@
 /** What callers send and get at `/v1/drains`, the newer family of paths for log drains. docs/webhooks.md: Log drains. */
 import type { Static } from 'typebox'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, Unsupported } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, Timestamp, Unsupported } from '../../platform/schema/fields.ts'
 import { HeldFields, ProjectIds, showHeld, Url } from '../webhooks/schema.ts'
 import {
+  DrainName,
   type DrainRow,
   ENVIRONMENTS,
   Environments,
   Format,
   Headers,
-  Name,
   Secret,
   SOURCES,
   Sources,
@@ -72,7 +72,7 @@ const Source = Type.Object({
 const Transforms = Unsupported('lines are sent as they come')
 
 export const NewDrain = Type.Object({
-  name: Name,
+  name: DrainName,
   projects: OneOf('some', 'all'),
   projectIds: Type.Optional(ProjectIds),
   filter: Type.Optional(Filter),
@@ -85,7 +85,7 @@ export const NewDrain = Type.Object({
 export type NewDrain = Static<typeof NewDrain>
 
 export const PatchDrain = Type.Object({
-  name: Type.Optional(Name),
+  name: Type.Optional(DrainName),
   projects: Type.Optional(OneOf('some', 'all')),
   projectIds: Type.Optional(Nullable(ProjectIds)),
   filter: Type.Optional(Filter),
@@ -100,7 +100,7 @@ export type PatchDrain = Static<typeof PatchDrain>
 
 export const DrainToTest = Type.Object({ schemas: Schemas, delivery: Delivery })
 export type DrainToTest = Static<typeof DrainToTest>
-export const DrainTested = Type.Object({
+export const DrainTestResult = Type.Object({
   status: Type.Optional(OneOf('failed')),
   endpoint: Type.Optional(Type.String()),
   error: Type.Optional(Type.String({ description: 'why the test did not arrive; nothing at all when it did' })),
@@ -114,12 +114,12 @@ export const Drain = Type.Object(
     name: Type.String(),
     ownerId: Type.String(),
     teamId: Type.Optional(Nullable(Type.String())),
-    createdAt: Moment,
-    updatedAt: Moment,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
     status: OneOf('enabled', 'disabled', 'errored'),
-    disabledAt: Type.Optional(Moment),
+    disabledAt: Type.Optional(Timestamp),
     disabledReason: Type.Optional(OneOf('disabled-by-owner')),
-    firstErrorTimestamp: Type.Optional(Moment),
+    firstErrorTimestamp: Type.Optional(Timestamp),
     projectIds: Type.Optional(Type.Array(Type.String())),
     schemas: Type.Object({ log: Type.Object({ version: Type.String() }) }),
     delivery: Type.Object({
@@ -165,7 +165,7 @@ export function showDrain(row: DrainRow, headers: Record<string, string>, secret
     name: row.name,
     ownerId: row.account_id,
     ...(row.account_id.startsWith('team_') && { teamId: row.account_id }),
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
     ...showStatus(row),
     ...(row.disabled_reason === 'owner' && { disabledReason: 'disabled-by-owner' as const }),

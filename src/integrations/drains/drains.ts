@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
-import { mustBeProjects } from '../webhooks/rules.ts'
+import { validateProjects } from '../webhooks/rules.ts'
 import {
   type Drain,
   type DrainList,
@@ -12,10 +12,10 @@ import {
   type PatchDrain,
   showDrain,
 } from './drain-schema.ts'
-import { hideValues, mustBeHeaders, readHeaders, sealHeaders } from './headers.ts'
-import { linesOf, mustBeEndpoint, mustBeLogs, mustBeSource, projectsOf } from './rules.ts'
+import { maskHeaderValues, parseHeaders, readHeaders, sealHeaders } from './headers.ts'
+import { drainProjects, linesOf, mustBeEndpoint, mustBeLogs, mustBeSource } from './rules.ts'
 import { type DrainRow, ENVIRONMENTS } from './schema.ts'
-import { findDrain, insertDrain, knownDrains } from './store.ts'
+import { findDrain, insertDrain, listVisibleDrains } from './store.ts'
 
 /**
  * Makes a log drain. Its secret is made when none is given. Secret and headers are in this answer and in no later one. Refuses:
@@ -26,7 +26,7 @@ export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknow
   mustBeLogs(body.schemas)
   mustBeSource(body.source, ctx.who.installationId)
   mustBeEndpoint(ctx, delivery)
-  const headers = mustBeHeaders(delivery.headers ?? {}, 'delivery.headers')
+  const headers = parseHeaders(delivery.headers ?? {}, 'delivery.headers')
   const { row, secret } = await insertDrain(ctx, {
     name: body.name,
     url: delivery.endpoint,
@@ -34,7 +34,7 @@ export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknow
     headers,
     secret: delivery.secret,
     ...linesOf(body.filter),
-    projectIds: projectsOf(body),
+    projectIds: drainProjects(body),
     sampling: body.sampling,
   })
   return showDrain(row, headers, secret)
@@ -42,7 +42,7 @@ export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknow
 
 /** A drain as the answer shows it: of its headers the names, without the values. */
 export async function getDrain(ctx: Ctx, row: DrainRow): Promise<Drain> {
-  return showDrain(row, hideValues(await readHeaders(ctx, row)))
+  return showDrain(row, maskHeaderValues(await readHeaders(ctx, row)))
 }
 
 /** Lists the drains that the caller may know of, newest first. With `projectId` it lists those that get lines of that project. */
@@ -51,7 +51,7 @@ export async function listDrains(
   _: undefined,
   { query: { projectId } }: Input<Static<typeof ListDrainsQuery>>,
 ): Promise<Static<typeof DrainList>> {
-  const known = await knownDrains(ctx)
+  const known = await listVisibleDrains(ctx)
   const drains = await Promise.all(known.map((row) => getDrain(ctx, row)))
   return {
     drains: projectId === undefined ? drains : drains.filter((one) => one.projectIds?.includes(projectId) ?? true),
@@ -76,8 +76,8 @@ export async function updateDrain(ctx: Ctx, row: DrainRow, { body }: Input<unkno
   }
   const { delivery, headers } = await changeDelivery(ctx, row, body.delivery, moved)
   const { sources, environments } = linesOf(body.filter)
-  const ids = projectsOf(body)
-  const projectIds = ids === undefined ? undefined : await mustBeProjects(ctx, ids)
+  const ids = drainProjects(body)
+  const projectIds = ids === undefined ? undefined : await validateProjects(ctx, ids)
   await ctx.db
     .updateTable('log_drain')
     .set({
@@ -105,9 +105,9 @@ type Delivery = PatchDrain['delivery']
 /** The columns that another delivery changes, and the headers as the answer shows them. */
 async function changeDelivery(ctx: Ctx, row: DrainRow, delivery: Delivery, moved: boolean) {
   const before = await readHeaders(ctx, row)
-  if (delivery === undefined) return { delivery: {}, headers: hideValues(before) }
+  if (delivery === undefined) return { delivery: {}, headers: maskHeaderValues(before) }
   mustBeEndpoint(ctx, delivery)
-  const headers = mustBeHeaders(delivery.headers ?? {}, 'delivery.headers')
+  const headers = parseHeaders(delivery.headers ?? {}, 'delivery.headers')
   const unchanged = Object.keys(headers).filter((name) => headers[name] === '' && before[name])
   if (moved && unchanged.length > 0) {
     const name = `\`delivery.headers.${unchanged[0]}\``

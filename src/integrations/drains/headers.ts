@@ -12,7 +12,7 @@ const OWN_HEADERS =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-vercel-signature|user-agent|webhook-.*)$/
 
 /** Gives the headers with their names in lower case. `field`: where the request says them. Refuses: bad_request 400. */
-export function mustBeHeaders(headers: Headers, field: string): Headers {
+export function parseHeaders(headers: Headers, field: string): Headers {
   const result: Headers = {}
   for (const [header, value] of Object.entries(headers)) {
     const name = header.toLowerCase()
@@ -45,6 +45,6 @@ export async function readHeaders(ctx: Ctx, row: DrainRow): Promise<Headers> {
 }
 
 /** The headers, each with an empty value: nobody reads a value back. */
-export function hideValues(headers: Headers): Headers {
+export function maskHeaderValues(headers: Headers): Headers {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, '']))
 }

@@ -7,13 +7,13 @@ import type { Row } from '../../platform/db/schema.ts'
 import { insertDelivery } from '../../platform/outbox/delivery.ts'
 import { permissionsOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { mailPeopleOf } from '../webhooks/disable.ts'
-import { MOST_OF_DRAIN, openBudget, readWaiting, type Waiting } from './budget.ts'
+import { mailEndpointOwners } from '../webhooks/disable.ts'
+import { type Backlog, createBacklogBudget, MAX_DRAIN_BACKLOG, readBacklog } from './budget.ts'
 import type { Sampling } from './drain-schema.ts'
-import type { Environment, LinesTaken, LogLines } from './schema.ts'
+import type { DrainEnvironment, IngestResult, LogLines } from './schema.ts'
 
 type Line = LogLines['lines'][number]
-type Placed = Line & { environment: Environment }
+type Placed = Line & { environment: DrainEnvironment }
 
 /** Finds a project by its id, on any account. Refuses: not_found 404. */
 export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<Row<'project'>> {
@@ -24,8 +24,8 @@ export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<
 }
 
 /** Reads what waits for the drains of the project's account, outside the transaction: inside it, requests at the same moment would make each other run again. */
-export function readWaitingFor(ctx: OperatorCtx, project: Row<'project'>): Promise<Waiting> {
-  return readWaiting(ctx.db, project.account_id)
+export function readProjectBacklog(ctx: OperatorCtx, project: Row<'project'>): Promise<Backlog> {
+  return readBacklog(ctx.db, project.account_id)
 }
 
 /**
@@ -33,17 +33,17 @@ export function readWaitingFor(ctx: OperatorCtx, project: Row<'project'>): Promi
  * nothing else: lines that no drain hears are gone, and so are lines for a drain that is held or whose installation is disabled. Lines for a drain
  * for which too much waits are dropped. They are counted in the answer and in `berth_drain_lines_dropped_total`, and a letter tells of it once a day.
  */
-export async function takeLines(
+export async function ingestLines(
   ctx: OperatorCtx,
   project: Row<'project'>,
   { body }: Input<unknown, LogLines>,
-  backlog: Waiting,
-): Promise<Static<typeof LinesTaken>> {
+  backlog: Backlog,
+): Promise<Static<typeof IngestResult>> {
   const drains = await drainsOf(ctx, project)
   const lines = (await withEnvironments(ctx, project, body.lines)).map((line) => {
     return { line, text: showLine(project, line) }
   })
-  const hasRoom = openBudget(backlog)
+  const hasRoom = createBacklogBudget(backlog)
   let count = 0
   let dropped = 0
   for (const drain of drains) {
@@ -82,16 +82,16 @@ function tellDropped(ctx: OperatorCtx, drain: Row<'log_drain'>): Promise<void> {
   const text = [
     `Log lines for the drain ${drain.id}, which goes to ${host}, are dropped: it takes them more slowly than they come, or not at all.`,
     '',
-    `Of a drain at most ${MOST_OF_DRAIN / 1024 / 1024} MiB wait to be sent, and less where other drains of the account have much waiting. New lines are kept again`,
+    `Of a drain at most ${MAX_DRAIN_BACKLOG / 1024 / 1024} MiB wait to be sent, and less where other drains of the account have much waiting. New lines are kept again`,
     'once it takes what waits. What was dropped is not sent later.',
   ].join('\n')
-  return mailPeopleOf(ctx, drain, { subject: `Log lines are dropped: ${host}`, topic: `full ${drain.id}`, text })
+  return mailEndpointOwners(ctx, drain, { subject: `Log lines are dropped: ${host}`, topic: `full ${drain.id}`, text })
 }
 
 /** A line that names no environment has the environment of its deployment, or production when it names no deployment. */
 async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines: readonly Line[]): Promise<Placed[]> {
   const ids = [...new Set(lines.flatMap((line) => line.deploymentId ?? []))]
-  const targets = new Map<string, Environment>()
+  const targets = new Map<string, DrainEnvironment>()
   for (const slice of chunks(ids)) {
     const deployments = ctx.db.selectFrom('deployment').select(['id', 'target']).where('project_id', '=', project.id)
     for (const row of await deployments.where('id', 'in', slice).execute()) targets.set(row.id, row.target)

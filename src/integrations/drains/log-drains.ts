@@ -1,10 +1,10 @@
 /** Log drains by the older families of paths: `/v1/log-drains`, and `/v2/integrations/log-drains` with the same operations. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { mustBeUrl } from '../webhooks/rules.ts'
-import { mustBeHeaders } from './headers.ts'
-import { type DrainRow, type LogDrain, type NewLogDrain, type OneLogDrain, showLogDrain } from './schema.ts'
-import { insertDrain, knownDrains, takeOverDrain } from './store.ts'
+import { mustBeEndpointUrl } from '../webhooks/rules.ts'
+import { parseHeaders } from './headers.ts'
+import { type DrainRow, type LogDrain, type LogDrainReply, type NewLogDrain, showLogDrain } from './schema.ts'
+import { insertDrain, listVisibleDrains, transferDrainOwnership } from './store.ts'
 
 /**
  * Makes a log drain. Its secret is made when none is given, and is in this answer and in no other. Refuses: bad_request 400,
@@ -14,13 +14,13 @@ export async function createLogDrain(
   ctx: Ctx,
   _: undefined,
   { body }: Input<unknown, NewLogDrain>,
-): Promise<Static<typeof OneLogDrain>> {
-  mustBeUrl(ctx, body.url)
+): Promise<Static<typeof LogDrainReply>> {
+  mustBeEndpointUrl(ctx, body.url)
   const { row, secret } = await insertDrain(ctx, {
     name: body.name ?? 'log drain',
     url: body.url,
     deliveryFormat: body.deliveryFormat ?? 'json',
-    headers: mustBeHeaders(body.headers ?? {}, 'headers'),
+    headers: parseHeaders(body.headers ?? {}, 'headers'),
     secret: body.secret,
     sources: body.sources,
     environments: body.environments,
@@ -31,16 +31,16 @@ export async function createLogDrain(
 }
 
 /** A log drain as the answer shows it. Its secret was in the answer that made it, and is empty here. */
-export function getLogDrain(_ctx: Ctx, row: DrainRow): Static<typeof OneLogDrain> {
+export function getLogDrain(_ctx: Ctx, row: DrainRow): Static<typeof LogDrainReply> {
   return { ...showLogDrain(row), secret: '' }
 }
 
 /** Lists the drains that the caller may know of, newest first. */
 export async function listLogDrains(ctx: Ctx): Promise<LogDrain[]> {
-  return (await knownDrains(ctx)).map(showLogDrain)
+  return (await listVisibleDrains(ctx)).map(showLogDrain)
 }
 
 /** Makes the caller, an OWNER, the owner of a drain. If it was held, it gets lines again. Refuses: bad_request 400, not_found 404. */
-export async function transferLogDrain(ctx: Ctx, row: DrainRow): Promise<Static<typeof OneLogDrain>> {
-  return getLogDrain(ctx, await takeOverDrain(ctx, row))
+export async function transferLogDrain(ctx: Ctx, row: DrainRow): Promise<Static<typeof LogDrainReply>> {
+  return getLogDrain(ctx, await transferDrainOwnership(ctx, row))
 }

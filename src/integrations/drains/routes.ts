@@ -1,9 +1,9 @@
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
-import { newerDrainRoutes } from './drain-routes.ts'
-import { findAnyProject, readWaitingFor, takeLines } from './ingest.ts'
+import { v1DrainRoutes } from './drain-routes.ts'
+import { findAnyProject, ingestLines, readProjectBacklog } from './ingest.ts'
 import { createLogDrain, getLogDrain, listLogDrains, transferLogDrain } from './log-drains.ts'
-import { LinesTaken, LogDrainList, LogLines, NewIntegrationDrain, NewLogDrain, OneLogDrain } from './schema.ts'
+import { IngestResult, LogDrainList, LogDrainReply, LogLines, NewIntegrationDrain, NewLogDrain } from './schema.ts'
 import { deleteDrain, findDrain } from './store.ts'
 
 const tag = 'log drains'
@@ -16,7 +16,7 @@ const creating = {
   run: createLogDrain,
   refuses: ['missing_permission', 'unknown_project', 'too_many_endpoints'],
   status: 200,
-  reply: OneLogDrain,
+  reply: LogDrainReply,
   noStore: true,
 } as const
 const listing = {
@@ -39,7 +39,7 @@ const deleting = {
 } as const
 
 export const drainRoutes = [
-  ...newerDrainRoutes,
+  ...v1DrainRoutes,
   route({
     ...creating,
     path: '/v1/log-drains',
@@ -66,7 +66,7 @@ export const drainRoutes = [
     run: getLogDrain,
     refuses: ['not_found'],
     status: 200,
-    reply: OneLogDrain,
+    reply: LogDrainReply,
   }),
   route({
     method: 'POST',
@@ -80,7 +80,7 @@ export const drainRoutes = [
     run: transferLogDrain,
     refuses: ['not_found'],
     status: 200,
-    reply: OneLogDrain,
+    reply: LogDrainReply,
   }),
   route({
     ...deleting,
@@ -116,10 +116,10 @@ export const drainRoutes = [
     body: LogLines,
     bodyLimit: 1024 * 1024,
     load: findAnyProject,
-    prepare: readWaitingFor,
-    run: takeLines,
+    prepare: readProjectBacklog,
+    run: ingestLines,
     refuses: ['not_found'],
     status: 202,
-    reply: LinesTaken,
+    reply: IngestResult,
   }),
 ]

@@ -1,7 +1,7 @@
 /** Reads what `/v1/drains` is asked for: what Berth has no drain for is refused, and nothing of it is dropped. docs/webhooks.md: Log drains. */
 import type { Ctx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { mustBeUrl } from '../webhooks/rules.ts'
+import { mustBeEndpointUrl } from '../webhooks/rules.ts'
 import type { Filter, NewDrain, PatchDrain } from './drain-schema.ts'
 
 type Said = Pick<PatchDrain, 'projects' | 'projectIds' | 'filter'>
@@ -15,7 +15,7 @@ export function mustBeLogs(schemas: NewDrain['schemas']): void {
 
 /** Refuses: bad_request 400, for a URL that nothing can be posted to. */
 export function mustBeEndpoint(ctx: Ctx, { endpoint }: NewDrain['delivery']): void {
-  mustBeUrl(ctx, endpoint, 'delivery.endpoint')
+  mustBeEndpointUrl(ctx, endpoint, 'delivery.endpoint')
 }
 
 /** Refuses: bad_request 400, where a drain is said to be of an integration and is not, or the other way round. */
@@ -31,7 +31,7 @@ export function linesOf(filter: Filter | undefined) {
 }
 
 /** The projects whose lines are wanted; null: of all, undefined: nothing is said of them. Refuses: bad_request 400, where two fields contradict each other. */
-export function projectsOf({ projects, projectIds, filter }: Said): readonly string[] | null | undefined {
+export function drainProjects({ projects, projectIds, filter }: Said): readonly string[] | null | undefined {
   const inFilter = filter?.filter.project?.ids
   const ids = projectIds ?? inFilter
   if (projectIds && inFilter && !haveSame(projectIds, inFilter))

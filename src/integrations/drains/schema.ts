@@ -1,9 +1,9 @@
 /** What callers send and get for log drains. docs/spec/wire.md 6; the shapes of both families of upstream's routes. */
 import type { Static } from 'typebox'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { HeldFields, ProjectIds, showHeld, Url } from '../webhooks/schema.ts'
 
 /** Those of `/v1/log-drains`: its older clients throw away a whole list in which one drain has another source. */
@@ -11,13 +11,13 @@ const LOG_DRAIN_SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'fir
 export const SOURCES = [...LOG_DRAIN_SOURCES, 'redirect'] as const
 export type Source = (typeof SOURCES)[number]
 export const ENVIRONMENTS = ['production', 'preview'] as const
-export type Environment = (typeof ENVIRONMENTS)[number]
+export type DrainEnvironment = (typeof ENVIRONMENTS)[number]
 
 export const Sources = Type.Array(OneOf(...SOURCES), { minItems: 1, maxItems: SOURCES.length })
 const LogDrainSources = Type.Array(OneOf(...LOG_DRAIN_SOURCES), { minItems: 1, maxItems: LOG_DRAIN_SOURCES.length })
 export const Environments = Type.Array(OneOf(...ENVIRONMENTS), { minItems: 1, maxItems: ENVIRONMENTS.length })
 export const Format = OneOf('json', 'ndjson')
-export const Name = Type.String({ minLength: 1, maxLength: 100 })
+export const DrainName = Type.String({ minLength: 1, maxLength: 100 })
 export const Headers = Type.Unsafe<Record<string, string>>({
   type: 'object',
   patternProperties: { '^.*$': { type: 'string' } },
@@ -42,7 +42,7 @@ export const NewLogDrain = Type.Object({
   ...common,
   deliveryFormat: Format,
   sources: LogDrainSources,
-  name: Type.Optional(Name),
+  name: Type.Optional(DrainName),
   samplingRate: Type.Optional(
     Type.Unsafe<1>({ type: 'number', enum: [1], description: 'every line is sent: no other rate is accepted' }),
   ),
@@ -52,7 +52,7 @@ export const NewIntegrationDrain = Type.Object({
   ...common,
   deliveryFormat: Type.Optional(Format),
   sources: Type.Optional(LogDrainSources),
-  name: Name,
+  name: DrainName,
 })
 export type NewLogDrain = Static<typeof NewLogDrain> | Static<typeof NewIntegrationDrain>
 
@@ -74,20 +74,20 @@ const fields = {
     integrationId: Type.Optional(Type.String()),
     integrationConfigurationId: Type.Optional(Type.String()),
   }),
-  createdAt: Moment,
-  updatedAt: Moment,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
   deletedAt: Type.Null(),
   status: OneOf('enabled', 'disabled', 'errored'),
-  firstErrorTimestamp: Type.Optional(Moment),
+  firstErrorTimestamp: Type.Optional(Timestamp),
   /** When it was disabled. Upstream has other reasons for this than Berth, so no reason is given. */
-  disabledAt: Type.Optional(Moment),
+  disabledAt: Type.Optional(Timestamp),
   ...HeldFields,
 }
 export const LogDrain = Type.Object(fields, { title: 'LogDrain' })
 export type LogDrain = Static<typeof LogDrain>
 export const LogDrainList = Type.Array(LogDrain)
 /** Clients require `secret` in the answer for one drain. It is shown when the drain is made, and is empty afterwards. */
-export const OneLogDrain = Type.Object({ ...fields, secret: Type.String({ description: 'shown once, then empty' }) })
+export const LogDrainReply = Type.Object({ ...fields, secret: Type.String({ description: 'shown once, then empty' }) })
 
 /** A drain, and the integration whose installation made it. */
 export type DrainRow = Row<'log_drain'> & { integration_id: string | null }
@@ -112,7 +112,7 @@ export function showLogDrain(row: DrainRow): LogDrain {
     environments: JSON.parse(row.environments_json),
     // A client of the older family of paths accepts both values, one of the newer family only `self-served`.
     ...(!ofInstallation && { createdFrom: 'self-served' as const }),
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
     deletedAt: null,
     ...showStatus(row),
@@ -138,7 +138,7 @@ export function showStatus(row: Row<'log_drain'>) {
 
 const MOST_LINES = 1000
 const Line = Type.Object({
-  timestamp: Moment,
+  timestamp: Timestamp,
   message: Type.String({ maxLength: 256 * 1024 }),
   source: OneOf(...SOURCES),
   deploymentId: Type.Optional(Type.String({ maxLength: 100 })),
@@ -146,7 +146,7 @@ const Line = Type.Object({
 })
 export const LogLines = Type.Object({ lines: Type.Array(Line, { minItems: 1, maxItems: MOST_LINES }) })
 export type LogLines = Static<typeof LogLines>
-export const LinesTaken = Type.Object({
+export const IngestResult = Type.Object({
   lines: Type.Integer(),
   drains: Type.Integer({ description: 'for how many log drains some of the lines were queued' }),
   dropped: Type.Integer({

@@ -4,11 +4,11 @@ import { newId, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
-import { takeOverEndpoint } from '../webhooks/held.ts'
-import { isKnown, MOST_ENDPOINTS, mustBeProjects } from '../webhooks/rules.ts'
+import { transferEndpointOwnership } from '../webhooks/held.ts'
+import { canSeeEndpoint, MAX_ENDPOINTS, validateProjects } from '../webhooks/rules.ts'
 import type { Sampling } from './drain-schema.ts'
 import { sealHeaders } from './headers.ts'
-import { type DrainRow, ENVIRONMENTS, type Environment, type Source } from './schema.ts'
+import { type DrainEnvironment, type DrainRow, ENVIRONMENTS, type Source } from './schema.ts'
 
 /** What a new drain is made of. Its URL and its headers are checked. */
 export type DrainSpec = {
@@ -18,7 +18,7 @@ export type DrainSpec = {
   headers: Record<string, string>
   secret: string | undefined
   sources: readonly Source[] | undefined
-  environments: readonly Environment[] | undefined
+  environments: readonly DrainEnvironment[] | undefined
   projectIds: readonly string[] | null | undefined
   sampling: Sampling | undefined
 }
@@ -28,9 +28,9 @@ export type DrainSpec = {
  * missing_permission 403, too_many_endpoints 400.
  */
 export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: DrainRow; secret: string }> {
-  const projectIds = await mustBeProjects(ctx, spec.projectIds)
+  const projectIds = await validateProjects(ctx, spec.projectIds)
   const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.who.installationId)
-  if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
+  if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
   const id = newId('ld')
   const secret = spec.secret ?? randomText(40)
   const box = await openSecretBoxToWrite(ctx, ctx.account.id)
@@ -73,19 +73,20 @@ function withIntegration(ctx: Ctx) {
 export async function findDrain(ctx: Ctx, params: Params): Promise<DrainRow> {
   const id = params.id ?? ''
   const row = await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirst()
-  if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no log drain "${id.slice(0, 100)}".`)
+  if (row === undefined || !canSeeEndpoint(ctx, row))
+    refuse('not_found', `There is no log drain "${id.slice(0, 100)}".`)
   return row
 }
 
 /** The drains that the caller may know of, newest first. */
-export async function knownDrains(ctx: Ctx): Promise<DrainRow[]> {
+export async function listVisibleDrains(ctx: Ctx): Promise<DrainRow[]> {
   const rows = await withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').execute()
-  return rows.filter((row) => isKnown(ctx, row))
+  return rows.filter((row) => canSeeEndpoint(ctx, row))
 }
 
 /** Makes the caller, an OWNER, the owner of a drain. If it was held, it gets lines again. Refuses: bad_request 400, not_found 404. */
-export async function takeOverDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<DrainRow> {
-  await takeOverEndpoint(ctx, 'log_drain', row)
+export async function transferDrainOwnership(ctx: Ctx, row: Row<'log_drain'>): Promise<DrainRow> {
+  await transferEndpointOwnership(ctx, 'log_drain', row)
   return findDrain(ctx, { id: row.id })
 }
 

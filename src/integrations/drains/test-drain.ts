@@ -3,13 +3,13 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { linesPost } from '../deliveries/endpoint.ts'
-import type { DrainTested, DrainToTest } from './drain-schema.ts'
-import { mustBeHeaders } from './headers.ts'
+import type { DrainTestResult, DrainToTest } from './drain-schema.ts'
+import { parseHeaders } from './headers.ts'
 import { joinLines, showLine } from './ingest.ts'
 import { mustBeEndpoint, mustBeLogs } from './rules.ts'
 
 const OF = { id: 'prj_test', name: 'test' }
-type Tested = Static<typeof DrainTested>
+type Tested = Static<typeof DrainTestResult>
 
 /**
  * Posts a line to the address as a drain would, and gives why it did not arrive; an empty answer: it arrived. It is signed with the
@@ -19,7 +19,7 @@ export async function sendTestLine(ctx: Ctx, _: undefined, { body }: Input<unkno
   const { delivery, schemas } = body
   mustBeLogs(schemas)
   mustBeEndpoint(ctx, delivery)
-  const headers = mustBeHeaders(delivery.headers ?? {}, 'delivery.headers')
+  const headers = parseHeaders(delivery.headers ?? {}, 'delivery.headers')
   const line = {
     timestamp: ctx.now,
     message: 'A test of this log drain.',

@@ -5,17 +5,17 @@
 import type { ExpressionBuilder } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { type Installation, selectInstallations } from '../../model/installation.ts'
-import { waitForWritesOf } from '../../platform/access/installation.ts'
+import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { mailOwners } from '../../platform/mail/owners.ts'
-import { lineOf } from '../../platform/mail/text.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
 import { removeInstallation } from './remove.ts'
 
 type Reason = NonNullable<Installation['disabled_reason']>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
 /** How long a disabled installation can be taken over. Specification: Limits. */
-export const DISABLED_KEPT_MS = 30 * 86_400_000
+export const DISABLED_RETENTION_MS = 30 * 86_400_000
 
 /**
  * Disables the installations that a user owns on a team, and mails the OWNERs that the team has now. One that is disabled
@@ -39,7 +39,7 @@ export async function disableInstallationsOf(
     .execute()
   if (owned.length === 0) return
   const ids = owned.map((row) => row.id)
-  await waitForWritesOf(ctx.db, ids)
+  await lockInstallationWrites(ctx.db, ids)
   const disabled = await ctx.db
     .updateTable('configuration')
     .set({ disabled_at: ctx.now, disabled_reason: reason, updated_at: ctx.now })
@@ -63,9 +63,9 @@ async function mailDisabled(ctx: OperatorCtx, team: Team, userId: string, reason
   const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
   const name = user?.slug ?? userId
   const text = [
-    `${name} ${DISABLED_BECAUSE[reason]}. The integrations that ${name} owned on the team ${team.slug} are disabled:`,
+    `${name} ${DISABLED_REASON_TEXT[reason]}. The integrations that ${name} owned on the team ${team.slug} are disabled:`,
     '',
-    ...integrations.map((integration) => `  ${lineOf(integration.name)}`),
+    ...integrations.map((integration) => `  ${toSingleLine(integration.name)}`),
     '',
     'Their requests are refused and their webhooks are held. An OWNER of the team can take them over.',
     reason === 'disabled-by-admin'
@@ -77,16 +77,16 @@ async function mailDisabled(ctx: OperatorCtx, team: Team, userId: string, reason
 }
 
 /** What happened to the owner of the installation, as the end of a sentence about that person. */
-export const DISABLED_BECAUSE: Record<Reason, string> = {
+export const DISABLED_REASON_TEXT: Record<Reason, string> = {
   'original-owner-left-the-team': 'left the team',
   'original-owner-role-downgraded': 'no longer has a role that may own integrations',
   'disabled-by-admin': 'is suspended by the operator',
 }
 
 /** Sweep: removes installations that nobody took over within 30 days. */
-export async function removeLongDisabled(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeDisabledInstallations(ctx: OperatorCtx, limit: number): Promise<number> {
   const due = await selectInstallations(ctx.db)
-    .where('disabled_at', '<=', ctx.now - DISABLED_KEPT_MS)
+    .where('disabled_at', '<=', ctx.now - DISABLED_RETENTION_MS)
     // A suspended person may come back, to everything that was there.
     .where((eb) => eb.or([eb('disabled_reason', 'is', null), eb('disabled_reason', '!=', 'disabled-by-admin')]))
     .orderBy('disabled_at')

@@ -1,6 +1,6 @@
 /** Installs an integration on an account, or renews its installation there. docs/integrations-life-cycle.md. */
 import { sql } from 'kysely'
-import type { EventOwner, OperatorCtx } from '../../context.ts'
+import type { EventAccount, OperatorCtx } from '../../context.ts'
 import { type Installation, readInstallationOn } from '../../model/installation.ts'
 import { membership } from '../../model/member.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -9,15 +9,15 @@ import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { pendingScopes, tellConfirmed } from './scope-change.ts'
+import { emitScopesConfirmed, pendingScopes } from './scope-change.ts'
 
 type Acting = Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp' | 'emit'>
 
-export type WantedInstallation = {
+export type InstallationRequest = {
   integration: Row<'integration'>
   /** The user who consents. Becomes the owner of the installation. */
   userId: string
-  account: EventOwner
+  account: EventAccount
   projects: 'all' | string[]
 }
 
@@ -28,14 +28,14 @@ export type WantedInstallation = {
  * missing_permission 403 (not an OWNER of the team, or the personal account of another user), bad_request 400 (a project that
  * the account does not have).
  */
-export async function installIntegration(ctx: Acting, grant: WantedInstallation): Promise<string> {
+export async function installIntegration(ctx: Acting, grant: InstallationRequest): Promise<string> {
   const { integration, account, userId, projects } = grant
   await mustBeInstaller(ctx, account, userId)
   if (projects !== 'all') await mustBeProjects(ctx, account.id, projects)
   const before = await readInstallationOn(ctx.db, integration.id, account.id)
   const id = await upsertInstallation(ctx, grant)
   if (before !== undefined && pendingScopes(integration, before).length > 0) {
-    tellConfirmed(ctx, { id, scopes: scopesOf(integration) }, account)
+    emitScopesConfirmed(ctx, { id, scopes: scopesOf(integration) }, account)
   }
   await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', id).execute()
   for (const slice of projects === 'all' ? [] : chunks([...new Set(projects)])) {
@@ -46,7 +46,7 @@ export async function installIntegration(ctx: Acting, grant: WantedInstallation)
 }
 
 /** On a team only its OWNERs install, on a personal account only its user. docs/spec/decisions.md: Roles. */
-async function mustBeInstaller(ctx: Acting, account: EventOwner, userId: string): Promise<void> {
+async function mustBeInstaller(ctx: Acting, account: EventAccount, userId: string): Promise<void> {
   if (account.kind === 'user' && account.id === userId) return
   if (account.kind === 'team' && (await membership(ctx, account.id, userId)) === 'OWNER') return
   refuse(
@@ -78,7 +78,7 @@ async function mustBeProjects(ctx: Acting, accountId: string, ids: string[]): Pr
 }
 
 /** A partial unique index allows one installation of an integration on an account, so a second consent renews the first. */
-async function upsertInstallation(ctx: Acting, grant: WantedInstallation): Promise<string> {
+async function upsertInstallation(ctx: Acting, grant: InstallationRequest): Promise<string> {
   const { integration, account, userId, projects } = grant
   const consented = {
     user_id: userId,

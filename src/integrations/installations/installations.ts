@@ -2,14 +2,14 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import {
-  type FoundInstallation,
+  type InstallationWithIntegration,
   selectInstallations,
   selectVisibleInstallations,
   withIntegrations,
 } from '../../model/installation.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampBefore } from '../../platform/http/pagination.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import type { Configuration, ConfigurationsQuery, InstallationsOf, InstallationsOfQuery } from './schema.ts'
 import { pendingScopes } from './scope-change.ts'
@@ -42,7 +42,7 @@ export async function listInstallations(
 }
 
 /** Lists the installations of one integration on all accounts, newest first, for the team that runs it. */
-export async function listInstallationsOf(
+export async function listIntegrationInstallations(
   ctx: Ctx,
   integration: Row<'integration'>,
   { query }: Input<Static<typeof InstallationsOfQuery>>,
@@ -54,14 +54,14 @@ export async function listInstallationsOf(
     .orderBy('created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows, pagination } = page(found, limit, until, (row) => row.created_stamp)
+  const { rows, pagination } = paginate(found, limit, until, (row) => row.created_stamp)
   const installations = rows.map((row) => ({
     id: row.id,
     ownerId: row.account_id,
     scopes: scopesOf(row),
     pendingScopes: pendingScopes(integration, row),
     projectSelection: row.project_selection,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     completedAt: row.completed_at,
     disabledAt: row.disabled_at,
   }))
@@ -69,14 +69,14 @@ export async function listInstallationsOf(
 }
 
 /** An installation as the answer shows it. */
-export async function showInstallation(ctx: Ctx, installation: FoundInstallation): Promise<Configuration> {
+export async function showInstallation(ctx: Ctx, installation: InstallationWithIntegration): Promise<Configuration> {
   return showFound(ctx, installation, await readVisibleSelections(ctx, [installation.installation]))
 }
 
 /** An absent field is left out, not null: docs/spec/wire.md 6. */
 function showFound(
   { account }: Ctx,
-  { installation, integration }: FoundInstallation,
+  { installation, integration }: InstallationWithIntegration,
   selections: ReadonlyMap<string, string[]>,
 ): Configuration {
   const projects = selections.get(installation.id)
@@ -95,7 +95,7 @@ function showFound(
     projectSelection: installation.project_selection,
     source: installation.source,
     installationType: installation.source === 'marketplace' ? 'marketplace' : 'external',
-    createdAt: momentOf(installation.created_stamp),
+    createdAt: stampToMs(installation.created_stamp),
     updatedAt: installation.updated_at,
     ...(completed_at !== null && { completedAt: completed_at }),
     ...(disabled_at !== null && { disabledAt: disabled_at }),

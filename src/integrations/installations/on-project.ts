@@ -1,17 +1,17 @@
 /** What happens to the installations, webhooks and log drains of an account when a project leaves it. */
-import type { EventOwner, OnProject, OperatorCtx } from '../../context.ts'
-import { joinSelection, leaveSelections, readSelection } from './selection.ts'
+import type { EventAccount, OperatorCtx, ProjectHooks } from '../../context.ts'
+import { addToSelection, readSelection, removeFromSelections } from './selection.ts'
 
-export const installationsOnProject: OnProject = {
-  created: (ctx, { id }) => joinSelection(ctx, id),
+export const installationsOnProject: ProjectHooks = {
+  created: (ctx, { id }) => addToSelection(ctx, id),
   async remove(ctx, { id }, about) {
-    about.selectedBy = await leaveSelections(ctx, id)
+    about.selectedBy = await removeFromSelections(ctx, id)
   },
   forget: (ctx, { id }, from) => leaveIntegrations(ctx, from, id),
 }
 
 /** Takes a project out of every selection of its account, and out of the project lists of its webhooks and log drains. Installations hear of it. */
-async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
+async function leaveIntegrations(ctx: OperatorCtx, account: EventAccount, projectId: string): Promise<void> {
   await leaveAndTell(ctx, account, projectId)
   for (const table of ['webhook', 'log_drain'] as const) {
     const endpoints = await ctx.db
@@ -30,8 +30,8 @@ async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectI
   }
 }
 
-async function leaveAndTell(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
-  for (const id of await leaveSelections(ctx, projectId)) {
+async function leaveAndTell(ctx: OperatorCtx, account: EventAccount, projectId: string): Promise<void> {
+  for (const id of await removeFromSelections(ctx, projectId)) {
     const configuration = { id, projectSelection: 'selected' as const, projects: await readSelection(ctx.db, id) }
     const payload = { configuration, projects: { added: [], removed: [projectId] } }
     ctx.emit('integration-configuration.permission-upgraded', payload, { installationId: id }, account)

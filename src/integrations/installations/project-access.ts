@@ -1,20 +1,20 @@
 /** Which projects an installation sees: all of the account, or a selection that people of the account change. docs/spec/wire.md 6. */
 import type { Ctx, Input, Params } from '../../context.ts'
-import { type FoundInstallation, findInstallation } from '../../model/installation.ts'
+import { findInstallation, type InstallationWithIntegration } from '../../model/installation.ts'
 import { findProject } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { ProjectAccess } from './schema.ts'
 import { readSelection } from './selection.ts'
 
-export type FoundProjectAccess = FoundInstallation & { project: Row<'project'> }
+export type InstallationAndProject = InstallationWithIntegration & { project: Row<'project'> }
 
 /** An installation on the account, and a project of the account. Refuses: not_found 404. */
-export async function findProjectAccess(ctx: Ctx, params: Params): Promise<FoundProjectAccess> {
+export async function findProjectAccess(ctx: Ctx, params: Params): Promise<InstallationAndProject> {
   return { ...(await findInstallation(ctx, params)), project: await findProject(ctx, params) }
 }
 
 /** Says whether the installation sees the project. */
-export async function showProjectAccess(ctx: Ctx, access: FoundProjectAccess): Promise<ProjectAccess> {
+export async function showProjectAccess(ctx: Ctx, access: InstallationAndProject): Promise<ProjectAccess> {
   return { allowed: await sees(ctx, access) }
 }
 
@@ -24,7 +24,7 @@ export async function showProjectAccess(ctx: Ctx, access: FoundProjectAccess): P
  */
 export async function setProjectAccess(
   ctx: Ctx,
-  access: FoundProjectAccess,
+  access: InstallationAndProject,
   { body: { allowed } }: Input<unknown, ProjectAccess>,
 ): Promise<ProjectAccess> {
   if ((await sees(ctx, access)) === allowed) return { allowed }
@@ -54,7 +54,7 @@ export async function setProjectAccess(
   return { allowed }
 }
 
-async function sees(ctx: Ctx, { installation, project }: FoundProjectAccess): Promise<boolean> {
+async function sees(ctx: Ctx, { installation, project }: InstallationAndProject): Promise<boolean> {
   if (installation.project_selection === 'all') return true
   const row = await ctx.db
     .selectFrom('configuration_project')
@@ -65,7 +65,7 @@ async function sees(ctx: Ctx, { installation, project }: FoundProjectAccess): Pr
   return row !== undefined
 }
 
-async function selectAllBut(ctx: Ctx, { installation, project }: FoundProjectAccess): Promise<void> {
+async function selectAllBut(ctx: Ctx, { installation, project }: InstallationAndProject): Promise<void> {
   await ctx.db
     .insertInto('configuration_project')
     .columns(['configuration_id', 'project_id'])

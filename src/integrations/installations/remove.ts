@@ -1,13 +1,13 @@
 /** The end of an installation: it was uninstalled, or disabled for too long. Specification: Integration configuration. */
 
-import type { EventOwner, OperatorCtx } from '../../context.ts'
+import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
-import { waitForWritesOf } from '../../platform/access/installation.ts'
+import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import { dropPendingOf } from '../../platform/outbox/delivery.ts'
-import { removal, storeVariables } from '../../projects/env/store.ts'
+import { applyVariableChanges, deleteChange } from '../../projects/env/store.ts'
 import { removeSharedOfInstallation } from '../../projects/shared-env/remove.ts'
-import { tellSelection } from './selection.ts'
+import { selectionPayload } from './selection.ts'
 
 /** The events that `removeInstallation` may emit. A route that calls it declares these. */
 export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env-variable.deleted'] as const
@@ -22,7 +22,7 @@ export async function removeInstallation(
   { id }: { id: string },
   kept: readonly EventName[] = [],
 ): Promise<boolean> {
-  await waitForWritesOf(ctx.db, [id])
+  await lockInstallationWrites(ctx.db, [id])
   const removed = await ctx.db
     .updateTable('configuration')
     .set({ deleted_at: ctx.now, updated_at: ctx.now })
@@ -37,23 +37,24 @@ export async function removeInstallation(
   await removeVariablesOf(ctx, owner, id)
   await removeSharedOfInstallation(ctx, id)
   await endEndpointsOf(ctx, removed.account_id, id, kept)
-  const configuration = await tellSelection(ctx.db, removed)
+  const configuration = await selectionPayload(ctx.db, removed)
   await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', id).execute()
   ctx.emit('integration-configuration.removed', { configuration }, { installationId: id }, owner)
   return true
 }
 
 /** The account that hears of an installation. */
-export async function ownerOf(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<EventOwner> {
+export async function ownerOf(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<EventAccount> {
   return ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', accountId).executeTakeFirstOrThrow()
 }
 
-async function removeVariablesOf(ctx: OperatorCtx, owner: EventOwner, installationId: string): Promise<void> {
+async function removeVariablesOf(ctx: OperatorCtx, owner: EventAccount, installationId: string): Promise<void> {
   const rows = await ctx.db.selectFrom('env_var').selectAll().where('configuration_id', '=', installationId).execute()
   const byProject = Map.groupBy(rows, (row) => row.project_id)
   for (const slice of chunks([...byProject.keys()])) {
     const projects = await ctx.db.selectFrom('project').select(['id', 'name']).where('id', 'in', slice).execute()
-    for (const project of projects) await storeVariables(ctx, owner, project, byProject.get(project.id)!.map(removal))
+    for (const project of projects)
+      await applyVariableChanges(ctx, owner, project, byProject.get(project.id)!.map(deleteChange))
   }
 }
 
@@ -64,7 +65,7 @@ async function endEndpointsOf(
   installationId: string,
   kept: readonly EventName[],
 ): Promise<void> {
-  // The webhooks are only marked: the removal event still needs their URL and secret. `forgetEndedWebhooks` removes them.
+  // The webhooks are only marked: the removal event still needs their URL and secret. `purgeEndedWebhooks` removes them.
   await ctx.db
     .updateTable('webhook')
     .set({ ended_at: ctx.now })

@@ -1,13 +1,13 @@
 /** The routes of installations, and the change of an integration, which reaches all of its installations. docs/spec/wire.md 6; docs/integrations-life-cycle.md. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { type FoundInstallation, findInstallation } from '../../model/installation.ts'
+import { findInstallation, type InstallationWithIntegration } from '../../model/installation.ts'
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { findIntegration, findOwnIntegration } from '../integrations/integrations.ts'
 import { Integration, PatchIntegration } from '../integrations/schema.ts'
-import { listInstallations, listInstallationsOf, showInstallation } from './installations.ts'
+import { listInstallations, listIntegrationInstallations, showInstallation } from './installations.ts'
 import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
 import { REMOVAL_EVENTS, removeInstallation } from './remove.ts'
 import {
@@ -18,7 +18,7 @@ import {
   InstallationsOfQuery,
   ProjectAccess,
 } from './schema.ts'
-import { confirmScopes, updateIntegrationEverywhere } from './scope-change.ts'
+import { confirmScopes, updateIntegrationAndInstallations } from './scope-change.ts'
 import { transferOwnership } from './transfer-ownership.ts'
 
 const tag = 'integrations'
@@ -138,7 +138,7 @@ export const installationRoutes = [
     body: PatchIntegration,
     load: findOwnIntegration,
     guards: [notLimitedToProjects],
-    run: updateIntegrationEverywhere,
+    run: updateIntegrationAndInstallations,
     refuses: ['not_found'],
     status: 200,
     reply: Integration,
@@ -153,7 +153,7 @@ export const installationRoutes = [
     query: InstallationsOfQuery,
     load: findOwnIntegration,
     guards: [notLimitedToProjects],
-    run: listInstallationsOf,
+    run: listIntegrationInstallations,
     refuses: ['not_found'],
     list: { rows: 100, rowBytes: 4 * 1024 },
     status: 200,
@@ -167,7 +167,7 @@ export const installationRoutes = [
     tag: 'operator',
     body: PatchIntegration,
     load: findIntegration,
-    run: updateIntegrationEverywhere,
+    run: updateIntegrationAndInstallations,
     refuses: ['not_found'],
     status: 200,
     reply: Integration,
@@ -176,14 +176,14 @@ export const installationRoutes = [
 
 async function confirmAndShow(
   ctx: Ctx,
-  { installation: { id } }: FoundInstallation,
+  { installation: { id } }: InstallationWithIntegration,
   { body }: Input<unknown, Static<typeof ConfirmScopes>>,
 ): Promise<Configuration> {
   await confirmScopes(ctx, { id }, body.scopes)
   return showInstallation(ctx, await findInstallation(ctx, { id }))
 }
 
-async function transferAndShow(ctx: Ctx, { installation }: FoundInstallation): Promise<Configuration> {
+async function transferAndShow(ctx: Ctx, { installation }: InstallationWithIntegration): Promise<Configuration> {
   await transferOwnership(ctx, installation)
   return showInstallation(ctx, await findInstallation(ctx, { id: installation.id }))
 }

@@ -1,7 +1,7 @@
 /** What callers send and get for installations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 import { Scopes } from '../integrations/schema.ts'
 
 export const Configuration = Type.Object(
@@ -21,10 +21,10 @@ export const Configuration = Type.Object(
     projectSelection: OneOf('all', 'selected'),
     source: OneOf('marketplace', 'deploy-button', 'external'),
     installationType: OneOf('marketplace', 'external'),
-    createdAt: Moment,
-    updatedAt: Moment,
-    completedAt: Type.Optional(Moment),
-    disabledAt: Type.Optional(Moment),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    completedAt: Type.Optional(Timestamp),
+    disabledAt: Type.Optional(Timestamp),
     disabledReason: Type.Optional(
       OneOf('original-owner-left-the-team', 'original-owner-role-downgraded', 'disabled-by-admin'),
     ),
@@ -57,9 +57,9 @@ export const InstallationsOf = Type.Object({
       scopes: Type.Array(Type.String()),
       pendingScopes: Type.Array(Type.String()),
       projectSelection: OneOf('all', 'selected'),
-      createdAt: Moment,
+      createdAt: Timestamp,
       completedAt: Nullable(Type.Integer({ description: 'when the app exchanged its first code' })),
-      disabledAt: Nullable(Moment),
+      disabledAt: Nullable(Timestamp),
     }),
   ),
   pagination: Pagination,

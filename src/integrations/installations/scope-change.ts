@@ -4,16 +4,16 @@
  * what the integration requests beyond what the installation was granted. Specification: Integration configuration.
  */
 
-import type { EventOwner, Input, OperatorCtx } from '../../context.ts'
+import type { EventAccount, Input, OperatorCtx } from '../../context.ts'
 import {
-  type FoundInstallation,
   type Installation,
+  type InstallationWithIntegration,
   selectInstallations,
   withIntegrations,
 } from '../../model/installation.ts'
-import { waitForWritesOf } from '../../platform/access/installation.ts'
+import { lockInstallationWrites } from '../../platform/access/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { normalScopes, scopesBeyond, scopesWithin } from '../../platform/permissions/scope-levels.ts'
+import { addedScopes, intersectScopes, normalizeScopes } from '../../platform/permissions/scope-levels.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { showIntegration, updateIntegration } from '../integrations/integrations.ts'
@@ -25,7 +25,7 @@ type Grant = Pick<Installation, 'id' | 'scopes_json'>
 type Request = Pick<Row<'integration'>, 'scopes_json'>
 
 /** Changes the fields that the body has, and carries a change of scopes to every installation. Refuses: bad_request 400. */
-export async function updateIntegrationEverywhere(
+export async function updateIntegrationAndInstallations(
   ctx: OperatorCtx,
   integration: Row<'integration'>,
   { body }: Input<unknown, PatchIntegration>,
@@ -43,12 +43,12 @@ async function applyScopes(ctx: OperatorCtx, integration: Row<'integration'>, be
   const requested = scopesOf(integration)
   if (requested.join() === before.join()) return
   await withdrawScopes(ctx, integration.id, requested)
-  if (scopesBeyond(requested, before).length > 0) await mailPendingScopes(ctx, integration)
+  if (addedScopes(requested, before).length > 0) await mailPendingScopes(ctx, integration)
 }
 
 /** The scopes that wait for a confirmation, each at the level that it would have. */
 export function pendingScopes(integration: Request, installation: Pick<Grant, 'scopes_json'>): string[] {
-  return scopesBeyond(scopesOf(integration), scopesOf(installation))
+  return addedScopes(scopesOf(integration), scopesOf(installation))
 }
 
 /**
@@ -63,33 +63,33 @@ export async function confirmScopes(
   shownScopes: readonly string[],
 ): Promise<string[]> {
   const { installation, integration } = await readAgain(ctx, id)
-  const approved = normalScopes(shownScopes)
+  const approved = normalizeScopes(shownScopes)
   const granted = scopesOf(installation)
   const pending = pendingScopes(integration, installation)
-  if (pending.length === 0 && scopesBeyond(approved, granted).length === 0) return granted
+  if (pending.length === 0 && addedScopes(approved, granted).length === 0) return granted
   if (pending.join() !== approved.join()) {
     const now = pending.length === 0 ? 'nothing is pending' : `${pending.join(', ')} is pending`
     const message = `What the integration requests has changed: now ${now}. Look again, then confirm exactly that.`
     refuse('scopes_changed', message, { pendingScopes: pending })
   }
-  const scopes = normalScopes([...granted, ...pending])
+  const scopes = normalizeScopes([...granted, ...pending])
   const columns = { scopes_json: JSON.stringify(scopes), updated_at: ctx.now }
   await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
-  tellConfirmed(ctx, { id, scopes }, await ownerOf(ctx, installation.account_id))
+  emitScopesConfirmed(ctx, { id, scopes }, await ownerOf(ctx, installation.account_id))
   return scopes
 }
 
-async function readAgain({ db }: OperatorCtx, id: string): Promise<FoundInstallation> {
+async function readAgain({ db }: OperatorCtx, id: string): Promise<InstallationWithIntegration> {
   const installation = await selectInstallations(db).where('configuration.id', '=', id).executeTakeFirst()
   if (installation === undefined) refuse('not_found', `No installation "${id}".`)
   return (await withIntegrations(db, [installation]))[0]!
 }
 
 /** Tells `owner`, the account of an installation, that its pending scopes were confirmed, and what is granted now. Specification: Events. */
-export function tellConfirmed(
+export function emitScopesConfirmed(
   ctx: Pick<OperatorCtx, 'emit'>,
   granted: { id: string; scopes: string[] },
-  owner: EventOwner,
+  owner: EventAccount,
 ): void {
   const about = { installationId: granted.id }
   ctx.emit('integration-configuration.scope-change-confirmed', { configuration: granted }, about, owner)
@@ -100,12 +100,12 @@ async function withdrawScopes(ctx: OperatorCtx, integrationId: string, requested
   const installations = await selectInstallations(ctx.db)
     .where('configuration.integration_id', '=', integrationId)
     .execute()
-  const losing = installations.filter((row) => scopesBeyond(scopesOf(row), requested).length > 0)
+  const losing = installations.filter((row) => addedScopes(scopesOf(row), requested).length > 0)
   if (losing.length === 0) return
   const ids = losing.map((row) => row.id)
-  await waitForWritesOf(ctx.db, ids)
+  await lockInstallationWrites(ctx.db, ids)
   for (const scopes_json of new Set(losing.map((row) => row.scopes_json))) {
-    const granted = scopesWithin(scopesOf({ scopes_json }), requested)
+    const granted = intersectScopes(scopesOf({ scopes_json }), requested)
     await ctx.db
       .updateTable('configuration')
       .set({ scopes_json: JSON.stringify(granted), updated_at: ctx.now })

@@ -4,8 +4,8 @@ import { fingerprint } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { queueMail } from '../../platform/mail/mail.ts'
 import { IS_TOLD } from '../../platform/mail/owners.ts'
-import { lineOf } from '../../platform/mail/text.ts'
-import { scopesBeyond } from '../../platform/permissions/scope-levels.ts'
+import { toSingleLine } from '../../platform/mail/text.ts'
+import { addedScopes } from '../../platform/permissions/scope-levels.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 
 type Pending = { installationId: string; account: string; scopes: string[] }
@@ -15,12 +15,12 @@ export async function mailPendingScopes(ctx: OperatorCtx, integration: Row<'inte
   const requested = scopesOf(integration)
   const byRecipient = new Map<string, Pending[]>()
   for (const row of await readConfirmers(ctx, integration.id)) {
-    const scopes = scopesBeyond(requested, scopesOf(row))
+    const scopes = addedScopes(requested, scopesOf(row))
     if (scopes.length === 0 || row.email === null) continue
     const others = byRecipient.get(row.email) ?? []
     byRecipient.set(row.email, [...others, { installationId: row.id, account: row.slug, scopes }])
   }
-  const name = lineOf(integration.name)
+  const name = toSingleLine(integration.name)
   for (const [recipient, pending] of byRecipient) {
     await queueMail(ctx, {
       topic: `scopes ${integration.id}`,

@@ -2,14 +2,14 @@
 
 import type { Ctx } from '../../context.ts'
 import type { Installation } from '../../model/installation.ts'
-import { seesProject } from '../../platform/access/guards.ts'
+import { canSeeProject } from '../../platform/access/guards.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 
 type Selecting = Pick<Installation, 'id' | 'project_selection'>
 
 /** An installation as its events tell it: its id, and the projects that it sees. */
-export async function tellSelection(db: Queries, { id, project_selection }: Selecting) {
+export async function selectionPayload(db: Queries, { id, project_selection }: Selecting) {
   return { id, projectSelection: project_selection, projects: await readSelection(db, id) }
 }
 
@@ -41,21 +41,21 @@ export async function readVisibleSelections(
       .orderBy('project_id')
       .execute()
     for (const { configuration_id, project_id } of rows) {
-      if (seesProject(ctx.who, project_id)) selections.get(configuration_id)!.push(project_id)
+      if (canSeeProject(ctx.who, project_id)) selections.get(configuration_id)!.push(project_id)
     }
   }
   return selections
 }
 
 /** A project that an installation creates joins its selection. Otherwise the installation could not see the project. */
-export async function joinSelection({ db, who }: Ctx, projectId: string): Promise<void> {
+export async function addToSelection({ db, who }: Ctx, projectId: string): Promise<void> {
   if (who.installationId === null || who.projectIds === null) return
   const joined = { configuration_id: who.installationId, project_id: projectId }
   await db.insertInto('configuration_project').values(joined).execute()
 }
 
 /** Takes a removed project out of all selections. Gives the installations that had it. An empty selection stays one: it sees no project. */
-export async function leaveSelections({ db }: Pick<Ctx, 'db'>, projectId: string): Promise<string[]> {
+export async function removeFromSelections({ db }: Pick<Ctx, 'db'>, projectId: string): Promise<string[]> {
   const rows = await db
     .deleteFrom('configuration_project')
     .where('project_id', '=', projectId)

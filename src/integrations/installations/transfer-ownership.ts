@@ -2,7 +2,7 @@
 import type { Ctx } from '../../context.ts'
 import type { Installation } from '../../model/installation.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { tellSelection } from './selection.ts'
+import { selectionPayload } from './selection.ts'
 
 /**
  * Makes the caller the owner of an installation. A disabled one is enabled: its tokens are accepted again, and the held events
@@ -26,6 +26,6 @@ export async function transferOwnership(ctx: Ctx, installation: Installation): P
     .returning(['id', 'project_selection'])
     .executeTakeFirst()
   if (row === undefined) refuse('not_found', `No installation "${id}".`)
-  const configuration = await tellSelection(ctx.db, row)
+  const configuration = await selectionPayload(ctx.db, row)
   ctx.emit('integration-configuration.transferred', { configuration, previousUserId }, { installationId: id })
 }

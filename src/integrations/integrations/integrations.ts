@@ -1,11 +1,11 @@
 /** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/integrations.md. */
 import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { type Queries, violates } from '../../platform/db/db.ts'
+import { isUniqueViolation, type Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampBefore } from '../../platform/http/pagination.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
-import { normalScopes } from '../../platform/permissions/scope-levels.ts'
+import { normalizeScopes } from '../../platform/permissions/scope-levels.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { mustBeIntegration } from './rules.ts'
 import type {
@@ -13,12 +13,12 @@ import type {
   IntegrationsOfQuery,
   IntegrationsQuery,
   NewIntegration,
-  NewIntegrationOf,
+  NewTeamIntegration,
   PatchIntegration,
 } from './schema.ts'
 import { addSecret } from './secrets.ts'
 import { showIntegrations } from './show.ts'
-import { removeWebhookOf, setWebhookOf } from './webhook.ts'
+import { removeIntegrationWebhook, setIntegrationWebhook } from './webhook.ts'
 
 /** Registers an integration of the caller's team. Refuses: bad_request 400, integration_slug_taken 409. */
 export async function createIntegration(ctx: Ctx, _: undefined, { body }: Input<unknown, NewIntegration>) {
@@ -26,7 +26,11 @@ export async function createIntegration(ctx: Ctx, _: undefined, { body }: Input<
 }
 
 /** Registers an integration of any team. Refuses as `createIntegration`, and: unknown_team 400. */
-export async function createIntegrationOf(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, NewIntegrationOf>) {
+export async function createTeamIntegration(
+  ctx: OperatorCtx,
+  _: undefined,
+  { body }: Input<unknown, NewTeamIntegration>,
+) {
   const team = await ctx.db.selectFrom('account').select('kind').where('id', '=', body.teamId).executeTakeFirst()
   if (team?.kind !== 'team') refuse('unknown_team', `There is no team "${body.teamId}".`)
   return insertIntegration(ctx, body.teamId, body)
@@ -41,19 +45,19 @@ async function insertIntegration(ctx: OperatorCtx, teamId: string, body: NewInte
     name: body.name,
     redirect_url: body.redirectUrl,
     logo_url: body.logoUrl ?? null,
-    scopes_json: JSON.stringify(normalScopes(body.scopes)),
+    scopes_json: JSON.stringify(normalizeScopes(body.scopes)),
     created_stamp: ctx.stamp,
     updated_at: ctx.now,
   }
   try {
     await ctx.db.insertInto('integration').values(row).execute()
   } catch (error) {
-    if (violates(error, 'integration_slug'))
+    if (isUniqueViolation(error, 'integration_slug'))
       refuse('integration_slug_taken', `An integration "${body.slug}" already exists.`)
     throw error
   }
   await mustFit(ctx, 'integrations', teamId)
-  if (body.webhookUrl) await setWebhookOf(ctx, row, body.webhookUrl)
+  if (body.webhookUrl) await setIntegrationWebhook(ctx, row, body.webhookUrl)
   const secret = await addSecret(ctx, row)
   return { id: row.id, clientId: row.id, clientSecret: secret.clientSecret, secretId: secret.id }
 }
@@ -101,7 +105,7 @@ async function listOf(ctx: OperatorCtx, { teamId, until, limit = DEFAULT_LIMIT }
     .orderBy('created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
   return { integrations: await showIntegrations(ctx, items), pagination }
 }
 
@@ -111,7 +115,7 @@ export async function showIntegration(ctx: OperatorCtx, row: Row<'integration'>)
 }
 
 /**
- * Writes the fields that the body has, on the integration alone: `updateIntegrationEverywhere` carries a change of scopes to its
+ * Writes the fields that the body has, on the integration alone: `updateIntegrationAndInstallations` carries a change of scopes to its
  * installations. Refuses: bad_request 400.
  */
 export async function updateIntegration(
@@ -126,14 +130,14 @@ export async function updateIntegration(
       name: body.name ?? integration.name,
       redirect_url: body.redirectUrl ?? integration.redirect_url,
       logo_url: body.logoUrl === undefined ? integration.logo_url : body.logoUrl,
-      scopes_json: body.scopes === undefined ? integration.scopes_json : JSON.stringify(normalScopes(body.scopes)),
+      scopes_json: body.scopes === undefined ? integration.scopes_json : JSON.stringify(normalizeScopes(body.scopes)),
       updated_at: ctx.now,
     })
     .where('id', '=', integration.id)
     .returningAll()
     .executeTakeFirstOrThrow()
-  if (body.webhookUrl) await setWebhookOf(ctx, row, body.webhookUrl)
-  else if (body.webhookUrl === null) await removeWebhookOf(ctx, row.id)
+  if (body.webhookUrl) await setIntegrationWebhook(ctx, row, body.webhookUrl)
+  else if (body.webhookUrl === null) await removeIntegrationWebhook(ctx, row.id)
   return row
 }
 
@@ -158,5 +162,5 @@ export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'int
     refuse('integration_installed', `"${name}" is installed. It can be removed once nobody has it installed.`)
   }
   await ctx.db.deleteFrom('integration_secret').where('integration_id', '=', id).execute()
-  await removeWebhookOf(ctx, id)
+  await removeIntegrationWebhook(ctx, id)
 }

@@ -5,7 +5,7 @@ import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
 import {
   createIntegration,
-  createIntegrationOf,
+  createTeamIntegration,
   deleteIntegration,
   findIntegration,
   findOwnIntegration,
@@ -15,14 +15,14 @@ import {
 } from './integrations.ts'
 import { teamOnly } from './rules.ts'
 import {
+  CreatedClientSecret,
+  CreatedIntegration,
   Integration,
   IntegrationList,
   IntegrationsOfQuery,
   IntegrationsQuery,
-  MadeIntegration,
-  MadeSecret,
   NewIntegration,
-  NewIntegrationOf,
+  NewTeamIntegration,
 } from './schema.ts'
 import { addSecret, deleteSecret } from './secrets.ts'
 
@@ -44,7 +44,7 @@ const ofTeams = [
     run: createIntegration,
     refuses: ['budget_used_up', 'integration_slug_taken'],
     status: 201,
-    reply: MadeIntegration,
+    reply: CreatedIntegration,
     noStore: true,
   }),
   route({
@@ -99,7 +99,7 @@ const ofTeams = [
     run: (ctx: Ctx, integration) => addSecret(ctx, integration),
     refuses: ['not_found', 'secrets_full'],
     status: 201,
-    reply: MadeSecret,
+    reply: CreatedClientSecret,
     noStore: true,
   }),
   route({
@@ -124,11 +124,11 @@ const ofOperator = [
     operationId: 'operatorCreateIntegration',
     summary: 'Register an integration of a team',
     tag: operatorTag,
-    body: NewIntegrationOf,
-    run: createIntegrationOf,
+    body: NewTeamIntegration,
+    run: createTeamIntegration,
     refuses: ['budget_used_up', 'unknown_team', 'integration_slug_taken'],
     status: 201,
-    reply: MadeIntegration,
+    reply: CreatedIntegration,
     noStore: true,
   }),
   operatorRoute({
@@ -176,7 +176,7 @@ const ofOperator = [
     run: (ctx, integration) => addSecret(ctx, integration),
     refuses: ['not_found', 'secrets_full'],
     status: 201,
-    reply: MadeSecret,
+    reply: CreatedClientSecret,
     noStore: true,
   }),
   operatorRoute({

@@ -3,7 +3,7 @@
 import type { Ctx } from '../../context.ts'
 import { guard } from '../../platform/access/guards.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { mustBeUrl } from '../webhooks/rules.ts'
+import { mustBeEndpointUrl } from '../webhooks/rules.ts'
 
 /** An integration belongs to a team. */
 export const teamOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unknown) => {
@@ -33,7 +33,7 @@ export function mustBeIntegration(
   if (redirectUrl !== undefined) mustBeRedirectUrl(redirectUrl)
   if (webhookUrl) {
     urlOf('webhookUrl', webhookUrl, ['https:', 'http:'])
-    mustBeUrl(ctx, webhookUrl, 'webhookUrl')
+    mustBeEndpointUrl(ctx, webhookUrl, 'webhookUrl')
   }
   if (logoUrl) urlOf('logoUrl', logoUrl, ['https:'])
   if (scopes !== undefined) mustBeScopes(scopes)

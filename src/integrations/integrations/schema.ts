@@ -1,11 +1,11 @@
 /** What callers send and get for integrations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
-import { GRANT_PATTERN, GRANT_WORDS } from '../../platform/permissions/scopes.ts'
+import { GRANT_DESCRIPTION, GRANT_PATTERN } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { AccountName, Moment, Nullable, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { AccountName, Nullable, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 const Url = Type.String({ minLength: 1, maxLength: 2000 })
-export const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), {
+export const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_DESCRIPTION }), {
   maxItems: 11,
   description: 'each scope once',
 })
@@ -26,8 +26,8 @@ const optional = { webhookUrl: Type.Optional(Nullable(Url)), logoUrl: Type.Optio
 
 export const NewIntegration = Type.Object({ slug: Slug, ...changeable, ...optional })
 export type NewIntegration = Static<typeof NewIntegration>
-export const NewIntegrationOf = Type.Object({ ...NewIntegration.properties, teamId: AccountName })
-export type NewIntegrationOf = Static<typeof NewIntegrationOf>
+export const NewTeamIntegration = Type.Object({ ...NewIntegration.properties, teamId: AccountName })
+export type NewTeamIntegration = Static<typeof NewTeamIntegration>
 
 export const PatchIntegration = Type.Object({
   name: Type.Optional(changeable.name),
@@ -38,13 +38,13 @@ export const PatchIntegration = Type.Object({
 export type PatchIntegration = Static<typeof PatchIntegration>
 
 const shownOnce = Type.String({ description: 'shown this once' })
-export const MadeIntegration = Type.Object({
+export const CreatedIntegration = Type.Object({
   id: Type.String(),
   clientId: Type.String(),
   clientSecret: shownOnce,
   secretId: Type.String(),
 })
-export const MadeSecret = Type.Object({ id: Type.String(), clientSecret: shownOnce })
+export const CreatedClientSecret = Type.Object({ id: Type.String(), clientSecret: shownOnce })
 
 export const Integration = Type.Object(
   {
@@ -58,10 +58,10 @@ export const Integration = Type.Object(
     webhookUrl: Nullable(Type.String()),
     logoUrl: Nullable(Type.String()),
     scopes: Type.Array(Type.String()),
-    secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment })),
+    secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Timestamp })),
     installUrl: Type.String({ description: 'where a person installs it' }),
-    createdAt: Moment,
-    updatedAt: Moment,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
   },
   { title: 'Integration' },
 )

@@ -1,7 +1,7 @@
 /** Integrations as an answer shows them. */
 
 import type { OperatorCtx } from '../../context.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { Integration } from './schema.ts'
 
@@ -33,9 +33,9 @@ export async function showIntegrations(ctx: OperatorCtx, rows: Row<'integration'
     scopes: JSON.parse(row.scopes_json) as string[],
     secrets: secrets
       .filter((secret) => secret.integration_id === row.id)
-      .map((secret) => ({ id: secret.id, createdAt: momentOf(secret.created_stamp) })),
+      .map((secret) => ({ id: secret.id, createdAt: stampToMs(secret.created_stamp) })),
     installUrl: `${ctx.deps.origin()}/integrations/${row.slug}/new`,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
   }))
 }

@@ -5,7 +5,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { DROPPED } from '../../platform/outbox/delivery.ts'
 
 /** Sets the URL of the integration's webhook. Past failures no longer count, and a webhook that failures had disabled is enabled. */
-export async function setWebhookOf(
+export async function setIntegrationWebhook(
   ctx: OperatorCtx,
   integration: Pick<Row<'integration'>, 'id' | 'team_id'>,
   url: string,
@@ -30,7 +30,7 @@ export async function setWebhookOf(
 }
 
 /** Removes the integration's webhook, and drops the deliveries that are pending for it. */
-export async function removeWebhookOf(ctx: OperatorCtx, integrationId: string): Promise<void> {
+export async function removeIntegrationWebhook(ctx: OperatorCtx, integrationId: string): Promise<void> {
   const row = await ctx.db
     .deleteFrom('webhook')
     .where('integration_id', '=', integrationId)

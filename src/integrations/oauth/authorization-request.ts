@@ -21,9 +21,7 @@ export type ConsentQuery = Static<typeof ConsentQuery>
 type Registered = Pick<Row<'integration'>, 'redirect_url' | 'slug'>
 
 /** What is wrong with the PKCE parameters, as a sentence; undefined when nothing is. Only S256 is taken: a plain challenge proves nothing. */
-export function challengeFault(
-  query: Pick<ConsentQuery, 'code_challenge' | 'code_challenge_method'>,
-): string | undefined {
+export function pkceError(query: Pick<ConsentQuery, 'code_challenge' | 'code_challenge_method'>): string | undefined {
   const { code_challenge: challenge, code_challenge_method: method } = query
   if (challenge === undefined) return method === undefined ? undefined : 'code_challenge_method needs a code_challenge.'
   if (method !== 'S256') return 'code_challenge_method must be S256.'
@@ -41,7 +39,7 @@ export function mustBeRegisteredRedirect(integration: Registered, query: Pick<Co
 /** Refuses: bad_request 400 (another redirect_uri than the registered one, or wrong PKCE parameters). */
 export function mustBeValidRequest(integration: Registered, query: ConsentQuery): void {
   mustBeRegisteredRedirect(integration, query)
-  const fault = challengeFault(query)
+  const fault = pkceError(query)
   if (fault !== undefined) refuse('bad_request', `${fault} Tell whoever runs the integration.`)
 }
 

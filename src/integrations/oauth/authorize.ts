@@ -1,17 +1,11 @@
 /** The authorization endpoint as OAuth clients know it. It leads to the consent page. RFC 6749 4.1.1 and 4.1.2.1. */
 import type { Static } from 'typebox'
 import { withValues } from '../../platform/http/parse-request.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../platform/pages/screen.ts'
+import { type Screen, type ScreenInput, type UserPageCtx, userScreen, type View } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { readIntegration } from '../integrations/integrations.ts'
-import {
-  ConsentQuery,
-  challengeFault,
-  consentPath,
-  mustBeRegisteredRedirect,
-  redirectTo,
-} from './authorization-request.ts'
+import { ConsentQuery, consentPath, mustBeRegisteredRedirect, pkceError, redirectTo } from './authorization-request.ts'
 
 const { state, next, redirect_uri, code_challenge, code_challenge_method } = ConsentQuery.properties
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
@@ -27,7 +21,7 @@ const AuthorizeQuery = Type.Object({
 })
 
 export const oauthScreens: readonly Screen[] = [
-  personScreen({
+  userScreen({
     method: 'GET',
     path: '/oauth/authorize',
     name: 'authorize',
@@ -40,7 +34,7 @@ export const oauthScreens: readonly Screen[] = [
  * Leads to the consent page. An unknown client and a wrong redirect_uri are told to the person and never redirected; any other
  * fault is told to the client. Refuses: bad_request 400.
  */
-async function authorize(ctx: PersonCtx, input: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<View> {
+async function authorize(ctx: UserPageCtx, input: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<View> {
   const query = withValues(input.query)
   const integration = await readIntegration(ctx.db, { id: query.client_id ?? '' })
   if (integration === undefined)
@@ -51,7 +45,7 @@ async function authorize(ctx: PersonCtx, input: ScreenInput<Static<typeof Author
   })
   if (query.response_type === undefined) return tellClient('invalid_request', 'response_type is missing.')
   if (query.response_type !== 'code') return tellClient('unsupported_response_type', 'response_type must be code.')
-  const fault = challengeFault(query)
+  const fault = pkceError(query)
   if (fault !== undefined) return tellClient('invalid_request', fault)
   return { to: consentPath(integration, query) }
 }

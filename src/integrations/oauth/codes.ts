@@ -10,7 +10,7 @@ const CODE_REMEMBERED_MS = 86_400_000
 type Code = Row<'authorization_code'>
 
 /** What a client sends to exchange a code. `challenge`: the S256 hash of its verifier; null when it sent none. */
-export type CodeProof = { codeHash: string; redirectUri: string; challenge: string | null }
+export type CodeExchange = { codeHash: string; redirectUri: string; challenge: string | null }
 
 /** Issues a code for an installation to its integration. `challenge`: the PKCE challenge (S256) of the consent, or null. */
 export async function issueCode(
@@ -40,10 +40,10 @@ export async function issueCode(
  * when one of these does not hold. A verifier for a code without a challenge does not match either: somebody else may have
  * begun the consent (RFC 9700, 2.1.1).
  */
-export async function useCode(
+export async function redeemCode(
   ctx: OperatorCtx,
   integrationId: string,
-  { codeHash, redirectUri, challenge }: CodeProof,
+  { codeHash, redirectUri, challenge }: CodeExchange,
   tokenId: string,
 ): Promise<Pick<Code, 'configuration_id' | 'user_id'> | undefined> {
   return ctx.db
@@ -68,10 +68,10 @@ export async function useCode(
 }
 
 /** The code, when it was used already and client and redirect URI match; undefined otherwise. */
-export async function readUsedCode(
+export async function findRedeemedCode(
   { db }: OperatorCtx,
   integrationId: string,
-  { codeHash, redirectUri }: CodeProof,
+  { codeHash, redirectUri }: CodeExchange,
 ): Promise<{ installationId: string; tokenId: string | null; usedStamp: number } | undefined> {
   const row = await db
     .selectFrom('authorization_code')
@@ -85,7 +85,7 @@ export async function readUsedCode(
 }
 
 /** Sweep: forgets codes that expired more than a day ago. */
-export async function forgetOldCodes(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeOldCodes(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('authorization_code')
     .select('hash')

@@ -2,16 +2,16 @@
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
-import { endWritesOf } from '../../platform/access/installation.ts'
+import { abortInstallationWrites } from '../../platform/access/installation.ts'
 import { mayStillGive } from '../../platform/access/offers.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { fingerprint, newId, newToken } from '../../platform/base/ids.ts'
 import { countFailure } from '../../platform/http/failure-limits.ts'
-import { record } from '../../platform/outbox/outbox.ts'
+import { recordWrite } from '../../platform/outbox/outbox.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { authenticateClient, fieldOf } from './client.ts'
-import { type CodeProof, readUsedCode, useCode } from './codes.ts'
+import { type CodeExchange, findRedeemedCode, redeemCode } from './codes.ts'
 import type { ExchangedToken, ExchangeForm } from './schema.ts'
 
 type Exchange = Input<unknown, Static<typeof ExchangeForm>>
@@ -26,17 +26,17 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
   // When the request came. It may have waited since, while another request used the code.
   const began = ctx.now * STAMPS_PER_MS
   const integration = await authenticateClient(ctx, input)
-  const used = await readUsedCode(ctx, integration.id, proofOf(input.body))
+  const used = await findRedeemedCode(ctx, integration.id, proofOf(input.body))
   if (used === undefined) return
   if (used.usedStamp > began) refuse('invalid_grant')
   const { installationId } = used
   await ctx.deps.db.write(async (db) => {
-    await endWritesOf(db, installationId)
+    await abortInstallationWrites(db, installationId)
     await db
       .deleteFrom('token')
       .where('id', '=', used.tokenId ?? '')
       .execute()
-    await record({ ...ctx, db, stamp: ctx.deps.clock.stamp() }, [], 'endReplayedToken', installationId, [])
+    await recordWrite({ ...ctx, db, stamp: ctx.deps.clock.stamp() }, [], 'endReplayedToken', installationId, [])
   })
   ctx.deps.log.warn({ installationId }, 'a code was used again; the token that it gave was ended')
   refuse('invalid_grant')
@@ -56,7 +56,7 @@ export async function exchangeCode(
 ): Promise<Static<typeof ExchangedToken>> {
   const integration = await authenticateClient(ctx, input)
   const tokenId = newId('tok')
-  const code = await useCode(ctx, integration.id, proofOf(input.body), tokenId)
+  const code = await redeemCode(ctx, integration.id, proofOf(input.body), tokenId)
   if (code === undefined) {
     await countFailure(ctx.deps, 'code-failures', `${integration.id} ${input.address}`)
     refuse('invalid_grant')
@@ -110,7 +110,7 @@ async function readActive(ctx: OperatorCtx, installationId: string) {
   return installation
 }
 
-function proofOf(form: Static<typeof ExchangeForm>): CodeProof {
+function proofOf(form: Static<typeof ExchangeForm>): CodeExchange {
   const proof = {
     codeHash: fingerprint(fieldOf(form, 'code')),
     redirectUri: fieldOf(form, 'redirect_uri'),

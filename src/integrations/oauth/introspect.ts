@@ -1,8 +1,8 @@
 /** What a client may ask and do about its own tokens: RFC 7662 and RFC 7009. A token of another client is to it like no token. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
-import { endWritesOf } from '../../platform/access/installation.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { abortInstallationWrites } from '../../platform/access/installation.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
 import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { authenticateClient, fieldOf } from './client.ts'
@@ -28,7 +28,7 @@ export async function introspectToken(
     scope: scopesOf(row).join(' '),
     client_id: integration.id,
     token_type: 'Bearer',
-    iat: Math.floor(momentOf(row.created_stamp) / 1000),
+    iat: Math.floor(stampToMs(row.created_stamp) / 1000),
     iss: ctx.deps.origin(),
     sub: row.user_id,
     installation_id: row.id,
@@ -41,7 +41,7 @@ export async function introspectToken(
  * Ends a token of the client. For any other token it does nothing, and answers the same. Gives the installation for the audit
  * log. Refuses: invalid_client 401, invalid_request 400.
  */
-export async function revokeToken(
+export async function revokeClientToken(
   ctx: OperatorCtx,
   _: undefined,
   input: TokenInput,
@@ -49,7 +49,7 @@ export async function revokeToken(
   const integration = await authenticateClient(ctx, input)
   const installation = await selectOwnToken(ctx, integration.id, input.body).executeTakeFirst()
   if (installation === undefined) return undefined
-  await endWritesOf(ctx.db, installation.id)
+  await abortInstallationWrites(ctx.db, installation.id)
   await ctx.db
     .deleteFrom('token')
     .where('hash', '=', fingerprint(fieldOf(input.body, 'token')))

@@ -1,9 +1,9 @@
 /** The metadata document by which an OAuth client configures itself: RFC 8414. docs/integrations.md: The exchange of codes. */
-import type { OpenPage } from '../../platform/http/public-page.ts'
+import type { PublicPage } from '../../platform/http/public-page.ts'
 import { SCOPES } from '../../platform/permissions/scopes.ts'
 
 /** The document at its well-known path. `origin`: the address by which the service is reached; it is the issuer. */
-export function metadataPages(origin: () => string): OpenPage[] {
+export function metadataPages(origin: () => string): PublicPage[] {
   return [
     {
       path: '/.well-known/oauth-authorization-server',

@@ -2,7 +2,7 @@
 import { clientRoute } from '../../platform/http/route.ts'
 import { CLIENT_REFUSALS } from './client.ts'
 import { exchangeCode, refuseReplay } from './exchange.ts'
-import { introspectToken, revokeToken } from './introspect.ts'
+import { introspectToken, revokeClientToken } from './introspect.ts'
 import { ExchangedToken, ExchangeForm, Introspection, TokenForm } from './schema.ts'
 
 const tag = 'oauth'
@@ -45,7 +45,7 @@ export const oauthRoutes = [
     tag,
     body: TokenForm,
     formBody: true,
-    run: revokeToken,
+    run: revokeClientToken,
     refuses: CLIENT_REFUSALS,
     status: 200,
     noStore: true,

@@ -2,18 +2,23 @@
 import type { OperatorCtx } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { type Letter, queueMail } from '../../platform/mail/mail.ts'
-import { KIND, type Table } from './held.ts'
+import { type MailMessage, queueMail } from '../../platform/mail/mail.ts'
+import { ENDPOINT_KIND_NAME, type EndpointTable } from './held.ts'
 
 /** How many deliveries of an account may wait, pending and held together. docs/webhooks.md: When too much waits. */
-export const MOST_PENDING = 10_000
+export const MAX_PENDING_DELIVERIES = 10_000
 
 type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
 type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
 
 /** Disables an endpoint and writes a letter to its people. An endpoint that is disabled already stays as it is, and nobody gets a letter. */
-export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, reason: Reason): Promise<void> {
+export async function disableEndpoint(
+  ctx: Writing,
+  table: EndpointTable,
+  endpoint: Endpoint,
+  reason: Reason,
+): Promise<void> {
   const row = await ctx.db
     .updateTable(table)
     .set({ disabled_at: ctx.now, disabled_reason: reason })
@@ -22,7 +27,7 @@ export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, re
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) return
-  const what = KIND[table]
+  const what = ENDPOINT_KIND_NAME[table]
   const host = URL.parse(endpoint.url)?.host ?? 'its address'
   const text = [
     `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
@@ -30,14 +35,14 @@ export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, re
     'Nothing is sent to it any more. Events that happen meanwhile are not sent later.',
     ...('sealed_headers' in row ? [] : howToGoOn(row)),
   ].join('\n')
-  await mailPeopleOf(ctx, endpoint, { subject: `A ${what} is disabled: ${host}`, text })
+  await mailEndpointOwners(ctx, endpoint, { subject: `A ${what} is disabled: ${host}`, text })
 }
 
 /** Writes a letter to whoever made an endpoint. When they have left the account, its owners get the letter. */
-export async function mailPeopleOf(
+export async function mailEndpointOwners(
   ctx: Writing,
   { account_id, created_by }: Pick<Endpoint, 'account_id' | 'created_by'>,
-  letter: Omit<Letter, 'recipient'>,
+  letter: Omit<MailMessage, 'recipient'>,
 ): Promise<void> {
   for (const recipient of await addressesOf(ctx.db, account_id, created_by))
     await queueMail(ctx, { recipient, ...letter })
@@ -57,7 +62,7 @@ function howToGoOn({ id, integration_id }: Row<'webhook'>): string[] {
 const WHY: Record<Reason, string> = {
   gone: 'it answered 410, which says that it is gone for good',
   failing: 'nothing could be delivered to it in five days',
-  overflow: `more than ${MOST_PENDING.toLocaleString('en')} deliveries of the account waited, most of them for this endpoint. Those were dropped`,
+  overflow: `more than ${MAX_PENDING_DELIVERIES.toLocaleString('en')} deliveries of the account waited, most of them for this endpoint. Those were dropped`,
 }
 
 async function addressesOf(db: Queries, account_id: string, created_by: string | null): Promise<string[]> {

@@ -1,48 +1,48 @@
 /** The held webhooks and log drains on the page `/integrations/installed`, each with a button by which an OWNER takes it over. */
 
-import { actFor, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { day, type Html, html } from '../../platform/pages/html.ts'
+import { accountContext, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
-  type PersonCtx,
-  personScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
+  type UserPageCtx,
+  userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { heldOn, KIND, takeOverEndpoint } from './held.ts'
+import { ENDPOINT_KIND_NAME, listHeldEndpoints, transferEndpointOwnership } from './held.ts'
 
 const PATH = '/endpoints/:accountId/:endpointId/take-over'
 
 export const heldScreens: readonly Screen[] = [
-  personScreen({ method: 'POST', path: PATH, name: 'takeOverEndpoint', run: takeOver, refuses: ['owner_only'] }),
+  userScreen({ method: 'POST', path: PATH, name: 'takeOverEndpoint', run: takeOver, refuses: ['owner_only'] }),
 ]
 
 /** The section of the page; undefined when nothing is held on the account. */
-export async function heldSection(ctx: PersonCtx, account: OwnAccount): Promise<Html | undefined> {
-  const endpoints = await heldOn(ctx, account.id)
+export async function heldSection(ctx: UserPageCtx, account: OwnAccount): Promise<Html | undefined> {
+  const endpoints = await listHeldEndpoints(ctx, account.id)
   if (endpoints.length === 0) return undefined
   return html`<h3>Webhooks and log drains without an owner</h3>
 <p class="notice bad">Whoever made these left the team, or may not have them any more. Nothing is sent to them. An OWNER of the team can take
 them over. Take over only those whose address you know.</p>
 <ul class="plain rows">${endpoints.map((one) => {
-    const goes = html`<p>The ${KIND[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
+    const goes = html`<p>The ${ENDPOINT_KIND_NAME[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
     const button =
       account.role === 'OWNER' &&
-      html`<form method="post" action="/endpoints/${account.id}/${one.id}/take-over">${tokenField(ctx)}
+      html`<form method="post" action="/endpoints/${account.id}/${one.id}/take-over">${csrfFields(ctx)}
 <p class="actions"><button>Take over ${one.host}</button></p></form>`
     return html`<li id="${one.id}">${goes}${button}</li>`
   })}</ul>`
 }
 
-async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
+async function takeOver(ctx: UserPageCtx, { params }: ScreenInput): Promise<View> {
   const account = await findOwnAccount(ctx, params.accountId!)
   if (account.role !== 'OWNER') refuse('owner_only')
-  const one = (await heldOn(ctx, account.id)).find(({ id }) => id === params.endpointId)
+  const one = (await listHeldEndpoints(ctx, account.id)).find(({ id }) => id === params.endpointId)
   if (one === undefined)
     refuse('not_found', 'No webhook or log drain with this id is held. It may have been taken over or removed.')
-  const by = actFor(ctx, account)
-  await takeOverEndpoint(by, one.table, one)
+  const by = accountContext(ctx, account)
+  await transferEndpointOwnership(by, one.table, one)
   return { to: '/integrations/installed', done: { by, subjectId: one.id } }
 }

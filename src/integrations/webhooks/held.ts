@@ -11,13 +11,13 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 
 type Reason = NonNullable<Row<'webhook'>['held_reason']>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
-export type Table = 'webhook' | 'log_drain'
+export type EndpointTable = 'webhook' | 'log_drain'
 
 const HELD_KEPT_MS = 30 * 86_400_000
 const TABLES = ['webhook', 'log_drain'] as const
 
 /** The word for an endpoint in letters and messages. */
-export const KIND: Record<Table, string> = { webhook: 'webhook', log_drain: 'log drain' }
+export const ENDPOINT_KIND_NAME: Record<EndpointTable, string> = { webhook: 'webhook', log_drain: 'log drain' }
 
 /**
  * Holds the endpoints that a user made on a team, and writes a letter to the present owners of the team. An endpoint that is held already
@@ -41,7 +41,7 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
       )
     if (table === 'webhook') change = change.where('integration_id', 'is', null)
     const rows = await change.returning(['id', 'url']).execute()
-    lines.push(...rows.map(({ id, url }) => `  ${KIND[table]} ${id}, which goes to ${hostOf(url)}`))
+    lines.push(...rows.map(({ id, url }) => `  ${ENDPOINT_KIND_NAME[table]} ${id}, which goes to ${hostOf(url)}`))
   }
   const apps = await appsHeardBy(ctx, team, userId)
   if (lines.length + apps.length > 0) await tellOwners(ctx, team, userId, reason, lines, apps)
@@ -104,15 +104,15 @@ const WHY: Record<Reason, string> = {
  * Makes the caller the owner of an endpoint. When it was held, it is sent to again, and the events that waited are sent oldest first.
  * Refuses: bad_request 400 (it belongs to an installation), not_found 404 (it was removed meanwhile).
  */
-export async function takeOverEndpoint(
+export async function transferEndpointOwnership(
   ctx: Ctx,
-  table: Table,
+  table: EndpointTable,
   { id, configuration_id }: Pick<Row<'webhook'>, 'id' | 'configuration_id'>,
 ): Promise<void> {
   if (configuration_id !== null) {
     refuse(
       'bad_request',
-      `Invalid request: the ${KIND[table]} belongs to the installation ${configuration_id}. Take the installation over.`,
+      `Invalid request: the ${ENDPOINT_KIND_NAME[table]} belongs to the installation ${configuration_id}. Take the installation over.`,
     )
   }
   const rows = await ctx.db
@@ -122,12 +122,12 @@ export async function takeOverEndpoint(
     .where('account_id', '=', ctx.account.id)
     .returning('id')
     .executeTakeFirst()
-  if (rows === undefined) refuse('not_found', `There is no ${KIND[table]} "${id}".`)
+  if (rows === undefined) refuse('not_found', `There is no ${ENDPOINT_KIND_NAME[table]} "${id}".`)
   ctx.deps.wakeups.deliveries()
 }
 
 /** The held endpoints of an account, webhooks before log drains, each oldest first. */
-export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
+export async function listHeldEndpoints(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
   const endpoints = []
   for (const table of TABLES) {
     const rows = await ctx.db
@@ -145,7 +145,7 @@ export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
 }
 
 /** Sweep: removes endpoints that nobody took over in 30 days. The worker drops the deliveries that waited for them. */
-export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeHeldEndpoints(ctx: OperatorCtx, limit: number): Promise<number> {
   let count = 0
   for (const table of TABLES) {
     const old = ctx.db
@@ -163,7 +163,7 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
 }
 
 /** Sweep: removes the webhooks of installations that ended, once no delivery waits for them any more. */
-export async function forgetEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('webhook')
     .select('id')

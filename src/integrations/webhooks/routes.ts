@@ -1,6 +1,6 @@
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
-import { ListWebhooksQuery, MadeWebhook, NewWebhook, PatchWebhook, Webhook, WebhookList } from './schema.ts'
+import { CreatedWebhook, ListWebhooksQuery, NewWebhook, PatchWebhook, Webhook, WebhookList } from './schema.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -26,7 +26,7 @@ export const webhookRoutes = [
     run: createWebhook,
     refuses: ['missing_permission', 'unknown_project', 'too_many_endpoints'],
     status: 200,
-    reply: MadeWebhook,
+    reply: CreatedWebhook,
     noStore: true,
   }),
   route({

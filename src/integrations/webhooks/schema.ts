@@ -1,11 +1,11 @@
 /** What callers send and get for webhooks and their deliveries. docs/spec/wire.md 3.8 and 6. */
 import type { Static } from 'typebox'
 import { EVENT_NAMES } from '../../events.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { namesFor } from '../../platform/outbox/event-names.ts'
+import { eventNamesForClient } from '../../platform/outbox/event-names.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 100 })
 export const Url = Type.String({ minLength: 1, maxLength: 2048, description: 'https:// or http://' })
@@ -26,7 +26,7 @@ export const ListWebhooksQuery = Type.Object({ projectId: Type.Optional(Id) })
 
 /** While these are there, nothing is sent until an OWNER takes the endpoint over. It is removed 30 days after `heldAt`. */
 export const HeldFields = {
-  heldAt: Type.Optional(Moment),
+  heldAt: Type.Optional(Timestamp),
   heldReason: Type.Optional(
     OneOf('original-owner-left-the-team', 'original-owner-role-downgraded', 'disabled-by-admin'),
   ),
@@ -37,28 +37,28 @@ const fields = {
   url: Type.String(),
   events: Type.Array(Type.String()),
   ownerId: Type.String(),
-  createdAt: Moment,
-  updatedAt: Moment,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
   projectIds: Type.Optional(Type.Array(Type.String())),
   configurationId: Type.Optional(Type.String({ description: 'the installation that registered it' })),
-  failingSince: Type.Optional(Moment),
-  disabledAt: Type.Optional(Moment),
+  failingSince: Type.Optional(Timestamp),
+  disabledAt: Type.Optional(Timestamp),
   disabledReason: Type.Optional(OneOf('gone', 'failing', 'overflow')),
   ...HeldFields,
 }
 export const Webhook = Type.Object(fields, { title: 'Webhook' })
 export type Webhook = Static<typeof Webhook>
 export const WebhookList = Type.Array(Webhook)
-export const MadeWebhook = Type.Object({ ...fields, secret: Type.String({ description: 'shown once' }) })
+export const CreatedWebhook = Type.Object({ ...fields, secret: Type.String({ description: 'shown once' }) })
 
 /** The webhook as it is answered. `agent`: the `User-Agent` of the caller. */
 export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Webhook {
   return {
     id: row.id,
     url: row.url,
-    events: namesFor(agent, row.events_json === null ? EVENT_NAMES : JSON.parse(row.events_json)),
+    events: eventNamesForClient(agent, row.events_json === null ? EVENT_NAMES : JSON.parse(row.events_json)),
     ownerId: row.account_id,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
     ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) }),
     ...(row.configuration_id !== null && { configurationId: row.configuration_id }),
@@ -85,7 +85,7 @@ export const ListDeliveriesOfQuery = Type.Object(LoggedQuery)
 
 const Attempt = Type.Object({
   attempt: Type.Integer(),
-  at: Moment,
+  at: Timestamp,
   durationMs: Type.Integer(),
   statusCode: Nullable(Type.Integer()),
   error: Nullable(Type.String()),
@@ -99,9 +99,9 @@ export const Delivery = Type.Object({
   type: Type.String(),
   eventId: Nullable(Type.String({ description: 'the `webhook-id`' })),
   status: OneOf(...STATUSES),
-  createdAt: Moment,
-  dueAt: Nullable(Moment),
-  doneAt: Nullable(Moment),
+  createdAt: Timestamp,
+  dueAt: Nullable(Timestamp),
+  doneAt: Nullable(Timestamp),
   attempts: Type.Array(Attempt),
   request: Type.Optional(
     Type.String({ description: 'the body that was sent: of one delivery, for those who may send it again' }),
@@ -112,7 +112,7 @@ export const DeliveryList = Type.Object({ deliveries: Type.Array(Delivery), pagi
 
 export const ReplayRange = Type.Object({
   since: Type.Integer({ minimum: 0, description: 'deliveries written after this moment, or the `next` of an answer' }),
-  until: Type.Optional(Moment),
+  until: Type.Optional(Timestamp),
   status: Type.Optional(OneOf('failed', 'dropped', 'delivered')),
 })
 export const RangeReplayed = Type.Object({
@@ -142,7 +142,7 @@ export function showDelivery(
     type: row.type,
     eventId: row.event_id,
     status: row.status === 'pending' && row.held_at !== null ? 'held' : row.status,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     dueAt: row.due_at,
     doneAt: row.done_at,
     attempts: attempts.map((one) => ({

@@ -5,11 +5,11 @@ import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
-import { takeOverEndpoint } from './held.ts'
-import { isKnown, MOST_ENDPOINTS, mustBeEvents, mustBeProjects, mustBeUrl } from './rules.ts'
+import { transferEndpointOwnership } from './held.ts'
+import { canSeeEndpoint, MAX_ENDPOINTS, mustBeEndpointUrl, validateEvents, validateProjects } from './rules.ts'
 import {
+  type CreatedWebhook,
   type ListWebhooksQuery,
-  type MadeWebhook,
   type NewWebhook,
   type PatchWebhook,
   showWebhook,
@@ -22,10 +22,10 @@ export async function createWebhook(
   ctx: Ctx,
   _: undefined,
   { body, agent }: Input<unknown, NewWebhook>,
-): Promise<Static<typeof MadeWebhook>> {
-  mustBeUrl(ctx, body.url)
-  const events = mustBeEvents(ctx, body.events)
-  const projectIds = await mustBeProjects(ctx, body.projectIds)
+): Promise<Static<typeof CreatedWebhook>> {
+  mustBeEndpointUrl(ctx, body.url)
+  const events = validateEvents(ctx, body.events)
+  const projectIds = await validateProjects(ctx, body.projectIds)
   await mustHaveRoom(ctx)
   const secret = newWebhookSecret()
   const id = newId('hook')
@@ -53,10 +53,10 @@ export async function createWebhook(
   return { ...showWebhook(row, agent), secret }
 }
 
-/** Refuses: too_many_endpoints 400, when the people of the account, or the installation that asks, have MOST_ENDPOINTS webhooks already. */
+/** Refuses: too_many_endpoints 400, when the people of the account, or the installation that asks, have MAX_ENDPOINTS webhooks already. */
 async function mustHaveRoom(ctx: Ctx): Promise<void> {
   const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.who.installationId)
-  if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
+  if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
 }
 
 /** The webhooks of the account, newest first, without those of its integrations. */
@@ -82,7 +82,7 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
     .where('integration_id', 'is', null)
     .where('ended_at', 'is', null)
     .executeTakeFirst()
-  if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no webhook "${id.slice(0, 100)}".`)
+  if (row === undefined || !canSeeEndpoint(ctx, row)) refuse('not_found', `There is no webhook "${id.slice(0, 100)}".`)
   return row
 }
 
@@ -90,7 +90,7 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
  * Finds a webhook whose deliveries the caller may see: one that `findWebhook` gives, or the webhook of an integration of the team. The latter is
  * for people who may see the team's integrations and all of its projects. Refuses: not_found 404.
  */
-export async function findSentTo(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
+export async function findDeliveryWebhook(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
   const { permissions, projectIds, installationId } = ctx.who
   if (!permissions.has('integration:read') || projectIds !== null || installationId !== null)
     return findWebhook(ctx, params)
@@ -116,7 +116,7 @@ export async function listWebhooks(
   { query, agent }: Input<Static<typeof ListWebhooksQuery>>,
 ): Promise<Webhook[]> {
   const rows = await allOf(ctx)
-  const items = rows.filter((row) => isKnown(ctx, row)).map((row) => showWebhook(row, agent))
+  const items = rows.filter((row) => canSeeEndpoint(ctx, row)).map((row) => showWebhook(row, agent))
   const { projectId } = query
   return projectId === undefined ? items : items.filter((hook) => hook.projectIds?.includes(projectId) ?? true)
 }
@@ -131,10 +131,10 @@ export async function updateWebhook(
   row: Row<'webhook'>,
   { body, agent }: Input<unknown, PatchWebhook>,
 ): Promise<Webhook> {
-  if (body.url !== undefined) mustBeUrl(ctx, body.url)
+  if (body.url !== undefined) mustBeEndpointUrl(ctx, body.url)
   const before = row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[])
-  const events = mustBeEvents(ctx, body.events ?? JSON.parse(row.events_json ?? '[]'))
-  const projectIds = body.projectIds === undefined ? before : await mustBeProjects(ctx, body.projectIds)
+  const events = validateEvents(ctx, body.events ?? JSON.parse(row.events_json ?? '[]'))
+  const projectIds = body.projectIds === undefined ? before : await validateProjects(ctx, body.projectIds)
   const moved = body.url !== undefined && body.url !== row.url
   const isOther =
     moved || JSON.stringify(events) !== row.events_json || JSON.stringify(projectIds) !== JSON.stringify(before)
@@ -161,7 +161,7 @@ export async function updateWebhook(
 
 /** Makes the caller, an OWNER, the owner of a webhook. If it was held, it is sent to again. Refuses: bad_request 400, not_found 404. */
 export async function transferWebhook(ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Promise<Webhook> {
-  await takeOverEndpoint(ctx, 'webhook', row)
+  await transferEndpointOwnership(ctx, 'webhook', row)
   return showWebhook(await findWebhook(ctx, { id: row.id }), agent)
 }
 

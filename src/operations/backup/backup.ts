@@ -4,17 +4,17 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
+import { createTemporaryFile, writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { makeLastFolder } from '../../platform/adapters/directory.ts'
-import { makeBeside, writeWhole } from '../../platform/adapters/atomic-file.ts'
 import { migrate, schemaOf } from '../../platform/db/db.ts'
 import { mustBeStore, openSqliteFile } from '../../platform/db/sqlite/open.ts'
 import { copyRows } from './copy.ts'
+import { checkIntegrity, checkKeys, type KeyCheck } from './integrity.ts'
 import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
-import { type KeyProof, mustBeWhole, proveKeys } from './integrity.ts'
 
 /** `leftOut`: tables beside those of Berth, which are another program's. */
-export type Backup = { file: string; manifest: Manifest; keys: KeyProof; keysFile?: string; leftOut: string[] }
+export type Backup = { file: string; manifest: Manifest; keys: KeyCheck; keysFile?: string; leftOut: string[] }
 
 /** How often the growing copy is looked at, for those who wait for it. */
 const LOOK_MS = 200
@@ -24,7 +24,7 @@ const LOOK_MS = 200
  * manifest beside it. What was acknowledged before it began is in it, and no half of a transaction. The keyring is not;
  * `withKeys` copies it to a file of its own. Throws when the file is there already, and leaves nothing behind then.
  */
-export async function makeBackup(
+export async function createBackup(
   config: Config,
   { to, version, withKeys }: { to: string; version: string; withKeys: boolean },
   progress: Progress,
@@ -32,7 +32,7 @@ export async function makeBackup(
   process.umask(0o077)
   const begunAt = new Date().toISOString()
   const file = placeFor(to, begunAt)
-  const half = makeBeside(file)
+  const half = createTemporaryFile(file)
   const temporary = [half, `${half}-journal`]
   try {
     const copy = config.database.engine === 'sqlite' ? copySqlite : copyPostgres
@@ -46,7 +46,7 @@ export async function makeBackup(
     if (keysFile !== undefined) temporary.push(keysFile)
     if (keysFile !== undefined) copyKeys(config, keysFile)
     temporary.push(manifestFile(file))
-    writeWhole(manifestFile(file), `${JSON.stringify(manifest, null, 2)}\n`)
+    writeFileAtomically(manifestFile(file), `${JSON.stringify(manifest, null, 2)}\n`)
     renameDurably(half, file)
     return { file, manifest, keys, ...(keysFile && { keysFile }), leftOut }
   } catch (error) {
@@ -90,8 +90,8 @@ async function copySqlite({ database }: Config, half: string, progress: Progress
 /** One snapshot of all tables of Berth, written into a file with the same tables. Gives the tables that are left out. */
 async function copyPostgres({ database }: Config, half: string, progress: Progress): Promise<string[]> {
   if (database.engine !== 'postgres') return []
-  const { openPostgresAlone } = await import('../../platform/db/postgres/open.ts')
-  const source = openPostgresAlone(database.url)
+  const { openPostgresConnection } = await import('../../platform/db/postgres/open.ts')
+  const source = openPostgresConnection(database.url)
   const file = openSqliteFile(half, false)
   try {
     return await source
@@ -114,12 +114,12 @@ async function copyPostgres({ database }: Config, half: string, progress: Progre
 }
 
 async function prove(half: string, config: Config) {
-  const rows = await mustBeWhole(half)
+  const rows = await checkIntegrity(half)
   const copy = openSqliteFile(half, true)
   try {
     const { applied, unknown } = await schemaOf(copy)
     const migrations = [...applied, ...unknown].sort()
-    return { migrations, rows, keys: await proveKeys(copy, config) }
+    return { migrations, rows, keys: await checkKeys(copy, config) }
   } finally {
     await copy.destroy()
   }
@@ -133,5 +133,5 @@ function keysPlace(backup: string): string {
 }
 
 function copyKeys({ keys }: Config, file: string): void {
-  writeWhole(file, 'file' in keys ? readFileSync(keys.file, 'utf8') : `${keys.text}\n`)
+  writeFileAtomically(file, 'file' in keys ? readFileSync(keys.file, 'utf8') : `${keys.text}\n`)
 }

@@ -1,6 +1,6 @@
 /** A store's rows, table by table, from one engine to the other. */
 import { sql } from 'kysely'
-import { LONGEST_MS } from '../../accounts/single-sign-on/identities.ts'
+import { MAX_UNCONFIRMED_MS } from '../../accounts/single-sign-on/identities.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { countRows, isSqlite, rowsOf, type Store, tablesOf } from '../../platform/db/tables.ts'
 import type { Progress } from './progress.ts'
@@ -37,7 +37,7 @@ async function forgetVouching(db: Queries): Promise<void> {
   await db.deleteFrom('session').where('user_id', 'in', people).execute()
   await db
     .updateTable('identity')
-    .set({ refresh_token: null, checked_at: now, due_at: now + LONGEST_MS })
+    .set({ refresh_token: null, checked_at: now, due_at: now + MAX_UNCONFIRMED_MS })
     .where('ended_at', 'is', null)
     .execute()
 }

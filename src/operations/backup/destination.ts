@@ -2,13 +2,17 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { BadSetting, type Config } from '../../config.ts'
-import { makeFolder, makeLastFolder } from '../../platform/adapters/directory.ts'
+import {
+  removeStaleTemporaryFiles,
+  writeFileAtomically,
+  writeStreamAtomically,
+} from '../../platform/adapters/atomic-file.ts'
+import { createDirectory, makeLastFolder } from '../../platform/adapters/directory.ts'
 import { type Bucket, openBucket } from '../../platform/adapters/s3.ts'
-import { removeCutShort, writeWhole, writeWholePieces } from '../../platform/adapters/atomic-file.ts'
-import type { BackupPlace } from '../../platform/settings/backups.ts'
+import type { BackupDestinationSetting } from '../../platform/settings/backups.ts'
 import { manifestFile, parseManifest } from './manifest.ts'
 
-export type Place = {
+export type BackupDestination = {
   /** As people and the store call it. */
   name: string
   /** Its disk may be away, and the folder on which it is mounted is then there and empty. A bucket that answers is the bucket. */
@@ -31,22 +35,25 @@ const DEAD_CHECK_MS = 24 * DEAD_MS
 const CHECK = 'backup-check-'
 
 /** A place for backups; by default the one that BERTH_BACKUP_TO names. Throws BadSetting for a bucket without a key. */
-export async function openPlace({ backups, s3, dataFolder }: Config, at: BackupPlace = backups.to): Promise<Place> {
+export async function openBackupDestination(
+  { backups, s3, dataFolder }: Config,
+  at: BackupDestinationSetting = backups.to,
+): Promise<BackupDestination> {
   if ('folder' in at) return folderPlace(at.folder)
   if (s3 === undefined)
     throw new BadSetting('BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY must be set for a bucket')
-  return bucketPlace(await openBucket(s3, at.bucket), nameOfPlace(at), at.prefix, dataFolder)
+  return bucketPlace(await openBucket(s3, at.bucket), destinationName(at), at.prefix, dataFolder)
 }
 
 /** As people and the store call it. */
-export function nameOfPlace(at: BackupPlace): string {
+export function destinationName(at: BackupDestinationSetting): string {
   return 'folder' in at ? at.folder : `s3://${at.bucket}/${at.prefix}`.replace(/\/$/, '')
 }
 
-function folderPlace(folder: string): Place {
-  const keep: Place['keep'] = async (make) => {
+function folderPlace(folder: string): BackupDestination {
+  const keep: BackupDestination['keep'] = async (make) => {
     makeLastFolder(folder)
-    removeCutShort(folder, 'berth-', DEAD_MS)
+    removeStaleTemporaryFiles(folder, 'berth-', DEAD_MS)
     return make(folder)
   }
   return {
@@ -63,7 +70,7 @@ function folderPlace(folder: string): Place {
   }
 }
 
-function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: string): Place {
+function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: string): BackupDestination {
   return {
     name,
     isMounted: false,
@@ -73,15 +80,15 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
       return wholeOnes(keys.map((key) => key.slice(prefix.length)).filter((key) => !key.includes('/')))
     },
     async look(backup, work, stop) {
-      makeFolder(dataFolder)
+      createDirectory(dataFolder)
       const folder = mkdtempSync(join(dataFolder, CHECK))
       try {
         const file = join(folder, backup)
         const text = await bucket.get(manifestFile(`${prefix}${backup}`), stop)
         if (text === undefined) throw new Error(`${name}/${manifestFile(backup)} is not there`)
-        writeWhole(manifestFile(file), text.toString())
+        writeFileAtomically(manifestFile(file), text.toString())
         const { bytes } = parseManifest(manifestFile(`${name}/${backup}`), text.toString())
-        await writeWholePieces(file, bucket.read(`${prefix}${backup}`, bytes, stop))
+        await writeStreamAtomically(file, bucket.read(`${prefix}${backup}`, bytes, stop))
         return await work(file)
       } finally {
         rmSync(folder, { recursive: true, force: true })
@@ -99,7 +106,7 @@ function bucketKeeps(
   name: string,
   prefix: string,
   dataFolder: string,
-): Pick<Place, 'keep' | 'keepByHand'> {
+): Pick<BackupDestination, 'keep' | 'keepByHand'> {
   const upload = async (file: string, stop: AbortSignal) => {
     const key = `${prefix}${basename(file)}`
     await bucket.upload(key, file, stop)
@@ -112,7 +119,7 @@ function bucketKeeps(
       const folder = join(dataFolder, 'backup-on-its-way')
       rmSync(folder, { recursive: true, force: true })
       removeOldChecks(dataFolder)
-      makeFolder(folder)
+      createDirectory(folder)
       try {
         const made = await make(folder)
         await upload(made.file, stop)
@@ -122,7 +129,7 @@ function bucketKeeps(
       }
     },
     async keepByHand(make, stop) {
-      makeFolder(dataFolder)
+      createDirectory(dataFolder)
       removeOldChecks(dataFolder)
       // A folder of its own, which a scheduled backup does not empty. What a kill leaves goes as an old check does.
       const folder = mkdtempSync(join(dataFolder, CHECK))

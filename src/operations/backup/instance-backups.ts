@@ -1,17 +1,17 @@
 /** Backups that the running service makes and keeps in its data folder, and checks of those that it can read. docs/backup.md: From the console. */
 import { basename, dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
 import type { Actor } from '../../platform/base/actor.ts'
 import type { BackupManifest, Backups, CheckInProgress, KeptBackup } from '../../platform/base/backups.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { VERSION } from '../../platform/base/version.ts'
 import type { Db } from '../../platform/db/db.ts'
-import { addEntries } from '../../platform/outbox/audit-chain.ts'
-import { makeBackup } from './backup.ts'
+import { appendAuditEntries } from '../../platform/outbox/audit-chain.ts'
+import { createBackup } from './backup.ts'
+import { destinationName, namesIn, openBackupDestination } from './destination.ts'
 import { readManifest } from './manifest.ts'
-import { nameOfPlace, namesIn, openPlace } from './destination.ts'
-import { noteCheck, noteMade } from './records.ts'
+import { recordBackup, recordVerification } from './records.ts'
 import { BadBackup, verifyBackup } from './verify.ts'
 
 /** The newest so many are listed. */
@@ -20,7 +20,7 @@ const MOST_LISTED = 100
 type Opened = { config: Config; db: Db; clock: Clock }
 
 /** The backups of this instance, in the folder `backups` of its data folder. Each is checked once it is made, and noted in the store. */
-export function openBackups(opened: Opened): Backups {
+export function createBackups(opened: Opened): Backups {
   const folder = join(opened.config.dataFolder, 'backups')
   let ending: Promise<unknown> = Promise.resolve()
   let running: number | null = null
@@ -32,7 +32,7 @@ export function openBackups(opened: Opened): Backups {
       if (running !== null) return false
       running = now
       const fail = (error: unknown) => {
-        failed = { at: now, message: messageOf(error) }
+        failed = { at: now, message: describeError(error) }
         onFailure(error)
       }
       const made = makeKept(opened, folder).finally(() => {
@@ -52,18 +52,18 @@ export function openBackups(opened: Opened): Backups {
 }
 
 async function makeKept({ config, db }: Opened, folder: string): Promise<KeptBackup> {
-  const made = await makeBackup(config, { to: `${folder}/`, version: VERSION, withKeys: false }, () => {})
+  const made = await createBackup(config, { to: `${folder}/`, version: VERSION, withKeys: false }, () => {})
   const { begunAt, bytes, sha256 } = made.manifest
   const place = dirname(made.file)
   const backup = { place, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
-  await db.write((tx) => noteMade(tx, { ...backup, made_by: 'operator' }))
+  await db.write((tx) => recordBackup(tx, { ...backup, made_by: 'operator' }))
   return backup
 }
 
 async function checkKept({ config, db, clock }: Opened, backup: KeptBackup): Promise<void> {
   const checked = await verifyBackup(config, join(backup.place, backup.name), () => {}).catch((error: Error) => error)
   const fault = checked instanceof Error ? checked.message : null
-  await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault }))
+  await db.write((tx) => recordVerification(tx, backup, { at: clock.now(), fault }))
   if (checked instanceof Error) throw checked
 }
 
@@ -90,14 +90,14 @@ function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'c
   let checking: CheckInProgress | null = null
   let failed: { at: number; message: string } | null = null
   return {
-    places: [...new Set([folder, nameOfPlace(opened.config.backups.to)])],
+    places: [...new Set([folder, destinationName(opened.config.backups.to)])],
     check({ since, backup, actor }, onFailure) {
       if (checking !== null) return false
       checking = { since, place: backup.place, name: backup.name }
       failed = null
       ending = checkPlaced(opened, { folder, backup, actor, stop: stop.signal })
         .catch((error: Error) => {
-          failed = { at: since, message: messageOf(error) }
+          failed = { at: since, message: describeError(error) }
           onFailure(error)
         })
         .finally(() => {
@@ -118,7 +118,7 @@ type Placed = { folder: string; backup: KeptBackup; actor: Actor; stop: AbortSig
 
 /** Checks a backup where it lies. The store and the audit log keep what was found. Throws where it could not be looked at. */
 async function checkPlaced({ config, db, clock }: Opened, { folder, backup, actor, stop }: Placed): Promise<void> {
-  const place = await openPlace(config, backup.place === folder ? { folder } : config.backups.to)
+  const place = await openBackupDestination(config, backup.place === folder ? { folder } : config.backups.to)
   const look = (file: string) => verifyBackup(config, file, () => {})
   const checked = await place.look(backup.name, look, stop).catch((error: Error) => error)
   if (checked instanceof Error && !(checked instanceof BadBackup)) throw checked
@@ -134,7 +134,7 @@ async function checkPlaced({ config, db, clock }: Opened, { folder, backup, acto
     fields_json: JSON.stringify([fault === null ? 'whole' : 'damaged']),
   }
   await db.write(async (tx) => {
-    await noteCheck(tx, backup, { at: clock.now(), fault })
-    await addEntries({ db: tx, deps: { db, clock } }, [entry])
+    await recordVerification(tx, backup, { at: clock.now(), fault })
+    await appendAuditEntries({ db: tx, deps: { db, clock } }, [entry])
   })
 }

@@ -1,17 +1,17 @@
 /** What must hold of a copy before it is believed: it is whole, and its values open with the keyring at hand. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { inspectFile } from '../../platform/db/sqlite/vacuum.ts'
 import { tablesOf } from '../../platform/db/tables.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'
 import { type Keyring, openKeyring } from '../../platform/secrets/keyring.ts'
-import { keyFits } from '../../platform/secrets/root-keys.ts'
+import { matchesStoredKey } from '../../platform/secrets/root-keys.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Reads the whole file of a copy. Gives the rows of each table. Throws when the file is damaged inside. */
-export async function mustBeWhole(file: string): Promise<Record<string, number>> {
+export async function checkIntegrity(file: string): Promise<Record<string, number>> {
   const { faults, strays, rows } = await inspectFile(file).catch((error: Error) => {
     throw new Error(`${file} is damaged: ${error.message}`, { cause: error })
   })
@@ -21,13 +21,13 @@ export async function mustBeWhole(file: string): Promise<Record<string, number>>
 }
 
 /** Throws when the tables of a backup have other rows than its manifest says. */
-export function mustHaveRows(file: string, there: Record<string, number>, { rows }: Pick<Manifest, 'rows'>): void {
+export function checkRowCounts(file: string, there: Record<string, number>, { rows }: Pick<Manifest, 'rows'>): void {
   const odd = Object.keys({ ...rows, ...there }).find((table) => rows[table] !== there[table])
   if (odd !== undefined)
     throw new Error(`${file} has ${there[odd] ?? 0} rows in ${odd}, and its manifest says ${rows[odd] ?? 0}`)
 }
 
-export type KeyProof = {
+export type KeyCheck = {
   /** The root keys that the store was written with. */
   ids: string[]
   /** Those that the keyring lacks. */
@@ -43,14 +43,14 @@ export type KeyProof = {
 }
 
 /** Holds the keyring of the settings against a store: every root key, and one value of each. Makes no keyring. */
-export async function proveKeys(db: Queries, config: Config): Promise<KeyProof> {
-  const proof: KeyProof = { ids: [], missing: [], wrong: [], opened: 0, shut: [] }
+export async function checkKeys(db: Queries, config: Config): Promise<KeyCheck> {
+  const proof: KeyCheck = { ids: [], missing: [], wrong: [], opened: 0, shut: [] }
   if (!(await tablesOf(db)).has('root_key')) return proof
   const rootKeys = await db.selectFrom('root_key').selectAll().orderBy('id').execute()
   proof.ids = rootKeys.map((row) => row.id)
   const keyring = rootKeys.length === 0 ? undefined : openRing(config, proof)
   for (const row of rootKeys) {
-    const fits = keyring === undefined ? undefined : keyFits(keyring, row)
+    const fits = keyring === undefined ? undefined : matchesStoredKey(keyring, row)
     if (fits === undefined) proof.missing.push(row.id)
     else if (!fits) proof.wrong.push(row.id)
     else await openOne(db, keyring!, row.id, proof)
@@ -58,16 +58,16 @@ export async function proveKeys(db: Queries, config: Config): Promise<KeyProof> 
   return proof
 }
 
-function openRing(config: Config, proof: KeyProof): Keyring | undefined {
+function openRing(config: Config, proof: KeyCheck): Keyring | undefined {
   try {
     return openKeyring(config.keys, () => false)
   } catch (error) {
-    proof.trouble = messageOf(error)
+    proof.trouble = describeError(error)
     return undefined
   }
 }
 
-async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: KeyProof): Promise<void> {
+async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: KeyCheck): Promise<void> {
   const row = await db
     .selectFrom('env_var')
     .innerJoin('project_key', 'project_key.project_id', 'env_var.project_id')
@@ -84,7 +84,7 @@ async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: 
 }
 
 /** What is wrong with the keys, as sentences for people; none when all is well. */
-export function keyTroubles({ missing, wrong, shut, trouble }: KeyProof): string[] {
+export function describeKeyProblems({ missing, wrong, shut, trouble }: KeyCheck): string[] {
   return [
     ...(trouble === undefined ? [] : [trouble]),
     ...missing.map((id) => `the keyring lacks the key ${id}: put it back from your backup of the keyring`),

@@ -43,7 +43,7 @@ export function parseManifest(file: string, text: string): Manifest {
 }
 
 /** Reads the backup whole. Throws when a bit of it is not as it was written. */
-export async function mustBeAsWritten(backup: string, manifest: Manifest, progress: Progress): Promise<void> {
+export async function verifyChecksum(backup: string, manifest: Manifest, progress: Progress): Promise<void> {
   const { bytes, sha256 } = await fingerprintFile(backup, manifest.bytes, progress)
   if (bytes !== manifest.bytes || sha256 !== manifest.sha256) {
     throw new Error(

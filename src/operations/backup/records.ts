@@ -11,10 +11,10 @@ const LONGEST_FAULT = 2000
 
 type Made = Pick<Row<'backup'>, 'place' | 'name' | 'made_by' | 'begun_at' | 'bytes' | 'sha256'>
 /** `fault`: what is wrong; null when it is whole and its values open. */
-export type Check = { at: number; fault: string | null }
+export type BackupCheckResult = { at: number; fault: string | null }
 
 /** Notes a backup that was made. */
-export async function noteMade(tx: Queries, made: Made): Promise<void> {
+export async function recordBackup(tx: Queries, made: Made): Promise<void> {
   const row = { ...made, verified_at: null, fault: null }
   await tx
     .insertInto('backup')
@@ -25,7 +25,11 @@ export async function noteMade(tx: Queries, made: Made): Promise<void> {
 }
 
 /** Notes what a check of a backup found, also of one that this store did not know. */
-export async function noteCheck(tx: Queries, backup: Omit<Made, 'made_by'>, { at, fault }: Check): Promise<void> {
+export async function recordVerification(
+  tx: Queries,
+  backup: Omit<Made, 'made_by'>,
+  { at, fault }: BackupCheckResult,
+): Promise<void> {
   const found = fault === null ? { verified_at: at, fault: null } : { fault: fault.slice(0, LONGEST_FAULT) }
   await tx
     .insertInto('backup')
@@ -41,14 +45,14 @@ async function forgetOldest(tx: Queries): Promise<void> {
 }
 
 /** The newest backups that are known, at most `limit`. */
-export function knownBackups(db: Queries, limit: number): Promise<Row<'backup'>[]> {
+export function listRecordedBackups(db: Queries, limit: number): Promise<Row<'backup'>[]> {
   return db.selectFrom('backup').selectAll().orderBy('begun_at', 'desc').limit(limit).execute()
 }
 
 type Wanted = { places: readonly string[]; place?: string | undefined; name?: string | undefined }
 
 /** The newest backup that lies in one of the places, and has this place and this name where they are given. */
-export function findKnown(db: Queries, { places, place, name }: Wanted): Promise<Row<'backup'> | undefined> {
+export function findRecordedBackup(db: Queries, { places, place, name }: Wanted): Promise<Row<'backup'> | undefined> {
   let known = db.selectFrom('backup').selectAll().where('place', 'in', places)
   if (place !== undefined) known = known.where('place', '=', place)
   if (name !== undefined) known = known.where('name', '=', name)
@@ -56,16 +60,16 @@ export function findKnown(db: Queries, { places, place, name }: Wanted): Promise
 }
 
 /** The scheduled backups of a place. */
-export function knownIn(db: Queries, place: string): Promise<Row<'backup'>[]> {
+export function listScheduledBackups(db: Queries, place: string): Promise<Row<'backup'>[]> {
   return db.selectFrom('backup').selectAll().where('place', '=', place).where('made_by', '=', 'schedule').execute()
 }
 
 /** Forgets backups that are no longer in their place. */
-export async function forgetBackups(tx: Queries, place: string, names: readonly string[]): Promise<void> {
+export async function deleteBackupRecords(tx: Queries, place: string, names: readonly string[]): Promise<void> {
   await tx.deleteFrom('backup').where('place', '=', place).where('name', 'in', names).execute()
 }
 
-export type BackupState = {
+export type BackupStatus = {
   /** When the newest good backup was begun, in ms. Null: there is none. Good is what no check found a fault in. */
   lastGood: number | null
   /** When the newest one was begun that a check found whole. */
@@ -77,7 +81,7 @@ export type BackupState = {
 }
 
 /** What doctor and the figures say of backups. Where scheduled ones go to a bucket, only backups in a bucket are good: docs/backup.md: Watched. */
-export async function backupState(db: Queries, { backups }: Pick<Config, 'backups'>): Promise<BackupState> {
+export async function readBackupStatus(db: Queries, { backups }: Pick<Config, 'backups'>): Promise<BackupStatus> {
   const rows = await db.selectFrom('backup').select(['place', 'begun_at', 'verified_at', 'fault']).execute()
   const run = await db
     .selectFrom('backup_run')

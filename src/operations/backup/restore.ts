@@ -3,20 +3,20 @@ import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, 
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
-import { makeFolder } from '../../platform/adapters/directory.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
 import { migrate, type Queries, schemaOf } from '../../platform/db/db.ts'
-import { aloneWithFile, openSqliteFile } from '../../platform/db/sqlite/open.ts'
+import { openSqliteFile, withExclusiveFile } from '../../platform/db/sqlite/open.ts'
 import { hasRows, type Store, tablesOf } from '../../platform/db/tables.ts'
 import { copyRows, noteRestore, tablesToCopy } from './copy.ts'
-import { type Manifest, mustBeAsWritten, readManifest, renameDurably, syncPath } from './manifest.ts'
+import { checkIntegrity, checkKeys, checkRowCounts, type KeyCheck } from './integrity.ts'
+import { type Manifest, readManifest, renameDurably, syncPath, verifyChecksum } from './manifest.ts'
 import type { Progress } from './progress.ts'
-import { type KeyProof, mustBeWhole, mustHaveRows, proveKeys } from './integrity.ts'
 
-export type Restored = {
+export type RestoreResult = {
   manifest: Manifest
   /** The migrations that brought an older backup to this program's schema. */
   migrated: string[]
-  keys: KeyProof
+  keys: KeyCheck
   /** Where the store that was there before now is. */
   putAside?: string
 }
@@ -30,14 +30,14 @@ export async function restoreBackup(
   config: Config,
   { from, force }: { from: string; force: boolean },
   progress: Progress,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   process.umask(0o077)
   const backup = resolve(from)
   const stats = statSync(backup, { throwIfNoEntry: false })
   if (stats === undefined) throw new Error(`${backup} is not there: name a file that berth backup wrote`)
   if (stats.isDirectory()) throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
   const manifest = readManifest(backup)
-  await mustBeAsWritten(backup, manifest, progress)
+  await verifyChecksum(backup, manifest, progress)
   const pending = await mustBeKnown(backup, manifest)
   const restored =
     config.database.engine === 'sqlite'
@@ -54,12 +54,12 @@ async function mustBeKnown(backup: string, manifest: Manifest): Promise<string[]
       `${backup} is from a newer version of Berth (it has ${unknown.join(', ')}): restore it with that one`,
     )
   if (applied.length === 0) throw new Error(`${backup} holds no store of Berth`)
-  mustHaveRows(backup, await mustBeWhole(backup), manifest)
+  checkRowCounts(backup, await checkIntegrity(backup), manifest)
   return pending
 }
 
 async function restoreSqlite(url: string, backup: string, force: boolean) {
-  return aloneWithFile(url, 0, async (file) => {
+  return withExclusiveFile(url, 0, async (file) => {
     const isEmpty = !existsSync(file) || (await withFile(file, false, isEmptyStore))
     if (!isEmpty && !force) throw notEmpty(file, `the store is then put aside, as ${file}.before-<moment>`)
     const fresh = `${file}.restoring`
@@ -83,7 +83,7 @@ async function copyAndMigrate(backup: string, fresh: string): Promise<string[]> 
   copyFileSync(backup, fresh, constants.COPYFILE_FICLONE)
   chmodSync(fresh, 0o600)
   const migrated = await withFile(fresh, false, (copy) => migrate(copy))
-  await mustBeWhole(fresh)
+  await checkIntegrity(fresh)
   syncPath(fresh)
   return migrated
 }
@@ -104,9 +104,9 @@ async function restorePostgres(
   force: boolean,
   progress: Progress,
 ) {
-  const { openPostgresAlone } = await import('../../platform/db/postgres/open.ts')
-  const target = openPostgresAlone(url)
-  makeFolder(dataFolder)
+  const { openPostgresConnection } = await import('../../platform/db/postgres/open.ts')
+  const target = openPostgresConnection(url)
+  createDirectory(dataFolder)
   const folder = mkdtempSync(join(dataFolder, 'restoring-'))
   try {
     await mustBeAlone(target)
@@ -154,12 +154,12 @@ function notEmpty(place: string, loss: string): Error {
   return new Error(`${place} is not empty: restore into an empty store, or say --force (${loss})`)
 }
 
-async function keysOf(config: Config): Promise<KeyProof> {
+async function keysOf(config: Config): Promise<KeyCheck> {
   if (config.database.engine === 'sqlite')
-    return withFile(config.database.file, true, (store) => proveKeys(store, config))
-  const { openPostgresAlone } = await import('../../platform/db/postgres/open.ts')
-  const store = openPostgresAlone(config.database.url)
-  return proveKeys(store, config).finally(() => store.destroy())
+    return withFile(config.database.file, true, (store) => checkKeys(store, config))
+  const { openPostgresConnection } = await import('../../platform/db/postgres/open.ts')
+  const store = openPostgresConnection(config.database.url)
+  return checkKeys(store, config).finally(() => store.destroy())
 }
 
 async function withFile<T>(file: string, readOnly: boolean, work: (db: Queries) => Promise<T>): Promise<T> {

@@ -1,8 +1,8 @@
 /** Which backups stay. docs/backup.md: Scheduled. */
-import type { Keep } from '../../platform/settings/backups.ts'
+import type { BackupRetention } from '../../platform/settings/backups.ts'
 
 /** A scheduled backup. `whole`: the last check found it whole. `begunAt` in ms. */
-export type Kept = { name: string; begunAt: number; whole: boolean }
+export type StoredBackup = { name: string; begunAt: number; whole: boolean }
 
 const DAY_MS = 86_400_000
 /** The first of January 1970 was a Thursday; weeks begin on Mondays. */
@@ -14,7 +14,7 @@ const MOST_DOUBTFUL = 5
  * Gives the names of the backups that may go. Only whole ones count: the newest `last`, the newest of each of the newest `daily` days, and the same
  * for weeks, in UTC. So the newest whole one never goes.
  */
-export function mayGo(backups: readonly Kept[], { last, daily, weekly }: Keep): string[] {
+export function backupsToPrune(backups: readonly StoredBackup[], { last, daily, weekly }: BackupRetention): string[] {
   const newestFirst = backups.toSorted((one, other) => other.begunAt - one.begunAt)
   const whole = newestFirst.filter((one) => one.whole)
   const newest = whole[0]?.begunAt ?? 0
@@ -28,8 +28,12 @@ export function mayGo(backups: readonly Kept[], { last, daily, weekly }: Keep): 
   return newestFirst.filter((one) => !stays.has(one)).map(({ name }) => name)
 }
 
-function newestOfEach(newestFirst: readonly Kept[], most: number, spanOf: (one: Kept) => number): Kept[] {
-  const first = new Map<number, Kept>()
+function newestOfEach(
+  newestFirst: readonly StoredBackup[],
+  most: number,
+  spanOf: (one: StoredBackup) => number,
+): StoredBackup[] {
+  const first = new Map<number, StoredBackup>()
   for (const one of newestFirst) if (!first.has(spanOf(one))) first.set(spanOf(one), one)
   return [...first.values()].slice(0, most)
 }

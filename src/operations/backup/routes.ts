@@ -4,15 +4,21 @@ import type { Input, OperatorCtx } from '../../context.ts'
 import { operatorRoute } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../../platform/schema/fields.ts'
-import { nameOfPlace } from './destination.ts'
-import { backupState, findKnown, knownBackups, noteCheck, noteMade } from './records.ts'
+import { Nullable, OneOf, Timestamp } from '../../platform/schema/fields.ts'
+import { destinationName } from './destination.ts'
+import {
+  findRecordedBackup,
+  listRecordedBackups,
+  readBackupStatus,
+  recordBackup,
+  recordVerification,
+} from './records.ts'
 import { nextOfSchedule } from './runs.ts'
 
 const tag = 'operator'
 const Backup = Type.Object({
   name: Type.String({ description: 'of the file in the folder `backups` of the data folder' }),
-  begunAt: Moment,
+  begunAt: Timestamp,
   bytes: Type.Integer(),
   sha256: Type.String(),
   engine: OneOf('sqlite', 'postgres'),
@@ -24,7 +30,7 @@ const Known = Type.Object({
   place: Type.String({ description: 'a folder, or `s3://bucket/prefix`' }),
   name: Type.String(),
   madeBy: OneOf('schedule', 'operator', 'command'),
-  begunAt: Moment,
+  begunAt: Timestamp,
   bytes: Type.Integer(),
   verifiedAt: Nullable(Type.Integer({ description: 'when a check last found it whole' })),
   fault: Nullable(Type.String({ description: 'what the last check found wrong' })),
@@ -32,10 +38,10 @@ const Known = Type.Object({
 })
 export const BackupList = Type.Object({
   backups: Type.Array(Backup, { description: 'the newest 100 of this instance' }),
-  runningSince: Nullable(Moment),
-  failed: Nullable(Type.Object({ at: Moment, message: Type.String() })),
+  runningSince: Nullable(Timestamp),
+  failed: Nullable(Type.Object({ at: Timestamp, message: Type.String() })),
 })
-export const KnownBackups = Type.Object({
+export const RecordedBackups = Type.Object({
   known: Type.Array(Known, { description: 'the newest 100 that were made or checked, wherever they lie' }),
   scheduled: Type.Object({
     schedule: Nullable(Type.String({ description: 'BERTH_BACKUP_SCHEDULE' })),
@@ -46,9 +52,12 @@ export const KnownBackups = Type.Object({
   }),
   check: Type.Object(
     {
-      running: Nullable(Type.Object({ since: Moment, place: Type.String(), name: Type.String() })),
+      running: Nullable(Type.Object({ since: Timestamp, place: Type.String(), name: Type.String() })),
       failed: Nullable(
-        Type.Object({ at: Moment, message: Type.String() }, { description: 'why the last one could not be looked at' }),
+        Type.Object(
+          { at: Timestamp, message: Type.String() },
+          { description: 'why the last one could not be looked at' },
+        ),
       ),
     },
     { description: 'the check that this instance was asked for last' },
@@ -60,12 +69,12 @@ const WantedCheck = Type.Object({
   ),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'without it the newest' })),
 })
-const Begun = Type.Object({ since: Moment, place: Type.String(), name: Type.String() })
+const Begun = Type.Object({ since: Timestamp, place: Type.String(), name: Type.String() })
 
-const Report = Type.Object({
+const BackupReport = Type.Object({
   place: Type.String({ minLength: 1, maxLength: 1024, description: 'a folder, or `s3://bucket/prefix`' }),
   name: Type.String({ minLength: 1, maxLength: 255 }),
-  begunAt: Type.Optional(Moment),
+  begunAt: Type.Optional(Timestamp),
   bytes: Type.Optional(Type.Integer({ minimum: 0 })),
   sha256: Type.Optional(Type.String({ maxLength: 64 })),
   check: Type.Optional(
@@ -74,7 +83,7 @@ const Report = Type.Object({
     }),
   ),
 })
-export type Report = Static<typeof Report>
+export type BackupReport = Static<typeof BackupReport>
 
 export const backupRoutes = [
   operatorRoute({
@@ -98,7 +107,7 @@ export const backupRoutes = [
     run: listKnown,
     list: { rows: 100, rowBytes: 8 * 1024 },
     status: 200,
-    reply: KnownBackups,
+    reply: RecordedBackups,
   }),
   operatorRoute({
     method: 'POST',
@@ -106,7 +115,7 @@ export const backupRoutes = [
     operationId: 'operatorReportBackup',
     summary: 'Say that a backup was made, or what a check of it found, for doctor and the figures',
     tag,
-    body: Report,
+    body: BackupReport,
     run: reportBackup,
     status: 204,
   }),
@@ -120,7 +129,7 @@ export const backupRoutes = [
     run: (_ctx, _subject, _input, begun) => begun,
     refuses: ['backup_running'],
     status: 202,
-    reply: Type.Object({ runningSince: Moment }),
+    reply: Type.Object({ runningSince: Timestamp }),
   }),
   operatorRoute({
     method: 'POST',
@@ -155,9 +164,9 @@ function listBackups({ deps: { backups } }: OperatorCtx): Static<typeof BackupLi
   }
 }
 
-async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): Promise<Static<typeof KnownBackups>> {
+async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): Promise<Static<typeof RecordedBackups>> {
   const { schedule = null, to, keep } = config.backups
-  const known = await knownBackups(db, 100)
+  const known = await listRecordedBackups(db, 100)
   return {
     known: known.map((row) => ({
       place: row.place,
@@ -171,10 +180,10 @@ async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): P
     })),
     scheduled: {
       schedule,
-      to: nameOfPlace(to),
+      to: destinationName(to),
       keep: `last=${keep.last},daily=${keep.daily},weekly=${keep.weekly}`,
       nextAt: schedule === null ? null : await nextOfSchedule(schedule, now),
-      fault: (await backupState(db, config)).failed,
+      fault: (await readBackupStatus(db, config)).failed,
     },
     check: backups.checkState(),
   }
@@ -194,7 +203,7 @@ async function beginCheck(
   { body }: Input<unknown, Static<typeof WantedCheck>>,
 ): Promise<Static<typeof Begun> & { id: string }> {
   const { backups, db, log } = deps
-  const known = await findKnown(db.read, { places: backups.places, ...body })
+  const known = await findRecordedBackup(db.read, { places: backups.places, ...body })
   if (known === undefined)
     refuse('not_found', 'No such backup lies where this instance can read it. Elsewhere berth backup verify checks it.')
   const { place, name, begun_at, bytes, sha256 } = known
@@ -207,11 +216,15 @@ async function beginCheck(
 }
 
 /** Commands copy and check by themselves, so they say afterwards what came of it. */
-async function reportBackup({ db, now }: OperatorCtx, _: undefined, { body }: Input<unknown, Report>): Promise<void> {
+async function reportBackup(
+  { db, now }: OperatorCtx,
+  _: undefined,
+  { body }: Input<unknown, BackupReport>,
+): Promise<void> {
   const { place, name, begunAt = 0, bytes = 0, sha256 = '', check } = body
   const backup = { place, name, begun_at: begunAt, bytes, sha256 }
-  if (check === undefined) return noteMade(db, { ...backup, made_by: 'command' })
+  if (check === undefined) return recordBackup(db, { ...backup, made_by: 'command' })
   // Without a manifest nothing says that the file ever was a backup: damaged is only one that is known.
-  const isBackup = body.begunAt !== undefined || (await findKnown(db, { places: [place], name })) !== undefined
-  if (isBackup) await noteCheck(db, backup, { at: now, fault: check.fault })
+  const isBackup = body.begunAt !== undefined || (await findRecordedBackup(db, { places: [place], name })) !== undefined
+  if (isBackup) await recordVerification(db, backup, { at: now, fault: check.fault })
 }

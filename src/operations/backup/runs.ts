@@ -14,10 +14,10 @@ const MOST_TRIES = 3
 const MOST_RUNS = 100
 
 /** `tries`: which try of it this is. Whoever holds a later one writes the outcome. */
-export type Run = { dueAt: number; tries: number }
+export type BackupRun = { dueAt: number; tries: number }
 
 /** Reads the fields of cron, in UTC. Gives the last moment that they name, up to `now`. Throws BadSetting. */
-export async function openSchedule(text: string): Promise<(now: number) => number | undefined> {
+export async function parseSchedule(text: string): Promise<(now: number) => number | undefined> {
   const cron = await openCron(text)
   // The library looks at whole seconds before the one that it is given.
   return (now) => cron.previousRuns(1, new Date(Math.floor(now / 1000) * 1000 + 1000))[0]?.getTime()
@@ -40,7 +40,7 @@ async function openCron(text: string): Promise<Cron> {
 }
 
 /** Takes the run that is due at a moment; undefined where it was made, or another instance is at it. One statement decides. */
-export async function takeRun(db: Db, dueAt: number, now: number): Promise<Run | undefined> {
+export async function acquireRun(db: Db, dueAt: number, now: number): Promise<BackupRun | undefined> {
   const there = await db.read.selectFrom('backup_run').selectAll().where('due_at', '=', dueAt).executeTakeFirst()
   if (there && (there.ended_at !== null || there.held_until > now)) return undefined
   return db.write(async (tx) => {
@@ -76,7 +76,7 @@ async function forgetOldRuns(tx: Queries, dueAt: number): Promise<void> {
 }
 
 /** Keeps the run for longer. */
-export async function holdRun(db: Db, { dueAt, tries }: Run, now: number): Promise<void> {
+export async function renewRun(db: Db, { dueAt, tries }: BackupRun, now: number): Promise<void> {
   await db.write((tx) =>
     tx
       .updateTable('backup_run')
@@ -89,7 +89,7 @@ export async function holdRun(db: Db, { dueAt, tries }: Run, now: number): Promi
 }
 
 /** Writes what came of a run. `fault`: why there is no good backup; the run is then tried again, twice. */
-export async function endRun(db: Db, { dueAt, tries }: Run, now: number, fault: string | null): Promise<void> {
+export async function finishRun(db: Db, { dueAt, tries }: BackupRun, now: number, fault: string | null): Promise<void> {
   const isOver = fault === null || tries >= MOST_TRIES
   const end = isOver ? { ended_at: now, fault } : { held_until: now + RETRY_MS, fault }
   await db.write((tx) =>

@@ -1,13 +1,13 @@
 /** Backups by BERTH_BACKUP_SCHEDULE: one instance makes each, checks it where it lies, and removes those that may go. docs/backup.md: Scheduled. */
 import { basename } from 'node:path'
 import type { Deps } from '../../context.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
 import { VERSION } from '../../platform/base/version.ts'
-import { makeBackup } from './backup.ts'
-import { openPlace, type Place } from './destination.ts'
-import { forgetBackups, knownIn, noteCheck, noteMade } from './records.ts'
-import { mayGo } from './retention.ts'
-import { endRun, holdRun, openSchedule, type Run, takeRun } from './runs.ts'
+import { createBackup } from './backup.ts'
+import { type BackupDestination, openBackupDestination } from './destination.ts'
+import { deleteBackupRecords, listScheduledBackups, recordBackup, recordVerification } from './records.ts'
+import { backupsToPrune } from './retention.ts'
+import { acquireRun, type BackupRun, finishRun, parseSchedule, renewRun } from './runs.ts'
 import { BadBackup, verifyBackup } from './verify.ts'
 
 const LOOK_MS = 10_000
@@ -16,19 +16,19 @@ const LONGEST_FAULT = 2000
 const NEVER = new AbortController().signal
 
 /** Makes the backup that is due at `now`, if it was not made. Gives how many it made. */
-export async function makeDueBackup(deps: Deps, now: number, stop: AbortSignal = NEVER): Promise<number> {
+export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = NEVER): Promise<number> {
   const { schedule } = deps.config.backups
-  const dueAt = schedule && (await openSchedule(schedule))(now)
-  const run = dueAt ? await takeRun(deps.db, dueAt, now) : undefined
+  const dueAt = schedule && (await parseSchedule(schedule))(now)
+  const run = dueAt ? await acquireRun(deps.db, dueAt, now) : undefined
   if (run === undefined) return 0
   const passedMs = openPassed()
-  const hold = setInterval(() => void holdRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
+  const hold = setInterval(() => void renewRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
   const fault = await makeAndCheck(deps, stop).then(
     () => null,
-    (error) => messageOf(error).slice(0, LONGEST_FAULT),
+    (error) => describeError(error).slice(0, LONGEST_FAULT),
   )
   clearInterval(hold)
-  await endRun(deps.db, run, now + passedMs(), fault)
+  await finishRun(deps.db, run, now + passedMs(), fault)
   tell(deps, run, fault)
   return fault === null ? 1 : 0
 }
@@ -39,7 +39,7 @@ function openPassed(): () => number {
   return () => Math.round(performance.now() - began)
 }
 
-function tell({ log }: Deps, { dueAt, tries }: Run, fault: string | null): void {
+function tell({ log }: Deps, { dueAt, tries }: BackupRun, fault: string | null): void {
   const fields = { dueAt: new Date(dueAt).toISOString(), tries }
   if (fault === null) log.info(fields, 'a scheduled backup was made and is whole')
   else log.warn({ ...fields, reason: fault }, 'a scheduled backup could not be made, or is not whole')
@@ -54,7 +54,7 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
   const look = () => {
     if (isRunning) return
     isRunning = true
-    running = makeDueBackup(deps, deps.clock.now(), stop.signal)
+    running = runDueBackup(deps, deps.clock.now(), stop.signal)
       .then(
         () => {},
         (error) => deps.log.warn({ err: error }, 'whether a backup is due could not be read; it is read again in 10 s'),
@@ -73,24 +73,24 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
 
 async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
   const { config, db, clock, log } = deps
-  const place = await openPlace(config)
+  const place = await openBackupDestination(config)
   if (place.isMounted) await mustHoldOurs(deps, place, stop)
   const options = { version: VERSION, withKeys: false }
-  const made = await place.keep((folder) => makeBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
+  const made = await place.keep((folder) => createBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
   const { leftOut } = made
   if (leftOut.length > 0)
     log.warn({ leftOut }, 'tables of another program are in the schema of Berth; no backup has them')
   const { begunAt, bytes, sha256 } = made.manifest
   const backup = { place: place.name, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
-  await db.write((tx) => noteMade(tx, { ...backup, made_by: 'schedule' }))
+  await db.write((tx) => recordBackup(tx, { ...backup, made_by: 'schedule' }))
   try {
     await place.look(backup.name, (file) => verifyBackup(config, file, () => {}), stop)
   } catch (error) {
     if (error instanceof BadBackup)
-      await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault: error.message }))
+      await db.write((tx) => recordVerification(tx, backup, { at: clock.now(), fault: error.message }))
     throw error
   }
-  await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault: null }))
+  await db.write((tx) => recordVerification(tx, backup, { at: clock.now(), fault: null }))
   await removeOld(deps, place, backup.name, stop)
 }
 
@@ -98,8 +98,8 @@ async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
  * Throws where scheduled backups of this store lay and none lies now: its disk is away, and a backup would fill another one. What a restored
  * store does not know is newer than all that it knows: names are moments. docs/backup.md: A disk that is away.
  */
-async function mustHoldOurs({ db }: Deps, place: Place, stop: AbortSignal): Promise<void> {
-  const known = (await knownIn(db.read, place.name)).map(({ name }) => name).sort()
+async function mustHoldOurs({ db }: Deps, place: BackupDestination, stop: AbortSignal): Promise<void> {
+  const known = (await listScheduledBackups(db.read, place.name)).map(({ name }) => name).sort()
   const newest = known.at(-1)
   if (newest === undefined) return
   const names = await place.names(stop)
@@ -113,15 +113,21 @@ async function mustHoldOurs({ db }: Deps, place: Place, stop: AbortSignal): Prom
  * Only what this store made by schedule, and what is still there, is counted: nothing else in the place is touched. A name is forgotten
  * only where another backup from before this run is there: an empty place is no proof that it is gone. `made`: the backup of this run.
  */
-async function removeOld({ config, db }: Deps, place: Place, made: string, stop: AbortSignal): Promise<void> {
+async function removeOld(
+  { config, db }: Deps,
+  place: BackupDestination,
+  made: string,
+  stop: AbortSignal,
+): Promise<void> {
   const there = new Set(await place.names(stop))
-  const rows = await knownIn(db.read, place.name)
+  const rows = await listScheduledBackups(db.read, place.name)
   const isProven = rows.some(({ name }) => name !== made && there.has(name))
   const gone = isProven ? rows.filter((row) => !there.has(row.name)).map(({ name }) => name) : []
   const kept = rows
     .filter((row) => there.has(row.name))
     .map((row) => ({ name: row.name, begunAt: row.begun_at, whole: row.verified_at !== null && row.fault === null }))
-  const removed = mayGo(kept, config.backups.keep)
+  const removed = backupsToPrune(kept, config.backups.keep)
   for (const name of removed) await place.remove(name, stop)
-  if (gone.length + removed.length > 0) await db.write((tx) => forgetBackups(tx, place.name, [...gone, ...removed]))
+  if (gone.length + removed.length > 0)
+    await db.write((tx) => deleteBackupRecords(tx, place.name, [...gone, ...removed]))
 }

@@ -1,10 +1,10 @@
 /** What `berth doctor` says of backups. docs/backup.md: Watched. */
 
 import type { Config } from '../../config.ts'
-import { counted } from '../../platform/base/text.ts'
+import { pluralize } from '../../platform/base/text.ts'
 import { hasTable } from '../../platform/db/tables.ts'
-import { type BackupState, backupState } from '../backup/records.ts'
-import { openSchedule } from '../backup/runs.ts'
+import { type BackupStatus, readBackupStatus } from '../backup/records.ts'
+import { parseSchedule } from '../backup/runs.ts'
 import type { Finding } from './finding.ts'
 import { withStore } from './store.ts'
 
@@ -15,20 +15,20 @@ const about = 'backups'
 
 /** When the last good one was made, and whether any is damaged. Nothing where there is no store, which another check says. */
 export async function checkBackups(config: Config): Promise<Finding[]> {
-  if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
+  if (config.backups.schedule !== undefined) await parseSchedule(config.backups.schedule)
   const state = await withStore(config, async (db) =>
-    (await hasTable(db, 'backup')) ? backupState(db, config) : undefined,
+    (await hasTable(db, 'backup')) ? readBackupStatus(db, config) : undefined,
   ).catch(() => undefined)
-  return state === undefined ? [] : adviseOnBackups(state, Date.now())
+  return state === undefined ? [] : backupFindings(state, Date.now())
 }
 
 /** What is to be said of the backups that a store knows; `now` in ms. */
-export function adviseOnBackups({ lastGood, lastVerified, damaged, failed }: BackupState, now: number): Finding[] {
+export function backupFindings({ lastGood, lastVerified, damaged, failed }: BackupStatus, now: number): Finding[] {
   const findings: Finding[] = []
   if (failed !== null)
     findings.push({ about, is: 'worry', found: `the last scheduled one could not be made: ${failed}` })
   if (damaged > 0) {
-    const found = `${counted(damaged, 'backup')} ${damaged === 1 ? 'is' : 'are'} damaged`
+    const found = `${pluralize(damaged, 'backup')} ${damaged === 1 ? 'is' : 'are'} damaged`
     findings.push({
       about,
       is: 'worry',

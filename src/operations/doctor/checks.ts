@@ -3,13 +3,13 @@ import { existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { openDns } from '../../platform/adapters/dns.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
 import { mayWrite } from '../../platform/adapters/directory.ts'
+import { openDns } from '../../platform/adapters/dns.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
 import { mailAdvice, tryMailServer } from '../../platform/adapters/mailer.ts'
-import { counted } from '../../platform/base/text.ts'
+import { pluralize } from '../../platform/base/text.ts'
 import { openKeyring } from '../../platform/secrets/keyring.ts'
-import { keyTroubles, proveKeys } from '../backup/integrity.ts'
+import { checkKeys, describeKeyProblems } from '../backup/integrity.ts'
 import { checkAddress } from './address.ts'
 import { checkBackups } from './backups.ts'
 import { checkCertificate } from './certificate.ts'
@@ -105,7 +105,7 @@ async function checkKeyring(config: Config): Promise<Finding[]> {
   if ('file' in config.keys && !existsSync(config.keys.file)) {
     const found = `${config.keys.file} is not there`
     const store = await import('./store.ts')
-    const proof = await store.withStore(config, (db) => proveKeys(db, config)).catch(() => undefined)
+    const proof = await store.withStore(config, (db) => checkKeys(db, config)).catch(() => undefined)
     if (proof === undefined || proof.ids.length === 0)
       return [{ about, is: 'well', found: `${found} yet; the first start makes it` }]
     return [
@@ -119,12 +119,12 @@ async function checkKeyring(config: Config): Promise<Finding[]> {
   }
   const ring = openKeyring(config.keys, () => false)
   const { withStore } = await import('./store.ts')
-  const proof = await withStore(config, (db) => proveKeys(db, config)).catch(() => undefined)
-  const troubles = proof === undefined ? [] : keyTroubles(proof)
+  const proof = await withStore(config, (db) => checkKeys(db, config)).catch(() => undefined)
+  const troubles = proof === undefined ? [] : describeKeyProblems(proof)
   if (troubles.length > 0)
     return troubles.map((found) => ({ about, is: 'wrong', found, advice: 'see docs/variables.md, At rest' }))
-  const fits = proof === undefined ? '' : `, and they fit the store (${counted(proof.opened, 'value')} opened)`
-  return [{ about, is: 'well', found: `${ring.place} has ${counted(ring.ids().length, 'root key')}${fits}` }]
+  const fits = proof === undefined ? '' : `, and they fit the store (${pluralize(proof.opened, 'value')} opened)`
+  return [{ about, is: 'well', found: `${ring.place} has ${pluralize(ring.ids().length, 'root key')}${fits}` }]
 }
 
 async function checkSpace({ dataFolder, database }: Config): Promise<Finding[]> {
@@ -202,7 +202,7 @@ async function checkMail({ mail }: Config): Promise<Finding[]> {
       {
         about,
         is: 'wrong',
-        found: `${place}: ${messageOf(error)}`,
+        found: `${place}: ${describeError(error)}`,
         advice: mailAdvice(error),
       },
     ]

@@ -1,7 +1,7 @@
 /** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
 
 import { BadSetting, type Config } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
 import type { Finding } from './finding.ts'
 
 const LONGEST_MS = 5000
@@ -14,7 +14,7 @@ type Report = { data: { well: boolean; findings: Finding[] }; text: string; code
 export async function doctorCommand({ settings, progress }: Asked): Promise<Report> {
   const config = readSettings(settings)
   const findings =
-    'is' in config ? [config] : await examine(config, (done, all) => progress.show('checking', done, all))
+    'is' in config ? [config] : await runChecks(config, (done, all) => progress.show('checking', done, all))
   progress.end()
   const wrong = findings.filter((finding) => finding.is === 'wrong').length
   const worries = findings.filter((finding) => finding.is === 'worry').length
@@ -24,7 +24,7 @@ export async function doctorCommand({ settings, progress }: Asked): Promise<Repo
 }
 
 /** Makes every check, and gives what each found. `progress` is told how many of how many are done. */
-export async function examine(config: Config, progress: (done: number, all: number) => void): Promise<Finding[]> {
+export async function runChecks(config: Config, progress: (done: number, all: number) => void): Promise<Finding[]> {
   const checks = Object.entries((await import('./checks.ts')).CHECKS)
   let finished = 0
   // Side by side: what hangs keeps nothing else waiting.
@@ -73,7 +73,7 @@ async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding
   try {
     return await Promise.race([check, late])
   } catch (error) {
-    return [{ about, is: 'wrong', found: messageOf(error) }]
+    return [{ about, is: 'wrong', found: describeError(error) }]
   } finally {
     clearTimeout(timer)
   }

@@ -1,7 +1,7 @@
 /** What `berth doctor` says of the copy of the keyring. docs/variables.md: An encrypted copy. */
 import type { Config } from '../../config.ts'
 import { hasTable } from '../../platform/db/tables.ts'
-import { copyState } from '../../platform/secrets/keyring-copy.ts'
+import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
 import type { Finding } from './finding.ts'
 import { withStore } from './store.ts'
 
@@ -10,7 +10,7 @@ const about = 'keyring copy'
 /** Whether every root key was seen in an encrypted copy at another place. Nothing where there is no store. */
 export async function checkKeyringCopy(config: Config): Promise<Finding[]> {
   const state = await withStore(config, async (db) =>
-    (await hasTable(db, 'keyring_copy')) ? copyState(db) : undefined,
+    (await hasTable(db, 'keyring_copy')) ? readKeyringCopyStatus(db) : undefined,
   ).catch(() => undefined)
   if (state === undefined) return []
   const { missing, verifiedAt, place } = state

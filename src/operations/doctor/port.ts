@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { type Config, listenOrigin } from '../../config.ts'
 import type { Finding } from './finding.ts'
-import { openFetch } from './trusted-fetch.ts'
+import { createTrustedFetch } from './trusted-fetch.ts'
 
 /** Whether the port of the API is free, or a Berth answers at it. */
 export async function checkOwnPort(config: Config): Promise<Finding[]> {
@@ -57,7 +57,7 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
 /** The API says so by its document; the listener for proxies by its refusal of a question that it does not know. */
 async function isBerth(config: Config, origin: string): Promise<boolean> {
   try {
-    const ask = await openFetch(config)
+    const ask = await createTrustedFetch(config)
     const answer = await ask(`${origin}/openapi.json`, { signal: AbortSignal.timeout(5000) })
     const text = await answer.text()
     return text.includes('"Berth"') || text.includes('docs/edge.md') || text.includes('BERTH_EDGE_TOKEN')

@@ -9,9 +9,9 @@ const OLDEST = 15
 export async function checkServer({ database, pool }: Config): Promise<Finding[]> {
   if (database.engine === 'sqlite') return []
   const about = 'database server'
-  const { askServer } = await import('../../platform/db/postgres/capabilities.ts')
+  const { probeServer } = await import('../../platform/db/postgres/capabilities.ts')
   try {
-    const { version, major, lacks } = await askServer(database.url, pool.patience)
+    const { version, major, lacks } = await probeServer(database.url, pool.patience)
     const findings = lacks.map(
       ({ need, why, fatal }): Finding => ({
         about,

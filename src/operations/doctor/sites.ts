@@ -2,10 +2,10 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { pathOfFile } from '../../delivery/files/folder-store.ts'
-import { openDns } from '../../platform/adapters/dns.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
 import { mayWrite } from '../../platform/adapters/directory.ts'
-import { counted } from '../../platform/base/text.ts'
+import { openDns } from '../../platform/adapters/dns.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
+import { pluralize } from '../../platform/base/text.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { isBesideSites } from '../../platform/tls/local-certificate.ts'
 import type { Finding } from './finding.ts'
@@ -38,7 +38,7 @@ export async function checkFiles(config: Config): Promise<Finding[]> {
       },
     ]
   const missing = files.filter(({ account_id, sha256 }) => !existsSync(pathOfFile(to, account_id, sha256))).length
-  if (missing > 0) return wrong(`${missing} of the newest ${counted(files.length, 'file')} are not in ${to}`)
+  if (missing > 0) return wrong(`${missing} of the newest ${pluralize(files.length, 'file')} are not in ${to}`)
   const found = files.length === 0 ? `${to}, no deployment has files yet` : `${to} has the newest ${files.length}`
   return [{ about, is: 'well', found }]
 }
@@ -95,7 +95,7 @@ async function askSites(origin: string): Promise<'sites' | 'other' | { fault: st
     await body?.cancel()
     return headers.has('x-vercel-error') ? 'sites' : 'other'
   } catch (error) {
-    return { fault: messageOf((error as Error).cause ?? error) }
+    return { fault: describeError((error as Error).cause ?? error) }
   }
 }
 

@@ -2,10 +2,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
-import { messageOf } from '../../platform/adapters/file-errors.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { describeError } from '../../platform/adapters/file-errors.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { type Queries, schemaOf } from '../../platform/db/db.ts'
-import { storeFault } from '../../platform/db/sqlite/store-errors.ts'
+import { explainStoreError } from '../../platform/db/sqlite/store-errors.ts'
 import { isSqlite, tablesOf } from '../../platform/db/tables.ts'
 import type { Finding } from './finding.ts'
 
@@ -19,7 +19,7 @@ export async function withStore<T>({ database }: Config, work: (db: Queries) => 
   const db =
     database.engine === 'sqlite'
       ? (await import('../../platform/db/sqlite/open.ts')).openSqliteFile(database.file, true)
-      : (await import('../../platform/db/postgres/open.ts')).openPostgresAlone(database.url, PATIENCE_MS)
+      : (await import('../../platform/db/postgres/open.ts')).openPostgresConnection(database.url, PATIENCE_MS)
   try {
     return await work(db)
   } finally {
@@ -59,21 +59,21 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     if (database.engine === 'postgres') return [{ about, is: 'well', found }]
     if (statSync(database.file).size > MOST_READ_BYTES)
       return [{ about, is: 'well', found: `${found}. It is too large to be read here: ${READ_WHOLE}` }]
-    const damage = await (await import('../../platform/db/sqlite/vacuum.ts')).damageOf(database.file)
+    const damage = await (await import('../../platform/db/sqlite/vacuum.ts')).findCorruption(database.file)
     if (damage !== undefined) return [{ about, is: 'wrong', found: `${name} is damaged: ${damage}`, advice: RESTORE }]
     return [{ about, is: 'well', found }]
   } catch (error) {
     if (database.engine === 'postgres') {
       const advice = 'check DATABASE_URL and that the server runs and lets this user in'
-      return [{ about, is: 'wrong', found: `${name} cannot be used: ${messageOf(error)}`, advice }]
+      return [{ about, is: 'wrong', found: `${name} cannot be used: ${describeError(error)}`, advice }]
     }
-    const fault = storeFault(error, database.file)
+    const fault = explainStoreError(error, database.file)
     if (fault !== error) {
       const found = (fault as Error).message
       return [{ about, is: 'wrong', found, ...(/ is damaged/.test(found) && { advice: RESTORE }) }]
     }
     const advice = 'mend the rights of the file and of its folder'
-    return [{ about, is: 'wrong', found: `${name} cannot be used: ${messageOf(error)}`, advice }]
+    return [{ about, is: 'wrong', found: `${name} cannot be used: ${describeError(error)}`, advice }]
   }
 }
 
@@ -118,9 +118,9 @@ async function readMoments(db: Queries): Promise<{ latest: number | undefined; s
         .executeTakeFirst()
     : undefined
   const stamp = row?.stamp ?? undefined
-  if (isSqlite(db)) return { latest: stamp && momentOf(stamp), server: undefined }
+  if (isSqlite(db)) return { latest: stamp && stampToMs(stamp), server: undefined }
   const { rows } = await sql<{
     at: number
   }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as at`.execute(db)
-  return { latest: stamp && momentOf(stamp), server: Number(rows[0]!.at) }
+  return { latest: stamp && stampToMs(stamp), server: Number(rows[0]!.at) }
 }

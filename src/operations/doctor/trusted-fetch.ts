@@ -8,7 +8,7 @@ import type { Config } from '../../config.ts'
  * `fetch` as commands use it: where BERTH_TLS_CERT is set, the very certificate of that file is trusted, by whatever name the
  * service is asked; any other must be good for the name and signed by somebody whom the runtime trusts.
  */
-export async function openFetch({ tls }: Config): Promise<typeof fetch> {
+export async function createTrustedFetch({ tls }: Config): Promise<typeof fetch> {
   if (tls === undefined) return fetch
   const { Agent, fetch: fetchBy } = await import('undici')
   const cert = readFileSync(tls.cert)

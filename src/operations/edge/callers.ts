@@ -1,6 +1,6 @@
 /** Who may ask the listener for proxies, and who is a sites server. docs/edge.md: Where it listens, and who may ask. */
 import type { IncomingMessage } from 'node:http'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { bearerOf, pathOf, plain, tokenCheck } from './plain-answer.ts'
 
 export const CHECK = '/edge/v1/check'
@@ -9,7 +9,7 @@ export const PAGE = '/edge/v1/page'
 /** Admits by the token where one is set. Where none is set, admits this machine, by a name of this machine: DNS rebinding leads pages of others here. */
 export function admission(
   token: string | undefined,
-): (request: IncomingMessage, query: URLSearchParams) => Answer | undefined {
+): (request: IncomingMessage, query: URLSearchParams) => EdgeResponse | undefined {
   const isToken = token === undefined ? undefined : tokenCheck(token)
   return (request, query) => {
     if (isToken === undefined) {

@@ -17,7 +17,7 @@ const MOST_RECENT = 10_000
  * What changed since it was last asked. On SQLite rows become visible in the order of their stamps; on PostgreSQL one may
  * show up behind later ones, so the last minute is always looked at again, and what was seen is passed over.
  */
-export function openChangeLog({ db, clock }: Deps) {
+export function createChangeLog({ db, clock }: Deps) {
   const overlap = db.engine === 'sqlite' ? 0 : LATEST_COMMIT_MS
   const times = new Map<string, number>()
   let newest = 0
@@ -86,7 +86,7 @@ async function readRecent(db: Deps['db'], overlap: number, since: number, newest
 }
 
 /** Sweep: notes that everybody has read. The newest stays: on SQLite stamps are counted on from it. */
-export async function forgetEdgeChanges(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeEdgeChanges(ctx: OperatorCtx, limit: number): Promise<number> {
   const newest = await ctx.db
     .selectFrom('edge_change')
     .select('stamp')

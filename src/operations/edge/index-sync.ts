@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Deps } from '../../context.ts'
 import { chunks } from '../../platform/db/chunks.ts'
-import { type Hosts, openHosts } from '../../platform/verdict/hosts.ts'
+import { createHostIndex, type HostIndex } from '../../platform/verdict/hosts.ts'
 import {
   nextAddresses,
   nextDeployments,
@@ -14,8 +14,8 @@ import {
   readNames,
   readProjects,
 } from '../../projects/serving/hosts.ts'
+import { createChangeLog } from './change-log.ts'
 import { type ChangeRing, openChangeRing } from './change-ring.ts'
-import { openChangeLog } from './change-log.ts'
 import { keysThatDiffer } from './site-lines.ts'
 
 const SLICE = 500
@@ -24,8 +24,8 @@ const POLL_MS = 2000
 /** Everything is read anew this often: the net under the net. */
 const WHOLE_MS = 15 * 60_000
 
-export type Followed = {
-  hosts(): Hosts
+export type SyncedHosts = {
+  hosts(): HostIndex
   /** Grows with every change. */
   version(): number
   /** What changed last. */
@@ -40,9 +40,9 @@ export type Followed = {
 }
 
 /** Reads the whole index and follows what changes. Throws when the first reading fails. */
-export async function followHosts(deps: Deps): Promise<Followed> {
-  const log = openChangeLog(deps)
-  let hosts = openHosts()
+export async function startHostSync(deps: Deps): Promise<SyncedHosts> {
+  const log = createChangeLog(deps)
+  let hosts = createHostIndex()
   let version = 0
   let wholeAt = 0
   const ring = openChangeRing(log.overlapMs)
@@ -86,10 +86,10 @@ export async function followHosts(deps: Deps): Promise<Followed> {
 /** Reads all, and adds to the ring what is different from the index before; for the first one, what changed of late. */
 async function readWhole(
   deps: Deps,
-  log: ReturnType<typeof openChangeLog>,
+  log: ReturnType<typeof createChangeLog>,
   ring: ChangeRing,
-  before: Hosts | undefined,
-): Promise<Hosts> {
+  before: HostIndex | undefined,
+): Promise<HostIndex> {
   await log.begin()
   if (before === undefined) {
     const recent = await log.recent()
@@ -147,8 +147,8 @@ function openReader({ log }: Deps, readNow: () => Promise<void>) {
 }
 
 /** Slice by slice, with a turn for visitors after each. */
-async function readAll({ db }: Deps): Promise<Hosts> {
-  const hosts = openHosts()
+async function readAll({ db }: Deps): Promise<HostIndex> {
+  const hosts = createHostIndex()
   for (let after = ''; ; ) {
     const names = await nextNames(db.read, after, SLICE)
     if (names.length === 0) break
@@ -175,7 +175,7 @@ async function readAll({ db }: Deps): Promise<Hosts> {
 }
 
 /** Reads anew what these keys name. */
-async function apply({ db }: Pick<Deps, 'db'>, hosts: Hosts, keys: readonly string[]): Promise<void> {
+async function apply({ db }: Pick<Deps, 'db'>, hosts: HostIndex, keys: readonly string[]): Promise<void> {
   const of = (kind: string) => keys.filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1))
   for (const names of chunks(of('domain'))) {
     const factsOf = new Map((await readNames(db.read, names)).map((facts) => [facts.name, facts]))
@@ -187,7 +187,7 @@ async function apply({ db }: Pick<Deps, 'db'>, hosts: Hosts, keys: readonly stri
 }
 
 /** Reads the deployments and projects that names lead to and that are not there yet. */
-async function complete({ db }: Pick<Deps, 'db'>, hosts: Hosts): Promise<void> {
+async function complete({ db }: Pick<Deps, 'db'>, hosts: HostIndex): Promise<void> {
   for (const ids of chunks(hosts.missing().deployments)) await setDeployments({ db }, hosts, ids)
   for (const ids of chunks(hosts.missing().projects)) {
     await setProjects({ db }, hosts, ids)
@@ -195,12 +195,12 @@ async function complete({ db }: Pick<Deps, 'db'>, hosts: Hosts): Promise<void> {
   }
 }
 
-async function setDeployments({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: readonly string[]): Promise<void> {
+async function setDeployments({ db }: Pick<Deps, 'db'>, hosts: HostIndex, ids: readonly string[]): Promise<void> {
   const factsOf = new Map((await readDeployments(db.read, ids)).map((facts) => [facts.id, facts]))
   for (const id of ids) hosts.setDeployment(id, factsOf.get(id))
 }
 
-async function setProjects({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: readonly string[]): Promise<void> {
+async function setProjects({ db }: Pick<Deps, 'db'>, hosts: HostIndex, ids: readonly string[]): Promise<void> {
   const factsOf = new Map((await readProjects(db.read, ids)).map((facts) => [facts.id, facts]))
   for (const id of ids) hosts.setProject(id, factsOf.get(id))
 }

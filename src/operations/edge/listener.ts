@@ -5,30 +5,30 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../../context.ts'
-import { openUnsent, type Unsent } from '../../platform/fairness/response-backpressure.ts'
-import { addressOf } from '../../platform/http/failure-limits.ts'
+import { createResponseBuffers, type ResponseBuffers } from '../../platform/fairness/response-backpressure.ts'
+import { peerAddress } from '../../platform/http/failure-limits.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
-import { openAdmission } from '../../platform/verdict/admission.ts'
-import { deservesCertificate } from '../../platform/verdict/verdict.ts'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import { createAdmission } from '../../platform/verdict/admission.ts'
+import { isCertificateAllowed } from '../../platform/verdict/verdict.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { isMemberAt } from '../../projects/site-sign-in/site-sessions.ts'
 import { READERS } from '../../readers.ts'
+import { admission, CHECK, isOfVisitor, PAGE, sitesCheck } from './callers.ts'
+import { type SyncedHosts, startHostSync } from './index-sync.ts'
+import { PLAIN, pathOf, plain } from './plain-answer.ts'
 import {
-  checkForNginx,
-  checkForProxy,
+  checkAuthRequest,
+  checkAuthRequestForHost,
   checkForSites,
-  checkHostForNginx,
+  checkForwardAuth,
   type Judge,
   judgeForProxy,
   judgeForSites,
-  showPage,
+  nginxErrorPage,
 } from './responses.ts'
-import { admission, CHECK, isOfVisitor, PAGE, sitesCheck } from './callers.ts'
-import { type Followed, followHosts } from './index-sync.ts'
-import { PLAIN, pathOf, plain } from './plain-answer.ts'
 import { isOfSites, openSitesChannel } from './sites-channel.ts'
-import { openSnapshots, type SnapshotForm } from './snapshot.ts'
+import { createSnapshots, type SnapshotForm } from './snapshot.ts'
 import { readName, readSeenBySites, readVisitor } from './visitor.ts'
 
 /** Not by `import`: that reads every export, and reading WebSocket loads a whole HTTP client (16 MB, 45 ms at start). */
@@ -37,7 +37,7 @@ const { createServer } = process.getBuiltinModule('node:http')
 export type Edge = {
   /** Listens; gives the address as a URL. */
   listen(host: string, port: number): Promise<string>
-  followed: Followed
+  followed: SyncedHosts
   close(): Promise<void>
 }
 
@@ -48,10 +48,10 @@ const STALE_MS = 5000
 
 /** Reads all hosts and makes the listener. Throws when the hosts cannot be read. */
 export async function openEdge(deps: Deps): Promise<Edge> {
-  const followed = await followHosts(deps)
+  const followed = await startHostSync(deps)
   const sites = await openSitesChannel(deps, followed)
   const ofProxies = answering(deps, followed)
-  const unsent = openUnsent()
+  const unsent = createResponseBuffers()
   deps.metrics.beforeTold(() => {
     deps.metrics.gauge('berth_edge_hosts').value = followed.hosts().size()
     deps.metrics.gauge('berth_edge_stale_seconds').value = followed.staleMs() / 1000
@@ -107,11 +107,11 @@ function listen(server: Server, host: string, port: number): Promise<string> {
 
 function send(
   { stopping }: Deps,
-  followed: Followed,
-  unsent: Unsent,
+  followed: SyncedHosts,
+  unsent: ResponseBuffers,
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, body }: EdgeResponse,
 ): void {
   const stale = followed.staleMs()
   if (stale > STALE_MS) headers['x-edge-stale'] = String(Math.round(stale / 1000))
@@ -119,20 +119,21 @@ function send(
   const bytes = Buffer.from(body)
   if (status !== 304) headers['content-length'] = String(bytes.length)
   response.writeHead(status, headers)
-  const outgoing = request.method === 'HEAD' ? bytes : unsent.hold(request, response, addressOf(request.socket), bytes)
+  const outgoing =
+    request.method === 'HEAD' ? bytes : unsent.hold(request, response, peerAddress(request.socket), bytes)
   if (Buffer.isBuffer(outgoing)) response.end(outgoing)
   else outgoing.pipe(response)
 }
 
 /** A question without a body but the path; `check` is asked with the visitor's own method by some proxies. */
-function answering(deps: Deps, followed: Followed) {
+function answering(deps: Deps, followed: SyncedHosts) {
   const { token, sitesToken, sitesAddress } = deps.config.edge
   const mayAsk = admission(token)
   const isSitesServer = sitesCheck(sitesToken)
-  const snapshot = openSnapshots(followed, sitesAddress)
-  const admit = openAdmission(deps.adapters.passwords, (visit) => isMemberAt(deps.db.read, visit, deps.clock.now()))
+  const snapshot = createSnapshots(followed, sitesAddress)
+  const admit = createAdmission(deps.adapters.passwords, (visit) => isMemberAt(deps.db.read, visit, deps.clock.now()))
   const counted = countVerdicts(deps)
-  return async (request: IncomingMessage, path: string, query: URLSearchParams): Promise<Answer> => {
+  return async (request: IncomingMessage, path: string, query: URLSearchParams): Promise<EdgeResponse> => {
     const hosts = followed.hosts()
     const isCheck = path !== PAGE && isOfVisitor(path)
     const isOfSites = isCheck && isSitesServer(request, query)
@@ -142,12 +143,12 @@ function answering(deps: Deps, followed: Followed) {
     if (isCheck) {
       const visitor = readVisitor(request.headers, request.url!.slice(CHECK.length))
       if (query.get('flavor') !== 'nginx') {
-        if (!isOfSites) return counted(await checkForProxy(judged, admit, visitor))
+        if (!isOfSites) return counted(await checkForwardAuth(judged, admit, visitor))
         const seen = { ...visitor, ...readSeenBySites(request.headers) }
         return counted(await checkForSites(judged, admit, seen, `${deps.origin()}/sites/sign-in`))
       }
-      if (query.get('scope') === 'host') return counted(checkHostForNginx(judged, visitor))
-      return counted(await checkForNginx(judged, admit, visitor))
+      if (query.get('scope') === 'host') return counted(checkAuthRequestForHost(judged, visitor))
+      return counted(await checkAuthRequest(judged, admit, visitor))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
@@ -156,10 +157,15 @@ function answering(deps: Deps, followed: Followed) {
       case '/edge/v1/ask': {
         const domain = query.get('domain')
         if (domain === null) return plain(400, 'Say which domain: ?domain=example.com')
-        return deservesCertificate(hosts, readName(domain)) ? plain(200, 'yes') : plain(404, 'no')
+        return isCertificateAllowed(hosts, readName(domain)) ? plain(200, 'yes') : plain(404, 'no')
       }
       case PAGE:
-        return showPage(judged, admit, readVisitor(request.headers, '/'), readStatus(request.headers['x-edge-status']))
+        return nginxErrorPage(
+          judged,
+          admit,
+          readVisitor(request.headers, '/'),
+          readStatus(request.headers['x-edge-status']),
+        )
       case '/edge/v1/snapshot':
         return answerSnapshot(snapshot, query, request.headers['if-none-match'])
       case '/edge/v1/ready':
@@ -171,7 +177,7 @@ function answering(deps: Deps, followed: Followed) {
 }
 
 /** By what the proxy is told, which is one of few words. */
-function countVerdicts({ metrics }: Deps): (answer: Answer) => Answer {
+function countVerdicts({ metrics }: Deps): (answer: EdgeResponse) => EdgeResponse {
   return (answer) => {
     const { status, headers } = answer
     const leadsAway = headers['x-edge-location'] !== undefined || headers.location !== undefined
@@ -192,10 +198,10 @@ function readStatus(header: string | string[] | undefined): number | undefined {
 }
 
 async function answerSnapshot(
-  snapshot: ReturnType<typeof openSnapshots>,
+  snapshot: ReturnType<typeof createSnapshots>,
   query: URLSearchParams,
   ifNoneMatch: string | undefined,
-): Promise<Answer> {
+): Promise<EdgeResponse> {
   const form = readForm(query)
   if (form === undefined) return plain(400, 'The forms are: (none), format=haproxy&map=state, map=hosts, map=redirects')
   const { body, etag, contentType } = await snapshot(form)
@@ -210,7 +216,7 @@ function readForm(query: URLSearchParams): SnapshotForm | undefined {
   return format === 'haproxy' && (map === 'state' || map === 'hosts' || map === 'redirects') ? map : undefined
 }
 
-function readiness(followed: Followed): string {
+function readiness(followed: SyncedHosts): string {
   const stale = followed.staleMs()
   return `${JSON.stringify({ ready: true, hosts: followed.hosts().size(), staleSeconds: Math.round(stale / 1000) })}\n`
 }

@@ -1,12 +1,12 @@
 /** Short answers of the listener for proxies and sites servers, and what they have in common. docs/edge.md. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 
 export const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
 
 /** An answer that is a line of text. */
-export function plain(status: number, text: string): Answer {
+export function plain(status: number, text: string): EdgeResponse {
   return { status, headers: { ...PLAIN }, body: `${text}\n` }
 }
 

@@ -1,18 +1,24 @@
 /** What the edge answers: the operations behind the paths of the listener. docs/edge.md says what a proxy makes of each. */
-import { type Admit, guardOfSourceMap, keepsOut } from '../../platform/verdict/admission.ts'
-import type { Hosts } from '../../platform/verdict/hosts.ts'
+import { type AdmitVisitor, guardOfSourceMap, requiresAdmission } from '../../platform/verdict/admission.ts'
+import type { HostIndex } from '../../platform/verdict/hosts.ts'
 import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
-import { judge, judgeEntry, type Live, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
-import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer, retryOf } from '../../platform/verdict/visitor-answer.ts'
+import { judgeEntry, type Live, resolveVerdict, type Verdict, type Visitor } from '../../platform/verdict/verdict.ts'
+import {
+  denialResponse,
+  type EdgeResponse,
+  MOMENT_SECONDS,
+  pageAnswer,
+  retryHeaders,
+} from '../../platform/verdict/visitor-answer.ts'
 
 export type Judge = (visitor: Visitor) => Verdict
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
 /** Decides for proxies: `judge`, where a deployment is live only if there is an origin to send its visitors to. */
-export function judgeForProxy(hosts: Hosts, sitesAddress: string | undefined): Judge {
+export function judgeForProxy(hosts: HostIndex, sitesAddress: string | undefined): Judge {
   return (visitor) => {
-    const verdict = judge(hosts, visitor)
+    const verdict = resolveVerdict(hosts, visitor)
     if (!('live' in verdict) || verdict.live.upstream !== null) return verdict
     const { live } = verdict
     const upstream = upstreamOf(live, sitesAddress)
@@ -23,7 +29,7 @@ export function judgeForProxy(hosts: Hosts, sitesAddress: string | undefined): J
 }
 
 /** Decides for sites servers, which serve an output by themselves and say where a visitor asks for a source map. */
-export function judgeForSites(hosts: Hosts): Judge {
+export function judgeForSites(hosts: HostIndex): Judge {
   return (visitor) => {
     const entry = hosts.find(visitor.host)
     const verdict = judgeEntry(entry, visitor)
@@ -38,12 +44,17 @@ export function upstreamOf({ upstream, output }: Live, sitesAddress: string | un
 }
 
 /** `check` as Caddy's forward_auth, Traefik's ForwardAuth and Envoy's ext_authz take it: 200 lets in, all else is for the visitor as it is. */
-export async function checkForProxy(judge: Judge, admit: Admit, visitor: Visitor): Promise<Answer> {
+export async function checkForwardAuth(judge: Judge, admit: AdmitVisitor, visitor: Visitor): Promise<EdgeResponse> {
   return answerFor(await decide(judge, admit, visitor), visitor)
 }
 
 /** `check` as a sites server takes it: as for a proxy, and where a sign-in would let the visitor in, with the page for it. */
-export async function checkForSites(judge: Judge, admit: Admit, visitor: Visitor, signInPage: string): Promise<Answer> {
+export async function checkForSites(
+  judge: Judge,
+  admit: AdmitVisitor,
+  visitor: Visitor,
+  signInPage: string,
+): Promise<EdgeResponse> {
   const verdict = await decide(judge, admit, visitor)
   const answer = answerFor(verdict, visitor)
   if (!('error' in verdict) || verdict.signIn !== true) return answer
@@ -51,7 +62,7 @@ export async function checkForSites(judge: Judge, admit: Admit, visitor: Visitor
 }
 
 /** `check` as nginx's auth_request takes it: 200 lets in, 403 does not, and headers say what to do instead. */
-export async function checkForNginx(judge: Judge, admit: Admit, visitor: Visitor): Promise<Answer> {
+export async function checkAuthRequest(judge: Judge, admit: AdmitVisitor, visitor: Visitor): Promise<EdgeResponse> {
   return nginxAnswerOf(await decide(judge, admit, visitor))
 }
 
@@ -59,9 +70,9 @@ export async function checkForNginx(judge: Judge, admit: Admit, visitor: Visitor
  * The same for a host, whoever the visitor is, so that nginx may keep it for a second. A protected host is a 401: this
  * visitor has to be asked for.
  */
-export function checkHostForNginx(judge: Judge, visitor: Visitor): Answer {
+export function checkAuthRequestForHost(judge: Judge, visitor: Visitor): EdgeResponse {
   const verdict = judge(visitor)
-  const guarded = 'live' in verdict && keepsOut(verdict.guard)
+  const guarded = 'live' in verdict && requiresAdmission(verdict.guard)
   const answer = nginxAnswerOf(guarded ? { status: 401, error: 'PASSWORD_REQUIRED' } : verdict)
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'max-age=1' } }
 }
@@ -70,12 +81,12 @@ export function checkHostForNginx(judge: Judge, visitor: Visitor): Answer {
  * The page for a visitor that nginx did not let in, with its true status. `status`: the status that the check had given, which
  * stands where the state has changed in between.
  */
-export async function showPage(
+export async function nginxErrorPage(
   judge: Judge,
-  admit: Admit,
+  admit: AdmitVisitor,
   visitor: Visitor,
   status: number | undefined,
-): Promise<Answer> {
+): Promise<EdgeResponse> {
   const verdict = await decide(judge, admit, visitor)
   if (verdict.status !== 200 && (status === undefined || status === verdict.status || 'origin' in verdict))
     return answerFor(verdict, visitor)
@@ -84,23 +95,23 @@ export async function showPage(
   return pageAnswer('BACK_IN_A_MOMENT', 503, visitor, { 'retry-after': MOMENT_SECONDS })
 }
 
-async function decide(judge: Judge, admit: Admit, visitor: Visitor): Promise<Verdict> {
+async function decide(judge: Judge, admit: AdmitVisitor, visitor: Visitor): Promise<Verdict> {
   const verdict = judge(visitor)
   if (!('live' in verdict) || verdict.guard === undefined) return verdict
   const refused = await admit(verdict.guard, visitor, verdict.live.projectId)
   return refused === undefined ? verdict : { ...refused, projectId: verdict.live.projectId }
 }
 
-function nginxAnswerOf(verdict: Verdict): Answer {
+function nginxAnswerOf(verdict: Verdict): EdgeResponse {
   const location = 'origin' in verdict ? { 'x-edge-location': verdict.origin } : {}
   const headers = { ...headersOf(verdict), ...location, 'x-edge-status': String(verdict.status), ...NO_STORE }
   return { status: verdict.status === 200 ? 200 : 403, headers, body: '' }
 }
 
-function answerFor(verdict: Verdict, visitor: Visitor): Answer {
+function answerFor(verdict: Verdict, visitor: Visitor): EdgeResponse {
   const headers = headersOf(verdict)
   if ('live' in verdict) return { status: 200, headers: { ...headers, ...NO_STORE }, body: '' }
-  const answer = answerOf(verdict, visitor)
+  const answer = denialResponse(verdict, visitor)
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
@@ -111,16 +122,16 @@ function headersOf(verdict: Verdict): Record<string, string> {
     return {
       'x-edge-project': projectId,
       'x-edge-deployment': deploymentId,
-      ...(upstream !== null && { 'x-edge-upstream': upstream, 'x-edge-address': addressOf(upstream) }),
+      ...(upstream !== null && { 'x-edge-upstream': upstream, 'x-edge-address': dialAddress(upstream) }),
     }
   }
   const project = verdict.projectId === undefined ? {} : { 'x-edge-project': verdict.projectId }
   if ('origin' in verdict) return project
-  return { ...project, ...retryOf(verdict), 'x-edge-error': verdict.error }
+  return { ...project, ...retryHeaders(verdict), 'x-edge-error': verdict.error }
 }
 
 /** `host:port` of an origin: what Caddy and HAProxy dial. */
-export function addressOf(upstream: string): string {
+export function dialAddress(upstream: string): string {
   const { hostname, port, protocol } = new URL(upstream)
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }

@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Deps } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
-import { openSemaphore } from '../../platform/fairness/semaphore.ts'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import { createSemaphore } from '../../platform/fairness/semaphore.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { becomes } from '../../sites/static/send.ts'
 import { PLAIN, plain } from './plain-answer.ts'
 
@@ -36,7 +36,7 @@ export type SiteFiles = {
     response: ServerResponse,
     path: string,
     query: URLSearchParams,
-  ): Promise<Answer | undefined>
+  ): Promise<EdgeResponse | undefined>
 }
 
 /** Whether a path is that of a file or of a manifest. */
@@ -51,7 +51,7 @@ export function openSiteFiles(
 ): SiteFiles {
   const { mostOfAll = MOST_OF_ALL, mostOfOne = MOST_OF_ONE, mostWaiting = MOST_WAITING } = rules
   const { patienceMs = PATIENCE_MS, stallMs = STALL_MS } = rules
-  const turns = openSemaphore({ slots: mostOfAll, mayTake: (_, inUse, free) => inUse < mostOfOne && inUse < free })
+  const turns = createSemaphore({ slots: mostOfAll, mayTake: (_, inUse, free) => inUse < mostOfOne && inUse < free })
 
   return {
     async answer(request, response, path, query) {

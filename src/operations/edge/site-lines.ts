@@ -8,14 +8,14 @@ import {
   projectLine,
   type SnapshotLine,
 } from '../../delivery/protocol/snapshot.ts'
-import type { DeploymentFacts } from '../../platform/verdict/facts.ts'
-import type { Hosts, Known } from '../../platform/verdict/hosts.ts'
+import type { DeploymentRecord } from '../../platform/verdict/facts.ts'
+import type { HostIndex, Known } from '../../platform/verdict/hosts.ts'
 
 /** Facts that are written or compared before proxies have a turn. */
 const SLICE = 250
 
 /** What is known now of the thing that a key of `edge_change` names. Of a name also what it leads to, which the reader may not have yet. */
-export function* linesOf({ facts }: Hosts, key: string): Generator<FactLine> {
+export function* linesOf({ facts }: HostIndex, key: string): Generator<FactLine> {
   const [kind, id] = split(key)
   if (kind === 'deployment') yield lineOfDeployment(facts, id)
   else if (kind === 'project') yield lineOfProject(facts, id)
@@ -29,7 +29,7 @@ export function* linesOf({ facts }: Hosts, key: string): Generator<FactLine> {
 }
 
 /** All names and what they lead to, in pieces of text, with a turn for proxies after each. It counts into `count` the facts that it wrote. */
-export async function* allLines({ facts }: Hosts, count: { lines: number }): AsyncGenerator<Buffer> {
+export async function* allLines({ facts }: HostIndex, count: { lines: number }): AsyncGenerator<Buffer> {
   const deployments = new Set<string>()
   const projects = new Set<string>()
   function* every(): Generator<FactLine> {
@@ -59,8 +59,8 @@ export function textOf(line: SnapshotLine): string {
 }
 
 /** The keys of what two indexes say differently, as `edge_change` names them. */
-export async function keysThatDiffer({ facts: one }: Hosts, { facts: other }: Hosts): Promise<string[]> {
-  const ofDeployment = (facts: DeploymentFacts) => `${facts.url} ${textOf(deploymentLine(facts))}`
+export async function keysThatDiffer({ facts: one }: HostIndex, { facts: other }: HostIndex): Promise<string[]> {
+  const ofDeployment = (facts: DeploymentRecord) => `${facts.url} ${textOf(deploymentLine(facts))}`
   return [
     ...(await differing('domain', one.names, other.names, (facts) => textOf(nameLine(facts)))),
     ...(await differing('deployment', one.deployments, other.deployments, ofDeployment)),

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { MOST_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { addUsage } from '../../projects/deployments/usage.ts'
 import { PLAIN, plain } from './plain-answer.ts'
 
@@ -14,7 +14,7 @@ import { PLAIN, plain } from './plain-answer.ts'
 export async function answerReport(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   request: IncomingMessage,
-): Promise<Answer> {
+): Promise<EdgeResponse> {
   if (request.method !== 'POST')
     return { ...plain(405, 'Usage is sent with POST.'), headers: { ...PLAIN, allow: 'POST' } }
   const text = await readBody(request)

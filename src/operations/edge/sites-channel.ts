@@ -10,12 +10,12 @@ import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
 import { USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
-import { openSemaphore } from '../../platform/fairness/semaphore.ts'
-import type { DeploymentFacts } from '../../platform/verdict/facts.ts'
+import { createSemaphore } from '../../platform/fairness/semaphore.ts'
+import type { DeploymentRecord } from '../../platform/verdict/facts.ts'
 import { REDEEM_PATH } from '../../platform/verdict/site-sign-in.ts'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import type { Place } from './change-ring.ts'
-import type { Followed } from './index-sync.ts'
+import type { SyncedHosts } from './index-sync.ts'
 import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from './plain-answer.ts'
 import { isOfFiles, openSiteFiles } from './site-files.ts'
 import { allLines, linesOf, textOf } from './site-lines.ts'
@@ -38,16 +38,16 @@ const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-sto
 
 export type SitesChannel = {
   /** The answer to a request; undefined where it was already sent. */
-  answer(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): Promise<Answer | undefined>
+  answer(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): Promise<EdgeResponse | undefined>
   /** Answers those that wait. Nobody waits from now on. */
   close(): void
 }
 
 type State = {
-  followed: Followed
+  followed: SyncedHosts
   store: string
   instance: string
-  wholes: ReturnType<typeof openSemaphore>
+  wholes: ReturnType<typeof createSemaphore>
   /** Waits for the next change, for so many ms at most, or until the response is closed. */
   nextChange(response: ServerResponse, ms: number): Promise<void>
 }
@@ -58,7 +58,7 @@ export function isOfSites(path: string): boolean {
 }
 
 /** Opens the channel over an index that is followed. Throws when the store cannot be read. */
-export async function openSitesChannel(deps: Deps, followed: Followed): Promise<SitesChannel> {
+export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promise<SitesChannel> {
   const { sitesToken } = deps.config.edge
   const isToken = sitesToken === undefined ? undefined : tokenCheck(sitesToken)
   const waiting = openWaiting(followed, deps.stopping)
@@ -67,7 +67,7 @@ export async function openSitesChannel(deps: Deps, followed: Followed): Promise<
     followed,
     store: await nameOfStore(deps),
     instance: randomText(8),
-    wholes: openSemaphore({ slots: WHOLES }),
+    wholes: createSemaphore({ slots: WHOLES }),
     nextChange: waiting.next,
   }
   const answerOf = async (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => {
@@ -102,7 +102,7 @@ async function nameOfStore({ db }: Deps): Promise<string> {
   return fingerprint((await fact.executeTakeFirst())?.value ?? '').slice(0, 8)
 }
 
-function openWaiting(followed: Followed, stopping: AbortSignal) {
+function openWaiting(followed: SyncedHosts, stopping: AbortSignal) {
   const waiting = new Set<() => void>()
   let isOver = stopping.aborted
   const wake = () => {
@@ -137,7 +137,7 @@ async function answerSnapshot(
   state: State,
   response: ServerResponse,
   query: URLSearchParams,
-): Promise<Answer | undefined> {
+): Promise<EdgeResponse | undefined> {
   const { changes } = state.followed
   const wait = Number(/^\d{1,2}$/.exec(query.get('wait') ?? '0')?.[0] ?? Number.NaN)
   if (!(wait <= LONGEST_WAIT_S)) return plain(400, `?wait= is seconds: 0 to ${LONGEST_WAIT_S}.`)
@@ -174,7 +174,7 @@ async function placeOf({ followed, store, instance }: State, since: string | nul
 }
 
 /** It is of the moment in which it begins: what changes meanwhile comes again behind it, which `more` says. */
-async function sendAll(state: State, response: ServerResponse, reset: boolean): Promise<Answer | undefined> {
+async function sendAll(state: State, response: ServerResponse, reset: boolean): Promise<EdgeResponse | undefined> {
   if (!(await state.wholes.take('', STALL_MS)))
     return { ...plain(503, 'Other sites servers take all. Come again.'), headers: { ...PLAIN, 'retry-after': '1' } }
   try {
@@ -203,7 +203,7 @@ function versionOf({ store, instance }: State, place: Place): string {
 }
 
 /** The facts of an own url. A name under which somebody serves by a domain is none: it is in the snapshot. */
-function answerHost(state: State, host: string): Answer {
+function answerHost(state: State, host: string): EdgeResponse {
   if (host === '') return plain(400, 'Ask for a host name: /sites/v1/hosts/web-1.example.com')
   const { names, urls } = state.followed.hosts().facts
   const deployment = names.get(host)?.domain === undefined ? urls.get(host) : undefined
@@ -211,12 +211,17 @@ function answerHost(state: State, host: string): Answer {
 }
 
 /** The facts of a deployment, with the moment that its age is counted from. */
-function answerDeployment(state: State, id: string): Answer {
+function answerDeployment(state: State, id: string): EdgeResponse {
   const deployment = state.followed.hosts().facts.deployments.get(id)
   return factsOf(state, deployment, 'There is no such deployment.', deployment?.createdAt)
 }
 
-function factsOf(state: State, deployment: DeploymentFacts | undefined, missing: string, createdAt?: number): Answer {
+function factsOf(
+  state: State,
+  deployment: DeploymentRecord | undefined,
+  missing: string,
+  createdAt?: number,
+): EdgeResponse {
   const project = deployment && state.followed.hosts().facts.projects.get(deployment.projectId)
   if (project === undefined) return { ...plain(404, missing), headers: { ...PLAIN, 'cache-control': 'max-age=1' } }
   const facts: HostFacts = {

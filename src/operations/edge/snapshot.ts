@@ -1,10 +1,10 @@
 /** All hosts at once, for agents and for the maps of HAProxy. Made when it is asked for, and kept until something changes. */
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { keepsOut } from '../../platform/verdict/admission.ts'
+import { requiresAdmission } from '../../platform/verdict/admission.ts'
 import type { HostEntry } from '../../platform/verdict/hosts.ts'
-import { addressOf, upstreamOf } from './responses.ts'
-import type { Followed } from './index-sync.ts'
+import type { SyncedHosts } from './index-sync.ts'
+import { dialAddress, upstreamOf } from './responses.ts'
 
 export type Snapshot = { body: string; etag: string; contentType: string }
 export type SnapshotForm = 'json' | 'state' | 'hosts' | 'redirects'
@@ -13,8 +13,8 @@ export type SnapshotForm = 'json' | 'state' | 'hosts' | 'redirects'
 const SLICE = 1000
 
 /** Makes snapshots of what is followed. Hosts are in the order of their names, so that equal states have equal tags. */
-export function openSnapshots(
-  followed: Followed,
+export function createSnapshots(
+  followed: SyncedHosts,
   sitesAddress: string | undefined,
 ): (form: SnapshotForm) => Promise<Snapshot> {
   const snapshots = new Map<SnapshotForm, { version: number; snapshot: Promise<Snapshot> }>()
@@ -29,7 +29,7 @@ export function openSnapshots(
   }
 }
 
-async function make(followed: Followed, form: SnapshotForm, sitesAddress: string | undefined): Promise<Snapshot> {
+async function make(followed: SyncedHosts, form: SnapshotForm, sitesAddress: string | undefined): Promise<Snapshot> {
   const hosts = followed.hosts()
   const names = [...hosts.all()].sort()
   const lines: string[] = []
@@ -52,7 +52,14 @@ function jsonOf(host: string, { serving, guard }: HostEntry, sitesAddress: strin
   }
   const { kind: state, projectId, deploymentId } = serving
   const upstream = upstreamOf(serving, sitesAddress)
-  return JSON.stringify({ host, state, projectId, deploymentId, upstream, ...(keepsOut(guard) && { protected: true }) })
+  return JSON.stringify({
+    host,
+    state,
+    projectId,
+    deploymentId,
+    upstream,
+    ...(requiresAdmission(guard) && { protected: true }),
+  })
 }
 
 /** A line of a map: `state` of every host, `hosts` with the address of those that are live, `redirects` with the new origin. */
@@ -64,10 +71,10 @@ function mapLineOf(
 ): string | undefined {
   if (form === 'state') {
     if (serving.kind === 'redirect') return `${host} redirect-${serving.status}`
-    return `${host} ${serving.kind === 'live' && keepsOut(guard) ? 'protected' : serving.kind}`
+    return `${host} ${serving.kind === 'live' && requiresAdmission(guard) ? 'protected' : serving.kind}`
   }
   if (form === 'redirects') return serving.kind === 'redirect' ? `${host} ${serving.location}` : undefined
   const upstream = serving.kind === 'live' ? upstreamOf(serving, sitesAddress) : null
   if (upstream === null) return undefined
-  return `${host} ${upstream.startsWith('https:') ? 'https' : 'http'}/${addressOf(upstream)}`
+  return `${host} ${upstream.startsWith('https:') ? 'https' : 'http'}/${dialAddress(upstream)}`
 }

@@ -2,16 +2,16 @@
 import type { Static } from 'typebox'
 import { pageOfAudit } from '../../accounts/accounts/audit-page.ts'
 import type { Input, OperatorCtx } from '../../context.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 254 }))
 export const AuditQuery = Type.Object({ ...PageQuery, accountId: Text, actorId: Text, type: Text })
 
 const Entry = Type.Object({
   stamp: Type.Integer(),
-  at: Moment,
+  at: Timestamp,
   type: Type.String({ description: 'the operationId' }),
   accountId: Nullable(Type.String()),
   actor: Type.Object({ kind: Type.String(), id: Type.String(), tokenId: Nullable(Type.String()) }),
@@ -30,7 +30,7 @@ export async function listAudit(
   return {
     entries: rows.map((row) => ({
       stamp: row.stamp,
-      at: momentOf(row.stamp),
+      at: stampToMs(row.stamp),
       type: row.type,
       accountId: row.account_id,
       actor: { kind: row.actor_kind, id: row.actor_id, tokenId: row.token_id },

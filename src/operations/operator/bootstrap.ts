@@ -1,12 +1,12 @@
 /** First start: one user, one team, one token, so that the first call needs nothing but what was printed. docs/spec/operator-api.md. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { newWelcome, welcomeRow } from '../../accounts/sign-in/welcome-link.ts'
+import { newWelcomeLink, welcomeLinkRow } from '../../accounts/sign-in/welcome-link.ts'
 import { tokenRow } from '../../accounts/tokens/tokens.ts'
 import type { Config } from '../../config.ts'
+import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
 import { readText } from '../../platform/adapters/file-errors.ts'
-import { makeFolder } from '../../platform/adapters/directory.ts'
-import { writeWhole } from '../../platform/adapters/atomic-file.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { newId, newToken } from '../../platform/base/ids.ts'
 import type { Db } from '../../platform/db/db.ts'
@@ -30,7 +30,7 @@ export async function openCredentials(db: Db, clock: Clock, config: Config) {
 
   const fact = await db.read.selectFrom('fact').select('name').where('name', '=', 'bootstrapped').executeTakeFirst()
   if (fact === undefined) {
-    const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), welcome: newWelcome(), ...rest }
+    const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), welcome: newWelcomeLink(), ...rest }
     keep(first)
     if (await bootstrap(db, clock, config, first)) return { credentials: { operatorToken, ...first }, firstStart: true }
     // Another instance was first: what this one wrote down opens nothing.
@@ -77,7 +77,7 @@ async function bootstrap(
       .insertInto('token')
       .values(tokenRow(clock.stamp(), { userId, name: 'first token' }, token))
       .execute()
-    await tx.insertInto('password_link').values(welcomeRow(userId, welcome)).execute()
+    await tx.insertInto('password_link').values(welcomeLinkRow(userId, welcome)).execute()
     return true
   })
 }
@@ -100,6 +100,6 @@ function readJson(file: string): Partial<StartCredentials> {
 function writeWhenNew(file: string, credentials: Record<string, string | undefined>): void {
   const text = `${JSON.stringify(credentials, null, 2)}\n`
   if (existsSync(file) && readText(file) === text) return
-  makeFolder(dirname(file))
-  writeWhole(file, text)
+  createDirectory(dirname(file))
+  writeFileAtomically(file, text)
 }

@@ -3,18 +3,18 @@ import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { Queries } from '../../platform/db/db.ts'
-import { headOf, START } from '../../platform/outbox/audit-chain.ts'
+import { GENESIS_LINK, readChainHead } from '../../platform/outbox/audit-chain.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable } from '../../platform/schema/fields.ts'
+import { Nullable, Timestamp } from '../../platform/schema/fields.ts'
 
 /** Entries of a page. */
 const MOST = 1000
 /** The order of the chain and that of the moments differ by what was committed at the same time. So many are looked at around a bound. */
 const AROUND = 1000
 
-export const ExportQuery = Type.Object({
-  since: Type.Optional(Moment),
-  until: Type.Optional(Moment),
+export const AuditExportQuery = Type.Object({
+  since: Type.Optional(Timestamp),
+  until: Type.Optional(Timestamp),
   after: Type.Optional(
     Type.Integer({ minimum: 0, description: 'the position behind which to go on: `next` of an earlier page' }),
   ),
@@ -47,7 +47,7 @@ export const AuditExport = Type.Object({
 export async function exportAudit(
   { db }: OperatorCtx,
   _: undefined,
-  { query }: Input<Static<typeof ExportQuery>>,
+  { query }: Input<Static<typeof AuditExportQuery>>,
 ): Promise<Static<typeof AuditExport>> {
   const from = Math.max(query.after ?? 0, await positionBefore(db, query.since))
   const to = await lastPosition(db, query.until)
@@ -67,11 +67,11 @@ export async function exportAudit(
 async function positionBefore(db: Queries, since: number | undefined): Promise<number> {
   if (since === undefined) return 0
   const rows = await around(db, since, '>=', 'asc')
-  return rows.length === 0 ? (await headOf(db)).position : Math.min(...rows.map(({ position }) => position)) - 1
+  return rows.length === 0 ? (await readChainHead(db)).position : Math.min(...rows.map(({ position }) => position)) - 1
 }
 
 async function lastPosition(db: Queries, until: number | undefined): Promise<number> {
-  if (until === undefined) return (await headOf(db)).position
+  if (until === undefined) return (await readChainHead(db)).position
   const rows = await around(db, until, '<', 'desc')
   return Math.max(0, ...rows.map(({ position }) => position))
 }
@@ -91,5 +91,5 @@ function around(db: Queries, moment: number, side: '>=' | '<', order: 'asc' | 'd
 async function linkAt(db: Queries, position: number): Promise<{ position: number; hash: string }> {
   const row = db.selectFrom('audit').select('hash').where('position', '=', position)
   const hash = (await row.executeTakeFirst())?.hash
-  return hash ? { position, hash } : START
+  return hash ? { position, hash } : GENESIS_LINK
 }

@@ -8,8 +8,8 @@ import { droppedLines } from '../../platform/base/log.ts'
 import { VERSION } from '../../platform/base/version.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { countUnlinked } from '../../platform/outbox/audit-chain.ts'
-import { copyState } from '../../platform/secrets/keyring-copy.ts'
-import { type BackupState, backupState } from '../backup/records.ts'
+import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
+import { type BackupStatus, readBackupStatus } from '../backup/records.ts'
 import { storeBytes } from '../statistics/store-size.ts'
 
 /** A backlog beyond it is not counted to its end. */
@@ -20,7 +20,7 @@ const RESOLUTION_MS = 20
 const NANO = 1e9
 
 /** Starts to watch the process. The answer stops it. */
-export function startFigures(deps: Deps): () => void {
+export function startGauges(deps: Deps): () => void {
   const { metrics } = deps
   const stop = watchProcess(metrics)
   metrics.gauge('berth_build_info', VERSION, deps.db.engine, process.versions.node).value = 1
@@ -71,8 +71,8 @@ async function readStore(deps: Deps): Promise<void> {
       due(db.read, 'mail', now),
       countUnlinked(db.read),
       storeBytes({ db: db.read, deps }),
-      backupState(db.read, deps.config),
-      copyState(db.read),
+      readBackupStatus(db.read, deps.config),
+      readKeyringCopyStatus(db.read),
     ]),
   )
   metrics.gauge('berth_store_up').value = counts === undefined ? 0 : 1
@@ -88,7 +88,7 @@ async function readStore(deps: Deps): Promise<void> {
 }
 
 /** A moment that never was is 0, so that a rule on its age needs no second one. */
-function tellBackups(metrics: Metrics, state: BackupState | undefined): void {
+function tellBackups(metrics: Metrics, state: BackupStatus | undefined): void {
   const moment = (at: number | null) => (at ?? 0) / 1000
   metrics.gauge('berth_backup_last_good_timestamp_seconds').value = state ? moment(state.lastGood) : Number.NaN
   metrics.gauge('berth_backup_last_verified_timestamp_seconds').value = state ? moment(state.lastVerified) : Number.NaN

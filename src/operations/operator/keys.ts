@@ -5,7 +5,7 @@ import type { Input, OperatorCtx } from '../../context.ts'
 import { operatorRoute } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { copyState, matchProofs } from '../../platform/secrets/keyring-copy.ts'
+import { matchProofs, readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
 import { activeKeyId } from '../../platform/secrets/root-keys.ts'
 import { beginRotation, listKeys, retireKey } from '../../platform/secrets/rotation.ts'
 import { runTimer } from '../../timers.ts'
@@ -106,7 +106,7 @@ async function noteCopy(ctx: OperatorCtx, _: undefined, { body }: Input<unknown,
   }
   const current = ctx.db.selectFrom('root_key').select('id')
   await ctx.db.deleteFrom('keyring_copy').where('root_key_id', 'not in', current).execute()
-  return { verified: proofs.map(({ id }) => id), missing: (await copyState(ctx.db)).missing }
+  return { verified: proofs.map(({ id }) => id), missing: (await readKeyringCopyStatus(ctx.db)).missing }
 }
 
 /** The file and the slices have transactions of their own, so this runs before the request's. */

@@ -6,7 +6,7 @@ import type { Deps } from '../../context.ts'
 import { isOperator } from '../../platform/access/authenticate.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
 import { MIGRATIONS } from '../../platform/db/migrations.ts'
-import { addressOf, countFailure, type Peer } from '../../platform/http/failure-limits.ts'
+import { countFailure, type Peer, peerAddress } from '../../platform/http/failure-limits.ts'
 import type { Probe } from '../../platform/http/public-page.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { activeKeyId } from '../../platform/secrets/root-keys.ts'
@@ -19,7 +19,7 @@ const KEPT_MS = 500
 type Check = 'store' | 'migrations' | 'keys'
 
 /** The pages for machines: `/healthz`, `/readyz` and `/metrics`. docs/operations.md: Health, Metrics. */
-export function openProbes(deps: Deps): Probe[] {
+export function createProbes(deps: Deps): Probe[] {
   const failing = openChecks(deps)
   return [
     { path: '/healthz', contentType: 'application/json', answer: () => ({ status: 200, body: '{"alive":true}\n' }) },
@@ -51,7 +51,7 @@ async function admitScraper(deps: Deps, authorization: string | undefined, peer:
   const expected = `Bearer ${metricsToken}`
   if (metricsToken !== undefined && timingSafeEqual(hash(authorization ?? ''), hash(expected))) return
   if (isOperator(authorization, deps.operatorTokenHash)) return
-  await countFailure(deps, 'token-failures', addressOf(peer))
+  await countFailure(deps, 'token-failures', peerAddress(peer))
   refuse('metrics_only')
 }
 

@@ -1,8 +1,8 @@
 /** The operator API: what the platform around Berth knows and the public API cannot say. docs/spec/operator-api.md. */
 
 import {
-  MadePasswordLink,
-  MadeToken,
+  CreatedPasswordLink,
+  CreatedToken,
   Member,
   NewTeam,
   NewToken,
@@ -14,6 +14,9 @@ import {
   PatchUser,
   SetMember,
 } from '../../accounts/accounts/schema.ts'
+import { createPasswordLink } from '../../accounts/sign-in/password-link.ts'
+import { removeIdentity } from '../../accounts/single-sign-on/identities.ts'
+import { createToken, endToken, findToken } from '../../accounts/tokens/tokens.ts'
 import {
   createTeam,
   createUser,
@@ -22,17 +25,14 @@ import {
   updateAccount,
   updateUser,
 } from '../../accounts/users/accounts.ts'
-import { makePasswordLink } from '../../accounts/sign-in/password-link.ts'
-import { removeIdentity } from '../../accounts/single-sign-on/identities.ts'
-import { createToken, endToken, findToken } from '../../accounts/tokens/tokens.ts'
 import { findAccount } from '../../model/account.ts'
 import { operatorRoute } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Statistics, showStatistics } from '../statistics/statistics.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
-import { AuditExport, ExportQuery, exportAudit } from './export-audit.ts'
-import { listTimers, RunTimer, sweepNow, TimerList } from './sweeps.ts'
-import { Verified, VerifyQuery, verifyAudit } from './verify-audit.ts'
+import { AuditExport, AuditExportQuery, exportAudit } from './export-audit.ts'
+import { listTimers, RunTimer, runTimerNow, TimerList } from './sweeps.ts'
+import { AuditVerification, VerifyQuery, verifyAudit } from './verify-audit.ts'
 
 const tag = 'operator'
 
@@ -69,10 +69,10 @@ export const operatorRoutes = [
     summary: 'Make, mail and answer a link by which a user sets a password: once, within 24 hours',
     tag,
     load: findAccount,
-    run: makePasswordLink,
+    run: createPasswordLink,
     refuses: ['not_found'],
     status: 201,
-    reply: MadePasswordLink,
+    reply: CreatedPasswordLink,
     noStore: true,
   }),
   operatorRoute({
@@ -145,7 +145,7 @@ export const operatorRoutes = [
     run: createToken,
     refuses: ['unknown_user', 'user_suspended', 'unknown_team'],
     status: 201,
-    reply: MadeToken,
+    reply: CreatedToken,
   }),
   operatorRoute({
     method: 'DELETE',
@@ -179,7 +179,7 @@ export const operatorRoutes = [
     query: VerifyQuery,
     run: verifyAudit,
     status: 200,
-    reply: Verified,
+    reply: AuditVerification,
   }),
   operatorRoute({
     method: 'GET',
@@ -187,7 +187,7 @@ export const operatorRoutes = [
     operationId: 'operatorExportAudit',
     summary: 'Read the audit log in the order of its chain, with every link, from one moment to another',
     tag,
-    query: ExportQuery,
+    query: AuditExportQuery,
     run: exportAudit,
     list: { rows: 1000, rowBytes: 16 * 1024 },
     status: 200,
@@ -221,7 +221,7 @@ export const operatorRoutes = [
     summary: 'Run one sweep now, optionally as if it were another moment (where BERTH_TEST_CLOCK=1)',
     tag,
     body: RunTimer,
-    prepare: sweepNow,
+    prepare: runTimerNow,
     run: (_ctx, _subject, _input, swept) => ({ swept }),
     refuses: ['not_found', 'test_clock_off'],
     status: 200,

@@ -3,10 +3,10 @@ import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable } from '../../platform/schema/fields.ts'
+import { Nullable, Timestamp } from '../../platform/schema/fields.ts'
 import { runTimer, TIMERS, type TimerName } from '../../timers.ts'
 
-export const RunTimer = Type.Object({ now: Type.Optional(Moment) })
+export const RunTimer = Type.Object({ now: Type.Optional(Timestamp) })
 export const TimerList = Type.Object({
   timers: Type.Array(
     Type.Object({
@@ -36,7 +36,7 @@ export function listTimers({ deps: { metrics } }: OperatorCtx): Static<typeof Ti
 }
 
 /** A sweep has transactions of its own, so it runs before this request's. Refuses: not_found 404, test_clock_off 403. */
-export async function sweepNow(
+export async function runTimerNow(
   ctx: OperatorCtx,
   _: undefined,
   { params, body }: Input<unknown, Static<typeof RunTimer>>,

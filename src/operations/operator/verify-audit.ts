@@ -1,8 +1,8 @@
 /** Whether the audit log is still what was written: its chain, walked from the first entry to the last. docs/operations.md. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
-import { countUnlinked, headOf, type Link } from '../../platform/outbox/audit-chain.ts'
-import { walkChain } from '../../platform/outbox/audit-verification.ts'
+import { type ChainLink, countUnlinked, readChainHead } from '../../platform/outbox/audit-chain.ts'
+import { verifyChain } from '../../platform/outbox/audit-verification.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf } from '../../platform/schema/fields.ts'
 
@@ -15,7 +15,7 @@ export const VerifyQuery = Type.Object({
     }),
   ),
 })
-export const Verified = Type.Object({
+export const AuditVerification = Type.Object({
   verified: Type.Boolean(),
   entries: Type.Integer({ description: 'the entries of the chain' }),
   head: Nullable(Type.String({ description: 'the last entry: keep it elsewhere, and verify against it' })),
@@ -29,7 +29,7 @@ export const Verified = Type.Object({
     }),
   ),
 })
-type Answer = Static<typeof Verified>
+type Answer = Static<typeof AuditVerification>
 
 /** Walks the chain as far as it goes now, up to the first entry that is not what it was. `head`: an anchor that an earlier call gave. */
 export async function verifyAudit(
@@ -39,8 +39,8 @@ export async function verifyAudit(
 ): Promise<Answer> {
   // Who changed an entry may have done it behind the back of this process.
   deps.db.renew()
-  const head = await headOf(db)
-  const { firstBroken, late } = await walkChain(db, head, readAnchor(query.head))
+  const head = await readChainHead(db)
+  const { firstBroken, late } = await verifyChain(db, head, readAnchor(query.head))
   return {
     verified: firstBroken === null,
     entries: head.position,
@@ -51,7 +51,7 @@ export async function verifyAudit(
   }
 }
 
-function readAnchor(text: string | undefined): Link | undefined {
+function readAnchor(text: string | undefined): ChainLink | undefined {
   if (text === undefined) return undefined
   const dot = text.indexOf('.')
   return { position: Number(text.slice(0, dot)), hash: text.slice(dot + 1) }

@@ -1,7 +1,7 @@
 /** What the report tells of people, their tokens and their teams. */
 import { sql } from 'kysely'
-import { momentOf, STAMPS_PER_MS } from '../../platform/base/clock.ts'
-import type { Part } from './table-scan.ts'
+import { STAMPS_PER_MS, stampToMs } from '../../platform/base/clock.ts'
+import type { ReportPart } from './table-scan.ts'
 
 const DAY_MS = 86_400_000
 const UNUSED_MS = 90 * DAY_MS
@@ -9,7 +9,7 @@ const UNUSED_MS = 90 * DAY_MS
 const NEW_MS = 7 * DAY_MS
 
 /** The tokens of people: those of installations go with their installation. */
-export const TOKENS: Part = {
+export const TOKENS: ReportPart = {
   kinds: ['tokens-of-suspended', 'tokens-unused', 'tokens-without-end'],
   table: 'token',
   by: 'created_stamp',
@@ -39,7 +39,7 @@ export const TOKENS: Part = {
     for (const row of rows) {
       const item = { id: row.id, what: row.name ?? 'no name', where: row.username }
       const end = `berth token rm ${row.id}`
-      const made = momentOf(row.created_stamp)
+      const made = stampToMs(row.created_stamp)
       if (row.suspended_at !== null) tally.add('tokens-of-suspended', { ...item, since: row.suspended_at, advice: end })
       if (row.unused) tally.add('tokens-unused', { ...item, since: row.seen_at ?? made, advice: end })
       if (row.expires_at === null)
@@ -55,7 +55,7 @@ export function hasOwner(team: string) {
 }
 
 /** People whom nobody saw, and teams that nobody owns. */
-export const ACCOUNTS: Part = {
+export const ACCOUNTS: ReportPart = {
   kinds: ['people-never-seen', 'teams-without-owner'],
   table: 'account',
   by: 'created_stamp',
@@ -75,14 +75,14 @@ export const ACCOUNTS: Part = {
       if (kind === 'team') tally.add('teams-without-owner', { ...item, since: null, advice: giveOwner(slug) })
       else {
         const advice = `berth user password-link ${slug}, or berth user delete ${slug}`
-        tally.add('people-never-seen', { ...item, since: momentOf(created_stamp), advice })
+        tally.add('people-never-seen', { ...item, since: stampToMs(created_stamp), advice })
       }
     }
   },
 }
 
 /** Integrations whose team nobody owns. */
-export const INTEGRATIONS: Part = {
+export const INTEGRATIONS: ReportPart = {
   kinds: ['integrations-without-owner'],
   table: 'integration',
   by: 'created_stamp',

@@ -1,14 +1,14 @@
 /** What the report tells of projects, domains, and what is sent for them. */
-import { momentOf, STAMPS_PER_MS } from '../../platform/base/clock.ts'
+import { STAMPS_PER_MS, stampToMs } from '../../platform/base/clock.ts'
 import { giveOwner, hasOwner } from './accounts.ts'
-import type { Part } from './table-scan.ts'
+import type { ReportPart } from './table-scan.ts'
 
 const DAY_MS = 86_400_000
 const PENDING_MS = 7 * DAY_MS
 const PAUSED_MS = 90 * DAY_MS
 
 /** Domains of projects that were added and never proven, or were lost. */
-export const PROJECT_DOMAINS: Part = {
+export const PROJECT_DOMAINS: ReportPart = {
   kinds: ['domains-pending'],
   table: 'project_domain',
   by: 'name',
@@ -28,13 +28,13 @@ export const PROJECT_DOMAINS: Part = {
       .execute()
     for (const { name, created_stamp, slug, project } of rows) {
       const advice = `${slug} proves or removes it at /console/t/${slug}/projects/${project}/domains/${name}`
-      tally.add('domains-pending', { id: null, what: name, where: slug, since: momentOf(created_stamp), advice })
+      tally.add('domains-pending', { id: null, what: name, where: slug, since: stampToMs(created_stamp), advice })
     }
   },
 }
 
 /** Domains of whole accounts that were added and never proven. */
-export const ACCOUNT_DOMAINS: Part = {
+export const ACCOUNT_DOMAINS: ReportPart = {
   kinds: ['domains-pending'],
   table: 'account_domain',
   by: 'account_id',
@@ -53,13 +53,13 @@ export const ACCOUNT_DOMAINS: Part = {
       .execute()
     for (const { name, created_stamp, slug } of rows) {
       const advice = `${slug} proves or removes the apex (docs/domains.md: Domains of the account)`
-      tally.add('domains-pending', { id: null, what: name, where: slug, since: momentOf(created_stamp), advice })
+      tally.add('domains-pending', { id: null, what: name, where: slug, since: stampToMs(created_stamp), advice })
     }
   },
 }
 
 /** Projects that were paused long ago: nobody misses them, or nobody knows why their visitors get nothing. */
-export const PAUSED: Part = {
+export const PAUSED: ReportPart = {
   kinds: ['projects-paused'],
   table: 'project',
   by: 'id',
@@ -91,7 +91,7 @@ const KINDS_OF_ENDPOINTS = [
 
 /** Endpoints to which nothing arrives. Their address may hold a secret, so only its host is told. */
 export const ENDPOINTS = KINDS_OF_ENDPOINTS.map(
-  ({ table, noun, section }): Part => ({
+  ({ table, noun, section }): ReportPart => ({
     kinds: ['endpoints-failing'],
     table,
     by: 'id',
@@ -136,7 +136,7 @@ export const ENDPOINTS = KINDS_OF_ENDPOINTS.map(
 )
 
 /** Installations that nobody has taken over since their owner left, or that the operator shut with their owner. */
-export const INSTALLATIONS: Part = {
+export const INSTALLATIONS: ReportPart = {
   kinds: ['installations-disabled'],
   table: 'configuration',
   by: 'disabled_at',

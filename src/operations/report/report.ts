@@ -1,13 +1,13 @@
 /** What waits for somebody, over the whole service: what `berth report` and the page Needs attention tell. docs/operations.md: What needs attention. */
 
-import { copyState } from '../../platform/secrets/keyring-copy.ts'
-import { backupState } from '../backup/records.ts'
-import { adviseOnBackups } from '../doctor/backups.ts'
+import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
+import { readBackupStatus } from '../backup/records.ts'
+import { backupFindings } from '../doctor/backups.ts'
 import { ACCOUNTS, INTEGRATIONS, TOKENS } from './accounts.ts'
 import { ACCOUNT_DOMAINS, ENDPOINTS, INSTALLATIONS, PAUSED, PROJECT_DOMAINS } from './projects.ts'
 import type { Report } from './schema.ts'
-import { openTally, type Tally } from './tally.ts'
-import { type ReportCtx, type Slices, walk } from './table-scan.ts'
+import { type ReportCtx, type Slices, scanTable } from './table-scan.ts'
+import { createTally, type Tally } from './tally.ts'
 
 const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJECT_DOMAINS, ACCOUNT_DOMAINS, PAUSED]
 
@@ -15,11 +15,11 @@ const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJ
  * Looks through the store for what needs attention. It changes nothing, and no secret is in it. One part after the other, so that no more
  * than one statement waits. `slices`: how many rows of a table are looked through, and how many at once.
  */
-export async function makeReport(ctx: ReportCtx, slices?: Slices): Promise<Report> {
-  const tally = openTally()
+export async function buildReport(ctx: ReportCtx, slices?: Slices): Promise<Report> {
+  const tally = createTally()
   await findSafekeeping(ctx, tally)
   for (const one of PARTS) {
-    const partial = await walk(ctx.db, one, (within) => one.find(ctx, tally, within), slices)
+    const partial = await scanTable(ctx.db, one, (within) => one.find(ctx, tally, within), slices)
     if (partial) tally.isPartial(...one.kinds)
   }
   return { sections: tally.sections(), at: ctx.now }
@@ -27,11 +27,11 @@ export async function makeReport(ctx: ReportCtx, slices?: Slices): Promise<Repor
 
 /** Backups and copies of the keyring, as `berth doctor` judges them. */
 async function findSafekeeping({ db, now, deps }: ReportCtx, tally: Tally): Promise<void> {
-  const state = await backupState(db, deps.config)
-  for (const { is, found, advice = 'see the page Backups' } of adviseOnBackups(state, now)) {
+  const state = await readBackupStatus(db, deps.config)
+  for (const { is, found, advice = 'see the page Backups' } of backupFindings(state, now)) {
     if (is !== 'well') tally.add('backups', { id: null, what: found, where: null, since: state.lastGood, advice })
   }
-  for (const id of (await copyState(db)).missing) {
+  for (const id of (await readKeyringCopyStatus(db)).missing) {
     const advice = 'berth keys export, then berth keys verify'
     tally.add('keyring-copy', { id, what: `the root key ${id}`, where: null, since: null, advice })
   }

@@ -1,6 +1,6 @@
 /** The report by the API. docs/operations.md: What needs attention. */
 import { operatorRoute } from '../../platform/http/route.ts'
-import { makeReport } from './report.ts'
+import { buildReport } from './report.ts'
 import { KINDS, Report } from './schema.ts'
 
 export const reportRoutes = [
@@ -10,7 +10,7 @@ export const reportRoutes = [
     operationId: 'operatorGetReport',
     summary: 'Tell what needs attention: stale tokens, domains without a proof, endpoints that fail, what nobody owns',
     tag: 'operator',
-    run: (ctx) => makeReport(ctx),
+    run: (ctx) => buildReport(ctx),
     list: { rows: Object.keys(KINDS).length, rowBytes: 128 * 1024 },
     status: 200,
     reply: Report,

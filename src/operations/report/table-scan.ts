@@ -1,7 +1,7 @@
 /** How the report looks through tables that grow: a slice at a time, and not beyond a limit. docs/operations.md: What needs attention. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
-import { openPace } from '../../platform/db/chunks.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Schema } from '../../platform/db/schema.ts'
 import type { Kind } from './schema.ts'
@@ -20,13 +20,13 @@ type Within = RawBuilder<boolean>
 export type ReportCtx = Pick<OperatorCtx, 'db' | 'now' | 'deps'>
 
 /** What is told of one table: the kinds, and how a slice of it is looked through for them. */
-export type Part = Walked & { kinds: Kind[]; find(ctx: ReportCtx, tally: Tally, within: Within): Promise<void> }
+export type ReportPart = Walked & { kinds: Kind[]; find(ctx: ReportCtx, tally: Tally, within: Within): Promise<void> }
 
 /**
  * Walks through a table, and lets others run between the slices. `look` reads one slice by the condition that it is given. Gives whether
  * the table has more than the 100,000 rows (or those of `slices`) that were looked through.
  */
-export async function walk(
+export async function scanTable(
   db: Queries,
   walked: Walked,
   look: (within: Within) => Promise<void>,
@@ -34,7 +34,7 @@ export async function walk(
 ): Promise<boolean> {
   const { table, by, first } = walked
   const column = sql.ref(`${table}.${by}`)
-  const pace = openPace()
+  const pace = createYielder()
   let after = first
   for (let count = 0; count < most; count++) {
     const last = await lastOfSlice(db, walked, after, rows)

@@ -1,19 +1,19 @@
 /** What was found of each kind: all is counted, and the longest are kept. */
-import { type Item, KINDS, type Kind, MOST_TOLD, type Section } from './schema.ts'
+import { type AttentionItem, KINDS, type Kind, MAX_REPORTED, type Section } from './schema.ts'
 
 export type Tally = {
-  add(kind: Kind, item: Item): void
+  add(kind: Kind, item: AttentionItem): void
   /** Says that there is more than was looked through. */
   isPartial(...kinds: Kind[]): void
   sections(): Section[]
 }
 
 /** More are kept for a while, so that they are not put in order for each one. */
-const MOST_KEPT = 4 * MOST_TOLD
+const MOST_KEPT = 4 * MAX_REPORTED
 
 /** Counts what waits for somebody, by kind. Of each kind it keeps the items that wait the longest. */
-export function openTally(): Tally {
-  const found = new Map<Kind, { count: number; items: Item[] }>()
+export function createTally(): Tally {
+  const found = new Map<Kind, { count: number; items: AttentionItem[] }>()
   const partial = new Set<Kind>()
   return {
     add(kind, item) {
@@ -37,6 +37,6 @@ export function openTally(): Tally {
 }
 
 /** What is so without a known beginning comes first. */
-function longest(items: readonly Item[]): Item[] {
-  return items.toSorted((one, other) => (one.since ?? 0) - (other.since ?? 0)).slice(0, MOST_TOLD)
+function longest(items: readonly AttentionItem[]): AttentionItem[] {
+  return items.toSorted((one, other) => (one.since ?? 0) - (other.since ?? 0)).slice(0, MAX_REPORTED)
 }

@@ -6,9 +6,9 @@ import type { OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import { VERSION } from '../../platform/base/version.ts'
 import type { Schema } from '../../platform/db/schema.ts'
-import { LOOKED_THROUGH } from '../../platform/http/pagination.ts'
+import { SCAN_LIMIT } from '../../platform/http/pagination.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, OneOf } from '../../platform/schema/fields.ts'
+import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 
 const HOUR_MS = 3_600_000
 const HOURS = 24
@@ -26,7 +26,7 @@ export const Statistics = Type.Object({
   version: Type.String(),
   engine: OneOf('sqlite', 'postgres'),
   node: Type.String(),
-  startedAt: Moment,
+  startedAt: Timestamp,
   users: Count,
   teams: Count,
   projects: Type.Integer({ description: 'at most 10000' }),
@@ -134,7 +134,7 @@ async function deliveriesByHour({ db, now }: OperatorCtx): Promise<Statistics['d
     .select(['status', sql<number>`created_stamp / ${sql.lit(HOUR_MS * STAMPS_PER_MS)}`.as('hour')])
     .where('created_stamp', '>=', (Math.floor(now / HOUR_MS) - HOURS + 1) * HOUR_MS * STAMPS_PER_MS)
     .orderBy('created_stamp', 'desc')
-    .limit(sql.lit(LOOKED_THROUGH))
+    .limit(sql.lit(SCAN_LIMIT))
   const rows = await db
     .selectFrom(newest.as('newest'))
     .select(['hour', 'status', sql<number>`count(*)`.as('count')])

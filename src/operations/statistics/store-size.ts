@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000
 const KEPT_DAYS = 400
 
 /** Sweep: writes down the size of the store for today, and forgets what is older than 400 days. Gives the number of days that went. */
-export async function noteStoreSize(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function recordStoreSize(ctx: OperatorCtx, limit: number): Promise<number> {
   const row = { day: dayOf(ctx.now), bytes: await storeBytes(ctx) }
   await ctx.db
     .insertInto('store_size')

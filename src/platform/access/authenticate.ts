@@ -1,25 +1,25 @@
 /** From a bearer token and `teamId`/`slug` to who acts, for which account, with which permissions. Specification: Authentication. */
 import { timingSafeEqual } from 'node:crypto'
 import { fingerprint } from '../base/ids.ts'
-import { prepared, type Queries } from '../db/db.ts'
+import { preparedQuery, type Queries } from '../db/db.ts'
 import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusals/refusal.ts'
-import { type ActingInstallation, readInstallation } from './installation.ts'
-import { type AheadColumns, isProjectId, withAhead } from './prefetch.ts'
-import { mustHaveFactor } from './second-factor.ts'
+import { type InstallationCaller, readInstallation } from './installation.ts'
+import { type AheadColumns, isProjectId, withPrefetchedProject } from './prefetch.ts'
+import { mustHaveSecondFactor } from './second-factor.ts'
 import {
-  type Acting,
   type ById,
   type BySlug,
   bySlug,
   byTeamId,
+  type CallerRow,
   type TokenAndAccount,
   type TokenRow,
   withRole,
-  withRoleHeld,
+  withRoleLocked,
 } from './token-query.ts'
-import type { Account, Who } from './who.ts'
+import type { Account, Caller } from './who.ts'
 
 /** What a request says of who it is: a bearer token, or, of a page of the console, the secret of a session. */
 export type Credentials = {
@@ -29,12 +29,12 @@ export type Credentials = {
   slug: string | undefined
 }
 
-const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)))
-const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)))
+const findByTeamId = preparedQuery<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)))
+const findBySlug = preparedQuery<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)))
 const aheadByTeamId = aheadBy<ById>(byTeamId)
 const aheadBySlug = aheadBy<BySlug>(bySlug)
-const holdByTeamId = prepared<ById, TokenRow>((db, value) => withRoleHeld(byTeamId(db, value)))
-const holdBySlug = prepared<BySlug, TokenRow>((db, value) => withRoleHeld(bySlug(db, value)))
+const holdByTeamId = preparedQuery<ById, TokenRow>((db, value) => withRoleLocked(byTeamId(db, value)))
+const holdBySlug = preparedQuery<BySlug, TokenRow>((db, value) => withRoleLocked(bySlug(db, value)))
 
 /**
  * Identifies the caller by a bearer token. The answer is the same for a team that does not exist and one that the user is not in; membership is read
@@ -47,8 +47,8 @@ export async function identifyByToken(
   credentials: Credentials,
   now: number,
   idOrName?: string,
-): Promise<Who> {
-  const token = bearerOf(credentials.authorization)
+): Promise<Caller> {
+  const token = parseBearer(credentials.authorization)
   if (token === undefined) refuse('missing_token', undefined, { missingToken: true })
   const { teamId, slug } = credentials
   const hash = fingerprint(token)
@@ -59,9 +59,9 @@ export async function identifyByToken(
   const installation = row.configuration_id === null ? undefined : await readInstallation(db, row.configuration_id)
   const asksForTeam = teamId !== undefined || slug !== undefined
   if (installation && row.team_id !== null && !asksForTeam) refuse('team_id_required')
-  const may = installation ? isInstalledOn(row, slug) : mayActFor(row, slug)
+  const may = installation ? isInstalledOn(row, slug) : canActFor(row, slug)
   if (row.account_id === null || !may) refuse('team_forbidden')
-  const who = whoOf(row as Acting, installation)
+  const who = toCaller(row as CallerRow, installation)
   if (idOrName === undefined) return who
   const { project, variables } = row as TokenRow & AheadColumns
   return { ...who, ahead: { idOrName, project, variables } }
@@ -82,8 +82,8 @@ function readToken(db: Queries, { hash, teamId, slug, idOrName }: Asked): Promis
 /** Reads a token together with a project of its account, by the id or the name of the project. */
 function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, value: By) => TokenAndAccount) {
   const by = (column: 'id' | 'name') =>
-    prepared<By & { idOrName: string }, TokenRow>((db, value) =>
-      withAhead(withRole(find(db, value)), column, value.idOrName),
+    preparedQuery<By & { idOrName: string }, TokenRow>((db, value) =>
+      withPrefetchedProject(withRole(find(db, value)), column, value.idOrName),
     )
   const [byId, byName] = [by('id'), by('name')]
   return (db: Queries, value: By, idOrName: string) =>
@@ -91,7 +91,7 @@ function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, v
 }
 
 /** Lets a caller through who has all of the permissions. Refuses: missing_permission 403, which names those that are not there. */
-export function permit(who: Who, needs: readonly Permission[]): void {
+export function permit(who: Caller, needs: readonly Permission[]): void {
   const lacking = needs.filter((permission) => !who.permissions.has(permission))
   if (lacking.length > 0) {
     refuse('missing_permission', `You don't have permission to do this: it needs ${lacking.join(' and ')}.`)
@@ -105,17 +105,17 @@ export function authenticateOperator(authorization: string | undefined, operator
 
 /** Whether an `Authorization` header holds the operator token; takes constant time. */
 export function isOperator(authorization: string | undefined, operatorTokenHash: string): boolean {
-  const digest = Buffer.from(fingerprint(bearerOf(authorization) ?? ''))
+  const digest = Buffer.from(fingerprint(parseBearer(authorization) ?? ''))
   return timingSafeEqual(digest, Buffer.from(operatorTokenHash))
 }
 
 /** The token of an `Authorization` header; undefined when it holds none that could be one. */
-export function bearerOf(authorization: string | undefined): string | undefined {
+export function parseBearer(authorization: string | undefined): string | undefined {
   return /^Bearer +([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1]
 }
 
 /** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
-export function mayActFor(token: TokenRow, slug: string | undefined): boolean {
+export function canActFor(token: TokenRow, slug: string | undefined): boolean {
   if (token.team_id !== null && token.account_id !== token.team_id) return false
   if (slug !== undefined && token.slug !== slug) return false
   if (token.kind === 'team') return token.role !== null
@@ -130,14 +130,14 @@ function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
 }
 
 /** Who acts, as a row says. Refuses: second_factor_required 403. An installation is no person, so no team demands a factor of it. */
-export function whoOf(row: Acting, installation: ActingInstallation | undefined): Who {
+export function toCaller(row: CallerRow, installation: InstallationCaller | undefined): Caller {
   const shareId = row.holder_id ?? row.account_id
   const acts = { account: accountOf(row), shareId, tokenTeamId: row.team_id, tokenEndsAt: row.expires_at }
   if (installation) {
     const actor = { kind: 'integration', id: installation.installationId!, tokenId: row.token_id } as const
     return { ...acts, ...installation, actor, role: 'OWNER' }
   }
-  mustHaveFactor(row)
+  mustHaveSecondFactor(row)
   const role = row.role ?? 'OWNER'
   return {
     ...acts,
@@ -150,7 +150,7 @@ export function whoOf(row: Acting, installation: ActingInstallation | undefined)
   }
 }
 
-function accountOf(row: Acting): Account {
+function accountOf(row: CallerRow): Account {
   return {
     id: row.account_id,
     kind: row.kind,

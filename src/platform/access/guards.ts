@@ -1,7 +1,7 @@
 /** Shared reasons to refuse, each a statement that must hold. Order in a route is the order of refusal. */
-import type { Ctx, Guard, Input, Who } from '../../context.ts'
+import type { Caller, Ctx, Guard, Input } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
-import { prepared } from '../db/db.ts'
+import { preparedQuery } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusals/refusal.ts'
 
@@ -29,7 +29,7 @@ export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, subject: Of
 })
 
 /** As `notInTransfer`, for operations that write the row of the project: two writes of one row never pass each other. */
-export const notInTransferItself = guard(['in_transfer'], (_ctx: Ctx, subject: OfProject) =>
+export const notInTransferUnlocked = guard(['in_transfer'], (_ctx: Ctx, subject: OfProject) =>
   mustNotBeInTransfer(projectOf(subject)),
 )
 
@@ -44,7 +44,7 @@ function mustNotBeInTransfer(project: Row<'project'>): void {
   if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
 }
 
-const holdProject = prepared<{ accountId: string; id: string }, { id: string }>((db, value) =>
+const holdProject = preparedQuery<{ accountId: string; id: string }, { id: string }>((db, value) =>
   db
     .selectFrom('project')
     .select('id')
@@ -54,7 +54,7 @@ const holdProject = prepared<{ accountId: string; id: string }, { id: string }>(
 )
 
 /** Whether the caller may see a project of the account. No answer names the id of one that the caller may not see. */
-export function seesProject({ projectIds }: Pick<Who, 'projectIds'>, projectId: string): boolean {
+export function canSeeProject({ projectIds }: Pick<Caller, 'projectIds'>, projectId: string): boolean {
   return projectIds === null || projectIds.includes(projectId)
 }
 

@@ -1,10 +1,10 @@
 /** The caller of a request: read from the store, or from the cache while nothing of it has changed. docs/architecture.md: What is remembered. */
-import type { Deps, Who } from '../../context.ts'
+import type { Caller, Deps } from '../../context.ts'
 import { fingerprint } from '../base/ids.ts'
-import type { Subject } from '../db/change-feed.ts'
+import type { Topic } from '../db/change-feed.ts'
 import type { Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
-import { bearerOf, type Credentials, identifyByToken } from './authenticate.ts'
+import { type Credentials, identifyByToken, parseBearer } from './authenticate.ts'
 import { identifyBySession } from './session-authentication.ts'
 
 /** Bytes that a person or an installation takes, and each project that it is limited to. */
@@ -17,14 +17,14 @@ export async function identifyCached(
   credentials: Credentials,
   now: number,
   idOrName?: string,
-): Promise<Who> {
+): Promise<Caller> {
   const { authorization, teamId, slug } = credentials
-  const token = bearerOf(authorization)
+  const token = parseBearer(authorization)
   const several = teamId !== undefined && slug !== undefined
   if (memory === undefined || token === undefined || several) return identify(db.read, credentials, now, idOrName)
   const account = slug === undefined ? `t${teamId ?? ''}` : `s${slug}`
   const key = `who ${fingerprint(token)} ${account}`
-  const known = memory.find(key) as Who | undefined
+  const known = memory.find(key) as Caller | undefined
   if (known !== undefined) {
     // No commit says that a token has ended by the clock.
     if (known.tokenEndsAt !== null && known.tokenEndsAt <= now)
@@ -34,7 +34,7 @@ export async function identifyCached(
   const since = memory.stamp()
   const who = await identifyByToken(db.read, credentials, now)
   const bytes = BYTES + PROJECT_BYTES * (who.projectIds?.length ?? 0)
-  if (memory.keep(key, since, { value: who, bytes, owner: who.account.id, subjects: subjectsOf(who) })) kept.add(who)
+  if (memory.keep(key, since, { value: who, bytes, owner: who.account.id, subjects: callerTopics(who) })) kept.add(who)
   return who
 }
 
@@ -42,19 +42,19 @@ export async function identifyCached(
  * Reads the caller, by a token or by a session. `idOrName`: of a project that is read with it (PostgreSQL, GET). Refuses as
  * `identifyByToken` and `identifyBySession` do. Specification: Authentication.
  */
-export function identify(db: Queries, credentials: Credentials, now: number, idOrName?: string): Promise<Who> {
+export function identify(db: Queries, credentials: Credentials, now: number, idOrName?: string): Promise<Caller> {
   const { session } = credentials
   if (session === undefined) return identifyByToken(db, credentials, now, idOrName)
   return identifyBySession(db, fingerprint(session), credentials.teamId, now)
 }
 
 /** Whether a caller is in the cache. Only then another request may come by the same object. */
-export function isCachedCaller(who: Who): boolean {
+export function isCachedCaller(who: Caller): boolean {
   return kept.has(who)
 }
-const kept = new WeakSet<Who>()
+const kept = new WeakSet<Caller>()
 
 /** What says who acts: the account, with its members and installations, and the person with their tokens. */
-export function subjectsOf({ account, userId }: Who): Subject[] {
+export function callerTopics({ account, userId }: Caller): Topic[] {
   return userId === account.id ? [`account ${userId}`] : [`account ${account.id}`, `account ${userId}`]
 }

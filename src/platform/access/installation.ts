@@ -1,14 +1,14 @@
 /** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States and transitions. */
 import { sql } from 'kysely'
 import { chunks } from '../db/chunks.ts'
-import { prepared, type Queries } from '../db/db.ts'
+import { preparedQuery, type Queries } from '../db/db.ts'
 import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusals/refusal.ts'
-import type { Who } from './who.ts'
+import type { Caller } from './who.ts'
 
 /** The fields of `Who` that an installation sets. */
-export type ActingInstallation = Pick<Who, 'userId' | 'installationId' | 'projectIds'> & {
+export type InstallationCaller = Pick<Caller, 'userId' | 'installationId' | 'projectIds'> & {
   permissions: ReadonlySet<Permission>
 }
 
@@ -17,7 +17,7 @@ export type ActingInstallation = Pick<Who, 'userId' | 'installationId' | 'projec
  * scope away, waits for the writes that are under way, and none is committed later. Refuses:
  * invalid_token 401 (uninstalled), integration_configuration_disabled 403.
  */
-export async function readInstallation(db: Queries, installationId: string): Promise<ActingInstallation> {
+export async function readInstallation(db: Queries, installationId: string): Promise<InstallationCaller> {
   const select = db.isTransaction ? holdInstallation : selectInstallation
   const [row] = await select(db, { installationId })
   if (row === undefined) refuse('invalid_token', undefined, { invalidToken: true })
@@ -35,12 +35,12 @@ export async function readInstallation(db: Queries, installationId: string): Pro
 /** For an empty selection: an id that no project has. An empty list is not SQL that both engines accept. */
 const NO_PROJECT = ['']
 
-const selectInstallation = prepared<{ installationId: string }, InstallationColumns>((db, value) =>
+const selectInstallation = preparedQuery<{ installationId: string }, InstallationColumns>((db, value) =>
   queryInstallation(db, value.installationId),
 )
 
 /** The row lock decides. The advisory lock before it only keeps the order: row locks alone would let readers that share a lock starve a waiting writer. */
-const holdInstallation = prepared<{ installationId: string }, InstallationColumns>((db, value) =>
+const holdInstallation = preparedQuery<{ installationId: string }, InstallationColumns>((db, value) =>
   queryInstallation(db, value.installationId)
     .innerJoin(
       sql<{
@@ -74,7 +74,7 @@ function bucketOf(id: string | ReturnType<typeof sql.ref>) {
  * Waits until no write of these installations is under way, and lets none begin before the commit. Call it before they are
  * disabled, removed, or lose a scope. On SQLite writes run one after another anyway.
  */
-export async function waitForWritesOf(db: Queries, installationIds: readonly string[]): Promise<void> {
+export async function lockInstallationWrites(db: Queries, installationIds: readonly string[]): Promise<void> {
   if (!db.isTransaction) return
   for (const slice of chunks(installationIds)) {
     const buckets = db
@@ -91,11 +91,11 @@ export async function waitForWritesOf(db: Queries, installationIds: readonly str
 }
 
 /**
- * Call it before a single token of the installation ends. It waits as `waitForWritesOf` does, and writes the row unchanged: a
+ * Call it before a single token of the installation ends. It waits as `lockInstallationWrites` does, and writes the row unchanged: a
  * write that has read the token already and waits then fails to serialize (PostgreSQL: 40001), starts again and is refused.
  */
-export async function endWritesOf(db: Queries, installationId: string): Promise<void> {
-  await waitForWritesOf(db, [installationId])
+export async function abortInstallationWrites(db: Queries, installationId: string): Promise<void> {
+  await lockInstallationWrites(db, [installationId])
   await db
     .updateTable('configuration')
     .set((eb) => ({ updated_at: eb.ref('updated_at') }))
@@ -103,7 +103,7 @@ export async function endWritesOf(db: Queries, installationId: string): Promise<
     .execute()
 }
 
-const selectProjects = prepared<{ installationId: string }, { project_id: string }>((db, value) =>
+const selectProjects = preparedQuery<{ installationId: string }, { project_id: string }>((db, value) =>
   db.selectFrom('configuration_project').select('project_id').where('configuration_id', '=', value.installationId),
 )
 

@@ -20,7 +20,7 @@ export type LastSeen = {
 }
 
 /** Nobody was seen yet. */
-export function openLastSeen(): LastSeen {
+export function createLastSeen(): LastSeen {
   let stored = new Map<string, number>()
   let pending = new Map<string, number>()
   return {
@@ -53,7 +53,7 @@ export async function writeLastSeen({ db, lastSeen }: { db: Db; lastSeen: LastSe
 }
 
 /** Sweep: forgets when people and tokens were last seen, after a year. Lists then show no such moment for them. */
-export async function forgetLongUnseen(ctx: { db: Queries; now: number }, limit: number): Promise<number> {
+export async function purgeLastSeen(ctx: { db: Queries; now: number }, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('seen')
     .select('id')
@@ -83,7 +83,7 @@ export function startLastSeen(deps: { db: Db; lastSeen: LastSeen; log: Logger })
 type Seen = { actor: { tokenId: string | null }; userId: string; installationId: string | null }
 
 /** Notes that the token and the person of a request were seen at `now`, in ms; an integration is no person. */
-export function noteSeen(lastSeen: LastSeen, { actor, userId, installationId }: Seen, now: number): void {
+export function recordLastSeen(lastSeen: LastSeen, { actor, userId, installationId }: Seen, now: number): void {
   if (actor.tokenId !== null) lastSeen.note(actor.tokenId, now)
   if (installationId === null) lastSeen.note(userId, now)
 }

@@ -5,7 +5,7 @@
 import type { OperatorCtx } from '../../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { Schema } from '../db/schema.ts'
-import { mayOwnInstallations, type Permission, ROLE_PERMISSIONS, type Role } from '../permissions/roles.ts'
+import { canOwnInstallations, type Permission, ROLE_PERMISSIONS, type Role } from '../permissions/roles.ts'
 import { hasSecondFactor } from './second-factor.ts'
 
 /** An offer: its table, and the roles in the giving account that may make it. On a personal account its user is an OWNER. */
@@ -16,7 +16,7 @@ export const OFFERS = {
   'transfer code': { table: 'transfer_request', may: needs('project:transfer') },
   invitation: { table: 'invitation', may: needs('member:write') },
   /** Given by whoever owns the installation now: an OWNER who took it over consented to it by that. */
-  'authorization code': { table: 'authorization_code', may: mayOwnInstallations },
+  'authorization code': { table: 'authorization_code', may: canOwnInstallations },
   'password link': { table: 'password_link', may: anybody },
   'email link': { table: 'email_change', may: anybody },
   'identity link': { table: 'identity_link', may: anybody },

@@ -7,9 +7,9 @@ import type { Db } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 
 /** What was read ahead for a caller. `project`: null for one that is not there. `variables`, last made first: null for many or heavy ones, which are read when they are needed. */
-export type Ahead = { idOrName: string; project: Row<'project'> | null; variables: Row<'env_var'>[] | null }
+export type Prefetched = { idOrName: string; project: Row<'project'> | null; variables: Row<'env_var'>[] | null }
 /** As a row gives it. */
-export type AheadColumns = Omit<Ahead, 'idOrName'>
+export type AheadColumns = Omit<Prefetched, 'idOrName'>
 
 /** More variables, or heavier ones, are not read ahead: the statement shares its connection with others. */
 const MOST_VARIABLES = 100
@@ -21,7 +21,7 @@ export function isProjectId(idOrName: string): boolean {
 }
 
 /** What `identifyByToken` reads ahead on a GET of a project; undefined where a statement is no message to another process. */
-export function projectAhead(
+export function projectToPrefetch(
   { engine }: Pick<Db, 'engine'>,
   { idOrName = '' }: Readonly<Record<string, string>>,
 ): string | undefined {
@@ -29,12 +29,15 @@ export function projectAhead(
 }
 
 /** The variables of a project, last made first; undefined where they were not read ahead. */
-export function variablesAhead({ who }: { who: { ahead?: Ahead } }, projectId: string): Row<'env_var'>[] | undefined {
+export function prefetchedVariables(
+  { who }: { who: { ahead?: Prefetched } },
+  projectId: string,
+): Row<'env_var'>[] | undefined {
   return who.ahead?.project?.id === projectId ? (who.ahead.variables ?? undefined) : undefined
 }
 
 /** Adds the project of the account that has this id or name, and its variables. */
-export function withAhead<T>(
+export function withPrefetchedProject<T>(
   query: SelectQueryBuilder<Schema & { account: Row<'account'> }, never, T>,
   column: 'id' | 'name',
   idOrName: string,

@@ -21,7 +21,7 @@ export async function hasSecondFactor(db: Queries, userId: string): Promise<bool
  * A column of a query over `account`: 1 where the account demands a factor that the person has not. Where it demands none, nothing is
  * looked up, so it costs no time.
  */
-export function lacksFactor(userColumn: string) {
+export function missingFactorColumn(userColumn: string) {
   const user = sql.ref(userColumn)
   return sql<number>`case when account.factor_demanded_at is null then 0
     when (select totp.confirmed_at from totp where totp.user_id = ${user}) is not null then 0
@@ -30,7 +30,7 @@ export function lacksFactor(userColumn: string) {
 }
 
 /** Refuses: second_factor_required 403, where the column says that the person lacks the factor. */
-export function mustHaveFactor({ lacks_factor, slug }: { lacks_factor: number; slug: string | null }): void {
+export function mustHaveSecondFactor({ lacks_factor, slug }: { lacks_factor: number; slug: string | null }): void {
   if (lacks_factor === 0) return
   refuse(
     'second_factor_required',

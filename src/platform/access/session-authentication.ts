@@ -1,14 +1,21 @@
 /** From the session of a browser to who acts: for the pages of the console, which ask the routes with it in the place of a token. */
 import { sql } from 'kysely'
-import { prepared, type Queries } from '../db/db.ts'
+import { preparedQuery, type Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
-import { mayActFor, whoOf } from './authenticate.ts'
-import { findVisitor, findVisitorBySession, isFresh } from './session.ts'
-import { type Acting, type ById, type TokenAndAccount, type TokenRow, withRole, withRoleHeld } from './token-query.ts'
-import type { Who } from './who.ts'
+import { canActFor, toCaller } from './authenticate.ts'
+import { findSessionUser, findSessionUserByHash, isRecentlyAuthenticated } from './session.ts'
+import {
+  type ById,
+  type CallerRow,
+  type TokenAndAccount,
+  type TokenRow,
+  withRole,
+  withRoleLocked,
+} from './token-query.ts'
+import type { Caller } from './who.ts'
 
-const find = prepared<ById, TokenRow>((db, value) => withRole(sessionQuery(db, value)))
-const hold = prepared<ById, TokenRow>((db, value) => withRoleHeld(sessionQuery(db, value)))
+const find = preparedQuery<ById, TokenRow>((db, value) => withRole(sessionQuery(db, value)))
+const hold = preparedQuery<ById, TokenRow>((db, value) => withRoleLocked(sessionQuery(db, value)))
 
 /**
  * Identifies a person by the hash of a session's secret, with all that their role in the account allows. Within a write on PostgreSQL
@@ -20,12 +27,12 @@ export async function identifyBySession(
   sessionHash: string,
   teamId: string | undefined,
   now: number,
-): Promise<Who> {
-  const visitor = await findVisitorBySession(db, sessionHash, now)
+): Promise<Caller> {
+  const visitor = await findSessionUserByHash(db, sessionHash, now)
   if (visitor === undefined) refuse('invalid_token', 'You are no longer signed in. Sign in again.')
   const [found] = await (db.isTransaction ? hold : find)(db, { hash: sessionHash, team: teamId ?? null })
-  if (found === undefined || found.account_id === null || !mayActFor(found, undefined)) refuse('team_forbidden')
-  const who = whoOf(found as Acting, undefined)
+  if (found === undefined || found.account_id === null || !canActFor(found, undefined)) refuse('team_forbidden')
+  const who = toCaller(found as CallerRow, undefined)
   return { ...who, actor: { ...who.actor, tokenId: null } }
 }
 
@@ -34,12 +41,12 @@ export async function identifyBySession(
  * 401, sign_in_again 403.
  */
 export async function authenticateOperatorSession(db: Queries, secret: string, now: number): Promise<void> {
-  const visitor = await findVisitor(db, secret, now)
+  const visitor = await findSessionUser(db, secret, now)
   if (visitor === undefined || !visitor.isOperator) refuse('operator_only')
-  if (!isFresh(visitor, now)) refuse('sign_in_again')
+  if (!isRecentlyAuthenticated(visitor, now)) refuse('sign_in_again')
 }
 
-/** A session in the place of the token: it is bound to no team and narrowed in nothing, and `findVisitor` says when it ends. */
+/** A session in the place of the token: it is bound to no team and narrowed in nothing, and `findSessionUser` says when it ends. */
 function sessionQuery(db: Queries, { hash, team }: ById) {
   const query = db
     .selectFrom('session as token')

@@ -1,10 +1,10 @@
 /** From the secret of a session cookie to the person behind it. */
 import type { SessionRules } from '../../config.ts'
 import { fingerprint } from '../base/ids.ts'
-import { prepared, type Queries } from '../db/db.ts'
+import { preparedQuery, type Queries } from '../db/db.ts'
 
 /** A person who is signed in. */
-export type Visitor = {
+export type SessionUser = {
   userId: string
   username: string
   name: string | null
@@ -23,7 +23,7 @@ export const SESSION_TOUCH_MS = 5 * 60_000
 /** How long a proof is enough for what shows secrets or runs the service. */
 const FRESH_MS = HOUR_MS
 
-const select = prepared<{ hash: string }, SessionRow>((db, value) =>
+const select = preparedQuery<{ hash: string }, SessionRow>((db, value) =>
   db
     .selectFrom('session')
     .innerJoin('account', 'account.id', 'session.user_id')
@@ -35,16 +35,20 @@ const select = prepared<{ hash: string }, SessionRow>((db, value) =>
 )
 
 /** Who is signed in by this secret; undefined when nobody is, or no longer. */
-export async function findVisitor(db: Queries, secret: string | undefined, now: number): Promise<Visitor | undefined> {
-  return secret === undefined ? undefined : findVisitorBySession(db, fingerprint(secret), now)
+export async function findSessionUser(
+  db: Queries,
+  secret: string | undefined,
+  now: number,
+): Promise<SessionUser | undefined> {
+  return secret === undefined ? undefined : findSessionUserByHash(db, fingerprint(secret), now)
 }
 
-/** As `findVisitor`, by the hash of the secret. */
-export async function findVisitorBySession(
+/** As `findSessionUser`, by the hash of the secret. */
+export async function findSessionUserByHash(
   db: Queries,
   sessionHash: string,
   now: number,
-): Promise<Visitor | undefined> {
+): Promise<SessionUser | undefined> {
   const [found] = await select(db, { hash: sessionHash })
   if (found === undefined || found.expires_at <= now) return undefined
   return {
@@ -60,14 +64,14 @@ export async function findVisitorBySession(
 }
 
 /** Whether the person proved within the last hour that it is them. */
-export function isFresh({ confirmedAt }: Pick<Visitor, 'confirmedAt'>, now: number): boolean {
+export function isRecentlyAuthenticated({ confirmedAt }: Pick<SessionUser, 'confirmedAt'>, now: number): boolean {
   return confirmedAt + FRESH_MS > now
 }
 
 /** When a session ends that is used now: so long after it began, and for an operator so long after its last use. */
 export function endOfSession(
   { lastMs, operatorIdleMs }: SessionRules,
-  { createdAt, isOperator }: Pick<Visitor, 'createdAt' | 'isOperator'>,
+  { createdAt, isOperator }: Pick<SessionUser, 'createdAt' | 'isOperator'>,
   now: number,
 ): number {
   const last = createdAt + lastMs
@@ -75,7 +79,7 @@ export function endOfSession(
 }
 
 /** Writes down that a session is in use. */
-export async function touchSession(db: Queries, visitor: Visitor, now: number, rules: SessionRules): Promise<void> {
+export async function touchSession(db: Queries, visitor: SessionUser, now: number, rules: SessionRules): Promise<void> {
   await db
     .updateTable('session')
     .set({ used_at: now, expires_at: endOfSession(rules, visitor, now) })

@@ -1,9 +1,9 @@
 /** The statements that say who acts: a token, the account that it acts for, and the role of its person there. */
 import { sql } from 'kysely'
 import type { Queries } from '../db/db.ts'
-import { lineOfPerson } from './user-write-lock.ts'
-import { lacksFactor } from './second-factor.ts'
-import type { Who } from './who.ts'
+import { missingFactorColumn } from './second-factor.ts'
+import { sharedUserWriteLock } from './user-write-lock.ts'
+import type { Caller } from './who.ts'
 
 export type ById = { hash: string; team: string | null }
 export type BySlug = { hash: string; slug: string }
@@ -67,13 +67,13 @@ export function withRole(query: TokenAndAccount) {
     )
     .select(ACCOUNT_COLUMNS)
     .select(['member.role', HOLDER.as('holder_id')])
-    .select(lacksFactor('token.user_id'))
+    .select(missingFactorColumn('token.user_id'))
 }
 
 /** As `withRole`, and token and membership stay as they are until the commit; the line is taken before either (PostgreSQL only). */
-export function withRoleHeld(query: TokenAndAccount) {
+export function withRoleLocked(query: TokenAndAccount) {
   return query
-    .innerJoinLateral(lineOfPerson('token.user_id').as('line'), (join) => join.onTrue())
+    .innerJoinLateral(sharedUserWriteLock('token.user_id').as('line'), (join) => join.onTrue())
     .leftJoinLateral(
       (db) =>
         db
@@ -88,7 +88,7 @@ export function withRoleHeld(query: TokenAndAccount) {
     )
     .select(ACCOUNT_COLUMNS)
     .select('held_member.role')
-    .select(lacksFactor('token.user_id'))
+    .select(missingFactorColumn('token.user_id'))
     .forKeyShare('token')
 }
 
@@ -112,8 +112,8 @@ type AccountColumns = {
   add_ons_json: string
   sensitive_env_policy: string | null
 }
-type Role = Who['role']
+type Role = Caller['role']
 /** `holder_id`: not read within a write. */
 type FromBoth = { role: Role | null; lacks_factor: number; holder_id?: string | null }
-export type Acting = TokenColumns & AccountColumns & FromBoth
+export type CallerRow = TokenColumns & AccountColumns & FromBoth
 export type TokenRow = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & FromBoth

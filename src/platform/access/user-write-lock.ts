@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import type { Queries } from '../db/db.ts'
 
-/** Marks these locks among others in the database; how many lines there are; and the lock of `endOneAfterAnother`. */
+/** Marks these locks among others in the database; how many lines there are; and the lock of `serializeRevocations`. */
 const LINES = 0x62657270
 const BUCKETS = 256
 const ENDS = 0x62657271
@@ -14,7 +14,7 @@ const ENDS = 0x62657271
  * A query that stands in the line of a person until the commit, among others who write. The rows that are held decide; the
  * line only lets who waits for them have its turn.
  */
-export function lineOfPerson(userColumn: string) {
+export function sharedUserWriteLock(userColumn: string) {
   return sql<{ held: unknown }>`(select pg_advisory_xact_lock_shared(${lineNumber(sql.ref(userColumn))}) as held)`
 }
 
@@ -22,7 +22,7 @@ export function lineOfPerson(userColumn: string) {
  * Waits until no write of this person is under way, and lets none begin before the commit. Say it before you end a token or a
  * membership of theirs, or lower a role. On SQLite writes run one after another anyway.
  */
-export async function waitForWritesOfPerson(db: Queries, userId: string): Promise<void> {
+export async function lockUserWrites(db: Queries, userId: string): Promise<void> {
   if (!db.isTransaction) return
   await sql`select pg_advisory_xact_lock(${lineNumber(sql.val(userId))})`.execute(db)
 }
@@ -31,7 +31,7 @@ export async function waitForWritesOfPerson(db: Queries, userId: string): Promis
  * Makes requests that end access of people run one after another. Call it before the caller is let in. Two people who remove each other, or a
  * token that ends itself twice at once, would otherwise wait for each other.
  */
-export async function endOneAfterAnother(db: Queries): Promise<void> {
+export async function serializeRevocations(db: Queries): Promise<void> {
   if (!db.isTransaction) return
   await sql`select pg_advisory_xact_lock(${sql.lit(ENDS)})`.execute(db)
 }

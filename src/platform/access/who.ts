@@ -2,7 +2,7 @@
 import type { Actor } from '../base/actor.ts'
 import type { Row } from '../db/schema.ts'
 import type { Permission, Role } from '../permissions/roles.ts'
-import type { Ahead } from './prefetch.ts'
+import type { Prefetched } from './prefetch.ts'
 
 /** The account that a request acts for. */
 export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'plan'> & {
@@ -13,7 +13,7 @@ export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'pl
   sensitiveEnv: boolean
 }
 
-export type Who = {
+export type Caller = {
   actor: Actor
   account: Account
   /** Whose turns its requests take: the accounts that one person holds share theirs. docs/limits.md: Why. */
@@ -30,5 +30,5 @@ export type Who = {
   /** The projects that exist for this token; null: all of the account. */
   projectIds: string[] | null
   /** A project that was read together with who acts. */
-  ahead?: Ahead
+  ahead?: Prefetched
 }

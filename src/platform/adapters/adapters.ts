@@ -5,7 +5,7 @@ import { isPublicAddress } from './addresses.ts'
 import { type Dns, openDns, tracedDns } from './dns.ts'
 import { type Egress, openEgress, Unanswered } from './egress.ts'
 import { GIT_CLIENTS, type GitClient, type Provider } from './git.ts'
-import { type IdentityProvider, openProvider } from './identity-provider.ts'
+import { type IdentityProvider, openIdentityProvider } from './identity-provider.ts'
 import { type Mailer, openMailer } from './mailer.ts'
 import { openPasswords, type Passwords } from './passwords.ts'
 
@@ -28,7 +28,7 @@ export function openAdapters(config: Config, traces: Traces | undefined): Adapte
   const dns = newDns()
   // Places of its own: names that tenants have looked up, however slow they are, never hold up what is sent.
   const egress = openEgress(newDns(), config.allowPrivateWebhooks ? () => true : isPublicAddress)
-  const provider = config.singleSignOn && openProvider(config.singleSignOn)
+  const provider = config.singleSignOn && openIdentityProvider(config.singleSignOn)
   return { passwords: openPasswords(), dns, egress, mailer: openMailer(config.mail), git: GIT_CLIENTS, provider }
 }
 

@@ -21,7 +21,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** A PHC string of the same cost that no password makes: what is compared against where there is none. */
-export const UNMATCHED = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(Buffer.alloc(16))}$${unpadded(Buffer.alloc(COST.tagLength))}`
+export const DUMMY_HASH = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(Buffer.alloc(16))}$${unpadded(Buffer.alloc(COST.tagLength))}`
 
 /** True when the password made this PHC string. */
 export async function passwordMatches(password: string, phc: string): Promise<boolean> {

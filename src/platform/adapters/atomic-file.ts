@@ -6,24 +6,24 @@ import { closeSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSyn
 import { link, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { randomText } from '../base/ids.ts'
+import { syncDirectory, syncHandle } from './directory.ts'
 import { ofFile } from './file-errors.ts'
-import { keepName, syncNamed } from './directory.ts'
 
 /** Writes a file, in the place of one that is there. Throws what the system says, and leaves nothing behind then. */
-export function writeWhole(file: string, text: string): void {
-  const fresh = makeBeside(file, text)
+export function writeFileAtomically(file: string, text: string): void {
+  const fresh = createTemporaryFile(file, text)
   try {
     renameSync(fresh, file)
   } catch (error) {
     rmSync(fresh, { force: true })
     throw error
   }
-  keepName(file)
+  syncDirectory(file)
 }
 
-/** As `writeWhole`, where there is no file yet: gives false, and changes nothing, when there is one. */
-export function writeFirst(file: string, text: string): boolean {
-  const fresh = makeBeside(file, text)
+/** As `writeFileAtomically`, where there is no file yet: gives false, and changes nothing, when there is one. */
+export function createFileAtomically(file: string, text: string): boolean {
+  const fresh = createTemporaryFile(file, text)
   try {
     linkSync(fresh, file)
   } catch (error) {
@@ -32,22 +32,25 @@ export function writeFirst(file: string, text: string): boolean {
   } finally {
     rmSync(fresh)
   }
-  keepName(file)
+  syncDirectory(file)
   return true
 }
 
-/** As `writeWhole`, without holding up the process while the disk works. */
-export async function writeWholeLater(file: string, bytes: Buffer): Promise<void> {
-  await writeWholePieces(file, [bytes])
+/** As `writeFileAtomically`, without holding up the process while the disk works. */
+export async function writeFileAtomicallyAsync(file: string, bytes: Buffer): Promise<void> {
+  await writeStreamAtomically(file, [bytes])
 }
 
-/** As `writeWholeLater`, of pieces that come one after another: memory stays flat. */
-export async function writeWholePieces(file: string, pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void> {
+/** As `writeFileAtomicallyAsync`, of pieces that come one after another: memory stays flat. */
+export async function writeStreamAtomically(
+  file: string,
+  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<void> {
   await writeNamedLater(nameBeside(file), pieces, () => file)
 }
 
 /**
- * As `writeWholePieces`, of a file whose name follows from its content: `nameOf` is asked once all pieces are on disk, and what it
+ * As `writeStreamAtomically`, of a file whose name follows from its content: `nameOf` is asked once all pieces are on disk, and what it
  * throws leaves nothing behind. `folder`: on the same filesystem as the name. `mode`: of the file once it is whole.
  */
 export async function writeNamedWhole(
@@ -107,7 +110,7 @@ function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
 }
 
 /** Removes what a killed process left of files that begin so, once nothing changed it for `deadMs`. */
-export function removeCutShort(folder: string, begins: string, deadMs: number): void {
+export function removeStaleTemporaryFiles(folder: string, begins: string, deadMs: number): void {
   for (const name of readdirSync(folder)) {
     if (!isPart(name) || !name.startsWith(`.${begins}`)) continue
     const stats = statSync(join(folder, name), { throwIfNoEntry: false })
@@ -115,7 +118,7 @@ export function removeCutShort(folder: string, begins: string, deadMs: number): 
   }
 }
 
-/** As `removeCutShort` of all files, without holding up the process: what nobody changed, renamed or linked since a moment (in ms). Gives how many. */
+/** As `removeStaleTemporaryFiles` of all files, without holding up the process: what nobody changed, renamed or linked since a moment (in ms). Gives how many. */
 export async function removeCutShortLater(folder: string, before: number): Promise<number> {
   let removed = 0
   for await (const { name } of await opendir(folder)) {
@@ -134,12 +137,12 @@ function isPart(name: string): boolean {
 }
 
 /** Makes a file beside the one that it is to become, for others to fill, and gives its name. Empty unless `text` is given. */
-export function makeBeside(file: string, text = ''): string {
+export function createTemporaryFile(file: string, text = ''): string {
   const fresh = nameBeside(file)
   const handle = openNew(fresh, file)
   try {
     writeSync(handle, text)
-    syncNamed(file, handle)
+    syncHandle(file, handle)
   } catch (error) {
     rmSync(fresh, { force: true })
     throw error

@@ -1,7 +1,7 @@
 /** Real DNS through the configured resolvers. They are trusted: what they say of a name is taken for its owner's word. */
 import { getServers, Resolver } from 'node:dns/promises'
 import { READERS } from '../../readers.ts'
-import { openSemaphore } from '../fairness/semaphore.ts'
+import { createSemaphore } from '../fairness/semaphore.ts'
 import type { Traces } from '../tracing/traces.ts'
 
 /** What a look-up gives: what was found, `[]` when the name has nothing of it, undefined when no resolver answered. */
@@ -34,7 +34,7 @@ const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 /** `servers`: `address:port` of each; the system's when undefined. */
 export function openDns(servers: string[] | undefined): Dns {
   // Each asker takes only as many slots as it leaves free: one alone has half of them, and for somebody new one is free at once.
-  const semaphore = openSemaphore({ slots: MOST_IN_FLIGHT, mayTake: (_, inUse, free) => inUse < free })
+  const semaphore = createSemaphore({ slots: MOST_IN_FLIGHT, mayTake: (_, inUse, free) => inUse < free })
   const ask = async <T>(
     asker: string,
     question: (resolver: Resolver) => Promise<T[]>,

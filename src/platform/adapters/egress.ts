@@ -9,7 +9,7 @@ import type { Agent, buildConnector, Dispatcher } from 'undici'
 import { READERS } from '../../readers.ts'
 import type { Dns } from './dns.ts'
 
-export type Post = {
+export type OutgoingRequest = {
   url: string
   headers: Record<string, string>
   body: string
@@ -17,7 +17,9 @@ export type Post = {
   accountId: string
 }
 /** The answer: a status with the first KiB of the body. Or a sentence that says why there is no answer. */
-export type Posted = { statusCode: number; response: string; retryAfter: string | undefined } | { error: string }
+export type OutgoingResult =
+  | { statusCode: number; response: string; retryAfter: string | undefined }
+  | { error: string }
 
 /** A request that is sent on for somebody. `accountId`: whose rule says where. */
 type Forwarded = {
@@ -48,7 +50,7 @@ export type Egress = {
   forward(request: Forwarded, signal: AbortSignal, take: (answer: ForwardedAnswer) => Promise<void>): Promise<void>
 
   /** Posts. It never throws: a failure is the `error` of the answer. `signal` can end it sooner than the time-out. */
-  post(request: Post, signal: AbortSignal): Promise<Posted>
+  post(request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResult>
   close(): Promise<void>
 }
 
@@ -69,7 +71,7 @@ export function openEgress(dns: Dns, may: (address: string) => boolean, timeoutM
   const agents = openAgents(dns, may)
   return {
     async post({ url, headers, body, accountId }, signal) {
-      const wrong = urlFault(url)
+      const wrong = urlError(url)
       if (wrong !== undefined) return { error: wrong }
       const end = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
       try {
@@ -84,7 +86,7 @@ export function openEgress(dns: Dns, may: (address: string) => boolean, timeoutM
       }
     },
     async forward({ accountId, url, ...sent }, signal, take) {
-      const wrong = urlFault(url)
+      const wrong = urlError(url)
       if (wrong !== undefined) throw new Unanswered(wrong, false)
       await agents.use(accountId, async (dispatcher, request) => {
         const options = { ...sent, dispatcher, signal, headersTimeout: BEGIN_MS, bodyTimeout: PAUSE_MS }
@@ -136,7 +138,7 @@ function openAgents(dns: Dns, may: (address: string) => boolean) {
 }
 
 /** Why nothing can be posted to a URL; undefined: it can. */
-export function urlFault(text: string): string | undefined {
+export function urlError(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'the URL must begin with https:// or http://'
   if (url.username !== '' || url.password !== '') return 'the URL must not hold a user name or a password'

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-const SENTENCES: Record<string, (file: string) => string> = {
+const MESSAGES: Record<string, (file: string) => string> = {
   ENOENT: (file) =>
     existsSync(dirname(file)) ? `${file} is not there` : `the folder ${dirname(file)} is not there: make it first`,
   ENOTDIR: (file) => `${file} is a file or lies below one, and must be a folder: name another place`,
@@ -16,12 +16,12 @@ const SENTENCES: Record<string, (file: string) => string> = {
 }
 
 /** The sentence of a system's error that names a file; the message of every other error as it is. */
-export function messageOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code = '', path, dest } = error as NodeJS.ErrnoException & { dest?: string }
   const file = dest ?? path
   if (file === undefined || !/^E[A-Z0-9]+$/.test(code)) return error.message
-  return SENTENCES[code]?.(file) ?? `${file} cannot be used (${code})`
+  return MESSAGES[code]?.(file) ?? `${file} cannot be used (${code})`
 }
 
 /** The text of a file, or of stdin for `-`. Throws the system's error, with the name of the file: of a folder the system names none. */

@@ -7,7 +7,7 @@ import type { SingleSignOnSettings } from '../../config.ts'
 import { discover, isNamed, type Library, namesOf } from './openid/discovery.ts'
 
 /** A person, as the provider vouches for them. */
-export type Vouched = {
+export type IdentityClaims = {
   /** `iss` of the ID token, which is the name of the provider however a setting spells it. */
   issuer: string
   /** Other names by which the provider may stand in the store: with and without a last slash, and what the setting says. */
@@ -25,23 +25,23 @@ export type Vouched = {
 }
 
 /** What ties an answer to the request of this browser: three values that only this browser's requests have. */
-export type Tie = { state: string; nonce: string; verifier: string }
+export type AuthorizationState = { state: string; nonce: string; verifier: string }
 
 export type IdentityProvider = {
   /** How people know it: its host. */
   name: string
-  /** Where the browser goes. `again`: the person has to prove anew that it is them. Throws ProviderFault. */
-  addressOf(redirectUri: string, tie: Tie, again: boolean): Promise<string>
-  /** Redeems what the browser brought back. Throws ProviderFault. */
-  redeem(url: URL, tie: Tie, again: boolean): Promise<Vouched>
-  /** Whether this is the provider of an issuer in the store. Throws ProviderFault when it does not answer. */
+  /** Where the browser goes. `again`: the person has to prove anew that it is them. Throws ProviderError. */
+  addressOf(redirectUri: string, tie: AuthorizationState, again: boolean): Promise<string>
+  /** Redeems what the browser brought back. Throws ProviderError. */
+  redeem(url: URL, tie: AuthorizationState, again: boolean): Promise<IdentityClaims>
+  /** Whether this is the provider of an issuer in the store. Throws ProviderError when it does not answer. */
   isNamed(issuer: string): Promise<boolean>
-  /** Asks whether the provider still vouches for somebody. Undefined: it does not. Throws ProviderFault when it does not answer. */
-  ask(refreshToken: string, who: Pick<Vouched, 'issuer' | 'sub'>): Promise<Vouched | undefined>
+  /** Asks whether the provider still vouches for somebody. Undefined: it does not. Throws ProviderError when it does not answer. */
+  ask(refreshToken: string, who: Pick<IdentityClaims, 'issuer' | 'sub'>): Promise<IdentityClaims | undefined>
 }
 
 /** Why there is no answer that counts. `away`: the provider could not be asked; else it said no, or its answer was wrong. */
-export class ProviderFault extends Error {
+export class ProviderError extends Error {
   readonly away: boolean
   constructor(message: string, away: boolean, cause: unknown) {
     super(message, { cause })
@@ -57,7 +57,7 @@ const CONFIGURATION_MS = 3_600_000
 type Claims = Record<string, unknown>
 
 /** Opens the provider that the settings name. It is asked nothing before somebody signs in. */
-export function openProvider(settings: SingleSignOnSettings): IdentityProvider {
+export function openIdentityProvider(settings: SingleSignOnSettings): IdentityProvider {
   const { issuer } = settings
   let known: { config: Promise<Configuration>; until: number } | undefined
   const configured = (library: Library): Promise<Configuration> => {
@@ -85,19 +85,19 @@ export function openProvider(settings: SingleSignOnSettings): IdentityProvider {
     isNamed: (named) => asking(async ({ config, settings }) => isNamed(config, settings, named)),
     ask: (refreshToken, who) =>
       asking((asked) => refresh(asked, refreshToken, who)).catch((error) => {
-        if (error instanceof ProviderFault && isGone(error.cause)) return undefined
+        if (error instanceof ProviderError && isGone(error.cause)) return undefined
         throw error
       }),
   }
 }
 
-type Named = Pick<Vouched, 'issuer' | 'sub'>
+type Named = Pick<IdentityClaims, 'issuer' | 'sub'>
 type Asked = { library: Library; config: Configuration; settings: SingleSignOnSettings }
 
 async function addressOf(
   { library, config, settings }: Asked,
   redirectUri: string,
-  { state, nonce, verifier }: Tie,
+  { state, nonce, verifier }: AuthorizationState,
   again: boolean,
 ): Promise<string> {
   const code_challenge = await library.calculatePKCECodeChallenge(verifier)
@@ -109,7 +109,12 @@ async function addressOf(
   return library.buildAuthorizationUrl(config, asked).href
 }
 
-async function redeem(asked: Asked, url: URL, { state, nonce, verifier }: Tie, again: boolean): Promise<Vouched> {
+async function redeem(
+  asked: Asked,
+  url: URL,
+  { state, nonce, verifier }: AuthorizationState,
+  again: boolean,
+): Promise<IdentityClaims> {
   const tokens = await asked.library.authorizationCodeGrant(asked.config, url, {
     pkceCodeVerifier: verifier,
     expectedState: state,
@@ -123,7 +128,7 @@ async function redeem(asked: Asked, url: URL, { state, nonce, verifier }: Tie, a
 }
 
 /** An ID token of a refresh is of the same issuer and person (OpenID Connect Core 1.0, 12.2); not every provider sends one. */
-async function refresh(asked: Asked, refreshToken: string, { issuer, sub }: Named): Promise<Vouched> {
+async function refresh(asked: Asked, refreshToken: string, { issuer, sub }: Named): Promise<IdentityClaims> {
   const tokens = await asked.library.refreshTokenGrant(asked.config, refreshToken)
   const { iss = issuer } = tokens.claims() ?? {}
   if ((tokens.claims()?.sub ?? sub) !== sub) throw new Error('the ID token is of somebody else')
@@ -154,7 +159,7 @@ function vouchedBy(
   { issuer: setting, groupsClaim }: SingleSignOnSettings,
   claims: Claims & { iss: string; sub: string },
   refreshToken: string | undefined,
-): Vouched {
+): IdentityClaims {
   const text = (name: string) => {
     const value = claims[name]
     // What no store keeps as it is counts as not said: people choose names and addresses at some providers.
@@ -181,11 +186,11 @@ function isTrue(claim: unknown): boolean {
 }
 
 /** A sentence for the log, without what was sent. */
-function faultOf(library: Library, error: unknown): ProviderFault {
+function faultOf(library: Library, error: unknown): ProviderError {
   if (error instanceof library.ResponseBodyError)
-    return new ProviderFault(`the provider refused: ${error.error}`, error.status >= 500, error)
+    return new ProviderError(`the provider refused: ${error.error}`, error.status >= 500, error)
   if (error instanceof library.AuthorizationResponseError)
-    return new ProviderFault(`the provider refused: ${error.error}`, false, error)
+    return new ProviderError(`the provider refused: ${error.error}`, false, error)
   const code = (error as { code?: unknown }).code
   const isAnswer =
     typeof code === 'string' &&
@@ -193,7 +198,7 @@ function faultOf(library: Library, error: unknown): ProviderFault {
     code !== 'OAUTH_TIMEOUT' &&
     code !== 'OAUTH_RESPONSE_IS_NOT_CONFORM'
   const why = (error as Error).message
-  return new ProviderFault(isAnswer ? `its answer is wrong: ${why}` : `it could not be asked: ${why}`, !isAnswer, error)
+  return new ProviderError(isAnswer ? `its answer is wrong: ${why}` : `it could not be asked: ${why}`, !isAnswer, error)
 }
 
 /** RFC 6749 5.2: the refresh token ended, which is what a provider says once it no longer knows the person. */

@@ -1,20 +1,20 @@
 /** Letters leave by SMTP, or, where no server is set, as `.eml` files that any mail program opens. */
 import { join } from 'node:path'
 import type { MailSettings } from '../../config.ts'
-import { makeFolder } from './directory.ts'
-import { writeWholeLater } from './atomic-file.ts'
+import { writeFileAtomicallyAsync } from './atomic-file.ts'
+import { createDirectory } from './directory.ts'
 
 /** A letter as it is handed over. `id` names it for ever: handed over twice, it has the same Message-ID or file. */
 type Post = { id: string; at: number; recipient: string; subject: string; text: string }
 
 /** `refused`: for good, and no other try will help. `failed`: now; it is to be tried again. */
-export type Posted = { end: 'sent' } | { end: 'refused' | 'failed'; reason: string }
+export type SendResult = { end: 'sent' } | { end: 'refused' | 'failed'; reason: string }
 
 export type Mailer = {
   /** Where letters go, for the log: never with a password. */
   place: string
   /** Never throws. Gives up with `failed` when the signal says so; whether the server took the letter is then unknown. */
-  post(letter: Post, signal: AbortSignal): Promise<Posted>
+  post(letter: Post, signal: AbortSignal): Promise<SendResult>
 }
 
 /** The longest silence of a mail server. */
@@ -29,7 +29,7 @@ export function openMailer(settings: MailSettings): Mailer {
     return { place: `files in ${settings.folder}, because BERTH_SMTP_URL is not set`, post: guarded(postToFile) }
   return { place: `the mail server ${smtp.host}:${smtp.port}`, post: guarded(postBySmtp) }
 
-  async function postBySmtp(letter: Post, signal: AbortSignal): Promise<Posted> {
+  async function postBySmtp(letter: Post, signal: AbortSignal): Promise<SendResult> {
     const transport = await openTransport(smtp!)
     try {
       await transport.sendMail({ ...messageOf(letter, from), signal })
@@ -39,13 +39,13 @@ export function openMailer(settings: MailSettings): Mailer {
     }
   }
 
-  async function postToFile(letter: Post): Promise<Posted> {
+  async function postToFile(letter: Post): Promise<SendResult> {
     const { createTransport } = await import('nodemailer')
     const writer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
     const { message } = await writer.sendMail(messageOf(letter, from))
     const moment = new Date(letter.at).toISOString().replaceAll(':', '-')
-    makeFolder(settings.folder)
-    await writeWholeLater(join(settings.folder, `${moment}-${letter.id}.eml`), message as Buffer)
+    createDirectory(settings.folder)
+    await writeFileAtomicallyAsync(join(settings.folder, `${moment}-${letter.id}.eml`), message as Buffer)
     return { end: 'sent' }
   }
 }

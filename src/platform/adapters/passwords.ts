@@ -1,6 +1,6 @@
 /** Passwords: hashed and checked, each in its turn. docs/limits.md: Passwords in turn. */
 import { Refusal } from '../refusals/refusal.ts'
-import { hashPassword, passwordMatches, UNMATCHED } from './argon2.ts'
+import { DUMMY_HASH, hashPassword, passwordMatches } from './argon2.ts'
 import { type HashOwner, openHashTurns } from './hash-turns.ts'
 
 export type Passwords = {
@@ -21,7 +21,7 @@ export function openPasswords(): Passwords {
   return {
     hash: (password, owner) => run(owner, () => hashPassword(password)),
     matches: (password, phc, owner) =>
-      run(owner, async () => (await passwordMatches(password, phc ?? UNMATCHED)) && typeof phc === 'string'),
+      run(owner, async () => (await passwordMatches(password, phc ?? DUMMY_HASH)) && typeof phc === 'string'),
   }
 }
 

@@ -14,13 +14,13 @@ type Doubt = {
 }
 
 /** Told what the clock says, and how much time has passed by a count that nobody can set. */
-export type ClockWatch = (now: number, passed: number) => Doubt
+export type ClockMonitor = (now: number, passed: number) => Doubt
 
 /**
  * Watches a clock. One that runs ahead or back by more than an hour against the time that passes is doubted until it is where it
  * was expected again, or has gone on steadily for a day. The first reading of the clock is believed.
  */
-export function openClockWatch(): ClockWatch {
+export function createClockMonitor(): ClockMonitor {
   /** The clock less the time passed, when the clock was last believed, and when a jump was seen. */
   let believed: number | undefined
   let jumped: { to: number; since: number } | undefined

@@ -21,7 +21,7 @@ export type Clock = {
  * Lists are walked by stamp, so that a page boundary never falls inside a millisecond: docs/spec/decisions.md: Pagination. Two
  * instances can give the same stamp; the unique index then refuses the second, and `write` runs it again with a new one.
  */
-export function openClock(): Clock {
+export function createClock(): Clock {
   let offset = 0
   let last = 0
   const now = () => Date.now() + offset
@@ -40,6 +40,6 @@ export function openClock(): Clock {
 }
 
 /** The millisecond of a stamp. */
-export function momentOf(stamp: number): number {
+export function stampToMs(stamp: number): number {
   return Math.floor(stamp / STAMPS_PER_MS)
 }

@@ -29,7 +29,7 @@ export function iterationMs(): number {
 }
 
 /** Resolves once all that can run now has run: what was begun has ended, or waits for the network, the disk or a timer. */
-export function settled(): Promise<void> {
+export function afterNextTick(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }
 
@@ -48,7 +48,7 @@ export function endShortRequest(): void {
 }
 
 /** Says that a connection was accepted: others may wait behind it to be accepted too, so long lists pause. */
-export function noteConnection(): void {
+export function countConnection(): void {
   connections++
 }
 
@@ -62,7 +62,7 @@ const MOST_PAUSE_MS = 25
  * Makes something of each, one after another. Work that takes long pauses every 3 ms, so that short requests and new connections
  * wait for one piece of it and not for all. Each step should take a few milliseconds at the most.
  */
-export async function mapInPieces<T, R>(all: readonly T[], make: (one: T) => R | Promise<R>): Promise<R[]> {
+export async function mapInSlices<T, R>(all: readonly T[], make: (one: T) => R | Promise<R>): Promise<R[]> {
   const results: R[] = []
   let began = performance.now()
   for (const one of all) {
@@ -74,7 +74,7 @@ export async function mapInPieces<T, R>(all: readonly T[], make: (one: T) => R |
   return results
 }
 
-/** Pauses, as `mapInPieces` does, once this iteration has been busy for 3 ms. Long work that is no list awaits it between its steps. */
+/** Pauses, as `mapInSlices` does, once this iteration has been busy for 3 ms. Long work that is no list awaits it between its steps. */
 export async function pauseWhenBusy(): Promise<void> {
   if (iterationMs() >= PIECE_MS) await pause()
 }

@@ -102,7 +102,7 @@ function openStream(file: number) {
 }
 
 /** Says why the process ends, and ends it with 1. */
-export function endWith(log: Logger, error: unknown, sentence: string): never {
+export function exitWithError(log: Logger, error: unknown, sentence: string): never {
   log.fatal({ err: error }, sentence)
   process.exit(1)
 }

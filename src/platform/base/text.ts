@@ -1,7 +1,7 @@
 /** Words for people: counts, and what was meant by what was typed. */
 
 /** `1 row`, `2 rows`. For nouns whose plural is an "s" more. */
-export function counted(count: number, noun: string): string {
+export function pluralize(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
@@ -12,7 +12,7 @@ export function someOf(words: readonly string[], most = 5): string {
 }
 
 /** What somebody most likely meant; undefined when nothing is near. */
-export function nearest(typed: string, candidates: readonly string[]): string | undefined {
+export function closestMatch(typed: string, candidates: readonly string[]): string | undefined {
   const [near] = candidates
     .map((word) => ({ word, steps: distance(typed, word) }))
     .filter(({ word, steps }) => steps <= Math.max(2, Math.ceil(word.length / 3)))

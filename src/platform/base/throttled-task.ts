@@ -3,14 +3,14 @@
 /** Work that failed is tried again after so long. */
 const RETRY_MS = 1000
 
-export type Repeat = {
+export type ThrottledTask = {
   wake(): void
   /** Resolves when the work that runs has ended. None begins after it. */
   stop(): Promise<void>
 }
 
 /** `work` says whether there is more to do. What it throws is passed over, and it is tried again. */
-export function openRepeat(everyMs: number, work: () => Promise<boolean>): Repeat {
+export function createThrottledTask(everyMs: number, work: () => Promise<boolean>): ThrottledTask {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let again = false

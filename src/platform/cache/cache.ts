@@ -2,7 +2,7 @@
  * What was read and is given again until a subject of it changes: who acts, and answers. Bounded in bytes, and a quarter of them for one
  * account. docs/architecture.md: What is remembered.
  */
-import type { Changed, Changes, Subject } from '../db/change-feed.ts'
+import type { ChangedTopics, ChangeFeed, Topic } from '../db/change-feed.ts'
 
 const BYTES = 32 * 1024 * 1024
 /** Of all bytes, one account has at most this part. */
@@ -11,36 +11,36 @@ const SHARE = 1 / 4
 const ENTRY_BYTES = 700
 
 /** A value in fewer bytes, and how to have it back. */
-export type Packed = { bytes: number; unpack: () => unknown }
+export type CompressedValue = { bytes: number; unpack: () => unknown }
 /**
  * `bytes`: what the value takes. `owner`: the account whose share it takes. `pack`: for a value that is worth it; it is packed when it would have to
  * go for want of room, and goes the next time.
  */
-type Remembered = {
+type CacheItem = {
   value: unknown
   bytes: number
   owner: string
-  subjects: readonly Subject[]
-  pack?: (value: unknown) => Packed
+  subjects: readonly Topic[]
+  pack?: (value: unknown) => CompressedValue
 }
 
-export type Memory = {
+export type Cache = {
   find(key: string): unknown
   /** The stamp of now: take it before what is to be remembered is read. */
   stamp(): number
   /** Remembers what was read since the stamp, unless a subject of it changed meanwhile. Says whether it did. */
-  keep(key: string, since: number, remembered: Remembered): boolean
+  keep(key: string, since: number, remembered: CacheItem): boolean
   /** Bytes that are taken now. */
   bytes(): number
 }
 
 /** `taken`: bytes that it takes as it is now. */
-type Entry = Remembered & { key: string; used: boolean; taken: number; packed?: Packed | undefined }
+type CacheEntry = CacheItem & { key: string; used: boolean; taken: number; packed?: CompressedValue | undefined }
 
 /** Nothing is remembered yet. */
-export function openMemory(changes: Changes, limit = BYTES): Memory {
-  const { entries, bySubject, bytes, add, remove, read } = openEntries(limit)
-  changes.onRaise((changed: Changed) => {
+export function createCache(changes: ChangeFeed, limit = BYTES): Cache {
+  const { entries, bySubject, bytes, add, remove, read } = createEntries(limit)
+  changes.onRaise((changed: ChangedTopics) => {
     if (changed === 'all') for (const entry of entries.values()) remove(entry)
     else for (const subject of changed) for (const entry of bySubject.get(subject) ?? []) remove(entry)
   })
@@ -63,31 +63,31 @@ export function openMemory(changes: Changes, limit = BYTES): Memory {
 }
 
 /** Entries that share a bound: all of them, and those of an account. `large`: those that can be packed and are not. */
-type Group = { bound: number; bytes: number; large: Set<Entry>; small: Set<Entry>; smallBytes: number }
+type CacheGroup = { bound: number; bytes: number; large: Set<CacheEntry>; small: Set<CacheEntry>; smallBytes: number }
 
-function newGroup(bound: number): Group {
+function newGroup(bound: number): CacheGroup {
   return { bound, bytes: 0, large: new Set(), small: new Set(), smallBytes: 0 }
 }
 
 /** In which groups an entry is. */
-function openGroups(limit: number) {
+function createGroups(limit: number) {
   const all = newGroup(limit)
-  const byOwner = new Map<string, Group>()
-  const of = ({ owner }: Entry) => [byOwner.getOrInsertComputed(owner, () => newGroup(limit * SHARE)), all]
+  const byOwner = new Map<string, CacheGroup>()
+  const of = ({ owner }: CacheEntry) => [byOwner.getOrInsertComputed(owner, () => newGroup(limit * SHARE)), all]
   return {
     all,
     of,
-    add(entry: Entry) {
+    add(entry: CacheEntry) {
       for (const group of of(entry)) {
         group.bytes += entry.taken
-        if (canBePacked(entry)) group.large.add(entry)
+        if (isCompressible(entry)) group.large.add(entry)
         else {
           group.small.add(entry)
           group.smallBytes += entry.taken
         }
       }
     },
-    remove(entry: Entry) {
+    remove(entry: CacheEntry) {
       for (const group of of(entry)) {
         group.bytes -= entry.taken
         if (group.small.delete(entry)) group.smallBytes -= entry.taken
@@ -99,11 +99,11 @@ function openGroups(limit: number) {
 }
 
 /** The entries by key, by subject and by owner, within the limit. */
-function openEntries(limit: number) {
-  const entries = new Map<string, Entry>()
-  const bySubject = new Map<Subject, Set<Entry>>()
-  const groups = openGroups(limit)
-  const remove = (entry: Entry) => {
+function createEntries(limit: number) {
+  const entries = new Map<string, CacheEntry>()
+  const bySubject = new Map<Topic, Set<CacheEntry>>()
+  const groups = createGroups(limit)
+  const remove = (entry: CacheEntry) => {
     entries.delete(entry.key)
     for (const subject of entry.subjects) {
       const among = bySubject.get(subject)
@@ -113,9 +113,9 @@ function openEntries(limit: number) {
     groups.remove(entry)
   }
   /** Packs the large entry that was not used for longest. Where the small ones have more than half of the room, one of them goes. */
-  const shrink = ({ large, small, smallBytes, bound }: Group) => {
-    const entry = leastUsed(smallBytes > bound / 2 ? small : large)
-    if (!canBePacked(entry)) return remove(entry)
+  const shrink = ({ large, small, smallBytes, bound }: CacheGroup) => {
+    const entry = leastRecentlyUsed(smallBytes > bound / 2 ? small : large)
+    if (!isCompressible(entry)) return remove(entry)
     groups.remove(entry)
     entry.packed = entry.pack(entry.value)
     entry.value = undefined
@@ -123,7 +123,7 @@ function openEntries(limit: number) {
     groups.add(entry)
   }
   /** What the entry holds. It is whole again where there is room for that. */
-  const read = (entry: Entry): unknown => {
+  const read = (entry: CacheEntry): unknown => {
     const { packed } = entry
     if (packed === undefined) return entry.value
     const value = packed.unpack()
@@ -136,7 +136,7 @@ function openEntries(limit: number) {
     groups.add(entry)
     return value
   }
-  const add = (entry: Entry) => {
+  const add = (entry: CacheEntry) => {
     const former = entries.get(entry.key)
     if (former !== undefined) remove(former)
     entries.set(entry.key, entry)
@@ -147,12 +147,12 @@ function openEntries(limit: number) {
   return { entries, bySubject, bytes: () => groups.all.bytes, add, remove, read }
 }
 
-function canBePacked(entry: Entry): entry is Entry & Required<Pick<Entry, 'pack'>> {
+function isCompressible(entry: CacheEntry): entry is CacheEntry & Required<Pick<CacheEntry, 'pack'>> {
   return entry.pack !== undefined && entry.packed === undefined
 }
 
 /** The first that was not used since it was last looked at. Those that were go to the end. */
-function leastUsed(all: Set<Entry>): Entry {
+function leastRecentlyUsed(all: Set<CacheEntry>): CacheEntry {
   for (const entry of all) {
     if (!entry.used) return entry
     entry.used = false

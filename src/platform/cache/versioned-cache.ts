@@ -3,25 +3,25 @@
  * takes the writes, so nothing that was acknowledged is missing, on any instance. docs/scaling.md.
  */
 
-const MOST_BYTES = 16 * 1024 * 1024
+const MAX_BYTES = 16 * 1024 * 1024
 /** Of all bytes, one account has at most this part. */
 const SHARE = 1 / 4
 /** What an answer takes besides its body. */
 const ENTRY_BYTES = 1000
 
 type Entry<T> = { state: string; answer: T; bytes: number }
-type Owned<T> = { bytes: number; entries: Map<string, Entry<T>> }
-export type KnownAnswers<T> = {
+type OwnerEntries<T> = { bytes: number; entries: Map<string, Entry<T>> }
+export type VersionedCache<T> = {
   find(owner: string, key: string, state: string): T | undefined
   keep(owner: string, key: string, state: string, answer: T): void
   bytes(): number
 }
 
 /** The oldest answers of an account go when it has too many, and those of the account that was longest without a new one when all have. */
-export function openKnownAnswers<T extends { body?: { length: number } | undefined }>(
-  limit = MOST_BYTES,
-): KnownAnswers<T> {
-  const owners = new Map<string, Owned<T>>()
+export function createVersionedCache<T extends { body?: { length: number } | undefined }>(
+  limit = MAX_BYTES,
+): VersionedCache<T> {
+  const owners = new Map<string, OwnerEntries<T>>()
   let bytes = 0
   const remove = (owner: string, key: string) => {
     const owned = owners.get(owner)

@@ -3,10 +3,10 @@
  * for each row. PostgreSQL is a message away: it gets all rows as one JSON text, and reads them by the column types of the table.
  */
 import { type CompiledQuery, type RawBuilder, type SqlBool, sql } from 'kysely'
-import { openPace } from './chunks.ts'
+import { createYielder } from './chunks.ts'
 import { compileOnce, type Queries } from './db.ts'
 import type { Row, Schema } from './schema.ts'
-import { DIRECT, type DirectQuery } from './sqlite/dialect.ts'
+import { DIRECT_QUERIES, type DirectQuery } from './sqlite/dialect.ts'
 
 type Table = keyof Schema & string
 type Column<T extends Table> = keyof Row<T> & string
@@ -20,23 +20,25 @@ type Verb = { name: string; table: Table; build: Build }
 const ROWS_A_STATEMENT = 1000
 
 /** The texts of a JSON array, as what `in` looks into: however many there are, the statement is the same one. */
-export function oneOf(db: Queries, json: string): RawBuilder<string> {
+export function jsonArrayValues(db: Queries, json: string): RawBuilder<string> {
   return isSqlite(db)
     ? sql`(select value from json_each(${json}))`
     : sql`(select json_array_elements_text(${json}::json))`
 }
 
 /**
- * That a column has one of the texts of a JSON array. As `in` with `oneOf`, where PostgreSQL must use the index of the column also while it knows nothing of the
+ * That a column has one of the texts of a JSON array. As `in` with `jsonArrayValues`, where PostgreSQL must use the index of the column also while it knows nothing of the
  * table: of a sub-query it might look through all for each text.
  */
 export function isOneOf(db: Queries, column: string, json: string): RawBuilder<SqlBool> {
   const texts = sql`array(select json_array_elements_text(${json}::json))`
-  return isSqlite(db) ? sql`${sql.ref(column)} in ${oneOf(db, json)}` : sql`${sql.ref(column)} = any(${texts})`
+  return isSqlite(db)
+    ? sql`${sql.ref(column)} in ${jsonArrayValues(db, json)}`
+    : sql`${sql.ref(column)} = any(${texts})`
 }
 
 function isSqlite(db: Queries): boolean {
-  return DIRECT.has(db.getExecutor().adapter)
+  return DIRECT_QUERIES.has(db.getExecutor().adapter)
 }
 
 /** Inserts rows, all of the same columns. */
@@ -45,7 +47,7 @@ export async function insertRows<T extends Table>(db: Queries, table: T, rows: r
 }
 
 /** Inserts the rows whose keys are free and passes over the others; what the table makes itself may be missing in all of them. Gives those that it inserted. */
-export async function insertFreeRows<T extends Table>(db: Queries, table: T, rows: readonly Partial<Row<T>>[]) {
+export async function insertMissingRows<T extends Table>(db: Queries, table: T, rows: readonly Partial<Row<T>>[]) {
   const insert = insertInto(table)
   const build: Build = (...of) => sql`${insert(...of)} on conflict do nothing returning *`
   return (await run(db, { name: 'insert free', table, build }, rows)) as Row<T>[]
@@ -99,11 +101,11 @@ function sameIn(table: string, columns: readonly string[], value: (column: strin
 async function run(db: Queries, verb: Verb, rows: readonly object[]): Promise<unknown[]> {
   if (rows.length === 0) return []
   const { one, many } = statementsOf(verb, Object.keys(rows[0]!))
-  const direct = DIRECT.get(db.getExecutor().adapter)
+  const direct = DIRECT_QUERIES.get(db.getExecutor().adapter)
   if (direct !== undefined) return runForEach(direct, one(db), rows)
   if (rows.length === 1) return runOnce(db, one(db), rows[0] as Values)
   const results: unknown[] = []
-  const pace = openPace()
+  const pace = createYielder()
   for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
     const json = JSON.stringify(rows.slice(at, at + ROWS_A_STATEMENT))
     results.push(...(await runOnce(db, many(db), { json })))
@@ -114,7 +116,7 @@ async function run(db: Queries, verb: Verb, rows: readonly object[]): Promise<un
 
 async function runForEach(direct: DirectQuery, { query, fill }: Compiled<Values>, rows: readonly object[]) {
   const results: unknown[] = []
-  const pace = openPace()
+  const pace = createYielder()
   for (const row of rows) {
     results.push(...direct(query.sql, fill(row as Values)))
     const pause = pace()

@@ -4,7 +4,7 @@
  */
 
 /** Hears what the store does, for the figures. */
-export type StoreWatch = {
+export type StoreObserver = {
   /** So many writes were made durable together, in so many milliseconds. */
   committed(writes: number, ms: number): void
   /** A transaction lost a race and is run again. */
@@ -17,7 +17,7 @@ export type StoreWatch = {
  * `project <id>`: a project and what is in it. `projects <account id>`: the list of an account. `account <id>`: who may do what in it.
  * `endpoints`, `invitations`, `domains`, `variables`: lists of an account. `sessions <user id>`. `edge <key>`: a row of `edge_change`.
  */
-export type Kind =
+export type TopicKind =
   | 'project'
   | 'projects'
   | 'account'
@@ -27,36 +27,36 @@ export type Kind =
   | 'variables'
   | 'sessions'
   | 'edge'
-export type Subject = `${Kind} ${string}`
+export type Topic = `${TopicKind} ${string}`
 /** `all`: anything may have changed. */
-export type Changed = readonly Subject[] | 'all'
+export type ChangedTopics = readonly Topic[] | 'all'
 
 /** So many subjects are known with their stamps. Beyond it they are all taken as changed by whoever is just reading. */
 const KNOWN = 20_000
 
-export type Changes = {
+export type ChangeFeed = {
   /** The stamp of now. Take it before you read. */
   stamp(): number
   /** Whether none of these has changed since the stamp. False also where that is not known any more. */
-  unchanged(subjects: readonly Subject[], since: number): boolean
+  unchanged(subjects: readonly Topic[], since: number): boolean
   /** Raises the stamps of what a commit changes, at once for those who remember (`onRaise`). On PostgreSQL soon after the commit. */
-  raise(changed: Changed): void
+  raise(changed: ChangedTopics): void
   /** Tells those who wait (`onChange`). Call it after the commit. */
-  tell(changed: Changed): void
+  tell(changed: ChangedTopics): void
   /** Calls `listener` in the turn of the commit: what it remembers of these is over. */
-  onRaise(listener: (changed: Changed) => void): void
+  onRaise(listener: (changed: ChangedTopics) => void): void
   /**
    * Calls `listener` after each commit of this process, and on PostgreSQL soon after each commit of any instance. What may have been missed
    * there is told as `all`.
    */
-  onChange(listener: (changed: Changed) => void): void
+  onChange(listener: (changed: ChangedTopics) => void): void
 }
 
 /** Nothing has changed yet, and nobody listens. */
-export function openChanges(): Changes {
-  const raised = new Map<Subject, number>()
-  const remembering: ((changed: Changed) => void)[] = []
-  const waiting: ((changed: Changed) => void)[] = []
+export function createChangeFeed(): ChangeFeed {
+  const raised = new Map<Topic, number>()
+  const remembering: ((changed: ChangedTopics) => void)[] = []
+  const waiting: ((changed: ChangedTopics) => void)[] = []
   let now = 0
   let known = 0
   return {

@@ -19,7 +19,7 @@ const TURN_MS = 8
  * For work of many steps, also within a transaction. Call what it gives after each step, and await it: once this iteration of the event loop has
  * lasted 8 ms, it lets the rest of the process run. On SQLite other writers still wait for the transaction, and readers do not.
  */
-export function openPace(): () => Promise<void> | undefined {
+export function createYielder(): () => Promise<void> | undefined {
   iterationMs()
   return () => (iterationMs() < TURN_MS ? undefined : new Promise((resolve) => setImmediate(resolve)))
 }
@@ -43,7 +43,7 @@ type Walk<T> = {
  * process, so none may read more rows than it says: slice by slice, other requests run in between. docs/scaling.md: How a search works.
  */
 export async function walkNewest<T>({ before, count, endOf, find }: Walk<T>): Promise<T[]> {
-  const pace = openPace()
+  const pace = createYielder()
   const found: T[] = []
   for (let slice: RowSlice = { before, from: undefined }; ; slice = { before: slice.from!, from: undefined }) {
     slice.from = await endOf(slice.before)
@@ -68,7 +68,7 @@ const KEYS = {
 } as const
 
 /** Makes the sweep of a table: it removes what is over, the oldest first, at most `limit` rows. Gives how many. */
-export function expiredOf(table: keyof typeof KEYS) {
+export function expirySweep(table: keyof typeof KEYS) {
   return async ({ db, now }: { db: Queries; now: number }, limit: number): Promise<number> => {
     // The type of one of the tables: the statements are the same for each.
     const [of, key] = [table, KEYS[table]] as ['invitation', 'id']

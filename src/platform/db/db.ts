@@ -3,13 +3,13 @@ import { hash } from 'node:crypto'
 import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../../errors.ts'
-import { VERSION } from '../base/version.ts'
 import { someOf } from '../base/text.ts'
-import type { Changes } from './change-feed.ts'
+import { VERSION } from '../base/version.ts'
+import type { ChangeFeed } from './change-feed.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { PIPELINED, type Statement } from './postgres/statement.ts'
+import { PIPELINES, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
-import { DIRECT } from './sqlite/dialect.ts'
+import { DIRECT_QUERIES } from './sqlite/dialect.ts'
 import { hasTable, isSqlite, type Store } from './tables.ts'
 
 const CANNOT_USE = 'the database cannot be used; see DATABASE_URL'
@@ -36,7 +36,7 @@ export type Db = {
    * What commits change. On SQLite all of it is known in the turn of the commit, so there it ends what is remembered. On PostgreSQL it is
    * known soon after, of every instance: platform/db/postgres/notifications.ts.
    */
-  changes: Changes
+  changes: ChangeFeed
   /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */
   renew(): void
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
@@ -52,7 +52,7 @@ export type Db = {
  */
 export async function migrate(db: Queries, to?: string): Promise<string[]> {
   // The migrator has the server describe every column of every table, twice; most starts find nothing to do. It also says what is wrong.
-  if (to === undefined && (await schemaOf(db).then(isComplete, () => false))) return []
+  if (to === undefined && (await schemaOf(db).then(isUpToDate, () => false))) return []
   const schema = await schemaName(db)
   const provider = { getMigrations: async () => MIGRATIONS }
   const migrator = new Migrator({ db, provider, ...(schema !== null && { migrationTableSchema: schema }) })
@@ -102,7 +102,7 @@ export async function schemaOf(db: Store): Promise<SchemaState> {
 }
 
 /** Whether a store has every migration of this program, and none that it does not know. */
-export function isComplete({ pending, unknown }: SchemaState): boolean {
+export function isUpToDate({ pending, unknown }: SchemaState): boolean {
   return pending.length === 0 && unknown.length === 0
 }
 
@@ -115,7 +115,7 @@ const UNIQUE = {
 }
 
 /** Whether an error is this unique index saying that the place is taken. */
-export function violates(error: unknown, index: keyof typeof UNIQUE): boolean {
+export function isUniqueViolation(error: unknown, index: keyof typeof UNIQUE): boolean {
   const { constraint, message } = error as { constraint?: string; message?: string }
   return constraint === index || message === `UNIQUE constraint failed: ${UNIQUE[index]}`
 }
@@ -126,7 +126,7 @@ export function violates(error: unknown, index: keyof typeof UNIQUE): boolean {
  * failure is told by what follows, at the latest by the commit. `long`: it may take long or give very much, so on PostgreSQL it has a
  * connection of its own.
  */
-export function prepared<Values extends Record<string, string | number | null>, Result>(
+export function preparedQuery<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
   { noAnswer = false, long = false } = {},
 ): (db: Queries, values: Values) => Promise<Result[]> {
@@ -135,9 +135,9 @@ export function prepared<Values extends Record<string, string | number | null>, 
     const { query, fill } = compiledFor(db)
     const parameters = fill(values)
     const { adapter } = db.getExecutor()
-    const direct = DIRECT.get(adapter)
+    const direct = DIRECT_QUERIES.get(adapter)
     if (direct !== undefined) return direct(query.sql, parameters) as Result[]
-    const pipelined = db.isTransaction || long ? undefined : PIPELINED.get(adapter)
+    const pipelined = db.isTransaction || long ? undefined : PIPELINES.get(adapter)
     if (pipelined !== undefined) return (await pipelined({ ...query, parameters })) as Result[]
     return (await db.executeQuery<Result>({ ...query, parameters })).rows
   }
@@ -186,6 +186,6 @@ function compile<Values extends object, Result>(
 }
 
 /** The pattern of `like … escape '!'` that finds a text within another one. It is in lower case, so what it is compared with must be too. */
-export function containing(text: string): string {
+export function containsPattern(text: string): string {
   return `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
 }

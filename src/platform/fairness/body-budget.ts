@@ -8,9 +8,9 @@ export const BODY_BUDGET = 64 * 1024 * 1024
 
 type Done = (error: Error | null, body?: Buffer) => void
 /** A body that is not whole yet. */
-type Coming = { bytes: number; fail: (key: RefusalKey) => void }
+type PendingBody = { bytes: number; fail: (key: RefusalKey) => void }
 
-export type Bodies = {
+export type BodyBudget = {
   /** Reads a body of `declared` bytes (NaN: unknown). Refuses: payload_too_large 413, bad_request 400, overloaded 503. */
   read(stream: Readable, limit: number, declared: number, done: Done): void
   /** A body that was read is not held any more. */
@@ -21,10 +21,10 @@ export type Bodies = {
  * Beyond the budget, the body that has been arriving for longest is cut off. A client that stalls is soon the oldest, and
  * clients that send at once are not touched.
  */
-export function openBodies(budget: number = BODY_BUDGET): Bodies {
-  const coming = new Set<Coming>()
+export function createBodyBudget(budget: number = BODY_BUDGET): BodyBudget {
+  const coming = new Set<PendingBody>()
   let total = 0
-  const hold = (one: Coming, bytes: number) => {
+  const hold = (one: PendingBody, bytes: number) => {
     one.bytes += bytes
     total += bytes
     coming.add(one)
@@ -33,7 +33,7 @@ export function openBodies(budget: number = BODY_BUDGET): Bodies {
       oldest.fail('overloaded')
     }
   }
-  const drop = (one: Coming) => {
+  const drop = (one: PendingBody) => {
     coming.delete(one)
     total -= one.bytes
     one.bytes = 0
@@ -47,7 +47,11 @@ export function openBodies(budget: number = BODY_BUDGET): Bodies {
   }
 }
 
-type Budget = { hold(one: Coming, bytes: number): void; drop(one: Coming): void; whole(one: Coming): void }
+type Budget = {
+  hold(one: PendingBody, bytes: number): void
+  drop(one: PendingBody): void
+  whole(one: PendingBody): void
+}
 
 function readBody(budget: Budget, stream: Readable, limit: number, declared: number, done: Done): void {
   const chunks = openChunks()
@@ -55,7 +59,7 @@ function readBody(budget: Budget, stream: Readable, limit: number, declared: num
     stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
     chunks.clear()
   }
-  const one: Coming = {
+  const one: PendingBody = {
     bytes: 0,
     fail(key) {
       leave()

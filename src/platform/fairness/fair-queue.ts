@@ -10,7 +10,7 @@ export type FairQueue<T> = {
 }
 
 /** An empty queue. */
-export function openFairQueue<T>(): FairQueue<T> {
+export function createFairQueue<T>(): FairQueue<T> {
   /** In the order of their turns. */
   const owners = new Map<string, T[]>()
   let size = 0
@@ -59,7 +59,7 @@ export type PathQueue<T> = {
 export function openPathQueue<T>(parts: number): PathQueue<T> {
   if (parts === 0) return openList()
   /** One entry for each item below the name. */
-  const turns = openFairQueue<string>()
+  const turns = createFairQueue<string>()
   const below = new Map<string, PathQueue<T>>()
   const left = (name: string) => {
     if (turns.sizeOf(name) === 0) below.delete(name)

@@ -3,7 +3,7 @@
  * 429 or 503, so those that have no turn yet wait, for as long as it takes. docs/limits.md: Uploads.
  */
 import { Refusal } from '../refusals/refusal.ts'
-import { openSemaphore } from './semaphore.ts'
+import { createSemaphore } from './semaphore.ts'
 
 type Rules = { mostOfOne: number; mostOfAll: number; mostWaiting: number; what: string }
 
@@ -30,7 +30,7 @@ export type Turns = {
 /** Turns that nobody has taken. */
 export function openTurns(kind: keyof typeof RULES): Turns {
   const { mostOfOne, mostOfAll, mostWaiting, what } = RULES[kind]
-  const semaphore = openSemaphore({
+  const semaphore = createSemaphore({
     slots: mostOfAll,
     mayTake: (_, inUse, free) => inUse < mostOfOne && inUse < free,
   })

@@ -3,10 +3,10 @@
  * once. The others wait, and accounts take turns. docs/limits.md.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { beginShortRequest, endShortRequest, iterationMs, settled } from '../base/event-loop.ts'
+import { afterNextTick, beginShortRequest, endShortRequest, iterationMs } from '../base/event-loop.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { openTurns, type Turns } from './file-turns.ts'
-import { openSemaphore } from './semaphore.ts'
+import { createSemaphore } from './semaphore.ts'
 
 /** Once an iteration of the event loop has been busy for so long, requests that wait are left for the next: what has arrived meanwhile is read first. */
 const LONGEST_ITERATION_MS = 5
@@ -32,27 +32,27 @@ type Rules = {
 }
 
 /** A gate that nobody has entered yet. */
-export function openGate({ mostOfOne, mostOfAll, mayEnter = () => true, patience = 1 }: Rules): Gate {
-  const semaphore = openSemaphore({
+export function createGate({ mostOfOne, mostOfAll, mayEnter = () => true, patience = 1 }: Rules): Gate {
+  const semaphore = createSemaphore({
     ...(mostOfAll !== undefined && { slots: mostOfAll }),
     mayTake: (owner, inUse) => inUse < mostOfOne && mayEnter(owner),
-    admit: openPacedAdmission(),
+    admit: createPacedAdmission(),
   })
   return {
     look: semaphore.wake,
     leave: semaphore.release,
     enter(owner) {
       if (iterationMs() < LONGEST_ITERATION_MS && semaphore.tryTake(owner)) return undefined
-      if (semaphore.waiting(owner) >= MOST_WAITING) throw tooMany()
+      if (semaphore.waiting(owner) >= MOST_WAITING) throw tooManyRequests()
       return semaphore.take(owner, LONGEST_WAIT_MS * patience).then((entered) => {
-        if (!entered) throw tooMany()
+        if (!entered) throw tooManyRequests()
       })
     },
   }
 }
 
 /** Lets requests in one after another from the next iteration on, in each iteration for as long as it may be busy. */
-function openPacedAdmission(): (letIn: () => boolean) => void {
+function createPacedAdmission(): (letIn: () => boolean) => void {
   let running = false
   const run = async (letIn: () => boolean) => {
     for (;;) {
@@ -63,7 +63,7 @@ function openPacedAdmission(): (letIn: () => boolean) => void {
           running = false
           return
         }
-        await settled()
+        await afterNextTick()
       } while (performance.now() - began < LONGEST_ITERATION_MS)
     }
   }
@@ -74,7 +74,7 @@ function openPacedAdmission(): (letIn: () => boolean) => void {
   }
 }
 
-function tooMany(): Refusal {
+function tooManyRequests(): Refusal {
   const message = 'Too many requests of this account at once - try again in 1 second.'
   return new Refusal('rate_limited', message, { name: 'in-flight' }, { 'retry-after': '1' })
 }
@@ -86,31 +86,31 @@ export type Gates = { all: Gate; lists: Gate; bulk: Gate; files: Turns; slow: Tu
  * `hasRoom`: whether an account may make another list; it may not while too much of its answers has not been sent. `patience`: how many
  * times as long as in use a request waits for its turn.
  */
-export function openGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string) => boolean, patience = 1): Gates {
+export function createGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string) => boolean, patience = 1): Gates {
   // Long transactions of one account would make each other lose races again and again, and then run alone while everybody waits.
-  const bulk = openGate({ mostOfOne: 1, patience })
+  const bulk = createGate({ mostOfOne: 1, patience })
   const [files, slow] = [openTurns('files'), openTurns('deployments')]
   // The embedded store is read in this process: two lists of one account at once would only take turns.
   if (engine === 'sqlite')
     return {
-      all: openGate({ mostOfOne: 64, patience }),
+      all: createGate({ mostOfOne: 64, patience }),
       bulk,
       files,
       slow,
-      lists: openGate({ mostOfOne: 1, mostOfAll: 2, mayEnter: hasRoom, patience }),
+      lists: createGate({ mostOfOne: 1, mostOfAll: 2, mayEnter: hasRoom, patience }),
     }
   // PostgreSQL has 20 connections: one account never takes them all.
   return {
-    all: openGate({ mostOfOne: 16, patience }),
+    all: createGate({ mostOfOne: 16, patience }),
     bulk,
     files,
     slow,
-    lists: openGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom, patience }),
+    lists: createGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom, patience }),
   }
 }
 
 /** Answers when it is the account's turn: of lists and of bulk writes few are made at once. Refuses: rate_limited 429. */
-export function inTurn<T>(
+export function runWhenAdmitted<T>(
   { lists, bulk, all, slow }: Gates,
   route: { list?: unknown; slow?: true },
   owner: string,
@@ -118,12 +118,12 @@ export function inTurn<T>(
   make: () => Promise<T>,
 ): Promise<T> {
   if (route.slow) return slow.inTurn(owner, make)
-  if (route.list === undefined && !isBulk) return passing(all, owner, make, true)
-  return passing(isBulk ? bulk : lists, owner, () => passing(all, owner, make, false), false)
+  if (route.list === undefined && !isBulk) return runInGate(all, owner, make, true)
+  return runInGate(isBulk ? bulk : lists, owner, () => runInGate(all, owner, make, false), false)
 }
 
 /** Runs a request once the gate lets it in. `isShort`: long lists pause for it, also while it waits. */
-async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>, isShort: boolean): Promise<T> {
+async function runInGate<T>(gate: Gate, owner: string, make: () => Promise<T>, isShort: boolean): Promise<T> {
   if (isShort) beginShortRequest()
   try {
     const turn = gate.enter(owner)

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 
 /** What all answers that have not left may take together, in bytes. */
-export const UNSENT_BUDGET = 64 * 1024 * 1024
+export const RESPONSE_BUFFER_BYTES = 64 * 1024 * 1024
 /** From so many bytes on, the lists of an account wait until some of them have left. */
 const MOST_OF_ONE = 16 * 1024 * 1024
 /** A connection that took nothing of what it is owed for so long is ended. */
@@ -18,10 +18,10 @@ const SHORT = 16 * 1024
 const PIECE = 64 * 1024
 const AS_BYTES = { objectMode: false, highWaterMark: PIECE }
 
-type Line = { socket: Socket; movedAt: number; answers: Set<Leaving> }
-type Leaving = { line: Line; owner: string; bytes: number }
+type ConnectionBacklog = { socket: Socket; movedAt: number; answers: Set<PendingResponse> }
+type PendingResponse = { line: ConnectionBacklog; owner: string; bytes: number }
 
-export type Unsent = {
+export type ResponseBuffers = {
   /** Counts an answer for `owner` (an account, or an address) and gives it in the form in which it is to be sent. */
   hold(request: IncomingMessage, response: ServerResponse, owner: string, body: Buffer): Buffer | Readable
   /** Whether the account has room for another list. */
@@ -30,7 +30,7 @@ export type Unsent = {
   bytes(): number
 }
 
-export type UnsentRules = {
+export type ResponseBufferOptions = {
   budget?: number
   longestStallMs?: number
   /** An answer has left, or was given up. */
@@ -43,34 +43,34 @@ export type UnsentRules = {
  * Over the budget, the account that is owed most gives way, and of its connections the one that has taken nothing for longest.
  * Whoever reads is owed little.
  */
-export function openUnsent(rules: UnsentRules = {}): Unsent {
-  const { budget = UNSENT_BUDGET, longestStallMs = LONGEST_STALL_MS } = rules
-  const lines = new Map<Socket, Line>()
-  const owed = openLedger()
-  const drop = (one: Leaving) => {
+export function createResponseBuffers(rules: ResponseBufferOptions = {}): ResponseBuffers {
+  const { budget = RESPONSE_BUFFER_BYTES, longestStallMs = LONGEST_STALL_MS } = rules
+  const lines = new Map<Socket, ConnectionBacklog>()
+  const owed = createByteCounts()
+  const drop = (one: PendingResponse) => {
     if (!one.line.answers.delete(one)) return
     owed.add(one.owner, -one.bytes)
     if (owed.all() === 0) watch.stop()
     rules.onLeft?.()
   }
-  const forget = (line: Line) => {
+  const forget = (line: ConnectionBacklog) => {
     lines.delete(line.socket)
     line.answers.forEach(drop)
   }
-  const end = (line: Line) => {
+  const end = (line: ConnectionBacklog) => {
     forget(line)
     line.socket.destroy()
     rules.onEnded?.()
   }
-  const watch = openRepeat(Math.min(1000, longestStallMs / 4), () => {
+  const watch = createInterval(Math.min(1000, longestStallMs / 4), () => {
     const before = performance.now() - longestStallMs
     for (const line of lines.values()) if (line.answers.size > 0 && line.movedAt < before) end(line)
   })
-  const keepWithin = (newest: Line) => {
+  const keepWithin = (newest: ConnectionBacklog) => {
     while (owed.all() > budget) {
       const others = [...lines.values()].filter((line) => line !== newest && line.answers.size > 0)
       if (others.length === 0) return
-      end(slowest(others, owed.most()))
+      end(mostStalled(others, owed.most()))
     }
   }
 
@@ -95,7 +95,7 @@ export function openUnsent(rules: UnsentRules = {}): Unsent {
 }
 
 /** Does something again and again while it is started; keeps no process alive. */
-function openRepeat(everyMs: number, work: () => void) {
+function createInterval(everyMs: number, work: () => void) {
   let timer: NodeJS.Timeout | undefined
   return {
     start() {
@@ -109,7 +109,7 @@ function openRepeat(everyMs: number, work: () => void) {
 }
 
 /** What each is owed, and all together, in bytes. */
-function openLedger() {
+function createByteCounts() {
   const owed = new Map<string, number>()
   let all = 0
   return {
@@ -125,7 +125,11 @@ function openLedger() {
   }
 }
 
-function lineOf(lines: Map<Socket, Line>, socket: Socket, forget: (line: Line) => void): Line {
+function lineOf(
+  lines: Map<Socket, ConnectionBacklog>,
+  socket: Socket,
+  forget: (line: ConnectionBacklog) => void,
+): ConnectionBacklog {
   const former = lines.get(socket)
   const line = former ?? { socket, movedAt: 0, answers: new Set() }
   if (line.answers.size === 0) line.movedAt = performance.now()
@@ -135,7 +139,7 @@ function lineOf(lines: Map<Socket, Line>, socket: Socket, forget: (line: Line) =
   return line
 }
 
-function* piecesOf(body: Buffer, line: Line): Generator<Buffer> {
+function* piecesOf(body: Buffer, line: ConnectionBacklog): Generator<Buffer> {
   for (let at = 0; at < body.length; at += PIECE) {
     line.movedAt = performance.now()
     yield body.subarray(at, at + PIECE)
@@ -143,7 +147,7 @@ function* piecesOf(body: Buffer, line: Line): Generator<Buffer> {
 }
 
 /** The one that has taken nothing for longest: of those that carry an answer of `owner`, when there are any. */
-function slowest(lines: Line[], owner: string): Line {
+function mostStalled(lines: ConnectionBacklog[], owner: string): ConnectionBacklog {
   const own = lines.filter(({ answers }) => [...answers].some((one) => one.owner === owner))
   return (own.length > 0 ? own : lines).reduce((oldest, line) => (line.movedAt < oldest.movedAt ? line : oldest))
 }

@@ -1,5 +1,5 @@
 /** A semaphore whose slots owners share. When none is free for an owner it waits, and owners take turns. docs/limits.md. */
-import { openFairQueue } from './fair-queue.ts'
+import { createFairQueue } from './fair-queue.ts'
 
 export type Semaphore = {
   /** Takes a slot if one is free for the owner and none of its own waits. Says whether it did. */
@@ -27,8 +27,8 @@ export type SemaphoreRules = {
 }
 
 /** A semaphore of which every slot is free. */
-export function openSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): Semaphore {
-  const queue = openFairQueue<() => void>()
+export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): Semaphore {
+  const queue = createFairQueue<() => void>()
   const slots = openSlots(rules)
   const letIn = () => {
     const next = queue.shift(slots.fits)

@@ -27,7 +27,7 @@ function refusalFor(error: Error & { code?: string; statusCode?: number }): Refu
 export type FaultPlace = { requestId: string; traceId?: string; method: string; path: string | undefined }
 
 /** What the caller is told of an error: a refusal as it says, a fault of the request or the store as the table says, anything else as a bare 500. */
-export function refusalToTell(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: FaultPlace): Refusal {
+export function toRefusal(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: FaultPlace): Refusal {
   const ofStore = deps.db.refusalOf(error)
   if (ofStore) {
     deps.log.warn({ err: error, ...at }, 'the store refused')
@@ -59,7 +59,7 @@ export function headersOf({ key, status, headers }: Refusal): Record<string, str
 }
 
 /** The body of a refusal: `{error: {code, message, ...}}`, and RFC 9457 around it for those who ask. */
-export function showRefusal(refusal: Refusal, accept = ''): { contentType: string; body: string } {
+export function renderRefusal(refusal: Refusal, accept = ''): { contentType: string; body: string } {
   const code = REFUSALS[refusal.key][1]
   const body = { error: { ...refusal.extra, code, message: refusal.message } }
   if (!/application\/problem\+json/.test(accept)) return { contentType: 'application/json', body: JSON.stringify(body) }
@@ -73,7 +73,7 @@ const OF_PARSER: Record<string, [statusLine: string, RefusalKey]> = {
 }
 
 /** What the HTTP parser cannot read never becomes a request; it still gets an answer that a person can read. Gives its status. */
-export function answerUnreadable(
+export function respondToParseError(
   error: Error & { code?: string },
   socket: Socket,
   requestId: string,
@@ -81,7 +81,7 @@ export function answerUnreadable(
   if (!socket.writable) return void socket.destroy()
   const [statusLine, key] = OF_PARSER[error.code ?? ''] ?? ['400 Bad Request', 'bad_request']
   const message = key === 'bad_request' ? 'The request is not valid HTTP.' : REFUSALS[key][2]
-  const { contentType, body } = showRefusal(new Refusal(key, message, {}))
+  const { contentType, body } = renderRefusal(new Refusal(key, message, {}))
   const headers = `content-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestId}\r\nconnection: close`
   socket.end(`HTTP/1.1 ${statusLine}\r\n${headers}\r\n\r\n${body}`)
   return REFUSALS[key][0]

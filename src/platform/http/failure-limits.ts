@@ -2,7 +2,7 @@
 import type { Deps } from '../../context.ts'
 import type { LimitName } from '../../limits.ts'
 import { clientAddress, networkOf } from '../base/network.ts'
-import { mustBeLeft } from '../limiter/limiter.ts'
+import { rejectIfExceeded } from '../limiter/limiter.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { allOf } from './parse-request.ts'
 
@@ -22,7 +22,7 @@ export function peerOf({ config: { connections } }: Pick<Deps, 'config'>, { rawH
 }
 
 /** The address of a peer, as failures are counted by it. */
-export function addressOf({ remoteAddress = '' }: Peer): string {
+export function peerAddress({ remoteAddress = '' }: Peer): string {
   return networkOf(remoteAddress)
 }
 
@@ -36,13 +36,13 @@ export async function countFailure(
   const count = await deps.limits.take(name, owner, now)
   if (count?.remaining === 0 && !count.exceeded)
     deps.log.warn({ limit: name, of: owner }, 'many failures, as guessing makes them')
-  mustBeLeft(count, now, 'failures')
+  rejectIfExceeded(count, now, 'failures')
 }
 
 const GUESSES: readonly string[] = ['invalid_token', 'operator_only']
 
 /** Counts an error that letting somebody in ended with, when it may be a guess. Refuses: rate_limited 429. */
-export async function countGuess(deps: Deps, error: unknown, peer: Peer): Promise<void> {
+export async function countFailedAuthentication(deps: Deps, error: unknown, peer: Peer): Promise<void> {
   if (error instanceof Refusal && GUESSES.includes(error.key))
-    await countFailure(deps, 'token-failures', addressOf(peer))
+    await countFailure(deps, 'token-failures', peerAddress(peer))
 }

@@ -1,28 +1,35 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
 
-import type { Deps, IncomingFile, Input, OperatorCtx, Params, Who } from '../../context.ts'
+import type { Caller, Deps, IncomingFile, Input, OperatorCtx, Params } from '../../context.ts'
 import { authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
-import { authenticateOperatorSession } from '../access/session-authentication.ts'
 import { identify, identifyCached } from '../access/identify.ts'
-import { noteSeen } from '../access/last-seen.ts'
+import { recordLastSeen } from '../access/last-seen.ts'
 import { resolveNames } from '../access/names.ts'
-import { endOneAfterAnother } from '../access/user-write-lock.ts'
-import { projectAhead } from '../access/prefetch.ts'
+import { projectToPrefetch } from '../access/prefetch.ts'
+import { authenticateOperatorSession } from '../access/session-authentication.ts'
+import { serializeRevocations } from '../access/user-write-lock.ts'
 import { endOfIteration } from '../base/event-loop.ts'
 import type { Queries } from '../db/db.ts'
-import { type Gates, inTurn } from '../fairness/gate.ts'
-import { countRequest, mustBeLeft } from '../limiter/limiter.ts'
-import { fieldsOf, record, subjectId } from '../outbox/outbox.ts'
-import { noteReveal } from '../outbox/secret-reads.ts'
-import { transact, type Write } from '../outbox/transact.ts'
+import { type Gates, runWhenAdmitted } from '../fairness/gate.ts'
+import { countRequest, rejectIfExceeded } from '../limiter/limiter.ts'
+import { fieldsOf, recordWrite, subjectId } from '../outbox/outbox.ts'
+import { recordSecretRead } from '../outbox/secret-reads.ts'
+import { transact, type WriteContext } from '../outbox/transact.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import { contextOf } from './request-context.ts'
-import { addressOf, countGuess, type Peer } from './failure-limits.ts'
-import { beginOnce, isReplay, type Once } from './idempotency.ts'
+import { countFailedAuthentication, type Peer, peerAddress } from './failure-limits.ts'
+import { beginIdempotent, type IdempotentRequest, isReplayedResponse } from './idempotency.ts'
 import { readListBody } from './list-body.ts'
-import { readBodyOf, readParams, soleHeader, textBodyOf } from './parse-request.ts'
-import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
-import { answerByState, findAnswer, makeAnswer, type Written, writeAnswer, writeList } from './response-cache.ts'
+import { readBodyOf, readParams, singleHeader, textBodyOf } from './parse-request.ts'
+import { type RawQuery, readQuery, rejectUnknownFilters, rejectUnknownParameters, splitQuery } from './query.ts'
+import { requestContext } from './request-context.ts'
+import {
+  buildAndCacheResponse,
+  getCachedResponse,
+  getOrBuildResponse,
+  type SerializedResponse,
+  serializeListResponse,
+  serializeResponse,
+} from './response-cache.ts'
 import { isList, type Route, versionOf } from './route.ts'
 import { ignoredHeader } from './validate.ts'
 
@@ -44,16 +51,16 @@ export type ApiRequest = {
 }
 
 /** An answer, and whose share it takes: that of the account, the address of an app, or the operator. */
-export type Answered = Written & { owner: string }
+export type OwnedResponse = SerializedResponse & { owner: string }
 
 /** A body that is longer says very many things, such as some hundred variables. */
-const BULK_BYTES = 8 * 1024
+const BULK_BODY_BYTES = 8 * 1024
 
 /** Answers a request of a route, or refuses with what the route declares. docs/architecture.md: Life of a request. */
-export async function answerRequest(deps: Deps, route: Route, request: ApiRequest): Promise<Answered> {
+export async function handleRequest(deps: Deps, route: Route, request: ApiRequest): Promise<OwnedResponse> {
   const query = splitQuery(request.url)
   const credentials = {
-    authorization: soleHeader(request.headers, 'authorization'),
+    authorization: singleHeader(request.headers, 'authorization'),
     ...(request.session !== undefined && { session: request.session.secret }),
     // Clients that act for nobody's team say `teamId=`, or `slug=`.
     teamId: query.values.teamId || undefined,
@@ -61,11 +68,11 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
   }
   const now = deps.clock.now()
   const who = await authorizeRequest(deps, route, credentials, now, request)
-  if (route.auth === 'operator') mustBeKnown(route.query, query)
-  if (who !== undefined) noteSeen(deps.lastSeen, who, now)
+  if (route.auth === 'operator') rejectUnknownParameters(route.query, query)
+  if (who !== undefined) recordLastSeen(deps.lastSeen, who, now)
   const limit = who && (await countRequest(deps.limits, route, who.account.id, now))
   try {
-    const answer = await answerCounted({ deps, now, route, request, credentials, who }, query)
+    const answer = await dispatch({ deps, now, route, request, credentials, who }, query)
     return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
   } catch (error) {
     // A request that is refused for its body was counted too, so its answer says what is left.
@@ -73,11 +80,11 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
   }
 }
 
-async function answerCounted(
-  { deps, now, route, request, credentials, who }: Omit<Admitted, 'input'>,
+async function dispatch(
+  { deps, now, route, request, credentials, who }: Omit<AuthorizedRequest, 'input'>,
   query: RawQuery,
-): Promise<Answered> {
-  const known = findAnswer({ memory: deps.memory, route, who, url: request.url })
+): Promise<OwnedResponse> {
+  const known = getCachedResponse({ memory: deps.memory, route, who, url: request.url })
   if (known !== undefined) {
     await endOfIteration()
     return { ...known, owner: who!.shareId }
@@ -86,12 +93,12 @@ async function answerCounted(
     params: readParams(request.params),
     query: readQuery(route.query, query),
     version: versionOf(request.url),
-    agent: soleHeader(request.headers, 'user-agent'),
-    ...(route.auth === 'client' && { authorization: credentials.authorization, address: addressOf(request.peer) }),
+    agent: singleHeader(request.headers, 'user-agent'),
+    ...(route.auth === 'client' && { authorization: credentials.authorization, address: peerAddress(request.peer) }),
   }
-  if (route.auth === 'public' && isList(route)) mustKnowFilters(route, query)
-  const owner = who?.shareId ?? (route.auth === 'client' ? addressOf(request.peer) : 'operator')
-  const isBulk = who !== undefined && (request.body?.length ?? 0) > BULK_BYTES
+  if (route.auth === 'public' && isList(route)) rejectUnknownFilters(route, query)
+  const owner = who?.shareId ?? (route.auth === 'client' ? peerAddress(request.peer) : 'operator')
+  const isBulk = who !== undefined && (request.body?.length ?? 0) > BULK_BODY_BYTES
   const make = async () => {
     // Only now: what waits are bytes, which the budget of all bodies counts, and not what they become.
     const readBody = route.listBody === undefined ? readBodyOf : readListBody
@@ -99,86 +106,95 @@ async function answerCounted(
     const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body), dropped)
     const input: Input = { ...unread, body, file: request.file }
     const admitted = { deps, now, route, request, credentials, who, input }
-    const answer = await (route.method === 'GET' ? answerRead : answerWrite)(admitted)
+    const answer = await (route.method === 'GET' ? executeRead : executeWrite)(admitted)
     const namesIgnored = route.method === 'PATCH' || route.namesIgnored
     return namesIgnored ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
   }
   const { gates, file } = request
   const answer = await (file === undefined
-    ? inTurn(gates, route, owner, isBulk, make)
+    ? runWhenAdmitted(gates, route, owner, isBulk, make)
     : gates.files.inTurn(owner, make, file.gone))
   if (route.method === 'GET') await endOfIteration()
   return { ...answer, owner }
 }
 
 /** A request that was let in and could be read. */
-type Admitted = {
+type AuthorizedRequest = {
   deps: Deps
   now: number
   route: Route
   request: ApiRequest
   credentials: Credentials
-  who: Who | undefined
+  who: Caller | undefined
   input: Input
 }
 
-async function answerRead({ deps, now, route, request, who, input: received }: Admitted): Promise<Written> {
-  const ctx = contextOf({ deps, now, route, actorId: request.session?.userId }, deps.db.read, who)
-  const input = await inputOf(route, deps.db.read, received)
+async function executeRead({
+  deps,
+  now,
+  route,
+  request,
+  who,
+  input: received,
+}: AuthorizedRequest): Promise<SerializedResponse> {
+  const ctx = requestContext({ deps, now, route, actorId: request.session?.userId }, deps.db.read, who)
+  const input = await resolveInput(route, deps.db.read, received)
   // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
-    const subject = await findAllowed(ctx, route, input)
+    const subject = await loadResource(ctx, route, input)
     const answer = await route.run(ctx, subject, input, undefined)
     const written =
       route.list === undefined
-        ? writeAnswer(route, answer, request.url)
-        : await writeList(deps, route, answer, request.url)
+        ? serializeResponse(route, answer, request.url)
+        : await serializeListResponse(deps, route, answer, request.url)
     const reveals = who !== undefined && (ctx.revealed?.size ?? 0) > 0
-    if (reveals) noteReveal(deps, who, route.operationId, [answer, subject], ctx.revealed!)
+    if (reveals) recordSecretRead(deps, who, route.operationId, [answer, subject], ctx.revealed!)
     return { written, subject, clear: reveals || ctx.clear?.opened !== false }
   }
   const asking = { memory: deps.memory, route, who, url: request.url }
   const state = await route.state?.(ctx, input)
-  return state === undefined ? makeAnswer(asking, make) : answerByState(deps, { ...asking, who: who!, state }, make)
+  return state === undefined
+    ? buildAndCacheResponse(asking, make)
+    : getOrBuildResponse(deps, { ...asking, who: who!, state }, make)
 }
 
-async function answerWrite(admitted: Admitted): Promise<Written> {
+async function executeWrite(admitted: AuthorizedRequest): Promise<SerializedResponse> {
   const { deps, now, route, request, credentials, input } = admitted
   const repeats = route.repeats?.may(input) ? route.repeats : undefined
-  const once = await beginOnce(deps, route, request, credentials.authorization, repeats?.ms)
+  const once = await beginIdempotent(deps, route, request, credentials.authorization, repeats?.ms)
   try {
-    return (await once?.find(deps.db.read, now)) ?? (await writeOnce(admitted, once))
+    return (await once?.find(deps.db.read, now)) ?? (await writeInTransaction(admitted, once))
   } finally {
     once?.end()
   }
 }
 
-async function writeOnce(
-  { deps, now, route, request, credentials, who, input: received }: Admitted,
-  once: Once | undefined,
+async function writeInTransaction(
+  { deps, now, route, request, credentials, who, input: received }: AuthorizedRequest,
+  once: IdempotentRequest | undefined,
 ) {
   const outer = { deps, now, route, taken: new Map(), actorId: request.session?.userId }
-  const before = contextOf(outer, deps.db.read, who)
-  const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, received)))
+  const before = requestContext(outer, deps.db.read, who)
+  const prepared = route.prepare && (await runPrepare(before, route, await resolveInput(route, deps.db.read, received)))
   const writer = { name: route.operationId, emits: route.emits ?? [], shareId: who?.shareId }
-  const work = async (tx: Queries, begin: () => Write): Promise<Written> => {
-    if (route.revokesAccess) await endOneAfterAnother(tx)
+  const work = async (tx: Queries, begin: () => WriteContext): Promise<SerializedResponse> => {
+    if (route.revokesAccess) await serializeRevocations(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await authorize(deps, route, tx, credentials, deps.clock.now())
     const former = await once?.take(tx, now)
     if (former !== undefined) return former
-    const ctx = contextOf(outer, tx, who, begin())
-    const input = await inputOf(route, tx, received)
-    const subject = await findAllowed(ctx, route, input)
+    const ctx = requestContext(outer, tx, who, begin())
+    const input = await resolveInput(route, tx, received)
+    const subject = await loadResource(ctx, route, input)
     const answer = await route.run(ctx, subject, input, prepared)
     const spend = 'spend' in ctx ? ctx.spend : undefined
     if (route.fileBody === undefined) {
       const named = subjectId(answer ?? subject, input)
-      const eventBytes = await record(ctx, ctx.outgoing, route.operationId, named, fieldsOf(input.body))
-      mustBeLeft(await spend?.('audit-lines', 1), now, 'writes')
-      mustBeLeft(await spend?.('event-bytes', eventBytes), now, 'bytes of events')
+      const eventBytes = await recordWrite(ctx, ctx.outgoing, route.operationId, named, fieldsOf(input.body))
+      rejectIfExceeded(await spend?.('audit-lines', 1), now, 'writes')
+      rejectIfExceeded(await spend?.('event-bytes', eventBytes), now, 'bytes of events')
     }
-    const bytes = writeAnswer(route, answer, request.url)
+    const bytes = serializeResponse(route, answer, request.url)
     await once?.keep(tx, bytes, spend)
     return bytes
   }
@@ -188,7 +204,7 @@ async function writeOnce(
     throw error
   })
   // Another instance was first with this key: what was done outside for this request is one too many.
-  if (isReplay(result)) await route.undo?.(before, prepared)
+  if (isReplayedResponse(result)) await route.undo?.(before, prepared)
   else if (route.triggers !== undefined) deps.wakeups.timer(route.triggers)
   return result
 }
@@ -200,13 +216,13 @@ async function authorizeRequest(
   credentials: Credentials,
   now: number,
   { params, peer }: ApiRequest,
-): Promise<Who | undefined> {
+): Promise<Caller | undefined> {
   try {
     return await authorize(deps, route, deps.db.read, credentials, now, () =>
-      identifyCached(deps, credentials, now, route.readAhead && projectAhead(deps.db, params)),
+      identifyCached(deps, credentials, now, route.readAhead && projectToPrefetch(deps.db, params)),
     )
   } catch (error) {
-    await countGuess(deps, error, peer)
+    await countFailedAuthentication(deps, error, peer)
     throw error
   }
 }
@@ -219,7 +235,7 @@ async function authorize(
   credentials: Credentials,
   now: number,
   read = () => identify(db, credentials, now),
-): Promise<Who | undefined> {
+): Promise<Caller | undefined> {
   if (route.auth === 'client') return undefined
   const { session } = credentials
   if (route.auth === 'operator') {
@@ -233,16 +249,16 @@ async function authorize(
 }
 
 /** An operator may call accounts by name. */
-async function inputOf({ auth }: Route, db: Queries, input: Input): Promise<Input> {
+async function resolveInput({ auth }: Route, db: Queries, input: Input): Promise<Input> {
   return auth === 'operator' ? resolveNames(db, input) : input
 }
 
-async function prepareOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
-  return route.prepare!(ctx, await findAllowed(ctx, route, input), input)
+async function runPrepare(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  return route.prepare!(ctx, await loadResource(ctx, route, input), input)
 }
 
 /** The subject, found and with every guard holding. */
-async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+async function loadResource(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
   const subject = await route.load?.(ctx, input.params)
   for (const guard of route.guards ?? []) await guard(ctx, subject, input)
   return subject

@@ -4,17 +4,17 @@
  */
 import { createHash, hkdfSync } from 'node:crypto'
 import type { Deps, OperatorCtx } from '../../context.ts'
-import { bearerOf } from '../access/authenticate.ts'
+import { parseBearer } from '../access/authenticate.ts'
 import { pauseWhenBusy } from '../base/event-loop.ts'
 import { fingerprint } from '../base/ids.ts'
 import { chunks } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
-import type { Count } from '../limiter/limiter.ts'
+import type { LimitStatus } from '../limiter/limiter.ts'
 import type { Spend } from '../limiter/spending.ts'
 import { refuse } from '../refusals/refusal.ts'
-import { keyFrom, open, placeOf, seal } from '../secrets/seal.ts'
-import type { Written } from './response-cache.ts'
-import { type Route, takesKey } from './route.ts'
+import { associatedData, open, seal, toSecretKey } from '../secrets/seal.ts'
+import type { SerializedResponse } from './response-cache.ts'
+import { acceptsIdempotencyKey, type Route } from './route.ts'
 
 const KEPT_MS = 24 * 3_600_000
 /** Bytes that are hashed at once. */
@@ -31,19 +31,19 @@ type RepeatableRequest = {
 }
 
 /** One key, while a request that brought it runs. */
-export type Once = {
+export type IdempotentRequest = {
   /** The answer that is kept. Refuses: idempotency_key_reused 422. */
-  find(db: Queries, now: number): Promise<Written | undefined>
+  find(db: Queries, now: number): Promise<SerializedResponse | undefined>
   /** Takes the key, within the transaction of the effect; gives the answer instead when another request was first. Refuses as `find` does. */
-  take(tx: Queries, now: number): Promise<Written | undefined>
+  take(tx: Queries, now: number): Promise<SerializedResponse | undefined>
   /** Keeps the answer, within the same transaction. `spend`: of the budget of the account. Refuses: idempotency_keys_used_up 409. */
-  keep(tx: Queries, answer: Written, spend?: Spend): Promise<void>
+  keep(tx: Queries, answer: SerializedResponse, spend?: Spend): Promise<void>
   /** The request is over. */
   end(): void
 }
 
 /** The keys that requests of this process bring at this moment, each with the end of its request. */
-const RUNNING = new WeakMap<Deps, Map<string, Promise<void>>>()
+const IN_PROGRESS = new WeakMap<Deps, Map<string, Promise<void>>>()
 
 /**
  * Begins a request that brought a key, or whose route clients repeat (`repeatMs`): then what it asks is its key, and it is the same one for so long.
@@ -51,22 +51,22 @@ const RUNNING = new WeakMap<Deps, Map<string, Promise<void>>>()
  * because a browser shows the answer to the last one; and so does a request that is repeated.
  * Refuses: bad_request 400 (no key), idempotency_key_in_use 409.
  */
-export async function beginOnce(
+export async function beginIdempotent(
   deps: Deps,
   route: Route,
   request: RepeatableRequest,
   authorization: string | undefined,
   repeatMs?: number,
-): Promise<Once | undefined> {
-  const given = takesKey(route) ? keyOf(route, request) : undefined
+): Promise<IdempotentRequest | undefined> {
+  const given = acceptsIdempotencyKey(route) ? keyOf(route, request) : undefined
   if (given === undefined && repeatMs === undefined) return undefined
   const isForm = given !== undefined && request.session !== undefined
   const print = isForm ? undefined : await fingerprintOf(route.method, request)
-  const secret = request.session?.secret ?? bearerOf(authorization)!
+  const secret = request.session?.secret ?? parseBearer(authorization)!
   // No key that callers send has a line break.
   const id = fingerprint(`${secret} ${given ?? `repeat\n${print}`}`)
   const keptMs = given === undefined ? repeatMs! : KEPT_MS
-  const running = RUNNING.getOrInsertComputed(deps, () => new Map())
+  const running = IN_PROGRESS.getOrInsertComputed(deps, () => new Map())
   for (let first = running.get(id); first !== undefined; first = running.get(id)) {
     if (given !== undefined && !isForm) refuse('idempotency_key_in_use', undefined, {}, { 'retry-after': '1' })
     await first
@@ -74,16 +74,16 @@ export async function beginOnce(
   const { promise, resolve } = Promise.withResolvers<void>()
   running.set(id, promise)
   // The database alone opens nothing: what seals is the caller's token or session, of which it has a hash.
-  const sealing = keyFrom(Buffer.from(hkdfSync('sha256', secret, id, 'berth idempotency', 32)))
+  const sealing = toSecretKey(Buffer.from(hkdfSync('sha256', secret, id, 'berth idempotency', 32)))
   // What a form asks may name the moment at which it was sent, which is another one the second time.
   const hash = print ?? id
-  const find = (db: Queries, now: number) => findKept(db, { id, asked: hash, since: now - keptMs }, sealing)
+  const find = (db: Queries, now: number) => findStoredResponse(db, { id, asked: hash, since: now - keptMs }, sealing)
   return {
     find,
     async take(tx, now) {
       // What repeats a request does so once that took too long: it counts from when it was done.
       const doneAt = given === undefined ? deps.clock.now() : now
-      const isFree = await takeKey(tx, { id, asked: hash, now: doneAt }, now - keptMs)
+      const isFree = await claimKey(tx, { id, asked: hash, now: doneAt }, now - keptMs)
       return isFree ? undefined : find(tx, now)
     },
     keep: (tx, answer, spend) =>
@@ -95,16 +95,16 @@ export async function beginOnce(
   }
 }
 
-type Kept = { id: string; status: number; sealing: ReturnType<typeof keyFrom>; isDemanded: boolean }
+type Kept = { id: string; status: number; sealing: ReturnType<typeof toSecretKey>; isDemanded: boolean }
 
 /** Where there is no room, an answer that nobody demanded to be kept is not. Refuses: idempotency_keys_used_up 409. */
 async function keepAnswer(
   tx: Queries,
   { id, status, sealing, isDemanded }: Kept,
-  { body }: Written,
+  { body }: SerializedResponse,
   spend: Spend | undefined,
 ): Promise<void> {
-  const sealed_body = body === undefined ? null : seal(sealing, Buffer.from(body), placeOf('kept-answer', id))
+  const sealed_body = body === undefined ? null : seal(sealing, Buffer.from(body), associatedData('kept-answer', id))
   const counts = [await spend?.('kept-answer-bytes', sealed_body?.length ?? 0), await spend?.('kept-answers', 1)]
   if (isDemanded) for (const count of counts) mustHaveRoom(count)
   if (counts.some((count) => count?.exceeded)) await tx.deleteFrom('kept_answer').where('id', '=', id).execute()
@@ -112,7 +112,7 @@ async function keepAnswer(
 }
 
 /** Refuses: idempotency_keys_used_up 409. Not 429, for which SDKs would wait until the next day. */
-function mustHaveRoom(count: Count | undefined): void {
+function mustHaveRoom(count: LimitStatus | undefined): void {
   if (!count?.exceeded) return
   const { name, total, endsAt } = count
   const what = name === 'kept-answers' ? `${total} answers` : `${total} bytes of answers`
@@ -151,13 +151,13 @@ async function fingerprintOf(method: string, { url, body }: RepeatableRequest): 
   return hash.digest('hex')
 }
 
-type Sought = { id: string; asked: string; since: number }
+type StoredResponseQuery = { id: string; asked: string; since: number }
 
-async function findKept(
+async function findStoredResponse(
   db: Queries,
-  { id, asked, since }: Sought,
-  sealing: ReturnType<typeof keyFrom>,
-): Promise<Written | undefined> {
+  { id, asked, since }: StoredResponseQuery,
+  sealing: ReturnType<typeof toSecretKey>,
+): Promise<SerializedResponse | undefined> {
   const row = await db
     .selectFrom('kept_answer')
     .selectAll()
@@ -166,18 +166,18 @@ async function findKept(
     .executeTakeFirst()
   if (row === undefined) return undefined
   if (row.asked !== asked) refuse('idempotency_key_reused')
-  const body = row.sealed_body === null ? undefined : open(sealing, row.sealed_body, placeOf('kept-answer', id))
+  const body = row.sealed_body === null ? undefined : open(sealing, row.sealed_body, associatedData('kept-answer', id))
   if (row.sealed_body !== null && body === undefined) throw new Error('a kept answer does not open')
   return { links: undefined, body, status: row.status, headers: { [REPLAYED]: 'true' } }
 }
 
 /** Whether an answer was kept, rather than made now. */
-export function isReplay({ headers }: Written): boolean {
+export function isReplayedResponse({ headers }: SerializedResponse): boolean {
   return headers?.[REPLAYED] !== undefined
 }
 
 /** One statement decides whose the key is: nobody's until now, or one of more than 24 hours ago. */
-async function takeKey(
+async function claimKey(
   tx: Queries,
   { id, asked, now }: { id: string; asked: string; now: number },
   endedBefore: number,
@@ -193,7 +193,7 @@ async function takeKey(
 }
 
 /** Answers are kept for 24 hours. */
-export async function forgetKeptAnswers(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeIdempotencyKeys(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = await ctx.db
     .selectFrom('kept_answer')
     .select('id')

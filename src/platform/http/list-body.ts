@@ -7,7 +7,7 @@ import { refuse } from '../refusals/refusal.ts'
 import { cutList, type Group } from '../schema/json-list.ts'
 import { mustBeStorable, readBodyOf, refuseExcess } from './parse-request.ts'
 import type { Route } from './route.ts'
-import { keepDeclared, type Shape, validate } from './validate.ts'
+import { pickDeclared, type Shape, validate } from './validate.ts'
 
 /** The limit of bodies with such a list. */
 const LIST = READERS['JSON body with a list']
@@ -50,7 +50,7 @@ async function readItems(
     for (const value of values) {
       const place = `${name}.${items.length}`
       mustBeStorable(value, place)
-      items.push(keepDeclared(item!, validate(item!, value, place)))
+      items.push(pickDeclared(item!, validate(item!, value, place)))
     }
     await pauseWhenBusy()
   }

@@ -26,7 +26,7 @@ export function stampAfter(since: number): number {
  * Cuts rows, fetched newest first with one more than `limit`, to a page. `next` goes into `until` for the page after;
  * `prev` is the first row's place when this is not the first page.
  */
-export function page<T>(rows: T[], limit: number, until: number | undefined, stampOf: (row: T) => number): Page<T> {
+export function paginate<T>(rows: T[], limit: number, until: number | undefined, stampOf: (row: T) => number): Page<T> {
   const items = rows.length > limit ? rows.slice(0, limit) : rows
   const last = items.at(-1)
   return {
@@ -42,26 +42,26 @@ export function page<T>(rows: T[], limit: number, until: number | undefined, sta
 type Page<T> = { rows: T[]; pagination: Static<typeof Pagination> }
 
 /** Rows that a list looks through for a page of what no index finds. */
-export const LOOKED_THROUGH = 20_000
+export const SCAN_LIMIT = 20_000
 
 /**
- * As `page`, of rows that were found among the next LOOKED_THROUGH: `next` leads on behind those, also from a page that is not
+ * As `page`, of rows that were found among the next SCAN_LIMIT: `next` leads on behind those, also from a page that is not
  * full. `last` asks for the stamp of the last of them, which is not there when they are fewer.
  */
-export async function pageLookedFor<T>(
+export async function paginateScan<T>(
   rows: T[],
   limit: number,
   until: number | undefined,
   stampOf: (row: T) => number,
   last: { executeTakeFirst(): Promise<{ stamp: number } | undefined> },
 ): Promise<Page<T>> {
-  const result = page(rows, limit, until, stampOf)
+  const result = paginate(rows, limit, until, stampOf)
   if (result.pagination.next === null) result.pagination.next = (await last.executeTakeFirst())?.stamp ?? null
   return result
 }
 
 /** The RFC 8288 `Link` header of an answer that carries a page with one behind it. */
-export function pageLinks(answer: unknown, url: string): string | undefined {
+export function linkHeader(answer: unknown, url: string): string | undefined {
   const next = (answer as { pagination?: Static<typeof Pagination> } | undefined)?.pagination?.next
   if (next === null || next === undefined) return undefined
   const [path, query] = url.split('?', 2)

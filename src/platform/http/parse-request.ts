@@ -8,10 +8,10 @@ import { Refusal, refuse } from '../refusals/refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { DEEPEST, excessOf, MOST_PARTS } from '../schema/json-weight.ts'
 import { refuseRepeated, splitPairs } from './query.ts'
-import { keepDeclared, mustBeDeclared, named, shortened, validate } from './validate.ts'
+import { mustBeDeclared, pickDeclared, quotedField, truncateText, validate } from './validate.ts'
 
 /** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
-export function soleHeader(rawHeaders: readonly string[], name: string): string | undefined {
+export function singleHeader(rawHeaders: readonly string[], name: string): string | undefined {
   let value: string | undefined
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (rawHeaders[at]!.length !== name.length || rawHeaders[at]!.toLowerCase() !== name) continue
@@ -40,7 +40,7 @@ export function textBodyOf(rawHeaders: readonly string[], bytes: Buffer | undefi
     if (rawHeaders[at]!.toLowerCase() !== 'content-encoding') continue
     const coding = rawHeaders[at + 1]!.trim()
     if (!/^(identity)?$/i.test(coding)) {
-      const message = `The body is sent with \`Content-Encoding: ${shortened(coding)}\`. Send it as it is, without a Content-Encoding.`
+      const message = `The body is sent with \`Content-Encoding: ${truncateText(coding)}\`. Send it as it is, without a Content-Encoding.`
       refuse('unsupported_media_type', message)
     }
   }
@@ -68,7 +68,7 @@ export function readBodyOf(
   if (!route.formBody) return readBody(route.body, contentType, bytes, dropped)
   try {
     if (!isForm(contentType)) return withValues(readBody(route.body, contentType, bytes) as Record<string, unknown>)
-    return withValues(keepDeclared(route.body!, validate(route.body!, readForm(bytes))) as Record<string, unknown>)
+    return withValues(pickDeclared(route.body!, validate(route.body!, readForm(bytes))) as Record<string, unknown>)
   } catch (error) {
     // OAuth has a name for it (RFC 6749, 5.2).
     if (error instanceof Refusal && error.key === 'bad_request') refuse('invalid_request', error.message)
@@ -108,7 +108,7 @@ function readStrictBody(
   const body = readJson(contentType, bytes)
   if (schema !== undefined) validate(schema, body)
   mustBeDeclared(schema ?? NOTHING, body, '')
-  return schema === undefined ? undefined : keepDeclared(schema, body)
+  return schema === undefined ? undefined : pickDeclared(schema, body)
 }
 
 /** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
@@ -120,7 +120,7 @@ function readBody(
 ): unknown {
   if (schema === undefined) return undefined
   const body = readJson(contentType, bytes)
-  return keepDeclared(schema, validate(schema, body), dropped)
+  return pickDeclared(schema, validate(schema, body), dropped)
 }
 
 /** Any JSON; an empty object when there is no body. */
@@ -170,7 +170,7 @@ function parseJson(bytes: Buffer): unknown {
 export function mustBeStorable(value: unknown, place?: string): void {
   const found = faultIn(value)
   const fault = found && place !== undefined ? below(place, found) : found
-  if (fault) refuse('bad_request', `Invalid request: ${named(fault.place)} ${fault.what}.`)
+  if (fault) refuse('bad_request', `Invalid request: ${quotedField(fault.place)} ${fault.what}.`)
 }
 
 /** What is wrong with a value, and where: the path of it. */

@@ -2,7 +2,7 @@
 import type { Peer } from './failure-limits.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
-export type OpenPage = {
+export type PublicPage = {
   path: string
   contentType: string
   body: () => string | Buffer

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import { READERS } from '../../readers.ts'
 import { refuse } from '../refusals/refusal.ts'
 import type { Route } from './route.ts'
-import { type Shape, shortened, validate } from './validate.ts'
+import { type Shape, truncateText, validate } from './validate.ts'
 
 /** `values` has the first of each key, `again` those that came after it. */
 export type RawQuery = {
@@ -94,9 +94,9 @@ export const HARMLESS = {
 
 /**
  * The one place where an unknown filter ends: passed over, it would give more rows than were asked for. The operator API refuses more
- * (`mustBeKnown`); elsewhere what a route does not declare is dropped. Refuses: bad_request 400, naming it and what the list knows. docs/clients.md.
+ * (`rejectUnknownParameters`); elsewhere what a route does not declare is dropped. Refuses: bad_request 400, naming it and what the list knows. docs/clients.md.
  */
-export function mustKnowFilters({ query, ignores }: Pick<Route, 'query' | 'ignores'>, raw: RawQuery): void {
+export function rejectUnknownFilters({ query, ignores }: Pick<Route, 'query' | 'ignores'>, raw: RawQuery): void {
   const { properties = {}, patternProperties = {} } = (query ?? {}) as Shape
   const passed = { ...HARMLESS, ...ignores?.query }
   for (const key of Object.keys(raw.values)) {
@@ -104,7 +104,7 @@ export function mustKnowFilters({ query, ignores }: Pick<Route, 'query' | 'ignor
     if (isOfFamily(key, patternProperties)) continue
     const names = [...Object.keys(properties), ...Object.keys(patternProperties).map(familyName)].join(', ')
     const says = names === '' ? 'it has none' : `it has ${names}`
-    refuse('bad_request', `Invalid request: \`${shortened(key)}\` is not a filter of this list; ${says}.`)
+    refuse('bad_request', `Invalid request: \`${truncateText(key)}\` is not a filter of this list; ${says}.`)
   }
 }
 
@@ -136,20 +136,20 @@ export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
 }
 
 /** Refuses what the schema does not declare: a filter that is passed over widens the answer. Refuses: bad_request 400. */
-export function mustBeKnown(schema: TSchema | undefined, { values }: RawQuery): void {
+export function rejectUnknownParameters(schema: TSchema | undefined, { values }: RawQuery): void {
   const { properties = {} } = (schema ?? {}) as Shape
   const unknown = Object.keys(values).find((key) => !Object.hasOwn(properties, key))
   if (unknown === undefined) return
   const names = Object.keys(properties).join(', ') || 'none'
   refuse(
     'bad_request',
-    `Invalid request: \`${shortened(unknown)}\` is not a query parameter that is taken here. Taken: ${names}.`,
+    `Invalid request: \`${truncateText(unknown)}\` is not a query parameter that is taken here. Taken: ${names}.`,
   )
 }
 
 /** Refuses a parameter or a field that is given more than once: bad_request 400. */
 export function refuseRepeated(key: string): never {
-  refuse('bad_request', `Invalid request: \`${shortened(key)}\` is given more than once.`)
+  refuse('bad_request', `Invalid request: \`${truncateText(key)}\` is given more than once.`)
 }
 
 function coerce(text: string, type: string | undefined): unknown {

@@ -1,10 +1,10 @@
 /** From a request to what its operation may touch. */
-import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../../context.ts'
+import type { Actor, Caller, Ctx, Deps, OperatorCtx } from '../../context.ts'
 import type { Queries } from '../db/db.ts'
-import { mustBeLeft } from '../limiter/limiter.ts'
+import { rejectIfExceeded } from '../limiter/limiter.ts'
 import { openSpending, type Taken } from '../limiter/spending.ts'
-import type { Outgoing } from '../outbox/outbox.ts'
-import type { Write } from '../outbox/transact.ts'
+import type { PendingEvent } from '../outbox/outbox.ts'
+import type { WriteContext } from '../outbox/transact.ts'
 import type { Route } from './route.ts'
 
 /**
@@ -17,12 +17,12 @@ type Outer = { deps: Deps; now: number; route: Route; taken?: Taken; actorId?: s
  * What a request hands to its operation: who acts, the connection, one reading of the clock, and the events that it will tell.
  * `write`: of a write within its transaction. Only then is a stamp drawn, since a millisecond has not many.
  */
-export function contextOf(
+export function requestContext(
   { deps, now, route, taken = new Map(), actorId = route.auth }: Outer,
   db: Queries,
-  who: Who | undefined,
-  write?: Write,
-): (Ctx | OperatorCtx) & { outgoing: Outgoing[]; revealed?: ReadonlySet<string> } {
+  who: Caller | undefined,
+  write?: WriteContext,
+): (Ctx | OperatorCtx) & { outgoing: PendingEvent[]; revealed?: ReadonlySet<string> } {
   const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: actorId, tokenId: null }
   const emit = () => {
     throw new Error(`${route.operationId} tells of a change outside of its transaction`)
@@ -30,7 +30,8 @@ export function contextOf(
   const bare = { actor, db, deps, clear: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (who === undefined) return bare
   const spend = openSpending(deps.limits, who.account.id, now, taken)
-  const countRows = async (rows: number) => mustBeLeft(await spend('rows-written', rows), now, 'variables written')
+  const countRows = async (rows: number) =>
+    rejectIfExceeded(await spend('rows-written', rows), now, 'variables written')
   const revealed = new Set<string>()
   const reveal = (targets: readonly string[]) => {
     for (const target of targets) revealed.add(target)

@@ -1,17 +1,17 @@
 /** What is seen of every request: its figures, and one line in the log for those who want it. docs/operations.md. */
 import type { Deps } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
-import { type Figure, observe } from '../../metrics.ts'
+import { type MetricValue, observe } from '../../metrics.ts'
 import { randomText } from '../base/ids.ts'
 import { readTraceparent } from '../tracing/traces.ts'
-import { soleHeader } from './parse-request.ts'
+import { singleHeader } from './parse-request.ts'
 
 /** As much of a request as is told; whatever serves it has it. */
 type CountedRequest = { id: string; method: string; raw: { rawHeaders: readonly string[] } }
 /** How it ended. `since`: what `begin` gave; undefined where no operation was reached. */
 type End = { since?: number; status: number; refusal?: RefusalKey | undefined }
 
-export type Watch = {
+export type OperationMetrics = {
   /** Gives a handler whose requests are spans where traces are collected. `route`: the template of its path. */
   traced<A extends [CountedRequest, ...unknown[]], T>(route: string, handle: (...args: A) => T): (...args: A) => T
   begin(): number
@@ -19,13 +19,15 @@ export type Watch = {
 }
 
 /** Watches the requests of each operation by its name. The line of a request is made at the level `debug` only. */
-export function openWatch(deps: Pick<Deps, 'metrics' | 'log' | 'traces'>): (operation: string) => Watch {
+export function createRequestMetrics(
+  deps: Pick<Deps, 'metrics' | 'log' | 'traces'>,
+): (operation: string) => OperationMetrics {
   const { metrics, log, traces } = deps
   const inFlight = metrics.gauge('berth_http_requests_in_flight')
   const tellsEach = log.isLevelEnabled('debug')
   return (operation) => {
     const durations = metrics.histogram('berth_http_request_duration_seconds', operation)
-    const byMethod = new Map<string, Figure[]>()
+    const byMethod = new Map<string, MetricValue[]>()
     const count = (method: string, status: number) => {
       const kind = Math.trunc(status / 100)
       const figures = byMethod.get(method) ?? []
@@ -38,7 +40,7 @@ export function openWatch(deps: Pick<Deps, 'metrics' | 'log' | 'traces'>): (oper
         if (traces === undefined) return handle
         return (...args) => {
           const { id, method, raw } = args[0]
-          const traceparent = soleHeader(raw.rawHeaders, 'traceparent')
+          const traceparent = singleHeader(raw.rawHeaders, 'traceparent')
           return traces.request(args[0], { operation, method, route, id, traceparent }, () => handle(...args))
         }
       },
@@ -71,7 +73,7 @@ function methodOf(method: string): string {
 }
 
 /** Names requests: `x-request-id` of the answer, `requestId` of the log. Ours and not the caller's: nobody else names lines of this log. */
-export function openRequestIds(): () => string {
+export function createRequestIds(): () => string {
   const start = randomText(10)
   let last = 0
   return () => `${start}-${(++last).toString(36)}`
@@ -79,6 +81,6 @@ export function openRequestIds(): () => string {
 
 /** The trace that a request is part of, for the log. Nothing when `traceparent` is absent or says nothing valid. */
 export function traceOf({ raw }: Pick<CountedRequest, 'raw'>): { traceId?: string; parentId?: string } {
-  const caller = readTraceparent(soleHeader(raw.rawHeaders, 'traceparent'))
+  const caller = readTraceparent(singleHeader(raw.rawHeaders, 'traceparent'))
   return caller === undefined ? {} : { traceId: caller.traceId, parentId: caller.parentId }
 }

@@ -1,17 +1,17 @@
 /** Answers as they leave, and those that are given again until something in them changes. docs/architecture.md: What is remembered. */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { Deps, Who } from '../../context.ts'
-import { isCachedCaller, subjectsOf } from '../access/identify.ts'
-import { type KnownAnswers, openKnownAnswers } from '../cache/versioned-cache.ts'
-import type { Memory, Packed } from '../cache/cache.ts'
+import type { Caller, Deps } from '../../context.ts'
+import { callerTopics, isCachedCaller } from '../access/identify.ts'
+import type { Cache, CompressedValue } from '../cache/cache.ts'
+import { createVersionedCache, type VersionedCache } from '../cache/versioned-cache.ts'
 import type { Row } from '../db/schema.ts'
 import { serialize, serializeLines, serializeList } from '../schema/serialize.ts'
-import { pageLinks } from './pagination.ts'
+import { linkHeader } from './pagination.ts'
 import { splitQuery } from './query.ts'
-import type { Follows, Route } from './route.ts'
+import type { CacheTopics, Route } from './route.ts'
 
 /** An answer in the form in which it is sent. */
-export type Written = {
+export type SerializedResponse = {
   links: string | undefined
   /** When it is not the route's own. */
   contentType?: string
@@ -22,8 +22,8 @@ export type Written = {
 }
 
 /** Writes what an operation gave, by the schema of its route. `url`: as the caller wrote it. */
-export function writeAnswer(route: Route, answer: unknown, url: string): Written {
-  const links = pageLinks(answer, url)
+export function serializeResponse(route: Route, answer: unknown, url: string): SerializedResponse {
+  const links = linkHeader(answer, url)
   if (route.textReply) return { links, body: answer as string }
   if (route.lines) return { links, body: `${serialize(route.reply!, answer)}\n`, contentType: LINES }
   const headers = route.replyHeaders?.(answer)
@@ -32,13 +32,13 @@ export function writeAnswer(route: Route, answer: unknown, url: string): Written
 
 const LINES = 'application/stream+json'
 
-/** As `writeAnswer`, of a list. One that weighs more than its route says is answered all the same, and logged as a fault. */
-export async function writeList(
+/** As `serializeResponse`, of a list. One that weighs more than its route says is answered all the same, and logged as a fault. */
+export async function serializeListResponse(
   { log }: Pick<Deps, 'log'>,
   route: Route,
   answer: unknown,
   url: string,
-): Promise<Written> {
+): Promise<SerializedResponse> {
   const asLines = route.lines && splitQuery(url).values.format === 'lines'
   const body = asLines
     ? await serializeLines(route.reply!, answer as unknown[])
@@ -46,40 +46,40 @@ export async function writeList(
   const { rows, rowBytes } = route.list!
   if (body.length > rows * rowBytes)
     log.error({ operationId: route.operationId, bytes: body.length }, 'a list weighs more than its route says')
-  return { links: pageLinks(answer, url), body, ...(asLines && { contentType: LINES }) }
+  return { links: linkHeader(answer, url), body, ...(asLines && { contentType: LINES }) }
 }
 
 /** One project, with what is in it. */
-export const ofProject: Follows = (_, project) => [`project ${(project as Row<'project'>).id}`]
+export const projectTopics: CacheTopics = (_, project) => [`project ${(project as Row<'project'>).id}`]
 /** The list of projects of the account. */
-export const ofProjects: Follows = ({ account }) => [`projects ${account.id}`]
+export const projectListTopics: CacheTopics = ({ account }) => [`projects ${account.id}`]
 
 /** Longer ones would take the place of many. */
 const LONGEST = 256 * 1024
 /** Shorter ones are not packed: little would be won. */
 const WORTH_PACKING = 8 * 1024
 
-type Asking = { memory: Memory | undefined; route: Route; who: Who | undefined; url: string }
+type CacheLookup = { memory: Cache | undefined; route: Route; who: Caller | undefined; url: string }
 
 /** The answer that this caller would be given again at this address; undefined: it is to be made. */
-export function findAnswer({ memory, route, who, url }: Asking): Written | undefined {
+export function getCachedResponse({ memory, route, who, url }: CacheLookup): SerializedResponse | undefined {
   if (memory === undefined || who === undefined || route.remember === undefined || !isCachedCaller(who))
     return undefined
-  return memory.find(keyOf(who, url)) as Written | undefined
+  return memory.find(cacheKey(who, url)) as SerializedResponse | undefined
 }
 
 /** `clear`: it may hold a value in clear. */
-type Make = () => Promise<{ written: Written; subject: unknown; clear: boolean }>
+type BuildResponse = () => Promise<{ written: SerializedResponse; subject: unknown; clear: boolean }>
 
-const knownOf = new WeakMap<Deps['db'], KnownAnswers<Written>>()
+const knownOf = new WeakMap<Deps['db'], VersionedCache<SerializedResponse>>()
 
 /** The answer for this caller and address, which is made when the state is another one than that of the answer that is known. */
-export async function answerByState(
+export async function getOrBuildResponse(
   { db }: Deps,
-  { who, url, state }: { who: Who; url: string; state: string },
-  make: Make,
-): Promise<Written> {
-  const known = knownOf.getOrInsertComputed(db, () => openKnownAnswers())
+  { who, url, state }: { who: Caller; url: string; state: string },
+  make: BuildResponse,
+): Promise<SerializedResponse> {
+  const known = knownOf.getOrInsertComputed(db, () => createVersionedCache())
   const key = [who.actor.tokenId ?? who.userId, who.role, ...who.permissions, url].join(' ')
   const former = known.find(who.account.id, key, state)
   if (former !== undefined) return former
@@ -89,7 +89,10 @@ export async function answerByState(
 }
 
 /** Makes an answer and remembers it, unless something in it changed meanwhile or it may hold a value in clear. */
-export async function makeAnswer({ memory, route, who, url }: Asking, make: Make): Promise<Written> {
+export async function buildAndCacheResponse(
+  { memory, route, who, url }: CacheLookup,
+  make: BuildResponse,
+): Promise<SerializedResponse> {
   const since = memory?.stamp() ?? 0
   const { written, subject, clear } = await make()
   const { body } = written
@@ -99,16 +102,20 @@ export async function makeAnswer({ memory, route, who, url }: Asking, make: Make
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
   if (typeof body === 'string') bytes.write(body)
   else bytes.set(body)
-  const value: Written = { ...written, body: bytes }
-  const subjects = [...subjectsOf(who), ...route.remember(who, subject)]
+  const value: SerializedResponse = { ...written, body: bytes }
+  const subjects = [...callerTopics(who), ...route.remember(who, subject)]
   const remembered = { value, bytes: bytes.length, owner: who.account.id, subjects }
-  memory.keep(keyOf(who, url), since, bytes.length < WORTH_PACKING ? remembered : { ...remembered, pack: packAnswer })
+  memory.keep(
+    cacheKey(who, url),
+    since,
+    bytes.length < WORTH_PACKING ? remembered : { ...remembered, pack: compressResponse },
+  )
   return value
 }
 
 /** An answer whose body is compressed: a list becomes less than a tenth of it in 0.1 ms, and making it anew takes milliseconds. */
-function packAnswer(answer: unknown): Packed {
-  const { body, ...rest } = answer as Written
+function compressResponse(answer: unknown): CompressedValue {
+  const { body, ...rest } = answer as SerializedResponse
   const packed = zstdCompressSync(body!, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
   // As bytes of its own, as above.
   const kept = Buffer.allocUnsafeSlow(packed.length)
@@ -117,7 +124,7 @@ function packAnswer(answer: unknown): Packed {
 }
 
 /** Who acts is one object for as long as it is remembered. What another one was answered is not found. */
-function keyOf(who: Who, url: string): string {
+function cacheKey(who: Caller, url: string): string {
   let name = names.get(who)
   if (name === undefined) {
     name = `${++lastName}`
@@ -125,5 +132,5 @@ function keyOf(who: Who, url: string): string {
   }
   return `${name} ${url}`
 }
-const names = new WeakMap<Who, string>()
+const names = new WeakMap<Caller, string>()
 let lastName = 0

@@ -4,8 +4,8 @@ import type { Ctx, Guard, Input, OperatorCtx, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import type { EventName } from '../../events.ts'
 import { READERS } from '../../readers.ts'
-import type { Who } from '../access/who.ts'
-import type { Subject } from '../db/change-feed.ts'
+import type { Caller } from '../access/who.ts'
+import type { Topic } from '../db/change-feed.ts'
 import type { Permission } from '../permissions/roles.ts'
 
 /** The largest body of a request in bytes. That of an OAuth client is read before the client is known. */
@@ -14,7 +14,7 @@ export function bodyLimitOf({ bodyLimit, auth }: Pick<Route, 'bodyLimit' | 'auth
 }
 
 /** What a cached answer of a route follows from, besides who acts: nothing else that changes may be in it. `subject`: what the route loaded. docs/architecture.md. */
-export type Follows = (who: Who, subject: unknown) => Subject[]
+export type CacheTopics = (who: Caller, subject: unknown) => Topic[]
 
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -74,7 +74,7 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** A GET of a project (`idOrName`) and its variables: both are read together with who acts, on PostgreSQL. */
   readAhead?: true
   /** A GET that is asked often, and whose answer follows from caller, address and these subjects alone: given again until one of them changes. */
-  remember?: Follows
+  remember?: CacheTopics
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R
@@ -185,7 +185,7 @@ export function refusalsOf(route: Route): RefusalKey[] {
     ...ON_AUTH[route.auth],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
     ...(route.method === 'GET' ? [] : ON_WRITE),
-    ...(takesKey(route) ? ON_KEY : []),
+    ...(acceptsIdempotencyKey(route) ? ON_KEY : []),
     ...(route.guards ?? []).flatMap((guard) => guard.refuses),
     ...(route.refuses ?? []),
   ]
@@ -193,18 +193,22 @@ export function refusalsOf(route: Route): RefusalKey[] {
 }
 
 /** Whether a route looks at `Idempotency-Key`. A PUT and a file may be sent again anyway, and a code that an app exchanges is used up. */
-export function takesKey({ auth, method, fileBody }: Pick<Route, 'auth' | 'method' | 'fileBody'>): boolean {
+export function acceptsIdempotencyKey({
+  auth,
+  method,
+  fileBody,
+}: Pick<Route, 'auth' | 'method' | 'fileBody'>): boolean {
   return auth !== 'client' && fileBody === undefined && (method === 'POST' || method === 'PATCH' || method === 'DELETE')
 }
 
 /** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
-export function unversioned(path: string): string {
+export function unversionedPath(path: string): string {
   return path.replace(/^\/v\d+(?=\/)/, '')
 }
 
 /** The path at which a route is found. */
-export function routed(route: Route): string {
-  return route.auth === 'operator' ? route.path : unversioned(route.path)
+export function routedPath(route: Route): string {
+  return route.auth === 'operator' ? route.path : unversionedPath(route.path)
 }
 
 /** What may stand before a path of the public API: a version that Berth answers at, and `now`, which older programs and some commands of the CLI write. */
@@ -218,11 +222,11 @@ export function versionOf(url: string): number | undefined {
 
 /** Whether a version or `now` stands before a path. */
 export function isPrefixed(url: string): boolean {
-  return withoutVersion(url) !== originForm(url)
+  return unversionedUrl(url) !== originForm(url)
 }
 
 /** The path as it is routed, without version and `now`. The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */
-export function withoutVersion(url: string): string {
+export function unversionedUrl(url: string): string {
   const path = originForm(url)
   const bare = path.replace(PREFIX, '')
   // Nothing is at `/v9/`: the page at the root has no version.

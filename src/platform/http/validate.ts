@@ -56,9 +56,9 @@ function sentence(faults: ErrorObject[], at: string): string {
   const inside = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   const path = [at, inside].filter((part) => part !== '').join('.')
   const { missingProperty, allowedValues } = fault.params
-  const place = named(path)
+  const place = quotedField(path)
   if (fault.keyword === 'required') {
-    return `missing required property ${named(path === '' ? missingProperty : `${path}.${missingProperty}`)}`
+    return `missing required property ${quotedField(path === '' ? missingProperty : `${path}.${missingProperty}`)}`
   }
   if (fault.keyword === 'type') return `${place} should be ${typesAt(faults, fault).join(' or ')}`
   if (fault.keyword === 'const') return `${place} should be ${JSON.stringify(fault.params.allowedValue)}`
@@ -94,12 +94,12 @@ function isNearer(one: ErrorObject, other: ErrorObject): boolean {
 }
 
 /** A field in a message: its path in backquotes, cut where it is long. */
-export function named(path: string): string {
-  return path === '' ? 'the body' : `\`${shortened(path, 100)}\``
+export function quotedField(path: string): string {
+  return path === '' ? 'the body' : `\`${truncateText(path, 100)}\``
 }
 
 /** A text for a message, cut after `length` characters. */
-export function shortened(text: string, length = 30): string {
+export function truncateText(text: string, length = 30): string {
   return text.length > length ? `${text.slice(0, length)}…` : text
 }
 
@@ -107,10 +107,10 @@ export function shortened(text: string, length = 30): string {
  * A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more
  * (docs/spec/client-requests.md C.2). `dropped` gets their paths below `path`.
  */
-export function keepDeclared(schema: TSchema, value: unknown, dropped?: string[], path = ''): unknown {
+export function pickDeclared(schema: TSchema, value: unknown, dropped?: string[], path = ''): unknown {
   if (Array.isArray(value)) {
     const items = variantFor(schema, value).items
-    return items ? value.map((item, at) => keepDeclared(items, item, dropped, `${path}${at}.`)) : value
+    return items ? value.map((item, at) => pickDeclared(items, item, dropped, `${path}${at}.`)) : value
   }
   if (typeof value !== 'object' || value === null) return value
   const variant = variantFor(schema, value)
@@ -119,7 +119,7 @@ export function keepDeclared(schema: TSchema, value: unknown, dropped?: string[]
   for (const key of Object.keys(value)) {
     const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
     if (property === undefined) dropped?.push(`${path}${key}`)
-    else result[key] = keepDeclared(property, (value as Record<string, unknown>)[key], dropped, `${path}${key}.`)
+    else result[key] = pickDeclared(property, (value as Record<string, unknown>)[key], dropped, `${path}${key}.`)
   }
   return result
 }
@@ -138,7 +138,7 @@ export function mustBeDeclared(schema: TSchema, value: unknown, path: string): v
       const names = Object.keys(properties).join(', ') || 'nothing'
       refuse(
         'bad_request',
-        `Invalid request: ${named(`${path}${key}`)} is not a field that is taken here. Taken: ${names}.`,
+        `Invalid request: ${quotedField(`${path}${key}`)} is not a field that is taken here. Taken: ${names}.`,
       )
     }
     mustBeDeclared(properties[key]!, inner, `${path}${key}.`)

@@ -1,15 +1,15 @@
 /** The statements by which instances share a limit. Each is one statement that commits at once: it decides, however many instances ask. */
 import { type RawBuilder, sql } from 'kysely'
-import { prepared, type Queries } from '../db/db.ts'
+import { preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { SET_BACK_MS } from './windows.ts'
+import { CLOCK_TOLERANCE_MS } from './windows.ts'
 
 /**
  * What is asked for: at least `need` or nothing, at most `want`, of `total` in a window of `lengthMs` that begins now when none runs. `unreported`: what was
  * given out before. `isDurable`: a crash of the database server forgets nothing. Otherwise it may forget the last second, and the statement
  * does not wait for the disk.
  */
-export type Portion = {
+export type AllocationRequest = {
   name: string
   owner: string
   now: number
@@ -23,19 +23,19 @@ export type Portion = {
 type Window = Pick<Row<'rate_limit'>, 'ends_at' | 'used' | 'granted'>
 
 /** Takes a portion of a limit. Gives the window as it is then. */
-export async function takePortion(apart: Queries, { isDurable, ...portion }: Portion): Promise<Window> {
+export async function allocate(apart: Queries, { isDurable, ...portion }: AllocationRequest): Promise<Window> {
   const [window] = await insertOrTake(apart, { ...portion, durable: isDurable ? 1 : 0 })
   return window!
 }
 
-type Values = Omit<Portion, 'isDurable'> & { durable: number }
+type Values = Omit<AllocationRequest, 'isDurable'> & { durable: number }
 
-const insertOrTake = prepared<Values, Window>((db, value) => {
+const insertOrTake = preparedQuery<Values, Window>((db, value) => {
   const number = (named: number) => sql<number>`cast(${named} as bigint)`
   const [now, total, unreported] = [number(value.now), number(value.total), number(value.unreported)]
   const endsAt = sql<number>`${now} + ${number(value.lengthMs)}`
   // One that ends later than any could was begun by a clock that was set back since.
-  const runs = sql`rate_limit.ends_at > ${now} and rate_limit.ends_at <= ${endsAt} + ${sql.lit(SET_BACK_MS)}`
+  const runs = sql`rate_limit.ends_at > ${now} and rate_limit.ends_at <= ${endsAt} + ${sql.lit(CLOCK_TOLERANCE_MS)}`
   const usedBefore = sql<number>`case when ${runs} then rate_limit.used else 0 end + ${unreported}`
   const grantedAfter = (used: RawBuilder<number>) =>
     sql<number>`case when ${total} - (${used}) >= ${number(value.need)} then least(${number(value.want)}, ${total} - (${used})) else 0 end`
@@ -68,11 +68,11 @@ const insertOrTake = prepared<Values, Window>((db, value) => {
 type Return = { name: string; owner: string; now: number; count: number }
 
 /** Gives back what was taken in the window that runs. */
-export async function givePortionBack(apart: Queries, portion: Return): Promise<void> {
+export async function refundAllocation(apart: Queries, portion: Return): Promise<void> {
   await lowerUsed(apart, portion)
 }
 
-const lowerUsed = prepared<Return, unknown>((db, value) =>
+const lowerUsed = preparedQuery<Return, unknown>((db, value) =>
   db
     .updateTable('rate_limit')
     .set({ used: sql`greatest(0, used - cast(${value.count} as bigint))` })

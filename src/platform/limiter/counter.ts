@@ -2,15 +2,15 @@
 import type { Limit, LimitName } from '../../limits.ts'
 
 /** What is left of a limit after something was taken, or was not there to be taken. `endsAt`: of the window, in ms. */
-export type Left = { remaining: number; endsAt: number; exceeded: boolean }
+export type RemainingLimit = { remaining: number; endsAt: number; exceeded: boolean }
 
 export type Sooner<T> = T | Promise<T>
 
 /** A limit that has a figure. */
-export type SetLimit = Limit & { name: LimitName; total: number }
+export type EffectiveLimit = Limit & { name: LimitName; total: number }
 
 /** Counts for one limit. */
 export type Counter = {
-  take(owner: string, now: number, count: number): Sooner<Left>
+  take(owner: string, now: number, count: number): Sooner<RemainingLimit>
   giveBack(owner: string, now: number, count: number): Sooner<void>
 }

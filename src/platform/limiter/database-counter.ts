@@ -3,12 +3,12 @@
  * requests write. What may be a guess is taken one by one. docs/limits.md: Several instances.
  */
 
-import type { Counter, Left, SetLimit } from './counter.ts'
-import type { givePortionBack, Portion, takePortion } from './allocation.ts'
-import { openWindows, type Windows } from './windows.ts'
+import type { AllocationRequest, allocate, refundAllocation } from './allocation.ts'
+import type { Counter, EffectiveLimit, RemainingLimit } from './counter.ts'
+import { createWindows, type Windows } from './windows.ts'
 
 /** An instance that is asked seldom gives out this share of a limit before it asks the database. So four instances give at most 8 % more. */
-const UNASKED = 1 / 100
+const UNALLOCATED_SHARE = 1 / 100
 /** The first portion of a window. Each further one is twice as large: an instance that is asked seldom keeps little from the others. */
 const FIRST_PORTION = 1 / 64
 /** And never more than this share of what is left, so that nothing is kept from the others when little is. */
@@ -33,18 +33,22 @@ type Window = {
 }
 
 /** The database, as a counter asks it. */
-export type Portions = {
-  take(portion: Portion): ReturnType<typeof takePortion>
-  giveBack(portion: Parameters<typeof givePortionBack>[1]): Promise<void>
+export type AllocationStore = {
+  take(portion: AllocationRequest): ReturnType<typeof allocate>
+  giveBack(portion: Parameters<typeof refundAllocation>[1]): Promise<void>
   /** Whether an error says that the database takes no writes now. */
   isAway(error: unknown): boolean
 }
 
 /** Counts by the database. All limits of a process share `away`, which says until when the database is not asked. */
-export function countInDatabase(limit: SetLimit, portions: Portions, away: { until: number }): Counter {
+export function createDatabaseCounter(
+  limit: EffectiveLimit,
+  portions: AllocationStore,
+  away: { until: number },
+): Counter {
   const { total, seconds, failures = false, mayReturn = false } = limit
-  const unasked = failures ? 0 : Math.floor(total * UNASKED)
-  const windows: Windows<Window> = openWindows(seconds * 1000, (endsAt) => ({
+  const unasked = failures ? 0 : Math.floor(total * UNALLOCATED_SHARE)
+  const windows: Windows<Window> = createWindows(seconds * 1000, (endsAt) => ({
     endsAt,
     local: unasked,
     room: total - unasked,
@@ -55,14 +59,14 @@ export function countInDatabase(limit: SetLimit, portions: Portions, away: { unt
     asking: undefined,
   }))
   const ask = (owner: string, window: Window, now: number, need: number) =>
-    askFor({ limit, portions, away }, owner, window, { now, need })
+    requestAllocation({ limit, portions, away }, owner, window, { now, need })
 
-  const takeAsking = async (owner: string, now: number, count: number): Promise<Left> => {
+  const takeAsking = async (owner: string, now: number, count: number): Promise<RemainingLimit> => {
     const window = windows.at(owner, now)
     window.waiting += count
     try {
       for (let asked = false; ; asked = true) {
-        const left = takeLocally(window, count)
+        const left = consumeLocally(window, count)
         if (left !== undefined) return left
         const need = count - window.local
         // What others give back is not known here, so the database is asked.
@@ -77,7 +81,7 @@ export function countInDatabase(limit: SetLimit, portions: Portions, away: { unt
     }
   }
   return {
-    take: (owner, now, count) => takeLocally(windows.at(owner, now), count) ?? takeAsking(owner, now, count),
+    take: (owner, now, count) => consumeLocally(windows.at(owner, now), count) ?? takeAsking(owner, now, count),
     async giveBack(owner, now, count) {
       await portions.giveBack({ name: limit.name, owner, now, count })
       const window = windows.find(owner)
@@ -86,21 +90,21 @@ export function countInDatabase(limit: SetLimit, portions: Portions, away: { unt
   }
 }
 
-function takeLocally(window: Window, count: number): Left | undefined {
+function consumeLocally(window: Window, count: number): RemainingLimit | undefined {
   if (window.local < count) return undefined
   window.local -= count
   if (!window.isShared) window.unreported += count
   return leftOf(window, false)
 }
 
-function leftOf({ room, local, endsAt }: Window, exceeded: boolean): Left {
+function leftOf({ room, local, endsAt }: Window, exceeded: boolean): RemainingLimit {
   return { remaining: Math.max(0, room) + local, endsAt, exceeded }
 }
 
-type Asking = { limit: SetLimit; portions: Portions; away: { until: number } }
+type Asking = { limit: EffectiveLimit; portions: AllocationStore; away: { until: number } }
 
 /** Takes a portion for all that wait, `need` at the least. While the database takes no writes, the instance counts for itself and tells it later. */
-async function askFor(
+async function requestAllocation(
   { limit, portions, away }: Asking,
   owner: string,
   window: Window,
@@ -116,7 +120,7 @@ async function askFor(
   const { unreported } = window
   const { name, total, seconds } = limit
   try {
-    if (performance.now() < away.until) return takeWithoutAsking(window, need, want)
+    if (performance.now() < away.until) return consumeOffline(window, need, want)
     const key = { name, owner, now, lengthMs: seconds * 1000, total }
     const row = await portions.take({ ...key, unreported, need, want, isDurable: limit.failures === true })
     window.unreported -= unreported
@@ -128,11 +132,11 @@ async function askFor(
   } catch (error) {
     if (!portions.isAway(error)) throw error
     away.until = performance.now() + AWAY_MS
-    takeWithoutAsking(window, need, want)
+    consumeOffline(window, need, want)
   }
 }
 
-function takeWithoutAsking(window: Window, need: number, want: number): void {
+function consumeOffline(window: Window, need: number, want: number): void {
   if (window.room < need) return
   const granted = Math.min(want, window.room)
   window.room -= granted

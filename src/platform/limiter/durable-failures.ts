@@ -1,17 +1,17 @@
 /** Failures on the embedded store: counted in memory, and kept in the store, so that a restart forgets none. docs/limits.md: Several instances. */
-import { prepared, type Queries } from '../db/db.ts'
+import { preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import type { Counter, SetLimit } from './counter.ts'
-import { countInMemory, type Window, windowsOf } from './memory-counter.ts'
+import type { Counter, EffectiveLimit } from './counter.ts'
+import { createMemoryCounter, type Window, windowsOf } from './memory-counter.ts'
 import type { Windows } from './windows.ts'
 
 /** So many windows are read at a start: as many as memory holds of one limit. */
 const MOST_READ = 20_000
 
-type Kept = { limit: SetLimit; windows: Windows<Window>; changed: Set<string> }
+type Kept = { limit: EffectiveLimit; windows: Windows<Window>; changed: Set<string> }
 
-export type KeptFailures = {
-  counterOf(limit: SetLimit): Counter
+export type DurableFailures = {
+  counterOf(limit: EffectiveLimit): Counter
   /** Reads what was counted before this start. */
   read(db: Queries, now: number): Promise<void>
   /** Writes what has changed since the last time. When it throws, the next one writes it. */
@@ -19,14 +19,14 @@ export type KeptFailures = {
 }
 
 /** Keeps the counts of limits on failures. Other limits are counted in memory alone. */
-export function keepFailures(): KeptFailures {
+export function createDurableFailures(): DurableFailures {
   const all = new Map<string, Kept>()
   return {
     counterOf(limit) {
-      if (!limit.failures) return countInMemory(limit)
+      if (!limit.failures) return createMemoryCounter(limit)
       const kept = { limit, windows: windowsOf(limit.seconds), changed: new Set<string>() }
       all.set(limit.name, kept)
-      return countInMemory(limit, (owner) => void kept.changed.add(owner), kept.windows)
+      return createMemoryCounter(limit, (owner) => void kept.changed.add(owner), kept.windows)
     },
     async read(db, now) {
       for (const { limit, windows } of all.values()) {
@@ -57,7 +57,7 @@ async function writeWindows(tx: Queries, name: string, windows: Windows<Window>,
   }
 }
 
-const selectRunning = prepared<{ name: string; now: number }, Row<'rate_limit'>>((db, value) =>
+const selectRunning = preparedQuery<{ name: string; now: number }, Row<'rate_limit'>>((db, value) =>
   db
     .selectFrom('rate_limit')
     .selectAll()
@@ -66,7 +66,7 @@ const selectRunning = prepared<{ name: string; now: number }, Row<'rate_limit'>>
     .limit(MOST_READ),
 )
 
-const upsertWindow = prepared<Omit<Row<'rate_limit'>, 'granted'>, unknown>((db, value) =>
+const upsertWindow = preparedQuery<Omit<Row<'rate_limit'>, 'granted'>, unknown>((db, value) =>
   db
     .insertInto('rate_limit')
     .values({ name: value.name, owner: value.owner, ends_at: value.ends_at, used: value.used, granted: 0 })

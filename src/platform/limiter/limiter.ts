@@ -1,26 +1,29 @@
 /** Counts what each owner takes of the limits of `limits.ts`: in memory on the embedded store, over all instances on PostgreSQL. docs/limits.md. */
 import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../../limits.ts'
-import { counted } from '../base/text.ts'
+import { pluralize } from '../base/text.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import type { Counter, Left, SetLimit, Sooner } from './counter.ts'
-import { countInMemory } from './memory-counter.ts'
+import type { Counter, EffectiveLimit, RemainingLimit, Sooner } from './counter.ts'
+import { createMemoryCounter } from './memory-counter.ts'
 
 /** What was asked of the limiter: how many, of how many, until when. */
-export type Count = Left & { name: LimitName; total: number; seconds: number }
+export type LimitStatus = RemainingLimit & { name: LimitName; total: number; seconds: number }
 
 export type Limiter = {
   /** The group of an operation of the public API. */
   groupOf(route: { operationId: string; method: string }): LimitName
   /** Takes one, or `count` or none, of what `owner` has. Undefined where nothing is limited. Answers without a promise when nobody has to be asked. */
-  take(name: LimitName, owner: string, now: number, count?: number): Sooner<Count | undefined>
+  take(name: LimitName, owner: string, now: number, count?: number): Sooner<LimitStatus | undefined>
   /** Gives back what was taken for something that does not count after all. */
   giveBack(name: LimitName, owner: string, now: number, count?: number): Sooner<void>
 }
 
 /** Nothing is counted yet. `counterOf`: who counts for a limit. */
-export function openLimiter(settings: LimitSettings, counterOf: (limit: SetLimit) => Counter = countInMemory): Limiter {
+export function createLimiter(
+  settings: LimitSettings,
+  counterOf: (limit: EffectiveLimit) => Counter = createMemoryCounter,
+): Limiter {
   const groups = new Map<string, LimitName>()
-  const counters = new Map<LimitName, { limit: SetLimit; counter: Counter }>()
+  const counters = new Map<LimitName, { limit: EffectiveLimit; counter: Counter }>()
   for (const [name, row] of Object.entries(LIMITS) as [LimitName, Limit][]) {
     for (const operation of row.of ?? []) groups.set(operation, name)
     const { total, seconds }: Limit = settings === 'off' ? { total: null, seconds: 60 } : (settings[name] ?? row)
@@ -41,7 +44,10 @@ export function openLimiter(settings: LimitSettings, counterOf: (limit: SetLimit
   }
 }
 
-function countOf({ name, total, seconds }: SetLimit, { remaining, endsAt, exceeded }: Left): Count {
+function countOf(
+  { name, total, seconds }: EffectiveLimit,
+  { remaining, endsAt, exceeded }: RemainingLimit,
+): LimitStatus {
   return { name, total, seconds, remaining, endsAt, exceeded }
 }
 
@@ -54,12 +60,12 @@ export async function countRequest(
 ): Promise<Record<string, string> | undefined> {
   const count = await limits.take(limits.groupOf(route), accountId, now)
   if (count === undefined) return undefined
-  mustBeLeft(count, now)
+  rejectIfExceeded(count, now)
   return limitHeaders(count, now)
 }
 
 /** What an answer says of the limit that it counts against: as upstream does, and as the IETF draft does. */
-function limitHeaders({ name, total, seconds, remaining, endsAt }: Count, now: number): Record<string, string> {
+function limitHeaders({ name, total, seconds, remaining, endsAt }: LimitStatus, now: number): Record<string, string> {
   return {
     'x-ratelimit-limit': String(total),
     'x-ratelimit-remaining': String(remaining),
@@ -70,13 +76,13 @@ function limitHeaders({ name, total, seconds, remaining, endsAt }: Count, now: n
 }
 
 /** Refuses with rate_limited 429 when what was taken was not there any more. `what`: of what there was too much. */
-export function mustBeLeft(count: Count | undefined, now: number, what = 'requests'): void {
+export function rejectIfExceeded(count: LimitStatus | undefined, now: number, what = 'requests'): void {
   if (!count?.exceeded) return
   const { name, total, seconds, endsAt } = count
   const wait = secondsUntil(endsAt, now)
   throw new Refusal(
     'rate_limited',
-    `Too many ${what} - try again in ${counted(wait, 'second')} (more than ${total} in ${counted(seconds, 'second')}).`,
+    `Too many ${what} - try again in ${pluralize(wait, 'second')} (more than ${total} in ${pluralize(seconds, 'second')}).`,
     { name, limit: { total, remaining: 0, reset: Math.ceil(endsAt / 1000), resetMs: endsAt } },
     { ...limitHeaders(count, now), 'retry-after': String(wait) },
   )

@@ -1,13 +1,13 @@
 /** Counts one limit in memory: exact where one process serves, as on the embedded store. */
 
-import type { Counter, SetLimit } from './counter.ts'
-import { openWindows, type Windows } from './windows.ts'
+import type { Counter, EffectiveLimit } from './counter.ts'
+import { createWindows, type Windows } from './windows.ts'
 
 export type Window = { used: number; endsAt: number }
 
 /** `onChange` hears whose window has changed. `windows`: those that are known already. */
-export function countInMemory(
-  { total, seconds }: Pick<SetLimit, 'total' | 'seconds'>,
+export function createMemoryCounter(
+  { total, seconds }: Pick<EffectiveLimit, 'total' | 'seconds'>,
   onChange?: (owner: string) => void,
   windows: Windows<Window> = windowsOf(seconds),
 ): Counter {
@@ -32,5 +32,5 @@ export function countInMemory(
 
 /** Windows of this length, with nothing taken. */
 export function windowsOf(seconds: number): Windows<Window> {
-  return openWindows(seconds * 1000, (endsAt) => ({ used: 0, endsAt }))
+  return createWindows(seconds * 1000, (endsAt) => ({ used: 0, endsAt }))
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { BUDGETS, type Budget, type BudgetName } from '../../budgets.ts'
 import type { Deps, OperatorCtx } from '../../context.ts'
-import { type Db, prepared, type Queries } from '../db/db.ts'
+import { type Db, preparedQuery, type Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
 
 /** From here to its end a budget on PostgreSQL is counted within the transaction. Writes that are under way at once are fewer. */
@@ -89,7 +89,7 @@ async function countRows(db: Queries, name: BudgetName, owner: string, most: num
 }
 
 function counting({ table, owner, where }: Budget, most: number): Count {
-  return prepared<{ owner: string }, { rows: number }>((db, value) =>
+  return preparedQuery<{ owner: string }, { rows: number }>((db, value) =>
     db
       .selectFrom((eb) => {
         const rows = eb

@@ -5,48 +5,51 @@ import type { Metrics } from '../../metrics.ts'
 import { deleteRows } from '../db/bulk.ts'
 import { chunks } from '../db/chunks.ts'
 import type { Db } from '../db/db.ts'
-import { countInDatabase, type Portions } from './database-counter.ts'
-import { keepFailures } from './durable-failures.ts'
-import { type Limiter, openLimiter } from './limiter.ts'
-import { givePortionBack, takePortion } from './allocation.ts'
+import { allocate, refundAllocation } from './allocation.ts'
+import { type AllocationStore, createDatabaseCounter } from './database-counter.ts'
+import { createDurableFailures } from './durable-failures.ts'
+import { createLimiter, type Limiter } from './limiter.ts'
 
-export type OpenLimits = {
+export type StartedLimiter = {
   limits: Limiter
   /** Writes what must outlive this process and is in memory alone. */
   write(): Promise<void>
 }
 
 /** Opens the limiter. `now`: counts whose window has ended are not read. */
-export async function openLimits(
+export async function startLimiter(
   { rateLimits }: Pick<Config, 'rateLimits'>,
   { db, metrics }: { db: Db; metrics: Metrics },
   now: number,
-): Promise<OpenLimits> {
+): Promise<StartedLimiter> {
   if (db.apart !== undefined) {
     const portions = portionsOf(db, db.apart, metrics)
     const away = { until: 0 }
-    return { limits: openLimiter(rateLimits, (limit) => countInDatabase(limit, portions, away)), write: async () => {} }
+    return {
+      limits: createLimiter(rateLimits, (limit) => createDatabaseCounter(limit, portions, away)),
+      write: async () => {},
+    }
   }
-  const kept = keepFailures()
-  const limits = openLimiter(rateLimits, kept.counterOf)
+  const kept = createDurableFailures()
+  const limits = createLimiter(rateLimits, kept.counterOf)
   await kept.read(db.read, now)
   return { limits, write: () => kept.write((work) => db.write(work)) }
 }
 
-function portionsOf(db: Db, apart: NonNullable<Db['apart']>, metrics: Metrics): Portions {
+function portionsOf(db: Db, apart: NonNullable<Db['apart']>, metrics: Metrics): AllocationStore {
   const asked = metrics.counter('berth_limit_portions_total')
   return {
     take(portion) {
       asked.value++
-      return takePortion(apart, portion)
+      return allocate(apart, portion)
     },
-    giveBack: (given) => givePortionBack(apart, given),
+    giveBack: (given) => refundAllocation(apart, given),
     isAway: (error) => db.refusalOf(error) !== undefined,
   }
 }
 
 /** Sweep: forgets windows that have ended. */
-export async function forgetEndedWindows(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeEndedWindows(ctx: OperatorCtx, limit: number): Promise<number> {
   const ended = await ctx.db
     .selectFrom('rate_limit')
     .select(['name', 'owner', 'ends_at'])

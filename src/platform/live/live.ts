@@ -6,13 +6,13 @@ import { Readable } from 'node:stream'
 import type { Metrics } from '../../metrics.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomText } from '../base/ids.ts'
-import { openRepeat } from '../base/throttled-task.ts'
-import type { Changes, Subject } from '../db/change-feed.ts'
+import { createThrottledTask } from '../base/throttled-task.ts'
+import type { ChangeFeed, Topic } from '../db/change-feed.ts'
 import type { Db } from '../db/db.ts'
+import { canReceive, type LiveAccess, readLiveAccess } from './access.ts'
 import type { LivePage } from './live-page.ts'
-import { openPages, type Pages } from './subscriptions.ts'
-import { mayHear, type Right, readRights } from './access.ts'
-import { openTurns, type Turns } from './notification-queue.ts'
+import { createNotificationQueue, type NotificationQueue } from './notification-queue.ts'
+import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
 /** The first change is told at once. What comes so soon after it is told together. */
 const GATHER_MS = 50
@@ -38,12 +38,12 @@ export type Live = {
 type Open = LivePage & {
   owner: string
   /** What the page shows, and after it what may end its right. */
-  shows: readonly Subject[]
-  hears: readonly Subject[]
+  shows: readonly Topic[]
+  hears: readonly Topic[]
   stream: Readable
   openedAt: number
   /** What has changed and was not told. `unknown`: something has, and it is not told what. */
-  changed: Set<Subject>
+  changed: Set<Topic>
   unknown: boolean
   /** The stamp of the latest change. */
   at: number
@@ -52,8 +52,8 @@ type Open = LivePage & {
 /** Begins to hear of commits, for the pages that will be opened. No page is open yet. */
 export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics: Metrics }): Live {
   const service = randomText(8)
-  const pages = openPages<Open>()
-  const turns = openTurns<Open>()
+  const pages = createSubscriptions<Open>()
+  const turns = createNotificationQueue<Open>()
   const told = metrics.counter('berth_live_told_total')
   countPages(metrics, pages)
   const end = (page: Open, why?: 'ended' | 'full', said: { message?: string } = {}) => {
@@ -62,18 +62,18 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
     if (why !== undefined) page.stream.push(`event: ${why}\ndata: ${JSON.stringify(said)}\n\n`)
     page.stream.push(null)
   }
-  const tell = (page: Open, right: Right | undefined) => {
+  const tell = (page: Open, right: LiveAccess | undefined) => {
     if (!pages.all.has(page)) return
     if (right !== undefined && (page.unknown || page.changed.size > 0)) {
       told.value++
-      sendChange(page, right, service)
+      sendChangeEvent(page, right, service)
     }
     if (!right?.lasts) end(page, 'ended')
   }
-  const spread = gatherChanges(db.changes, pages, () => repeat.wake())
-  const repeat = openRepeat(GATHER_MS, async () => {
+  const spread = batchChanges(db.changes, pages, () => repeat.wake())
+  const repeat = createThrottledTask(GATHER_MS, async () => {
     spread((page) => turns.add(page))
-    await inTurn(turns, tell, (chosen) => readRights(db.read, chosen, clock.now()))
+    await inTurn(turns, tell, (chosen) => readLiveAccess(db.read, chosen, clock.now()))
     return !turns.isEmpty()
   })
   const beat = setInterval(() => keepAlive(pages, end), BEAT_MS).unref()
@@ -100,16 +100,20 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
   }
 }
 
-function countPages(metrics: Metrics, pages: Pages<Open>): void {
+function countPages(metrics: Metrics, pages: Subscriptions<Open>): void {
   metrics.beforeTold(() => {
     metrics.gauge('berth_live_pages').value = pages.all.size
   })
 }
 
-type ReadRights = (chosen: Open[]) => Promise<(Right | undefined)[]>
+type ReadRights = (chosen: Open[]) => Promise<(LiveAccess | undefined)[]>
 
 /** Tells those whose turn it is. Where their rights cannot be read they wait on. */
-async function inTurn(turns: Turns<Open>, tell: (page: Open, right: Right | undefined) => void, read: ReadRights) {
+async function inTurn(
+  turns: NotificationQueue<Open>,
+  tell: (page: Open, right: LiveAccess | undefined) => void,
+  read: ReadRights,
+) {
   const chosen = turns.choose(performance.now())
   const rights = await read(chosen).catch((error) => {
     for (const page of chosen) turns.add(page)
@@ -119,7 +123,7 @@ async function inTurn(turns: Turns<Open>, tell: (page: Open, right: Right | unde
 }
 
 /** Says that the connections are there, and ends those that have lasted long enough. */
-function keepAlive(pages: Pages<Open>, end: (page: Open) => void): void {
+function keepAlive(pages: Subscriptions<Open>, end: (page: Open) => void): void {
   const before = performance.now() - LONGEST_MS
   for (const page of pages.all) {
     if (page.openedAt < before) end(page)
@@ -128,12 +132,12 @@ function keepAlive(pages: Pages<Open>, end: (page: Open) => void): void {
 }
 
 function openPage(asked: LivePage, at: number): Open {
-  const shows = shownOn(asked)
+  const shows = pageTopics(asked)
   return {
     ...asked,
     owner: asked.accountId,
     shows,
-    hears: [...new Set<Subject>([...shows, `account ${asked.userId}`, `sessions ${asked.userId}`])],
+    hears: [...new Set<Topic>([...shows, `account ${asked.userId}`, `sessions ${asked.userId}`])],
     stream: new Readable({ read() {}, highWaterMark: MOST_UNSENT }),
     openedAt: performance.now(),
     changed: new Set(),
@@ -143,10 +147,10 @@ function openPage(asked: LivePage, at: number): Open {
 }
 
 /** What a page shows: a project and what counts in it, or an account with all its lists. */
-function shownOn({ userId, accountId, projectId }: LivePage): Subject[] {
-  const both: Subject[] = [`account ${accountId}`, `domains ${accountId}`, `variables ${accountId}`]
+function pageTopics({ userId, accountId, projectId }: LivePage): Topic[] {
+  const both: Topic[] = [`account ${accountId}`, `domains ${accountId}`, `variables ${accountId}`]
   if (projectId !== undefined) return [`project ${projectId}`, ...both]
-  const lists: Subject[] = [`projects ${accountId}`, `endpoints ${accountId}`, `invitations ${accountId}`]
+  const lists: Topic[] = [`projects ${accountId}`, `endpoints ${accountId}`, `invitations ${accountId}`]
   return [...both, ...lists, ...(accountId === userId ? [`sessions ${userId}` as const] : [])]
 }
 
@@ -156,8 +160,8 @@ function send({ stream }: Open, text: string): void {
 }
 
 /** Tells what has changed: the names that the person may hear, and none where they are not known. */
-function sendChange(page: Open, right: Right, service: string): void {
-  const changed = page.unknown ? [] : [...page.changed].filter((subject) => mayHear(right, subject))
+function sendChangeEvent(page: Open, right: LiveAccess, service: string): void {
+  const changed = page.unknown ? [] : [...page.changed].filter((subject) => canReceive(right, subject))
   page.changed.clear()
   page.unknown = false
   send(page, `event: change\ndata: ${JSON.stringify({ at: `${service}.${page.at}`, changed })}\n\n`)
@@ -167,8 +171,12 @@ function sendChange(page: Open, right: Right, service: string): void {
  * Notes what commits change of open pages, in few steps for each. What it gives spreads that over the pages, and `add` hears of each of
  * them: also of those whose right alone may have ended.
  */
-function gatherChanges(changes: Changes, pages: Pages<Open>, wake: () => void): (add: (page: Open) => void) => void {
-  const gathered = new Map<Subject, number>()
+function batchChanges(
+  changes: ChangeFeed,
+  pages: Subscriptions<Open>,
+  wake: () => void,
+): (add: (page: Open) => void) => void {
+  const gathered = new Map<Topic, number>()
   let all = false
   changes.onChange((changed) => {
     if (changed === 'all') all = pages.all.size > 0
@@ -192,7 +200,7 @@ function gatherChanges(changes: Changes, pages: Pages<Open>, wake: () => void): 
   }
 }
 
-function note(page: Open, subject: Subject, at: number): void {
+function note(page: Open, subject: Topic, at: number): void {
   page.at = Math.max(page.at, at)
   if (page.changed.size < MOST_NAMED) page.changed.add(subject)
   else page.unknown = true

@@ -1,5 +1,5 @@
 /** Which pages are told next: each at most every 0.8 s, so many of one account and so many of all, and accounts take turns. docs/console.md: Live pages. */
-import { openFairQueue } from '../fairness/fair-queue.ts'
+import { createFairQueue } from '../fairness/fair-queue.ts'
 
 /** A page that was told is told again after so long at the earliest: whoever loses a right right after it stops hearing within a second. */
 const PAGE_MS = 800
@@ -11,7 +11,7 @@ const OF_ONE = { atOnce: 20, perSecond: 2 }
 /** Each takes some milliseconds of the one event loop, so few are told in one iteration of it. */
 const OF_ALL = { atOnce: 3, perSecond: 50 }
 
-export type Turns<T> = {
+export type NotificationQueue<T> = {
   /** Has a page wait for its turn. One that waits already keeps its place. */
   add(page: T): void
   remove(page: T): void
@@ -21,8 +21,8 @@ export type Turns<T> = {
 }
 
 /** No page waits yet. */
-export function openTurns<T extends { owner: string }>(): Turns<T> {
-  const queue = openFairQueue<T>()
+export function createNotificationQueue<T extends { owner: string }>(): NotificationQueue<T> {
+  const queue = createFairQueue<T>()
   const waiting = new Set<T>()
   const toldAt = new WeakMap<T, number>()
   const ofAll = openBucket(OF_ALL)

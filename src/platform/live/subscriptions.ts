@@ -1,28 +1,28 @@
 /** The pages that are open, by what they hear of and by account. */
-import type { Subject } from '../db/change-feed.ts'
+import type { Topic } from '../db/change-feed.ts'
 
 /** Pages that may be open at once: of all, of one account, and of one person in all accounts. */
 const MOST = { ofAll: 4000, ofAccount: 1000, ofPerson: 100 }
 
 /** What is known of an open page here: its account, its person, and the subjects that it hears of. */
-export type Kept = { owner: string; userId: string; hears: readonly Subject[] }
+export type Subscriber = { owner: string; userId: string; hears: readonly Topic[] }
 
-export type Pages<T> = {
+export type Subscriptions<T> = {
   all: ReadonlySet<T>
-  of(subject: Subject): Iterable<T>
+  of(subject: Topic): Iterable<T>
   /** Whether any page hears of the subject. */
-  has(subject: Subject): boolean
+  has(subject: Topic): boolean
   add(page: T): void
   /** Says whether it was there. */
   remove(page: T): boolean
   /** The page that gives way before another one is opened, and the sentence that says why. Undefined: there is room. */
-  inTheWayOf(asked: Pick<Kept, 'owner' | 'userId'>): { page: T; why: string } | undefined
+  inTheWayOf(asked: Pick<Subscriber, 'owner' | 'userId'>): { page: T; why: string } | undefined
 }
 
 /** Keeps open pages. `most`: how many may be open at once. */
-export function openPages<T extends Kept>(most = MOST): Pages<T> {
+export function createSubscriptions<T extends Subscriber>(most = MOST): Subscriptions<T> {
   const all = new Set<T>()
-  const bySubject = new Map<Subject, Set<T>>()
+  const bySubject = new Map<Topic, Set<T>>()
   const byOwner = new Map<string, Set<T>>()
   const byPerson = new Map<string, Set<T>>()
   return {
@@ -47,9 +47,9 @@ export function openPages<T extends Kept>(most = MOST): Pages<T> {
       if (own !== undefined && own.size >= most.ofPerson) return { page: oldestOf(own), why: FULL.person }
       const ofAccount = byOwner.get(owner)
       if (ofAccount !== undefined && ofAccount.size >= most.ofAccount)
-        return { page: ofWhoeverHasMost(ofAccount), why: FULL.account }
+        return { page: oldestOfLargestUser(ofAccount), why: FULL.account }
       if (all.size < most.ofAll) return undefined
-      return { page: ofWhoeverHasMost(largestOf(byOwner)), why: FULL.all }
+      return { page: oldestOfLargestUser(largestOf(byOwner)), why: FULL.all }
     },
   }
 }
@@ -62,7 +62,7 @@ const FULL = {
 }
 
 /** Within an account nobody loses a page to somebody who has more of them. */
-function ofWhoeverHasMost<T extends Kept>(pages: Iterable<T>): T {
+function oldestOfLargestUser<T extends Subscriber>(pages: Iterable<T>): T {
   return oldestOf(largestOf(Map.groupBy(pages, ({ userId }) => userId)))
 }
 

@@ -1,15 +1,15 @@
 /** A letter is queued in the transaction that is the reason for it. After the commit `poster.ts` sends it. */
 
 import type { OperatorCtx } from '../../context.ts'
-import { momentOf, STAMPS_PER_MS } from '../base/clock.ts'
+import { STAMPS_PER_MS, stampToMs } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../secrets/data-keys.ts'
-import { lineOf } from './text.ts'
+import { toSingleLine } from './text.ts'
 
 /** A letter to one person. `text` is plain text; a link stands on a line of its own. */
-export type Letter = {
+export type MailMessage = {
   recipient: string
   subject: string
   text: string
@@ -40,11 +40,11 @@ const MAIL_KEPT_MS = 30 * 86_400_000
  * topic the latest stays. A letter over the budget that somebody asked for, or one behind 50 that wait without a topic, is not written, and
  * the log says so.
  */
-export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, letter: Letter): Promise<void> {
+export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, letter: MailMessage): Promise<void> {
   const due = await dueOf(ctx, letter)
   if (due === undefined) {
     const what = 'a letter is not written: its reader has 50 of this kind today, or waiting'
-    return ctx.deps.log.warn({ subject: lineOf(letter.subject) }, what)
+    return ctx.deps.log.warn({ subject: toSingleLine(letter.subject) }, what)
   }
   const id = newId('mail')
   const box = await openSecretBoxToWrite(ctx, OWNER)
@@ -53,7 +53,7 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
     .values({
       id,
       recipient: letter.recipient,
-      subject: lineOf(letter.subject),
+      subject: toSingleLine(letter.subject),
       body_text: box.sealSecret('mail', id, letter.text),
       created_stamp: ctx.deps.clock.stamp(),
       asked: askedOf(letter),
@@ -69,16 +69,16 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
 }
 
 /** The column `asked`. 0: Berth writes it by itself. */
-function askedOf({ asked }: Letter): number {
+function askedOf({ asked }: MailMessage): number {
   return asked === undefined ? 0 : ASKED[asked]
 }
 
-function topicOf({ topic, news }: Letter): string | null {
+function topicOf({ topic, news }: MailMessage): string | null {
   return topic === undefined ? null : [topic, news].join(' ').trim()
 }
 
 /** When a letter is sent at the earliest; undefined: never. A letter that waits about the same topic makes way for it. */
-async function dueOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, letter: Letter): Promise<number | undefined> {
+async function dueOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, letter: MailMessage): Promise<number | undefined> {
   const { db, now } = ctx
   const asked = askedOf(letter)
   const earlier = await db
@@ -95,7 +95,7 @@ async function dueOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, letter: Letter): Prom
   for (const { id } of replaced) await db.deleteFrom('mail').where('id', '=', id).execute()
   const recent = earlier
     .filter((row) => !replaced.includes(row))
-    .map((row) => ({ topic: row.topic, at: row.sent_at ?? row.due_at ?? momentOf(row.created_stamp) }))
+    .map((row) => ({ topic: row.topic, at: row.sent_at ?? row.due_at ?? stampToMs(row.created_stamp) }))
     .filter(({ at }) => at > now - DAY_MS)
     .sort((one, other) => other.at - one.at)
   const topic = topicOf(letter)
@@ -120,7 +120,7 @@ export async function textOf(
 }
 
 /** Seals letters that an earlier version stored in clear. It runs once when the service starts, because a migration has no keyring. */
-export async function sealWaitingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): Promise<void> {
+export async function sealPendingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): Promise<void> {
   const readPending = (db: Queries) =>
     db.selectFrom('mail').select(['id', 'body_text']).where('due_at', '>=', 0).execute()
   const isClear = ({ body_text }: { body_text: string }) => !SEALED.test(body_text)
@@ -135,7 +135,7 @@ export async function sealWaitingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): 
 }
 
 /** Sweep: removes letters that were sent or given up, 30 days after they were queued. */
-export async function forgetOldMail(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeOldMail(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('mail')
     .select('id')

@@ -1,7 +1,7 @@
 /** Letters to the people of a team. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
-import { type Letter, queueMail } from './mail.ts'
+import { type MailMessage, queueMail } from './mail.ts'
 
 /** Of a row of `member`: whether that person is told what concerns the team, as an OWNER or because no OWNER is let in. */
 export const IS_TOLD = sql<boolean>`("member"."role" = 'OWNER' or not exists (
@@ -12,7 +12,11 @@ export const IS_TOLD = sql<boolean>`("member"."role" = 'OWNER' or not exists (
  * Writes a letter to every OWNER of the team who is let in now. Where there is none, every member gets it: somebody of the team has to ask
  * the operator for an OWNER. Whoever has no address gets none. Specification: Integration configuration.
  */
-export async function mailOwners(ctx: OperatorCtx, teamId: string, letter: Omit<Letter, 'recipient'>): Promise<void> {
+export async function mailOwners(
+  ctx: OperatorCtx,
+  teamId: string,
+  letter: Omit<MailMessage, 'recipient'>,
+): Promise<void> {
   const members = await ctx.db
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.user_id')

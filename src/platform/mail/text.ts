@@ -3,7 +3,7 @@
 const MOST = 200
 
 /** A name as part of one line: without line breaks and other control or direction characters, at most 200 characters. */
-export function lineOf(text: string): string {
+export function toSingleLine(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()
@@ -12,5 +12,5 @@ export function lineOf(text: string): string {
 
 /** How a letter to a person begins. */
 export function greeting({ name, slug }: { name: string | null; slug: string }): string {
-  return `Hello ${lineOf(name ?? slug)},`
+  return `Hello ${toSingleLine(name ?? slug)},`
 }

@@ -4,10 +4,10 @@
  */
 
 import type { Deps } from '../../context.ts'
-import type { Posted } from '../adapters/mailer.ts'
-import { momentOf } from '../base/clock.ts'
+import type { SendResult } from '../adapters/mailer.ts'
+import { stampToMs } from '../base/clock.ts'
 import type { Row } from '../db/schema.ts'
-import { type LeasedWork, startWorking, workOff } from '../outbox/lease-loop.ts'
+import { drainLeaseQueue, type LeaseQueue, startLeaseWorker } from '../outbox/lease-loop.ts'
 import { textOf } from './mail.ts'
 
 const MINUTE_MS = 60_000
@@ -22,8 +22,8 @@ const GIVE_UP_MS = 72 * HOUR_MS
 const AT_ONCE = 5
 
 /** Starts to send letters. The function that it gives stops it, and waits up to 3 s for letters that are being sent. */
-export function startPoster(deps: Deps): () => Promise<void> {
-  const { wake, stop } = startWorking(deps, letterWork(deps))
+export function startMailWorker(deps: Deps): () => Promise<void> {
+  const { wake, stop } = startLeaseWorker(deps, letterWork(deps))
   deps.wakeups.mail = wake
   return () => {
     deps.wakeups.mail = () => {}
@@ -32,11 +32,11 @@ export function startPoster(deps: Deps): () => Promise<void> {
 }
 
 /** Sends every letter that is due now. Gives how many letters it took. */
-export function postDue(deps: Deps, stop: AbortSignal = deps.stopping): Promise<number> {
-  return workOff(letterWork(deps), deps.clock.now(), stop)
+export function sendDueMail(deps: Deps, stop: AbortSignal = deps.stopping): Promise<number> {
+  return drainLeaseQueue(letterWork(deps), deps.clock.now(), stop)
 }
 
-function letterWork(deps: Deps): LeasedWork<Row<'mail'>> {
+function letterWork(deps: Deps): LeaseQueue<Row<'mail'>> {
   return {
     name: 'letters',
     async take(now, running) {
@@ -74,10 +74,10 @@ function lease({ db }: Deps, now: number, room: number): Promise<Row<'mail'>[]> 
 
 async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Promise<void> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(LONGEST_POST_MS)])
-  const at = momentOf(letter.created_stamp)
+  const at = stampToMs(letter.created_stamp)
   const { id, recipient, subject } = letter
   const text = await textOf(deps, letter)
-  const posted: Posted =
+  const posted: SendResult =
     text === undefined
       ? { end: 'refused', reason: 'the text of the letter does not open: the keyring lacks its key' }
       : await deps.adapters.mailer.post({ id, at, recipient, subject, text }, signal)
@@ -101,10 +101,10 @@ async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Prom
 }
 
 /** What is written of a letter after an attempt. When the letter is done, its text is removed: a link in it may open an account. */
-function columnsOf(posted: Posted, letter: Row<'mail'>, now: number): Partial<Row<'mail'>> {
+function columnsOf(posted: SendResult, letter: Row<'mail'>, now: number): Partial<Row<'mail'>> {
   if (posted.end === 'sent') return { sent_at: now, due_at: null, last_error: null, body_text: '' }
   const due = now + (WAITS_MS[letter.attempts - 1] ?? WAITS_MS.at(-1)!)
   const last_error = posted.reason.slice(0, 500)
-  const isOver = posted.end === 'refused' || due > momentOf(letter.created_stamp) + GIVE_UP_MS
+  const isOver = posted.end === 'refused' || due > stampToMs(letter.created_stamp) + GIVE_UP_MS
   return isOver ? { failed_at: now, due_at: null, last_error, body_text: '' } : { due_at: due, last_error }
 }

@@ -4,11 +4,11 @@ import { REFUSALS } from '../../errors.ts'
 import { EVENT_NAMES } from '../../events.ts'
 import { VERSION } from '../base/version.ts'
 import { familyName } from '../http/query.ts'
-import { type Route, refusalsOf, takesKey } from '../http/route.ts'
+import { acceptsIdempotencyKey, type Route, refusalsOf } from '../http/route.ts'
 import { ErrorBody } from '../refusals/error-body.ts'
 import { type EventExamples, eventOperation } from './events.ts'
 import { type Example, exampleOf } from './examples.ts'
-import { FIELD_WORDS } from './field-descriptions.ts'
+import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
 const ACCOUNT_PARAMETERS: Place<'query'>[] = [
   { name: 'teamId', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by id' },
@@ -75,8 +75,8 @@ function worded(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const copy = withInner(value, worded) as Schema
   for (const [name, property] of Object.entries(copy.properties ?? {}))
-    if (property.description === undefined && FIELD_WORDS[name] !== undefined)
-      copy.properties![name] = { ...property, description: FIELD_WORDS[name] }
+    if (property.description === undefined && FIELD_DESCRIPTIONS[name] !== undefined)
+      copy.properties![name] = { ...property, description: FIELD_DESCRIPTIONS[name] }
   return copy
 }
 
@@ -92,7 +92,7 @@ function operationOf(route: Route, example: Example | undefined): object {
   return {
     operationId: route.operationId,
     summary: route.summary,
-    description: wordsOf(route),
+    description: operationDescription(route),
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
     parameters: parametersOf(route, example),
@@ -111,7 +111,7 @@ const ASKERS: Record<Route['auth'], string> = {
 }
 
 /** What the table says of an operation beyond its shape: who may ask, what it needs, tells and promises. */
-export function wordsOf({ auth, method, needs = [], emits = [], noStore }: Route): string {
+export function operationDescription({ auth, method, needs = [], emits = [], noStore }: Route): string {
   const named = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(', ')
   return [
     ASKERS[auth],
@@ -130,7 +130,7 @@ export function parametersOf(route: Route, example: Example | undefined): Parame
     const exampleText = exampleOf(route, example, parameter.in, parameter.name)
     return exampleText === undefined ? parameter : { ...parameter, example: typed(exampleText, parameter.schema) }
   })
-  return [...asked, ...headerParameters(route), ...(takesKey(route) ? [KEY_PARAMETER] : [])]
+  return [...asked, ...headerParameters(route), ...(acceptsIdempotencyKey(route) ? [KEY_PARAMETER] : [])]
 }
 
 function headerParameters({ fileBody = {} }: Route): Place<'header'>[] {

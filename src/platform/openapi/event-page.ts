@@ -1,9 +1,9 @@
 /** The page of one event: when it is posted to a webhook, with which headers, an example, and its fields. */
 import { EVENT_NAMES, type EventName } from '../../events.ts'
 import { type Html, html } from '../pages/html.ts'
-import { EVENT_HEADERS, eventBody, eventWords } from './events.ts'
+import { EVENT_HEADERS, eventBody, eventDescription } from './events.ts'
 import { anchorOf, parameterItem, section } from './operation-page.ts'
-import { coded, schemaList } from './schema-list.ts'
+import { renderInlineCode, schemaList } from './schema-list.ts'
 
 /** The title of the events among the topics of the reference. */
 export const EVENTS_TAG = 'webhook events'
@@ -13,7 +13,7 @@ export function eventPage(name: EventName, example: object | undefined): Html {
   return html`<p class="crumbs"><a href="/docs">API reference</a> / <a href="/docs#${anchorOf(EVENTS_TAG)}">${EVENTS_TAG}</a></p>
 <h1>${name}</h1>
 <p class="asked"><b class="method">POST</b> to the URL of the webhook</p>
-<p>${coded(eventWords(name))}</p>
+<p>${renderInlineCode(eventDescription(name))}</p>
 <div class="operation">
 ${
   example &&

@@ -2,7 +2,7 @@
 import { EVENTS, type EventName } from '../../events.ts'
 import { shippedFile } from '../base/shipped-files.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment } from '../schema/fields.ts'
+import { Timestamp } from '../schema/fields.ts'
 
 /** One body for each event, as test/platform/openapi/event-examples.test.ts received it from a service: ids and moments are made even. */
 export type EventExamples = Partial<Record<EventName, object>>
@@ -34,14 +34,14 @@ export function eventBody(name: EventName) {
   return Type.Object({
     id: Type.String({ description: 'the event: the same at every attempt' }),
     type: Type.Literal(name, { description: 'in the spelling in which the webhook asked for it' }),
-    createdAt: { ...Moment, description: 'when it happened, in milliseconds since the epoch' },
+    createdAt: { ...Timestamp, description: 'when it happened, in milliseconds since the epoch' },
     region: Type.Null({ description: 'always null' }),
     payload,
   })
 }
 
 /** What the table says of an event beyond its shape: when it is told, to which integrations, and what a receiver does. */
-export function eventWords(name: EventName): string {
+export function eventDescription(name: EventName): string {
   const { when, needs, sentWhileDisabled } = EVENTS[name]
   const isOwn = name.startsWith('integration-configuration.')
   return [
@@ -63,7 +63,7 @@ export function eventOperation(name: EventName, example: object | undefined): ob
     post: {
       operationId: `on.${name}`,
       summary: `Hear of ${name}`,
-      description: eventWords(name),
+      description: eventDescription(name),
       parameters: EVENT_HEADERS,
       requestBody: { required: true, content: { 'application/json': content } },
       responses: { '2XX': { description: 'heard' } },

@@ -2,7 +2,7 @@
  * TABLE what fields mean: name -> words, for the OpenAPI document and /docs. A field that has words of its own in its schema keeps them; one
  * name means one thing wherever it stands here. The specification's words where it has any.
  */
-export const FIELD_WORDS: Readonly<Record<string, string>> = {
+export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   createdAt: 'when it was made, in milliseconds since the epoch',
   updatedAt: 'when it was last changed, in milliseconds since the epoch',
   deletedAt: 'when it was removed, in milliseconds since the epoch; null while it is there',

@@ -2,9 +2,9 @@
 import { REFUSALS } from '../../errors.ts'
 import { type Route, refusalsOf } from '../http/route.ts'
 import { type Html, html } from '../pages/html.ts'
-import { type Parameter, parametersOf, wordsOf } from './document.ts'
+import { operationDescription, type Parameter, parametersOf } from './document.ts'
 import { curlOf, type Example } from './examples.ts'
-import { coded, fieldItem, schemaList } from './schema-list.ts'
+import { fieldItem, renderInlineCode, schemaList } from './schema-list.ts'
 import { type SdkCall, sdkText } from './sdk-calls.ts'
 
 /** What an operation is shown by, beside its row of the table. */
@@ -14,8 +14,8 @@ export type Shown = { example: Example | undefined; call: SdkCall | undefined }
 export function operationPage(route: Route, { example, call }: Shown, tag: readonly Route[]): Html {
   return html`<p class="crumbs"><a href="/docs">API reference</a> / <a href="/docs#${anchorOf(route.tag)}">${route.tag}</a></p>
 <h1>${route.summary}</h1>
-<p class="asked">${pathOf(route)}</p>
-<p>${coded(wordsOf(route))}</p>
+<p class="asked">${operationPath(route)}</p>
+<p>${renderInlineCode(operationDescription(route))}</p>
 <div class="operation">
 ${example && exampleSection(route, example, call)}
 <div>
@@ -30,7 +30,7 @@ ${moreOf(route, tag)}`
 }
 
 /** Gives method and path. The path breaks at its slashes. */
-export function pathOf({ method, path }: Pick<Route, 'method' | 'path'>): Html {
+export function operationPath({ method, path }: Pick<Route, 'method' | 'path'>): Html {
   const parts = path.split('/').slice(1)
   return html`<b class="method">${method}</b> <code>${parts.map((part) => html`/<wbr>${part}`)}</code>`
 }

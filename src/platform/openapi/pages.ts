@@ -2,7 +2,7 @@
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { OpenPage, Probe } from '../http/public-page.ts'
+import type { Probe, PublicPage } from '../http/public-page.ts'
 import type { Route } from '../http/route.ts'
 import { assetPages } from '../pages/assets/assets.ts'
 import { openApiDocument } from './document.ts'
@@ -12,7 +12,7 @@ import { referencePages } from './reference.ts'
 import { REFERENCE_STYLE } from './reference-frame.ts'
 
 /** `/openapi.json`, made from the routes at the first request, and the pages of the reference. */
-export function documentPages(routes: readonly Route[]): (OpenPage | Probe)[] {
+export function documentPages(routes: readonly Route[]): (PublicPage | Probe)[] {
   const document = once(() => Buffer.from(openApiText(routes)))
   return [
     {

@@ -1,6 +1,6 @@
 /** What stands around each page of the reference: the console's frame and stylesheet, and the headers that shut everything else out. */
 import { assetOf, STYLE } from '../pages/assets/assets.ts'
-import { documentOf, framedBody, LOADED_ANEW } from '../pages/frame.ts'
+import { documentOf, FULL_RELOAD_META, framedBody } from '../pages/frame.ts'
 import { type Html, html } from '../pages/html.ts'
 
 export const LONGEST_SEARCH = 100
@@ -51,7 +51,7 @@ export const REFERENCE_HEADERS: Record<string, string> = {
 
 /** Gives the whole document. `search`: what was searched for. */
 export function referenceDocument(title: string, body: Html, search = ''): string {
-  const head = `${LOADED_ANEW}
+  const head = `${FULL_RELOAD_META}
 <link rel="stylesheet" href="${STYLE.path}">
 <link rel="stylesheet" href="${REFERENCE_STYLE.path}">`
   return documentOf(title, head, framedBody(bar(search), body))

@@ -8,12 +8,12 @@ import { EVENT_NAMES, EVENTS } from '../../events.ts'
 import type { Probe, ProbeAnswer } from '../http/public-page.ts'
 import { splitQuery } from '../http/query.ts'
 import { type Route, refusalsOf } from '../http/route.ts'
-import { takesGzip } from '../pages/compress.ts'
+import { acceptsGzip } from '../pages/compress.ts'
 import { type Html, html } from '../pages/html.ts'
 import { EVENTS_TAG, eventPage } from './event-page.ts'
 import { type EventExamples, eventBody, readEventExamples } from './events.ts'
 import { type Example, readExamples } from './examples.ts'
-import { anchorOf, operationPage, pathOf } from './operation-page.ts'
+import { anchorOf, operationPage, operationPath } from './operation-page.ts'
 import { LONGEST_SEARCH, REFERENCE_HEADERS, referenceDocument } from './reference-frame.ts'
 import { fieldNames } from './schema-list.ts'
 import { readSdkCalls, type SdkCall } from './sdk-calls.ts'
@@ -57,7 +57,7 @@ function operationEntries(routes: readonly Route[]): Entry[] {
       id: operationId,
       title: summary,
       tag,
-      said: pathOf(route),
+      said: operationPath(route),
       name: nameText(route),
       inside: () => insideText(route),
       page() {
@@ -92,7 +92,7 @@ function page(path: string, answer: (url: string, zip: boolean) => ProbeAnswer):
   return {
     path,
     contentType: 'text/html; charset=utf-8',
-    answer: (_, __, { url, acceptEncoding }) => answer(url, takesGzip(acceptEncoding)),
+    answer: (_, __, { url, acceptEncoding }) => answer(url, acceptsGzip(acceptEncoding)),
   }
 }
 

@@ -1,7 +1,7 @@
 /** The fields of a schema as a list for people: name, type, whether it must be there, limits and words. */
 import type { TSchema } from 'typebox'
 import { type Html, html } from '../pages/html.ts'
-import { FIELD_WORDS } from './field-descriptions.ts'
+import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
 /** Fields are shown inside fields so far; below that, their type says what they are. */
 const DEEPEST = 4
@@ -32,14 +32,14 @@ export function schemaList(schema: TSchema, mark: Mark): Html {
 
 /** Gives one field as an item of a list. `below`: the fields inside it. */
 export function fieldItem(name: string, schema: TSchema, mark: Mark | undefined, below?: Html): Html {
-  const { description = FIELD_WORDS[name], 'x-unsupported': unsupported }: Shape = schema
+  const { description = FIELD_DESCRIPTIONS[name], 'x-unsupported': unsupported }: Shape = schema
   const said = unsupported === undefined ? [typeOf(schema), ...limitsOf(schema)].join(', ') : 'refused'
   const words = unsupported ?? description
-  return html`<li><code>${name}</code> <i>${said}</i>${mark && html` <b class="tag">${mark}</b>`}${words && html` – ${coded(words)}`}${below}</li>`
+  return html`<li><code>${name}</code> <i>${said}</i>${mark && html` <b class="tag">${mark}</b>`}${words && html` – ${renderInlineCode(words)}`}${below}</li>`
 }
 
 /** Gives text in which what stands between backticks is code. */
-export function coded(text: string): Html {
+export function renderInlineCode(text: string): Html {
   return html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`
 }
 

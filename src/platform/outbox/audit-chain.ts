@@ -5,22 +5,22 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
-import { insertFreeRows, insertRows } from '../db/bulk.ts'
-import { type Db, prepared, type Queries } from '../db/db.ts'
+import { insertMissingRows, insertRows } from '../db/bulk.ts'
+import { type Db, preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 
-export type Link = { position: number; hash: string }
+export type ChainLink = { position: number; hash: string }
 /** A line of the audit log, before it has its place in the chain. */
-export type Entry = Omit<Row<'audit'>, keyof Link>
+export type AuditEntry = Omit<Row<'audit'>, keyof ChainLink>
 
 /** The link before the first entry. */
-export const START: Link = { position: 0, hash: '' }
-export const LINK_SLICE = 500
+export const GENESIS_LINK: ChainLink = { position: 0, hash: '' }
+export const CHAIN_SLICE = 500
 /** Entries that wait for the sweep are counted up to this number. */
 const MOST_UNLINKED = 10_000
 
 /** The link of an entry that follows `previous`. The hash covers every column in a fixed order. */
-export function linkAfter(previous: Link, entry: Entry): Link {
+export function linkAfter(previous: ChainLink, entry: AuditEntry): ChainLink {
   const position = previous.position + 1
   const content = [
     previous.hash,
@@ -38,20 +38,20 @@ export function linkAfter(previous: Link, entry: Entry): Link {
 }
 
 /** The link of the last entry of the chain. */
-export async function headOf(db: Queries): Promise<Link> {
+export async function readChainHead(db: Queries): Promise<ChainLink> {
   const [head] = await selectHead(db, {})
-  return head ?? START
+  return head ?? GENESIS_LINK
 }
 
 /**
  * Writes an entry in the transaction of the change that it records. On SQLite writers come one after another, so the entry is linked at once. On
- * PostgreSQL that would make every write wait for every other, so `linkEntries` links it after the commit.
+ * PostgreSQL that would make every write wait for every other, so `chainAuditEntries` links it after the commit.
  */
-export async function addEntry(
+export async function appendAuditEntry(
   { db, deps }: { db: Queries; deps: { db: Pick<Db, 'engine'> } },
-  entry: Entry,
+  entry: AuditEntry,
 ): Promise<void> {
-  const link = deps.db.engine === 'sqlite' ? linkAfter(await headOf(db), entry) : { position: null, hash: null }
+  const link = deps.db.engine === 'sqlite' ? linkAfter(await readChainHead(db), entry) : { position: null, hash: null }
   await insertEntry(db, { ...entry, ...link })
 }
 
@@ -59,16 +59,16 @@ export async function addEntry(
  * Writes entries of things that happened before, each with the stamp of its moment. One that was written already, by a commit whose answer was lost, is
  * passed over. Where something else has the stamp, as another instance may, the entry gets a new one.
  */
-export async function addEntries(
+export async function appendAuditEntries(
   { db, deps }: { db: Queries; deps: { db: Pick<Db, 'engine'>; clock: Pick<Clock, 'stamp'> } },
-  entries: readonly Entry[],
+  entries: readonly AuditEntry[],
 ): Promise<void> {
   if (deps.db.engine === 'postgres') {
-    const inserted = new Set((await insertFreeRows(db, 'audit', entries.map(unlinked))).map(({ stamp }) => stamp))
+    const inserted = new Set((await insertMissingRows(db, 'audit', entries.map(unlinked))).map(({ stamp }) => stamp))
     const others = entries.filter(({ stamp }) => !inserted.has(stamp))
     return insertRows(db, 'audit', (await newEntries(db, deps.clock, others)).map(unlinked))
   }
-  let last = await headOf(db)
+  let last = await readChainHead(db)
   const rows = (await newEntries(db, deps.clock, entries)).map((entry) => {
     last = linkAfter(last, entry)
     return { ...entry, ...last }
@@ -76,12 +76,16 @@ export async function addEntries(
   await insertRows(db, 'audit', rows)
 }
 
-function unlinked(entry: Entry): Row<'audit'> {
+function unlinked(entry: AuditEntry): Row<'audit'> {
   return { ...entry, position: null, hash: null }
 }
 
 /** Those of the entries that are not written yet. A new stamp is put into the entry: when this commit's answer is lost too, it is known by it. */
-async function newEntries(db: Queries, clock: Pick<Clock, 'stamp'>, entries: readonly Entry[]): Promise<Entry[]> {
+async function newEntries(
+  db: Queries,
+  clock: Pick<Clock, 'stamp'>,
+  entries: readonly AuditEntry[],
+): Promise<AuditEntry[]> {
   if (entries.length === 0) return []
   const stamps = entries.map(({ stamp }) => stamp)
   const rows = await db.selectFrom('audit').selectAll().where('stamp', 'in', stamps).execute()
@@ -94,12 +98,12 @@ async function newEntries(db: Queries, clock: Pick<Clock, 'stamp'>, entries: rea
   })
 }
 
-function contentOf({ account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json }: Entry): string {
+function contentOf({ account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json }: AuditEntry): string {
   return JSON.stringify([account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json])
 }
 
 /** Sweep: links the entries that are committed and not in the chain yet, oldest first. */
-export async function linkEntries({ db }: { db: Queries }, limit: number): Promise<number> {
+export async function chainAuditEntries({ db }: { db: Queries }, limit: number): Promise<number> {
   const entries = await db
     .selectFrom('audit')
     .selectAll()
@@ -108,7 +112,7 @@ export async function linkEntries({ db }: { db: Queries }, limit: number): Promi
     .limit(limit)
     .execute()
   if (entries.length === 0) return 0
-  let last = await headOf(db)
+  let last = await readChainHead(db)
   const links = entries.map((entry) => {
     last = linkAfter(last, entry)
     return sql`(cast(${entry.stamp} as bigint), cast(${last.position} as bigint), ${last.hash})`
@@ -127,17 +131,17 @@ export async function countUnlinked(db: Queries): Promise<number> {
 }
 
 /** The limit is written out and not bound: for a bound limit SQLite plans the statement again at each run. */
-const selectHead = prepared<Record<string, never>, Link>((db) =>
+const selectHead = preparedQuery<Record<string, never>, ChainLink>((db) =>
   db
     .selectFrom('audit')
     .select(['position', 'hash'])
     .where('position', 'is not', null)
     .orderBy('position', 'desc')
     .limit(sql.lit(1))
-    .$narrowType<Link>(),
+    .$narrowType<ChainLink>(),
 )
 
-const insertEntry = prepared<Row<'audit'>, unknown>(
+const insertEntry = preparedQuery<Row<'audit'>, unknown>(
   (db, value) =>
     db.insertInto('audit').values({
       stamp: value.stamp,

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { STAMPS_PER_MS } from '../base/clock.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { type Link, linkAfter, START } from './audit-chain.ts'
+import { type ChainLink, GENESIS_LINK, linkAfter } from './audit-chain.ts'
 
 /** Entries that are read at a time; between two slices others have their turn. */
 const SLICE = 1000
@@ -11,16 +11,20 @@ const SLICE = 1000
 const LATE = 60_000 * STAMPS_PER_MS
 
 type Broken = { position: number; stamp: number | null; why: 'changed' | 'missing' | 'replaced' }
-export type Walked = { firstBroken: Broken | null; late: number }
+export type ChainVerification = { firstBroken: Broken | null; late: number }
 
 /**
  * Walks the chain from its start to `head`, up to the first entry that is not what it was. `anchor`: a link that was kept elsewhere, through
  * which the chain must lead. Gives what is broken first, and how many entries are late. docs/operations.md: Audit log.
  */
-export async function walkChain(db: Queries, head: Link, anchor: Link | undefined): Promise<Walked> {
+export async function verifyChain(
+  db: Queries,
+  head: ChainLink,
+  anchor: ChainLink | undefined,
+): Promise<ChainVerification> {
   const began = await chainBegan(db)
-  let [last, latest, late] = [START, 0, 0]
-  const broken = (why: Broken['why'], stamp: number | null, { position }: Link) => ({
+  let [last, latest, late] = [GENESIS_LINK, 0, 0]
+  const broken = (why: Broken['why'], stamp: number | null, { position }: ChainLink) => ({
     late,
     firstBroken: { position, stamp, why },
   })
@@ -52,9 +56,12 @@ function nextEntries(db: Queries, after: number, to: number): Promise<Row<'audit
 }
 
 /** No entry that Berth writes stands at or before the start of the chain: the walk would pass one that was put there. */
-function beforeStart(db: Queries): Promise<(Link & { stamp: number })[]> {
-  const before = db.selectFrom('audit').select(['position', 'hash', 'stamp']).where('position', '<=', START.position)
-  return before.orderBy('position').limit(1).$narrowType<Link>().execute()
+function beforeStart(db: Queries): Promise<(ChainLink & { stamp: number })[]> {
+  const before = db
+    .selectFrom('audit')
+    .select(['position', 'hash', 'stamp'])
+    .where('position', '<=', GENESIS_LINK.position)
+  return before.orderBy('position').limit(1).$narrowType<ChainLink>().execute()
 }
 
 /** Entries from before the chain joined it in any order. */

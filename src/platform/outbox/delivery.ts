@@ -2,8 +2,8 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
-import { openPace } from '../db/chunks.ts'
-import { prepared } from '../db/db.ts'
+import { createYielder } from '../db/chunks.ts'
+import { preparedQuery } from '../db/db.ts'
 
 /** The condition for a delivery that waits. It is written as in the index `delivery_waiting`, because no engine uses that index for a bound parameter. */
 export const PENDING = sql<boolean>`status = 'pending'`
@@ -26,7 +26,7 @@ export async function dropPendingOf(
   installationId: string,
   kept: readonly EventName[] = [],
 ): Promise<void> {
-  const pace = openPace()
+  const pace = createYielder()
   for (;;) {
     const rows = await db
       .selectFrom('delivery')
@@ -50,7 +50,7 @@ export async function dropPendingOf(
 }
 
 /** Writes a delivery. Lines of a log drain are not an event, so they bring their `body`. */
-export const insertDelivery = prepared<
+export const insertDelivery = preparedQuery<
   {
     id: string
     accountId: string

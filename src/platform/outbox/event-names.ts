@@ -83,17 +83,17 @@ function lettersOf(name: string): string {
 }
 
 /** The event that a name means, in either spelling; undefined: there is none. An event that is not a key of `EVENTS` never happens. */
-export function eventNamed(name: string): string | undefined {
+export function resolveEventName(name: string): string | undefined {
   return BY_LETTERS.get(lettersOf(name))
 }
 
 /** Whether Berth ever tells of an event, in the spelling with dots. */
-export function happens(name: string): name is EventName {
+export function isEmittedEvent(name: string): name is EventName {
   return Object.hasOwn(EVENTS, name)
 }
 
 /** The name by which an endpoint asked for an event; undefined: it did not ask for it. When it hears all events (`json` is null), Berth's own name. */
-export function nameAskedFor(json: string | null, type: string): string | undefined {
+export function subscribedName(json: string | null, type: string): string | undefined {
   if (json === null) return type
   const letters = lettersOf(type)
   return (JSON.parse(json) as string[]).find((name) => lettersOf(name) === letters)
@@ -103,10 +103,10 @@ export function nameAskedFor(json: string | null, type: string): string | undefi
  * The events of a webhook as the caller can decode them. An SDK rejects a whole answer when one name in it is not in its own list. So an SDK, known
  * by its `User-Agent`, gets the names that its version has, in its spelling. All other callers get the names that were asked for.
  */
-export function namesFor(agent: string | undefined, events: readonly string[]): string[] {
+export function eventNamesForClient(agent: string | undefined, events: readonly string[]): string[] {
   const version = /^speakeasy-sdk\/typescript (\d+\.\d+\.\d+) /.exec(agent ?? '')?.[1]
   if (version === undefined) return [...events]
-  const names = events.flatMap((name) => eventNamed(name) ?? [])
+  const names = events.flatMap((name) => resolveEventName(name) ?? [])
   return [...new Set(names.filter((name) => isKnownTo(version, SINCE[name]!)))]
 }
 

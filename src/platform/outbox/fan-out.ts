@@ -4,25 +4,25 @@
  */
 
 import { sql } from 'kysely'
-import type { EventAbout, EventOwner, OperatorCtx } from '../../context.ts'
+import type { EventAccount, EventContext, OperatorCtx } from '../../context.ts'
 import { EVENTS, type EventName } from '../../events.ts'
 import { newId } from '../base/ids.ts'
-import { prepared } from '../db/db.ts'
+import { preparedQuery } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { insertDelivery } from './delivery.ts'
-import { nameAskedFor } from './event-names.ts'
+import { subscribedName } from './event-names.ts'
 
-type FannedEvent = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
+type PublishedEvent = { type: EventName; about: EventContext; owner: EventAccount; stamp: number }
 
 /** Writes a delivery for every endpoint that hears the event, and wakes the worker when there is one. Gives how many. */
-export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: FannedEvent): Promise<number> {
+export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: PublishedEvent): Promise<number> {
   const accountId = event.owner.id
   const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId: event.about.installationId ?? '' })
   if (endpoints.length === 0) return 0
   let deliveries = 0
   for (const endpoint of endpoints) {
-    if (!(await hears(ctx, endpoint, event))) continue
+    if (!(await isSubscribed(ctx, endpoint, event))) continue
     deliveries++
     const resting = endpoint.disabled_at !== null && !EVENTS[event.type].sentWhileDisabled
     const isHeld = resting || endpoint.held_at !== null
@@ -47,11 +47,11 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Fanne
   return deliveries
 }
 
-async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: FannedEvent): Promise<boolean> {
+async function isSubscribed(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: PublishedEvent): Promise<boolean> {
   const { type, about } = event
-  if (nameAskedFor(endpoint.events_json, type) === undefined) return false
+  if (subscribedName(endpoint.events_json, type) === undefined) return false
   const { projectId, installationId: aboutId } = about
-  if (projectId !== undefined && !listed(endpoint.project_ids_json, projectId)) return false
+  if (projectId !== undefined && !jsonListIncludes(endpoint.project_ids_json, projectId)) return false
   if (endpoint.configuration_id === null) return true
   // Of all installations, only the one that the event is about hears it, whatever it was granted.
   if (aboutId !== undefined) return endpoint.configuration_id === aboutId
@@ -63,12 +63,12 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: Fa
 }
 
 /** Whether a list, kept as JSON, holds a value. Null stands for all values. */
-export function listed(json: string | null, item: string): boolean {
+export function jsonListIncludes(json: string | null, item: string): boolean {
   return json === null || (JSON.parse(json) as string[]).includes(item)
 }
 
 /** Whether an installation was granted the event. An event about variables that others made takes the scope to see all variables. */
-function isGranted(endpoint: Endpoint, { type, about }: FannedEvent): boolean {
+function isGranted(endpoint: Endpoint, { type, about }: PublishedEvent): boolean {
   if (endpoint.scopes_json === null) return false
   const granted = permissionsOf('OWNER', endpoint.scopes_json)
   if (!EVENTS[type].needs.every((permission) => granted.has(permission))) return false
@@ -91,7 +91,7 @@ const OF_INSTALLATION = [
 ] as const
 
 /** One query for each event: for most accounts that is all that webhooks cost. An installation that ended in this transaction hears of its end. */
-const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoint>((db, value) =>
+const selectEndpoints = preparedQuery<{ accountId: string; aboutId: string }, Endpoint>((db, value) =>
   db
     .selectFrom('webhook')
     .leftJoin('configuration', 'configuration.id', 'webhook.configuration_id')
@@ -112,10 +112,11 @@ const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoin
     ),
 )
 
-const selectSelected = prepared<{ installationId: string; projectId: string }, { project_id: string }>((db, value) =>
-  db
-    .selectFrom('configuration_project')
-    .select('project_id')
-    .where('configuration_id', '=', value.installationId)
-    .where('project_id', '=', value.projectId),
+const selectSelected = preparedQuery<{ installationId: string; projectId: string }, { project_id: string }>(
+  (db, value) =>
+    db
+      .selectFrom('configuration_project')
+      .select('project_id')
+      .where('configuration_id', '=', value.installationId)
+      .where('project_id', '=', value.projectId),
 )

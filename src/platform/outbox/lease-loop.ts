@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../../context.ts'
 
-export type LeasedWork<T> = {
+export type LeaseQueue<T> = {
   /** The word for the pieces in the log. */
   name: string
   /** Leases pieces that are due at `now`, as many as there is room for beside those that are `running`. */
@@ -22,7 +22,7 @@ const SOON_MS = [15, 150]
 const STOP_MS = 3000
 
 /** Does every piece that is due at `now`. Gives how many pieces it took. */
-export async function workOff<T>(work: LeasedWork<T>, now: number, stop: AbortSignal): Promise<number> {
+export async function drainLeaseQueue<T>(work: LeaseQueue<T>, now: number, stop: AbortSignal): Promise<number> {
   const pool = openPool(work, () => now, stop)
   for (let count = 0; ; ) {
     const ended = pool.ended()
@@ -34,9 +34,9 @@ export async function workOff<T>(work: LeasedWork<T>, now: number, stop: AbortSi
 }
 
 /** Starts the loop. `wake` makes it look soon. `stop` ends it: pieces that are under way have 3 s to end, then they are told to give up. */
-export function startWorking<T>(
+export function startLeaseWorker<T>(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
-  work: LeasedWork<T>,
+  work: LeaseQueue<T>,
 ): { wake(): void; stop(): Promise<void> } {
   const giveUp = new AbortController()
   const pool = openPool(work, clock.now, giveUp.signal, () => look(0))
@@ -82,7 +82,7 @@ export function startWorking<T>(
 }
 
 /** The pieces that are under way. `onEnd` is called when one has ended, so that there is room for another. */
-function openPool<T>({ take, run }: LeasedWork<T>, now: () => number, stop: AbortSignal, onEnd = () => {}) {
+function openPool<T>({ take, run }: LeaseQueue<T>, now: () => number, stop: AbortSignal, onEnd = () => {}) {
   const running = new Map<Promise<void>, T>()
   let ended = 0
   const start = (piece: T) => {

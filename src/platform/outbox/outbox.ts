@@ -1,25 +1,25 @@
 /** What a write adds in its own transaction: the events that will be sent, and the entry of the audit log. */
 
-import type { EventAbout, EventOwner, Input, OperatorCtx, Who } from '../../context.ts'
+import type { Caller, EventAccount, EventContext, Input, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { newId } from '../base/ids.ts'
-import { prepared } from '../db/db.ts'
-import { addEntry } from './audit-chain.ts'
+import { preparedQuery } from '../db/db.ts'
+import { appendAuditEntry } from './audit-chain.ts'
 import { fanOut } from './fan-out.ts'
 
-export type Outgoing = { type: EventName; payload: object; about: EventAbout; owner: EventOwner | undefined }
+export type PendingEvent = { type: EventName; payload: object; about: EventContext; owner: EventAccount | undefined }
 
 /** An event that was given to `emit`, as it is kept until the operation ends. */
-export function outgoingOf(
+export function toPendingEvent(
   type: EventName,
   payload: object,
-  about: string | EventAbout,
-  owner: EventOwner | undefined,
-): Outgoing {
+  about: string | EventContext,
+  owner: EventAccount | undefined,
+): PendingEvent {
   return { type, payload, about: typeof about === 'string' ? { projectId: about } : about, owner }
 }
 
-const insertEvent = prepared<
+const insertEvent = preparedQuery<
   {
     id: string
     accountId: string
@@ -47,15 +47,15 @@ const insertEvent = prepared<
 )
 
 /** Writes the events of an operation and its audit entry. `fields`: the names of the fields that were sent, never a value. Gives the bytes of the events. */
-export async function record(
-  ctx: OperatorCtx & { who?: Who },
-  outgoing: Outgoing[],
+export async function recordWrite(
+  ctx: OperatorCtx & { who?: Caller },
+  outgoing: PendingEvent[],
   type: string,
   subjectId: string | null,
   fields: string[],
 ): Promise<number> {
   const bytes = await writeEvents(ctx, outgoing)
-  await addEntry(ctx, {
+  await appendAuditEntry(ctx, {
     stamp: ctx.stamp,
     account_id: ctx.who?.account.id ?? null,
     actor_kind: ctx.actor.kind,
@@ -72,17 +72,17 @@ export async function record(
  * Joins the events of one request about many variables. For each kind of change, project and maker one event remains, with all variables in `envVars`.
  * With one delivery for each variable, a small request could keep the receivers of its account, and the queue of all accounts, busy for long.
  */
-function together(outgoing: readonly Outgoing[]): Outgoing[] {
+function mergeVariableEvents(outgoing: readonly PendingEvent[]): PendingEvent[] {
   const groups = Map.groupBy(outgoing, (one) => ('envVar' in one.payload ? groupOf(one) : one))
   return [...groups.values()].map((group) => {
-    const [first] = group as [Outgoing]
+    const [first] = group as [PendingEvent]
     if (group.length === 1) return first
     const envVars = group.map(({ payload }) => (payload as { envVar: object }).envVar)
     return { ...first, payload: { ...first.payload, envVars } }
   })
 }
 
-function groupOf({ type, about, owner }: Outgoing): string {
+function groupOf({ type, about, owner }: PendingEvent): string {
   return [type, owner?.id, about.projectId, about.madeBy].join()
 }
 
@@ -94,12 +94,12 @@ const DELIVERY_BYTES = 512
  * Gives the bytes of all of them.
  */
 export async function writeEvents(
-  ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Who },
-  outgoing: Outgoing[],
+  ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Caller },
+  outgoing: PendingEvent[],
 ): Promise<number> {
   let bytes = 0
   const account = ctx.who?.account
-  for (const { type, payload, about, owner = account } of together(outgoing)) {
+  for (const { type, payload, about, owner = account } of mergeVariableEvents(outgoing)) {
     if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
     const team = { id: owner.kind === 'team' ? owner.id : null }
     const user = { id: owner.id === account?.id ? (ctx.who?.userId ?? null) : null }
@@ -122,8 +122,8 @@ export async function writeEvents(
 
 /** Writes the events of `work` before anything that follows it, for whoever hears them now and not at the end of the operation. */
 export async function writeEventsOf(ctx: OperatorCtx, work: (ctx: OperatorCtx) => Promise<void>): Promise<void> {
-  const outgoing: Outgoing[] = []
-  await work({ ...ctx, emit: (...event) => void outgoing.push(outgoingOf(...event)) })
+  const outgoing: PendingEvent[] = []
+  await work({ ...ctx, emit: (...event) => void outgoing.push(toPendingEvent(...event)) })
   await writeEvents(ctx, outgoing)
 }
 

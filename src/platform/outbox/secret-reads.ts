@@ -4,10 +4,10 @@
  */
 import type { Logger } from 'pino'
 import type { Metrics } from '../../metrics.ts'
-import type { Who } from '../access/who.ts'
+import type { Caller } from '../access/who.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Db } from '../db/db.ts'
-import { addEntries, type Entry } from './audit-chain.ts'
+import { type AuditEntry, appendAuditEntries } from './audit-chain.ts'
 
 /** While the store takes no writes, so many lines wait, and so many of one account. Those beyond are dropped and counted. */
 const MOST_WAITING = 20_000
@@ -15,9 +15,9 @@ const MOST_OF_ACCOUNT = 5000
 /** So many are written in one transaction: some milliseconds on the embedded store. */
 const SLICE = 500
 
-export type Reveals = {
+export type SecretReads = {
   /** Notes that a request gave clear values. */
-  add(entry: Entry): void
+  add(entry: AuditEntry): void
   /** Writes what waits, or throws and keeps what was not written. */
   write(): Promise<void>
   /** Gives up what still waits at the end: it is counted and logged. */
@@ -27,12 +27,12 @@ export type Reveals = {
 type Opened = { db: Db; clock: Clock; log: Logger; metrics: Metrics }
 
 /** Nothing waits yet. */
-export function openReveals({ db, clock, log, metrics }: Opened): Reveals {
+export function createSecretReads({ db, clock, log, metrics }: Opened): SecretReads {
   const dropped = metrics.counter('berth_audit_lines_dropped_total')
-  const waiting: Entry[] = []
+  const waiting: AuditEntry[] = []
   const ofAccount = new Map<string | null, number>()
   let full = false
-  const count = ({ account_id }: Entry, more: number) => {
+  const count = ({ account_id }: AuditEntry, more: number) => {
     const sum = (ofAccount.get(account_id) ?? 0) + more
     if (sum === 0) ofAccount.delete(account_id)
     else ofAccount.set(account_id, sum)
@@ -52,7 +52,7 @@ export function openReveals({ db, clock, log, metrics }: Opened): Reveals {
       // As many as wait now: what comes meanwhile is written the next time.
       for (let left = waiting.length; left > 0; left -= SLICE) {
         const entries = waiting.slice(0, Math.min(left, SLICE))
-        await db.write((tx) => addEntries({ db: tx, deps: { db, clock } }, entries))
+        await db.write((tx) => appendAuditEntries({ db: tx, deps: { db, clock } }, entries))
         waiting.splice(0, entries.length)
         for (const entry of entries) count(entry, -1)
         full = false
@@ -70,9 +70,9 @@ export function openReveals({ db, clock, log, metrics }: Opened): Reveals {
  * Notes that a read gave clear values. `subjects`: the answer and what the route loaded, of which the first one with an id is named. `targets`: of the
  * variables whose values were given.
  */
-export function noteReveal(
-  { reveals, clock }: { reveals: Reveals; clock: Clock },
-  { account, actor }: Who,
+export function recordSecretRead(
+  { reveals, clock }: { reveals: SecretReads; clock: Clock },
+  { account, actor }: Caller,
   operationId: string,
   subjects: unknown[],
   targets: ReadonlySet<string>,

@@ -2,12 +2,12 @@
 
 import type { Deps, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
-import { momentOf } from '../base/clock.ts'
+import { stampToMs } from '../base/clock.ts'
 import type { Queries } from '../db/db.ts'
-import { type Outgoing, outgoingOf } from './outbox.ts'
+import { type PendingEvent, toPendingEvent } from './outbox.ts'
 
 /** What a write has besides its connection. `now`: the moment of its stamp, in ms. `outgoing`: the events that were told so far. */
-export type Write = { stamp: number; now: number; emit: OperatorCtx['emit']; outgoing: Outgoing[] }
+export type WriteContext = { stamp: number; now: number; emit: OperatorCtx['emit']; outgoing: PendingEvent[] }
 
 /** `name`: the route, page or timer. `emits`: the events that it declares; undefined: any. `shareId`: whose turn the write takes. */
 type Writer = { name: string; emits?: readonly EventName[] | undefined; shareId?: string | undefined }
@@ -19,16 +19,16 @@ type Writer = { name: string; emits?: readonly EventName[] | undefined; shareId?
 export function transact<T>(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { name, emits, shareId }: Writer,
-  work: (tx: Queries, begin: () => Write) => Promise<T>,
+  work: (tx: Queries, begin: () => WriteContext) => Promise<T>,
 ): Promise<T> {
-  const begin = (): Write => {
+  const begin = (): WriteContext => {
     const stamp = clock.stamp()
-    const outgoing: Outgoing[] = []
-    const emit: Write['emit'] = (type, payload, about, owner) => {
+    const outgoing: PendingEvent[] = []
+    const emit: WriteContext['emit'] = (type, payload, about, owner) => {
       if (emits?.includes(type) === false) throw new Error(`${name} does not declare the event ${type}`)
-      outgoing.push(outgoingOf(type, payload, about, owner))
+      outgoing.push(toPendingEvent(type, payload, about, owner))
     }
-    return { stamp, now: momentOf(stamp), emit, outgoing }
+    return { stamp, now: stampToMs(stamp), emit, outgoing }
   }
   return db.write((tx) => work(tx, begin), shareId)
 }

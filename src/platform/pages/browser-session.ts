@@ -1,12 +1,12 @@
 /** Who asks for a page: the person of a session, or a visitor. docs/sign-in-and-consent.md: Sessions. */
 
 import type { Deps } from '../../context.ts'
-import { findVisitor, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
+import { findSessionUser, SESSION_TOUCH_MS, type SessionUser, touchSession } from '../access/session.ts'
 import { randomText } from '../base/ids.ts'
 import type { Peer } from '../http/failure-limits.ts'
-import { addressOf, peerOf } from '../http/failure-limits.ts'
-import { soleHeader } from '../http/parse-request.ts'
-import { formTokenOf, readCookies } from './cookies.ts'
+import { peerAddress, peerOf } from '../http/failure-limits.ts'
+import { singleHeader } from '../http/parse-request.ts'
+import { csrfTokenOf, readCookies } from './cookies.ts'
 import type { Screen } from './screen.ts'
 
 /** A request of a browser: as much of it as is looked at, as whatever serves it has it. */
@@ -22,8 +22,8 @@ export type BrowserRequest = {
 const REFRESH_HEADER = 'x-berth-refresh'
 
 /** Who asks, as the cookies say. */
-export type Guest = {
-  visitor: Visitor | undefined
+export type BrowserSession = {
+  visitor: SessionUser | undefined
   formToken: string
   session: string | undefined
   newVisit: string | undefined
@@ -32,24 +32,32 @@ export type Guest = {
 }
 
 /** Who asks for a page, by the cookies. The use of a session is written down. */
-export async function meet(deps: Deps, screen: Screen, request: BrowserRequest, now: number): Promise<Guest> {
+export async function readBrowserSession(
+  deps: Deps,
+  screen: Screen,
+  request: BrowserRequest,
+  now: number,
+): Promise<BrowserSession> {
   const where = whereOf(deps, request)
   const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
-  const visitor = await findVisitor(deps.db.read, session, now)
+  const visitor = await findSessionUser(deps.db.read, session, now)
   if (visitor !== undefined) {
     deps.lastSeen.note(visitor.userId, now)
     // An open page that asks by itself is no use: the session of an operator would never end while one is open.
-    const isUse = !screen.streams && soleHeader(request.raw.rawHeaders, REFRESH_HEADER) === undefined
+    const isUse = !screen.streams && singleHeader(request.raw.rawHeaders, REFRESH_HEADER) === undefined
     if (isUse && visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor, now, deps.config.sessions))
     }
-    return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined, ...where }
+    return { visitor, formToken: csrfTokenOf(session!), session, newVisit: undefined, ...where }
   }
   const newVisit = visit === undefined ? randomText(43) : undefined
-  return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit, ...where }
+  return { visitor, formToken: csrfTokenOf(visit ?? newVisit!), session, newVisit, ...where }
 }
 
 /** From where a browser asks, and what it calls itself. */
-export function whereOf(deps: Pick<Deps, 'config'>, { raw }: BrowserRequest): Pick<Guest, 'address' | 'agent'> {
-  return { address: addressOf(peerOf(deps, raw)), agent: soleHeader(raw.rawHeaders, 'user-agent') }
+export function whereOf(
+  deps: Pick<Deps, 'config'>,
+  { raw }: BrowserRequest,
+): Pick<BrowserSession, 'address' | 'agent'> {
+  return { address: peerAddress(peerOf(deps, raw)), agent: singleHeader(raw.rawHeaders, 'user-agent') }
 }

@@ -13,7 +13,7 @@ const HEAD = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 255])
 const deflate = promisify(deflateRaw)
 
 /** Whether a client takes gzip: `Accept-Encoding` names it, and not with a weight of 0. */
-export function takesGzip(acceptEncoding = ''): boolean {
+export function acceptsGzip(acceptEncoding = ''): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(acceptEncoding)
 }
 
@@ -23,7 +23,7 @@ export function takesGzip(acceptEncoding = ''): boolean {
  * uses too).
  */
 export async function zipPage(text: string, acceptEncoding: string | undefined): Promise<Buffer | undefined> {
-  if (text.length < LEAST || !takesGzip(acceptEncoding)) return undefined
+  if (text.length < LEAST || !acceptsGzip(acceptEncoding)) return undefined
   const bytes = Buffer.from(text)
   const name = Buffer.from(`${randomBytes(MOST_PADDING).toString('hex').slice(0, randomInt(1, MOST_PADDING))}\0`)
   const tail = Buffer.alloc(8)

@@ -1,12 +1,12 @@
 /** The two cookies of the pages: of a person who is signed in, and of a visitor who is not yet. */
 import { createHmac } from 'node:crypto'
-import { soleHeader } from '../http/parse-request.ts'
+import { singleHeader } from '../http/parse-request.ts'
 
 /** The field of the token; every form has it. */
-export const TOKEN_FIELD = 'form'
+export const CSRF_FIELD = 'form'
 
 /** The field that is another one each time that a page is shown: by it a form is known that is sent twice. */
-export const ONCE_FIELD = 'once'
+export const SUBMISSION_FIELD = 'once'
 
 /** What a browser brings: the secret of its session, and the secret that ties the forms of a visitor to the browser. */
 export type Secrets = { session: string | undefined; visit: string | undefined }
@@ -31,7 +31,7 @@ function isSecure(origin: string): boolean {
  * over. A sub-domain may set any other name, such as ours behind U+00A0. A name that is there twice says two things, and so nothing.
  */
 export function readCookies(rawHeaders: readonly string[], origin: string): Secrets {
-  const pairs = (soleHeader(rawHeaders, 'cookie') ?? '').split(';').map((pair) => {
+  const pairs = (singleHeader(rawHeaders, 'cookie') ?? '').split(';').map((pair) => {
     const cut = pair.indexOf('=')
     return { name: pair.slice(0, Math.max(cut, 0)).replace(/^[ \t]+/, ''), value: pair.slice(cut + 1) }
   })
@@ -60,7 +60,7 @@ export function writeCookies(
 }
 
 /** The token that a form carries: only a page that was made for the holder of the secret has it. */
-export function formTokenOf(secret: string): string {
+export function csrfTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('form').digest('base64url')
 }
 

@@ -3,23 +3,23 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import type { Deps } from '../../context.ts'
 import { READERS } from '../../readers.ts'
-import { soleHeader } from '../http/parse-request.ts'
+import { singleHeader } from '../http/parse-request.ts'
 import { decodeText, pairsOf, unescapeForm } from '../http/query.ts'
-import { named, validate } from '../http/validate.ts'
+import { quotedField, validate } from '../http/validate.ts'
 import { Refusal, refuse } from '../refusals/refusal.ts'
-import { formTokenOf, ONCE_FIELD, TOKEN_FIELD } from './cookies.ts'
-import type { BrowserRequest, Guest } from './browser-session.ts'
+import type { BrowserRequest, BrowserSession } from './browser-session.ts'
+import { CSRF_FIELD, csrfTokenOf, SUBMISSION_FIELD } from './cookies.ts'
 import type { Screen } from './screen.ts'
 
 /** The field that asks for the form again, with what is sent in it: nothing is done yet. */
 export const REVIEW_FIELD = 'review'
 /** The fields that are about the form and not of it. */
-const OWN_FIELDS: readonly string[] = [TOKEN_FIELD, ONCE_FIELD, REVIEW_FIELD]
+const OWN_FIELDS: readonly string[] = [CSRF_FIELD, SUBMISSION_FIELD, REVIEW_FIELD]
 
 const MOST_FIELDS = READERS.form.parts
 
 /** A form as it was sent. */
-export type Sent = {
+export type SubmittedForm = {
   token: string | undefined
   isReview: boolean
   /** By what it is known when it is sent twice; undefined where its page did not say. */
@@ -39,7 +39,7 @@ function readFields(
   contentType: string | undefined,
   bytes: Buffer | undefined,
   url: string,
-): Sent {
+): SubmittedForm {
   const text = bytes?.toString('latin1') ?? ''
   if (text !== '' && !/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
     refuse('unsupported_media_type', 'The body must be a form (application/x-www-form-urlencoded).')
@@ -66,9 +66,9 @@ function readFields(
     else faults.push(`\`${name}\` is given more than once. Check what is shown and send the form again`)
   }
   return {
-    token: own[TOKEN_FIELD],
+    token: own[CSRF_FIELD],
     isReview: own[REVIEW_FIELD] !== undefined,
-    once: own[ONCE_FIELD] === undefined ? undefined : hash('sha256', `${url}\n${text}`, 'base64url'),
+    once: own[SUBMISSION_FIELD] === undefined ? undefined : hash('sha256', `${url}\n${text}`, 'base64url'),
     typed: fields,
     fields() {
       if (faults[0] !== undefined) refuse('bad_request', `Invalid request: ${faults[0]}.`)
@@ -87,9 +87,9 @@ function mustBeOurs(
   token: string | undefined,
   expected: string | undefined,
 ): void {
-  const site = soleHeader(rawHeaders, 'sec-fetch-site')
+  const site = singleHeader(rawHeaders, 'sec-fetch-site')
   if (site !== undefined && site !== 'same-origin') refuse('form_not_ours')
-  const origin = soleHeader(rawHeaders, 'origin')
+  const origin = singleHeader(rawHeaders, 'origin')
   if (origin !== undefined && origin !== 'null' && !origins.includes(origin)) {
     refuse('form_not_ours', `This form was not sent from ${origins[0]}. Open the page there and try again.`)
   }
@@ -116,7 +116,7 @@ function readPair(pair: string): SentField {
   return {
     name,
     value: shown,
-    fault: `${named(name)} holds bytes that are no text. Check what is shown and send the form again`,
+    fault: `${quotedField(name)} holds bytes that are no text. Check what is shown and send the form again`,
   }
 }
 
@@ -126,33 +126,33 @@ function showableText(sent: string): string {
 }
 
 /** The form as it was sent, by whomever. Refuses: unsupported_media_type 415. Its `fields` refuses: bad_request 400. */
-export function readSent(screen: Screen, { raw, body, originalUrl }: BrowserRequest): Sent {
-  return readFields(screen.form, soleHeader(raw.rawHeaders, 'content-type'), body as Buffer | undefined, originalUrl)
+export function readSubmittedForm(screen: Screen, { raw, body, originalUrl }: BrowserRequest): SubmittedForm {
+  return readFields(screen.form, singleHeader(raw.rawHeaders, 'content-type'), body as Buffer | undefined, originalUrl)
 }
 
 /** Lets a form pass that a page of ours sent to this browser. Refuses: form_not_ours 403. */
-export function mustBeOwn(deps: Deps, sent: Sent, request: BrowserRequest, guest: Guest): void {
+export function verifyCsrf(deps: Deps, sent: SubmittedForm, request: BrowserRequest, guest: BrowserSession): void {
   // A visitor who has no cookie was shown no form.
   const expected = guest.newVisit === undefined ? guest.formToken : undefined
   mustBeOurs(request.raw.rawHeaders, originsOf(deps, request), sent.token, expected)
 }
 
 /** Whether the person asked for a page, by a page of ours or by its address, where the browser says so. W3C Fetch Metadata; Sec-Purpose. */
-export function isAskedFor({ raw: { rawHeaders } }: BrowserRequest): boolean {
-  const site = soleHeader(rawHeaders, 'sec-fetch-site') ?? 'none'
-  return ['none', 'same-origin'].includes(site) && !soleHeader(rawHeaders, 'sec-purpose')?.includes('prefetch')
+export function isUserNavigation({ raw: { rawHeaders } }: BrowserRequest): boolean {
+  const site = singleHeader(rawHeaders, 'sec-fetch-site') ?? 'none'
+  return ['none', 'same-origin'].includes(site) && !singleHeader(rawHeaders, 'sec-purpose')?.includes('prefetch')
 }
 
 /** Whether a page of ours sent a form whose session may be over: the browser says so, or the token is of this session. */
-export function isFromOurPage(
+export function isSameOriginForm(
   { raw: { rawHeaders } }: BrowserRequest,
   origins: readonly string[],
-  { token }: Sent,
-  { session }: Guest,
+  { token }: SubmittedForm,
+  { session }: BrowserSession,
 ): boolean {
-  const isFromHere = soleHeader(rawHeaders, 'sec-fetch-site') === 'same-origin'
+  const isFromHere = singleHeader(rawHeaders, 'sec-fetch-site') === 'same-origin'
   try {
-    mustBeOurs(rawHeaders, origins, token, isFromHere ? token : session && formTokenOf(session))
+    mustBeOurs(rawHeaders, origins, token, isFromHere ? token : session && csrfTokenOf(session))
     return true
   } catch (error) {
     if (error instanceof Refusal) return false
@@ -163,5 +163,5 @@ export function isFromOurPage(
 /** The origins that pages of ours have: the one that the setting says; without it, also the one that was asked. */
 export function originsOf(deps: Deps, { raw: { rawHeaders } }: BrowserRequest): string[] {
   const { origin, protocol } = new URL(deps.origin())
-  return deps.config.publicUrl === undefined ? [origin, `${protocol}//${soleHeader(rawHeaders, 'host')}`] : [origin]
+  return deps.config.publicUrl === undefined ? [origin, `${protocol}//${singleHeader(rawHeaders, 'host')}`] : [origin]
 }

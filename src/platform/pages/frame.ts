@@ -1,11 +1,11 @@
 /** What stands around every page: the document, its style, and the headers that shut everything else out. */
 import { hash } from 'node:crypto'
-import type { Visitor } from '../access/session.ts'
+import type { SessionUser } from '../access/session.ts'
 import type { Refusal } from '../refusals/refusal.ts'
-import { type Asset, CONTROLS, DROP, LIVE, SCRIPT, SEARCH, STYLE } from './assets/assets.ts'
+import { type Asset, CONTROLS, DROP_SCRIPT, LIVE_SCRIPT, SCRIPT, SEARCH, STYLE } from './assets/assets.ts'
 import { STYLESHEET } from './assets/stylesheet.ts'
-import { TOKEN_FIELD } from './cookies.ts'
-import { escapeText, type Html, html, withoutTurning } from './html.ts'
+import { CSRF_FIELD } from './cookies.ts'
+import { escapeText, type Html, html, stripBidiControls } from './html.ts'
 
 export type Page = {
   title: string
@@ -52,12 +52,17 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
 }
 
 /** How a document is shown: to whom, with which token for its forms, under which nonce, and at which stamp it was read if it is to follow what changes. */
-export type Showing = { visitor: Visitor | undefined; formToken: string; nonce: string; stamp: string | undefined }
+export type DocumentOptions = {
+  visitor: SessionUser | undefined
+  formToken: string
+  nonce: string
+  stamp: string | undefined
+}
 
 /** The whole document. */
-export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: Showing): string {
+export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: DocumentOptions): string {
   if (page.console !== undefined) return showConsole(page, page.console, nonce, stamp)
-  const head = `${LOADED_ANEW}
+  const head = `${FULL_RELOAD_META}
 <style>${STYLESHEET}</style>${scriptTags(page)}`
   const body = `<body>
 ${header(visitor, formToken).markup}
@@ -69,7 +74,7 @@ ${page.body.markup}
 }
 
 /** Of a page with another stylesheet than the console's: Turbo loads it. */
-export const LOADED_ANEW = '<meta name="turbo-visit-control" content="reload">'
+export const FULL_RELOAD_META = '<meta name="turbo-visit-control" content="reload">'
 
 /** The document of every page. `title`: text, which no element isolates; `head`: markup for the end of its head; `body`: markup, with its element. */
 export function documentOf(title: string, head: string, body: string): string {
@@ -79,7 +84,7 @@ export function documentOf(title: string, head: string, body: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escapeText(withoutTurning(title))} – Berth</title>
+<title>${escapeText(stripBidiControls(title))} – Berth</title>
 ${head}
 </head>
 ${body}
@@ -119,9 +124,9 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>
-<script type="module" src="${DROP.path}" data-turbo-track="reload"></script>
+<script type="module" src="${DROP_SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${SEARCH.path}" data-turbo-track="reload"></script>
-<script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTags(page)}`
+<script type="module" src="${LIVE_SCRIPT.path}" data-turbo-track="reload"></script>${scriptTags(page)}`
   return documentOf(page.title, head, framedBody(navigation, page.body))
 }
 
@@ -130,14 +135,14 @@ function scriptTags({ scripts = [] }: Page): string {
 }
 
 /** What stands above a page that takes the place of one of the console. Turbo shows it only where stylesheet and script are those of the console. */
-export const BARE: Html = html`<header><div class="bar"><a class="brand" href="/console">Berth</a></div></header>`
+export const BARE_HEADER: Html = html`<header><div class="bar"><a class="brand" href="/console">Berth</a></div></header>`
 
-function header(visitor: Visitor | undefined, formToken: string): Html {
+function header(visitor: SessionUser | undefined, formToken: string): Html {
   if (visitor === undefined) return html`<header><span class="brand">Berth</span></header>`
   return html`<header>
 <a class="brand" href="/console">Berth</a>
 <form method="post" action="/sign-out">
-<input type="hidden" name="${TOKEN_FIELD}" value="${formToken}">
+<input type="hidden" name="${CSRF_FIELD}" value="${formToken}">
 <span>Signed in as ${visitor.name ?? visitor.username}</span>
 <button class="quiet">Sign out</button>
 </form>
@@ -145,7 +150,7 @@ function header(visitor: Visitor | undefined, formToken: string): Html {
 }
 
 /** The page of a refusal: what was wrong, and the way on (`way`). */
-export function faultPage(refusal: Refusal, way: Html = toProjects): Page {
+export function errorPage(refusal: Refusal, way: Html = toProjects): Page {
   const title = TITLES[refusal.status] ?? (refusal.status >= 500 ? 'Something failed' : 'This did not work')
   return {
     title,

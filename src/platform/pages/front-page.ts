@@ -1,10 +1,10 @@
 /** What is at the address that the start prints: the way on, for people and for programs. */
 
-import type { OpenPage, Probe } from '../http/public-page.ts'
+import type { Probe, PublicPage } from '../http/public-page.ts'
 import { pageHeaders } from './frame.ts'
 
 /** `/` and `/favicon.ico`. Nothing here needs a token, and nothing of the store is told. */
-export function frontPages(): (OpenPage | Probe)[] {
+export function frontPages(): (PublicPage | Probe)[] {
   return [
     { path: '/', contentType: 'application/json; charset=utf-8', answer: (_, __, { accept }) => frontPage(accept) },
     { path: '/favicon.ico', contentType: 'image/x-icon', body: () => ICON },

@@ -3,25 +3,25 @@
 import type { Readable } from 'node:stream'
 import type { Deps, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
-import { findVisitor, isFresh } from '../access/session.ts'
+import { findSessionUser, isRecentlyAuthenticated } from '../access/session.ts'
 import { randomText } from '../base/ids.ts'
 import type { Queries } from '../db/db.ts'
-import { refusalToTell } from '../http/error-handler.ts'
+import { toRefusal } from '../http/error-handler.ts'
 import { peerOf } from '../http/failure-limits.ts'
 import { readParams } from '../http/parse-request.ts'
 import { readQuery, splitQuery } from '../http/query.ts'
 import { traceOf } from '../http/request-metrics.ts'
 import { isPrefixed } from '../http/route.ts'
-import { fieldsOf, record } from '../outbox/outbox.ts'
+import { fieldsOf, recordWrite } from '../outbox/outbox.ts'
 import { transact } from '../outbox/transact.ts'
 import { Refusal, refuse } from '../refusals/refusal.ts'
-import type { Bridge } from './route-client.ts'
+import { type BrowserRequest, type BrowserSession, readBrowserSession, whereOf } from './browser-session.ts'
 import { nonceOf, writeCookies } from './cookies.ts'
-import { isAskedFor, isFromOurPage, mustBeOwn, originsOf, readSent } from './form.ts'
-import { BARE, faultPage, pageHeaders, showDocument } from './frame.ts'
-import { type BrowserRequest, type Guest, meet, whereOf } from './browser-session.ts'
-import { keepForm } from './saved-form.ts'
-import { refusalsOfScreen, type Screen, type ScreenInput, type View, type VisitorCtx } from './screen.ts'
+import { isSameOriginForm, isUserNavigation, originsOf, readSubmittedForm, verifyCsrf } from './form.ts'
+import { BARE_HEADER, errorPage, pageHeaders, showDocument } from './frame.ts'
+import type { RouteClient } from './route-client.ts'
+import { saveForm } from './saved-form.ts'
+import { type PageCtx, refusalsOfScreen, type Screen, type ScreenInput, type View } from './screen.ts'
 
 /** Where those go who are not signed in. */
 const SIGN_IN_PATH = '/sign-in'
@@ -45,41 +45,42 @@ export type BrowserReply = {
 const NOBODY = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined }
 
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
-export async function answerBrowser(
+export async function handlePage(
   deps: Deps,
-  bridge: Bridge,
+  bridge: RouteClient,
   screen: Screen,
   request: BrowserRequest,
   error?: Error,
 ): Promise<BrowserReply> {
-  let guest: Guest = { ...NOBODY, ...whereOf(deps, request) }
+  let guest: BrowserSession = { ...NOBODY, ...whereOf(deps, request) }
   // Before anything of the page is read.
   const stamp = deps.live.stamp()
   try {
     if (error !== undefined) throw error
     if (isPrefixed(request.originalUrl)) refuse('not_found')
     const now = deps.clock.now()
-    guest = await meet(deps, screen, request, now)
+    guest = await readBrowserSession(deps, screen, request, now)
     if (screen.onlyOperators && guest.visitor?.isOperator === false)
       refuse('missing_permission', 'Only an operator of this service may see or do this.')
     const asked = { deps, bridge, screen, request, now }
     const mustProve =
-      (screen.auth === 'person' && guest.visitor === undefined) || (screen.fresh && !isFresh(guest.visitor!, now))
-    if (mustProve) return reply(deps, guest, await proveFirst(asked, guest))
-    if (screen.reveals && !isAskedFor(request)) return reply(deps, guest, { to: above(request.originalUrl) })
-    const shown = await answerScreen(asked, guest).catch(async (fault) => {
+      (screen.auth === 'person' && guest.visitor === undefined) ||
+      (screen.fresh && !isRecentlyAuthenticated(guest.visitor!, now))
+    if (mustProve) return reply(deps, guest, await redirectToReauthentication(asked, guest))
+    if (screen.reveals && !isUserNavigation(request)) return reply(deps, guest, { to: above(request.originalUrl) })
+    const shown = await runScreen(asked, guest).catch(async (fault) => {
       if (screen.asks === undefined || !(fault instanceof Refusal)) throw fault
       // A session may end while its page asks the routes, and some routes ask for a password of late.
       if (fault.key === 'invalid_token' || fault.key === 'operator_only')
-        guest = await meet(deps, screen, request, deps.clock.now())
-      if (fault.key === 'sign_in_again' || guest.visitor === undefined) return proveFirst(asked, guest)
+        guest = await readBrowserSession(deps, screen, request, deps.clock.now())
+      if (fault.key === 'sign_in_again' || guest.visitor === undefined) return redirectToReauthentication(asked, guest)
       throw fault
     })
     const follows = screen.method === 'GET' && OF_ACCOUNT.test(screen.path) && !screen.fresh && !screen.once
     return reply(deps, guest, shown, follows ? stamp : undefined)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
-    const refusal = refusalToTell(deps, fault as Error, at)
+    const refusal = toRefusal(deps, fault as Error, at)
     const asked = [...(screen.asks ?? []), ...(screen.onlyFor === undefined ? [] : [screen.onlyFor])]
     if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(asked)].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
@@ -98,30 +99,30 @@ function above(url: string): string {
 }
 
 /** The page of a refusal. Of the console it has the navigation, where one can be shown, and else a bare bar. */
-async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, refusal: Refusal) {
-  const bare = faultPage(refusal)
+async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession, refusal: Refusal) {
+  const bare = errorPage(refusal)
   if ((screen.asks ?? screen.showFault) === undefined || guest.session === undefined) return bare
   if (screen.showFault === undefined || guest.visitor === undefined || ![403, 404].includes(refusal.status))
-    return { ...bare, console: BARE }
+    return { ...bare, console: BARE_HEADER }
   const ctx = { ...readingFor(deps, guest, deps.clock.now()), visitor: guest.visitor }
   const at = { path: screen.path, params: readParams(request.params as Params), url: request.originalUrl }
   // What the navigation asks of the store may fail in its turn, and the person is told of the first fault.
-  return screen.showFault(ctx, at, refusal).catch(() => ({ ...bare, console: BARE }))
+  return screen.showFault(ctx, at, refusal).catch(() => ({ ...bare, console: BARE_HEADER }))
 }
 
 /** A request of a page that is there. */
-type Asked = { deps: Deps; bridge: Bridge; screen: Screen; request: BrowserRequest; now: number }
+type Asked = { deps: Deps; bridge: RouteClient; screen: Screen; request: BrowserRequest; now: number }
 
-async function answerScreen(asked: Asked, guest: Guest): Promise<View> {
+async function runScreen(asked: Asked, guest: BrowserSession): Promise<View> {
   const { deps, screen, request, now } = asked
-  if (screen.asks !== undefined) return answerConsole(asked, guest)
+  if (screen.asks !== undefined) return runConsoleScreen(asked, guest)
   if (screen.method === 'POST') return write(asked, guest)
   if (screen.writes) return writeTyped(asked, guest, readInput(screen, request, {}))
   return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
 }
 
 /** A page of the console, or one of its forms: each route that it asks lets the person in again, within its own transaction. */
-async function answerConsole({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
+async function runConsoleScreen({ deps, bridge, screen, request, now }: Asked, guest: BrowserSession): Promise<View> {
   const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
   // Only what `action` makes shows a fault beside what was typed.
   if (input.fault !== undefined && !screen.keeps) throw input.fault
@@ -133,11 +134,11 @@ async function answerConsole({ deps, bridge, screen, request, now }: Asked, gues
 }
 
 /** A form of the console. What is wrong with its fields is told on the page of the form, which keeps what was typed. A form of a session that is over is shown so too. */
-function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): ScreenInput {
-  const sent = readSent(screen, request)
+function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession): ScreenInput {
+  const sent = readSubmittedForm(screen, request)
   const isStale =
-    screen.keeps && sent.token !== guest.formToken && isFromOurPage(request, originsOf(deps, request), sent, guest)
-  if (!isStale) mustBeOwn(deps, sent, request, guest)
+    screen.keeps && sent.token !== guest.formToken && isSameOriginForm(request, originsOf(deps, request), sent, guest)
+  if (!isStale) verifyCsrf(deps, sent, request, guest)
   try {
     if (isStale || (sent.isReview && screen.keeps)) refuse('form_not_sent')
     return { ...readInput(screen, request, sent.fields()), once: sent.once }
@@ -148,19 +149,22 @@ function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: G
 }
 
 /** Leads to the page on which people prove who they are, and back. A form of the console is carried on there. */
-async function proveFirst({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
+async function redirectToReauthentication(
+  { deps, bridge, screen, request, now }: Asked,
+  guest: BrowserSession,
+): Promise<View> {
   if (screen.streams) return { events: undefined }
   const path = guest.visitor === undefined ? SIGN_IN_PATH : CONFIRM_PATH
-  const kept = screen.keeps && keepForm(request, originsOf(deps, request), screen, guest)
+  const kept = screen.keeps && saveForm(request, originsOf(deps, request), screen, guest)
   const to = `${path}?return=${encodeURIComponent(bridge.wayBack(screen, request.originalUrl))}`
   if (kept === undefined) return { to }
   const input = { params: {}, query: {}, form: {}, url: to, kept }
   const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
-  return { ...shown, console: BARE, status: guest.visitor === undefined ? 401 : 403 }
+  return { ...shown, console: BARE_HEADER, status: guest.visitor === undefined ? 401 : 403 }
 }
 
 /** A form that does something by itself. What it refuses is shown on the page of the form, where it has one (`again`). */
-async function write(asked: Asked, guest: Guest): Promise<View> {
+async function write(asked: Asked, guest: BrowserSession): Promise<View> {
   const { deps, screen, request } = asked
   const input = readTyped(deps, screen, request, guest)
   try {
@@ -173,25 +177,29 @@ async function write(asked: Asked, guest: Guest): Promise<View> {
   }
 }
 
-async function writeTyped({ deps, bridge, screen, request }: Asked, guest: Guest, input: ScreenInput): Promise<View> {
+async function writeTyped(
+  { deps, bridge, screen, request }: Asked,
+  guest: BrowserSession,
+  input: ScreenInput,
+): Promise<View> {
   const prepared = await screen.prepare?.(readingFor(deps, guest, deps.clock.now()), input)
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // A session that ended while this waited has ended.
-    const visitor = await findVisitor(tx, guest.session, deps.clock.now())
+    const visitor = await findSessionUser(tx, guest.session, deps.clock.now())
     if (screen.auth === 'person' && visitor === undefined)
       return { to: `${SIGN_IN_PATH}?return=${encodeURIComponent(bridge.wayBack(screen, request.originalUrl))}` }
     const { outgoing, ...outboxCtx } = begin()
     const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
     const { done } = result
-    if (done) await record(done.by, outgoing, screen.name, done.subjectId, done.fields ?? fieldsOf(input.form))
+    if (done) await recordWrite(done.by, outgoing, screen.name, done.subjectId, done.fields ?? fieldsOf(input.form))
     else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
     return result
   })
 }
 
 /** The context of what only reads. Events are told within a transaction. */
-function readingFor(deps: Deps, guest: Guest, now: number): VisitorCtx {
+function readingFor(deps: Deps, guest: BrowserSession, now: number): PageCtx {
   const emit = () => {
     throw new Error('a page tells an event outside of its transaction')
   }
@@ -201,8 +209,8 @@ function readingFor(deps: Deps, guest: Guest, now: number): VisitorCtx {
 function contextFor(
   deps: Deps,
   db: Queries,
-  { visitor, formToken, address, agent }: Guest,
-): Omit<VisitorCtx, 'now' | 'stamp' | 'emit'> {
+  { visitor, formToken, address, agent }: BrowserSession,
+): Omit<PageCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: visitor?.userId ?? 'anyone', tokenId: null } as const
   return { actor, db, deps, visitor, formToken, formOnce: randomText(16), address, agent }
 }
@@ -217,7 +225,7 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 }
 
 /** `stamp`: at which the page was read, if it may be asked for again. */
-function reply(deps: Deps, guest: Guest, result: View, stamp?: string): BrowserReply {
+function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string): BrowserReply {
   const session = result.session
   const visit = typeof session === 'string' ? null : (result.visit ?? guest.newVisit)
   const cookies = writeCookies({ session, visit }, deps.origin(), deps.config.sessions.lastMs)

@@ -41,12 +41,12 @@ const NO_MARKUP = /="[^"<>]*$|<(?:option|textarea|title|text)\b[^<]*$/
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g
 
 /** A name as part of a plain string, such as a choice or a sentence: isolated by characters where it would turn what stands beside it. Without those that turn. */
-export function isolated(name: string): string {
-  return TURNS.test(name) ? `\u2068${withoutTurning(name)}\u2069` : name
+export function bidiIsolated(name: string): string {
+  return TURNS.test(name) ? `\u2068${stripBidiControls(name)}\u2069` : name
 }
 
 /** A text for where nothing isolates: without the characters that turn the direction. */
-export function withoutTurning(text: string): string {
+export function stripBidiControls(text: string): string {
   return text.replaceAll(TURNING, '')
 }
 

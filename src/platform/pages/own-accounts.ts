@@ -1,13 +1,13 @@
 /** The accounts that a person has a part in, and acting for one of them from a page. */
 
 import type { Ctx } from '../../context.ts'
-import { lacksFactor, mustHaveFactor } from '../access/second-factor.ts'
+import { missingFactorColumn, mustHaveSecondFactor } from '../access/second-factor.ts'
 import type { Row } from '../db/schema.ts'
 import type { Role } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusals/refusal.ts'
-import { isolated } from './html.ts'
-import type { PersonCtx } from './screen.ts'
+import { bidiIsolated } from './html.ts'
+import type { UserPageCtx } from './screen.ts'
 
 /** An account with the person's role in it; of the personal one a person is OWNER. */
 export type OwnAccount = Row<'account'> & { role: Role; lacks_factor: number }
@@ -16,7 +16,7 @@ export type OwnAccount = Row<'account'> & { role: Role; lacks_factor: number }
 const MOST_TEAMS = 100
 
 /** The personal account, and then the teams by name. Of a team with `lacks_factor` nothing but its name is shown. */
-export async function accountsOf(ctx: PersonCtx): Promise<OwnAccount[]> {
+export async function accountsOf(ctx: UserPageCtx): Promise<OwnAccount[]> {
   const { userId } = ctx.visitor
   const personal = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   const teams = await teamsOf(ctx).orderBy('account.slug').limit(MOST_TEAMS).execute()
@@ -24,7 +24,7 @@ export async function accountsOf(ctx: PersonCtx): Promise<OwnAccount[]> {
 }
 
 /** One of them. Refuses: not_found 404, also for an account that the person has no part in; second_factor_required 403. */
-export async function findOwnAccount(ctx: PersonCtx, accountId: string): Promise<OwnAccount> {
+export async function findOwnAccount(ctx: UserPageCtx, accountId: string): Promise<OwnAccount> {
   if (accountId === ctx.visitor.userId) {
     const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirstOrThrow()
     return { ...row, role: 'OWNER', lacks_factor: 0 }
@@ -33,12 +33,12 @@ export async function findOwnAccount(ctx: PersonCtx, accountId: string): Promise
   // Within a write on PostgreSQL the person's place in the team stays until the commit.
   const team = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (team === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
-  mustHaveFactor(team)
+  mustHaveSecondFactor(team)
   return team
 }
 
 /** As `findOwnAccount`, by the slug that stands in the address of a page. Refuses as `findOwnAccount` does. */
-export async function findOwnAccountBySlug(ctx: PersonCtx, slug: string): Promise<OwnAccount> {
+export async function findOwnAccountBySlug(ctx: UserPageCtx, slug: string): Promise<OwnAccount> {
   const found = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
   if (found === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
   return findOwnAccount(ctx, found.id)
@@ -50,7 +50,7 @@ function reveal(): never {
 }
 
 /** The context in which a person acts for an account, with all that the role allows. */
-export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
+export function accountContext(ctx: UserPageCtx, account: OwnAccount): Ctx {
   const { actor, db, now, stamp, deps, emit } = ctx
   const acting = {
     id: account.id,
@@ -92,16 +92,16 @@ export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
 
 /** How people call an account: by its name, and by its slug, of which there is one. */
 export function nameOf({ kind, name, slug }: Pick<OwnAccount, 'kind' | 'name' | 'slug'>): string {
-  const called = name === null || name === slug ? slug : `${isolated(name)} (${slug})`
+  const called = name === null || name === slug ? slug : `${bidiIsolated(name)} (${slug})`
   return kind === 'user' ? `${called}, your personal account` : called
 }
 
-function teamsOf(ctx: PersonCtx) {
+function teamsOf(ctx: UserPageCtx) {
   return ctx.db
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.team_id')
     .selectAll('account')
     .select('member.role')
-    .select(lacksFactor('member.user_id'))
+    .select(missingFactorColumn('member.user_id'))
     .where('member.user_id', '=', ctx.visitor.userId)
 }

@@ -6,12 +6,12 @@ import type { Deps, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import type { Gates } from '../fairness/gate.ts'
 import type { Peer } from '../http/failure-limits.ts'
-import { answerRequest } from '../http/handle-request.ts'
-import { bodyLimitOf, type Route, refusalsOf, routed } from '../http/route.ts'
+import { handleRequest } from '../http/handle-request.ts'
+import { bodyLimitOf, type Route, refusalsOf, routedPath } from '../http/route.ts'
 import { ROLE_PERMISSIONS, ROLES } from '../permissions/roles.ts'
 import { refuse } from '../refusals/refusal.ts'
 import { findOwnAccountBySlug } from './own-accounts.ts'
-import type { Ask, PersonCtx, Screen, Wish } from './screen.ts'
+import type { CallRoute, RouteCall, Screen, UserPageCtx } from './screen.ts'
 
 /** Where people go from whom no page is asked. */
 const HOME = '/console'
@@ -19,16 +19,16 @@ const HOME = '/console'
 /** Who asks from where. `once`: of a form, by what it is known when it is sent twice. */
 type Asker = { secret: string; userId: string; peer: Peer; once?: string | undefined }
 
-export type Bridge = {
+export type RouteClient = {
   /** Makes what asks for one request of a page. `operations`: the routes that its page declares; another one is a bug and throws. */
-  askerOf(asker: Asker, operations: readonly string[]): Ask
+  askerOf(asker: Asker, operations: readonly string[]): CallRoute
   /** What these routes refuse with: their page may refuse with it too. */
   refusalsOf(operations: readonly string[]): RefusalKey[]
   /**
    * Looks whether the role of the person lets them ask this route, in the account that the address names. Refuses: missing_permission 403
    * with the roles that may, not_found 404, second_factor_required 403.
    */
-  mustMayAsk(ctx: PersonCtx, operation: string, params: Params): Promise<void>
+  mustMayAsk(ctx: UserPageCtx, operation: string, params: Params): Promise<void>
   /** The page at this path, for everybody or for a person. */
   pageAt(path: string): Screen
   /** Where a person goes on who proves who they are on the way to a page or a form: a page that can be opened. `url`: as it was asked. */
@@ -36,7 +36,12 @@ export type Bridge = {
 }
 
 /** Opens the bridge over the routes. */
-export function openBridge(deps: Deps, routes: readonly Route[], screens: readonly Screen[], gates: Gates): Bridge {
+export function createRouteClient(
+  deps: Deps,
+  routes: readonly Route[],
+  screens: readonly Screen[],
+  gates: Gates,
+): RouteClient {
   const byName = new Map(routes.map((route) => [route.operationId, route]))
   const pages = new Set(screens.filter(({ method }) => method === 'GET').map(({ path }) => path))
   return {
@@ -45,11 +50,11 @@ export function openBridge(deps: Deps, routes: readonly Route[], screens: readon
     refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
     mustMayAsk: (ctx, operation, params) => mustMayAsk(ctx, byName.get(operation)!, params),
     askerOf({ peer, ...session }, operations) {
-      return async <A>(operationId: string, wish: Wish = {}) => {
+      return async <A>(operationId: string, wish: RouteCall = {}) => {
         const route = byName.get(operationId)
         if (route === undefined || !operations.includes(operationId))
           throw new Error(`a page asks ${operationId}, which it does not declare`)
-        const { body, contentType } = await answerRequest(deps, route, {
+        const { body, contentType } = await handleRequest(deps, route, {
           ...writeWish(route, wish),
           headers: [],
           session,
@@ -64,7 +69,7 @@ export function openBridge(deps: Deps, routes: readonly Route[], screens: readon
   }
 }
 
-async function mustMayAsk(ctx: PersonCtx, { needs = [] }: Route, { slug }: Params): Promise<void> {
+async function mustMayAsk(ctx: UserPageCtx, { needs = [] }: Route, { slug }: Params): Promise<void> {
   if (slug === undefined) return
   const { role } = await findOwnAccountBySlug(ctx, slug)
   const able = ROLES.filter((one) => needs.every((permission) => ROLE_PERMISSIONS[one].includes(permission)))
@@ -83,8 +88,8 @@ function nearestPage(pages: ReadonlySet<string>, path: string, url: string): str
 }
 
 /** The wish as a request says it. */
-function writeWish(route: Route, { account, params = {}, query = {}, body }: Wish) {
-  const path = routed(route).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
+function writeWish(route: Route, { account, params = {}, query = {}, body }: RouteCall) {
+  const path = routedPath(route).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
   const pairs = Object.entries({ ...query, teamId: account?.id }).filter(
     (pair): pair is [string, string] => pair[1] !== undefined,
   )

@@ -4,10 +4,10 @@
  */
 import { READERS } from '../../readers.ts'
 import { Type } from '../schema/builder.ts'
-import { TOKEN_FIELD } from './cookies.ts'
-import { isFromOurPage, REVIEW_FIELD, readSent } from './form.ts'
+import type { BrowserRequest, BrowserSession } from './browser-session.ts'
+import { CSRF_FIELD } from './cookies.ts'
+import { isSameOriginForm, REVIEW_FIELD, readSubmittedForm } from './form.ts'
 import type { Page } from './frame.ts'
-import type { BrowserRequest, Guest } from './browser-session.ts'
 import { type Html, html } from './html.ts'
 import { localPath } from './local-path.ts'
 import type { Screen } from './screen.ts'
@@ -16,31 +16,31 @@ import type { Screen } from './screen.ts'
 const MOST_BYTES = READERS['kept form'].bytes
 
 /** The field by which the form is carried on, of whatever carries it. */
-export const Kept = Type.Optional(Type.String({ maxLength: MOST_BYTES }))
+export const SavedFormField = Type.Optional(Type.String({ maxLength: MOST_BYTES }))
 
 /** Where the form goes, and its fields as they were typed. */
 type KeptForm = { to: string; fields: Record<string, string | string[]> }
 
 /**
  * The fields of a form that was sent without a session, or too long after a password, as text; undefined where no page of ours sent it, or where there
- * is too much, which is not even read: nobody knows who sent it. Refuses as `readSent`.
+ * is too much, which is not even read: nobody knows who sent it. Refuses as `readSubmittedForm`.
  */
-export function keepForm(
+export function saveForm(
   request: BrowserRequest,
   origins: readonly string[],
   screen: Screen,
-  guest: Guest,
+  guest: BrowserSession,
 ): string | undefined {
   if (((request.body as Buffer | undefined)?.length ?? 0) > READERS.form.bytes) return undefined
-  const sent = readSent(screen, request)
-  if (!isFromOurPage(request, origins, sent, guest)) return undefined
+  const sent = readSubmittedForm(screen, request)
+  if (!isSameOriginForm(request, origins, sent, guest)) return undefined
   const kept: KeptForm = { to: request.originalUrl, fields: sent.typed }
   const text = JSON.stringify(kept)
   return text.length > MOST_BYTES || encodeURIComponent(text).length > MOST_BYTES ? undefined : text
 }
 
 /** The hidden field that carries it on. */
-export function keptField(kept: string | undefined): Html | undefined {
+export function savedFormField(kept: string | undefined): Html | undefined {
   return kept === undefined
     ? undefined
     : html`<input type="hidden" name="kept" value="${kept}">
@@ -48,7 +48,7 @@ export function keptField(kept: string | undefined): Html | undefined {
 }
 
 /** The page that leads back to the form, with what was typed in it. `formToken`: of the session that is there now. Undefined for what no page of ours carries. */
-export function keptPage(text: string | undefined, formToken: string): Page | undefined {
+export function savedFormPage(text: string | undefined, formToken: string): Page | undefined {
   const kept = readKept(text)
   if (kept === undefined) return undefined
   const fields = Object.entries(kept.fields).flatMap(([name, values]) =>
@@ -59,7 +59,7 @@ export function keptPage(text: string | undefined, formToken: string): Page | un
     body: html`<h1>You are signed in</h1>
 <p>What you typed was not sent yet.</p>
 <form method="post" action="${kept.to}">
-<input type="hidden" name="${TOKEN_FIELD}" value="${formToken}">
+<input type="hidden" name="${CSRF_FIELD}" value="${formToken}">
 <input type="hidden" name="${REVIEW_FIELD}" value="1">
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <p class="actions"><button>Back to what you typed</button><a class="button quiet" href="/console">Leave it</a></p>

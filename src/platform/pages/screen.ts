@@ -1,17 +1,17 @@
 /** A page for people is data, as a route is: what is asked, whether it needs a session, what answers, what is shown. */
 import type { Readable } from 'node:stream'
 import type { Static, TSchema } from 'typebox'
-import type { OperatorCtx, Params, Who } from '../../context.ts'
+import type { Caller, OperatorCtx, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import type { EventName } from '../../events.ts'
-import type { Visitor } from '../access/session.ts'
+import type { SessionUser } from '../access/session.ts'
 import type { Refusal } from '../refusals/refusal.ts'
-import { ONCE_FIELD, TOKEN_FIELD } from './cookies.ts'
+import { CSRF_FIELD, SUBMISSION_FIELD } from './cookies.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
 
 /** What a page asks of a route. `account`: the one that it acts for; the person's own where none is named. */
-export type Wish = {
+export type RouteCall = {
   account?: { id: string }
   params?: Params
   query?: Record<string, string | undefined>
@@ -22,21 +22,21 @@ export type Wish = {
  * Asks a route and gives its answer, parsed; undefined where it has no body. Refuses as the route does. `A`: the answer's type,
  * which is the static type of the route's `reply`.
  */
-export type Ask = <A>(operationId: string, wish?: Wish) => Promise<A>
+export type CallRoute = <A>(operationId: string, wish?: RouteCall) => Promise<A>
 
 /** What a page may touch: what the operator's operations may, and who is signed in. */
-export type VisitorCtx = OperatorCtx & {
-  visitor: Visitor | undefined
+export type PageCtx = OperatorCtx & {
+  visitor: SessionUser | undefined
   /** Where the browser asks from: what its failures are counted by. */
   address: string
   /** What the browser calls itself. */
   agent: string | undefined
-  /** What proves that a form is of this browser's session: `tokenField`. */
+  /** What proves that a form is of this browser's session: `csrfFields`. */
   formToken: string
   /** What the forms of this page are known by when one of them is sent twice: another one each time that it is shown. */
   formOnce: string
 }
-export type PersonCtx = VisitorCtx & { visitor: Visitor }
+export type UserPageCtx = PageCtx & { visitor: SessionUser }
 
 export type ScreenInput<Q = unknown, F = unknown> = {
   params: Params
@@ -62,7 +62,7 @@ export type View = (Page | { to: string } | { download: Download } | { events: R
   /** The new secret of the visitor, who is not signed in. */
   visit?: string
   /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. `fields`: those that were changed, where they are not all of the form. */
-  done?: { by: OperatorCtx & { who?: Who }; subjectId: string | null; fields?: string[] }
+  done?: { by: OperatorCtx & { who?: Caller }; subjectId: string | null; fields?: string[] }
 }
 
 type Spec<C, Q extends TSchema, F extends TSchema, A> = {
@@ -106,23 +106,23 @@ export type Screen = Spec<any, any, any, any> & {
   /** Of a form: what was typed is kept while the person proves who they are. The page that shows what is refused (`again`) then shows it. */
   keeps?: true
   /** The page that says that a page is not there, or not for this person. Without it such a page has no navigation. */
-  showFault?: (ctx: PersonCtx, at: FaultAt, refusal: Refusal) => Promise<Page>
+  showFault?: (ctx: UserPageCtx, at: FailedRequest, refusal: Refusal) => Promise<Page>
 }
 
 /** What was asked for that is not there. `path`: of the screen; `url`: as it was asked. */
-export type FaultAt = { path: string; params: Params; url: string }
+export type FailedRequest = { path: string; params: Params; url: string }
 
 /** What a page of the console may touch: who is signed in, and the routes that it declares. */
-export type ConsoleCtx = PersonCtx & { ask: Ask }
+export type ConsoleCtx = UserPageCtx & { ask: CallRoute }
 
 /** A page that anyone may open. */
-export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec: Spec<VisitorCtx, Q, F, A>): Screen {
+export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec: Spec<PageCtx, Q, F, A>): Screen {
   return { ...(spec as unknown as Screen), auth: 'anyone' }
 }
 
 /** A page for those who are signed in; others sign in first and come back. */
-export function personScreen<Q extends TSchema, F extends TSchema, A = undefined>(
-  spec: Spec<PersonCtx, Q, F, A> & Pick<Screen, 'fresh' | 'keeps'>,
+export function userScreen<Q extends TSchema, F extends TSchema, A = undefined>(
+  spec: Spec<UserPageCtx, Q, F, A> & Pick<Screen, 'fresh' | 'keeps'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }
@@ -138,13 +138,13 @@ export function consoleScreen<Q extends TSchema, F extends TSchema>(
 }
 
 /** At the end of the address of a page that follows a change: the page says that the change is saved. */
-export const SAVED = '?saved'
+export const SAVED_QUERY = '?saved'
 
 /** Forms of the page are sent to its address without this end: what they lead back to was not saved. */
 function sayingSaved(run: Screen['run']): Screen['run'] {
   return async (ctx, input, prepared) => {
-    if (!input.url.endsWith(SAVED)) return run(ctx, input, prepared)
-    const view = await run(ctx, { ...input, url: input.url.slice(0, -SAVED.length) }, prepared)
+    if (!input.url.endsWith(SAVED_QUERY)) return run(ctx, input, prepared)
+    const view = await run(ctx, { ...input, url: input.url.slice(0, -SAVED_QUERY.length) }, prepared)
     if (!('body' in view)) return view
     return { ...view, body: html`<p class="notice" role="status">The change is saved.</p>${view.body}` }
   }
@@ -174,6 +174,6 @@ export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
 }
 
 /** The hidden fields that every form of a page needs. */
-export function tokenField({ formToken, formOnce }: Pick<VisitorCtx, 'formToken' | 'formOnce'>): Html {
-  return html`<input type="hidden" name="${TOKEN_FIELD}" value="${formToken}"><input type="hidden" name="${ONCE_FIELD}" value="${formOnce}">`
+export function csrfFields({ formToken, formOnce }: Pick<PageCtx, 'formToken' | 'formOnce'>): Html {
+  return html`<input type="hidden" name="${CSRF_FIELD}" value="${formToken}"><input type="hidden" name="${SUBMISSION_FIELD}" value="${formOnce}">`
 }

@@ -4,7 +4,7 @@ export const ROLES = ['OWNER', 'MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING'] as co
 export type Role = (typeof ROLES)[number]
 
 /** Whether a member with this role may own installations. docs/spec/decisions.md: Integrations. */
-export function mayOwnInstallations(role: Role): boolean {
+export function canOwnInstallations(role: Role): boolean {
   return role === 'OWNER' || role === 'MEMBER'
 }
 

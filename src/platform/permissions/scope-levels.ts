@@ -1,12 +1,12 @@
 /** Scopes as levels: each scope is at `none`, `read` or `read-write`. What is requested and what is granted are compared scope by scope. */
 
 /** Every scope once, at its highest level, sorted. Two lists with the same meaning become equal. */
-export function normalScopes(scopes: readonly string[]): string[] {
+export function normalizeScopes(scopes: readonly string[]): string[] {
   return fromLevels(levelsOf(scopes))
 }
 
 /** The part of a grant that is still requested: each scope at the lower of the two levels. */
-export function scopesWithin(granted: readonly string[], requested: readonly string[]): string[] {
+export function intersectScopes(granted: readonly string[], requested: readonly string[]): string[] {
   const limit = levelsOf(requested)
   const levels = [...levelsOf(granted)].map(
     ([scope, level]) => [scope, Math.min(level, limit.get(scope) ?? 0)] as const,
@@ -15,7 +15,7 @@ export function scopesWithin(granted: readonly string[], requested: readonly str
 }
 
 /** What is requested beyond a grant: the scopes whose level would rise, at the level that they would have. */
-export function scopesBeyond(requested: readonly string[], granted: readonly string[]): string[] {
+export function addedScopes(requested: readonly string[], granted: readonly string[]): string[] {
   const has = levelsOf(granted)
   return fromLevels(new Map([...levelsOf(requested)].filter(([scope, level]) => level > (has.get(scope) ?? 0))))
 }

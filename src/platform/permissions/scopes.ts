@@ -17,7 +17,7 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number]
 
 /** How a scope is written when granted: `read:project`, `read-write:domain`. */
-export const GRANT_WORDS = `read or read-write, a colon and a scope: ${SCOPES.join(', ')}`
+export const GRANT_DESCRIPTION = `read or read-write, a colon and a scope: ${SCOPES.join(', ')}`
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`
 
 /** The scopes of a row: those that an integration requests, or those that an installation was granted. */

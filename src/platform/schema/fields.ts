@@ -37,12 +37,12 @@ export function AnyObject(mostBytes: number) {
 }
 
 /** In a query: several values, comma-separated, or the key given again for each. At most 100. */
-export function Listed<T extends TSchema>(item: T, description: string) {
+export function CommaSeparated<T extends TSchema>(item: T, description: string) {
   return Type.Array(item, { minItems: 1, maxItems: 100, description })
 }
 
 /** A whole number of milliseconds since the epoch. */
-export const Moment = Type.Integer({ minimum: 0 })
+export const Timestamp = Type.Integer({ minimum: 0 })
 
 /** How an operator names an account. `platform/access/names.ts` turns it into an id. */
 export const AccountName = Type.String({ minLength: 1, maxLength: 254, description: 'id, slug, username or email' })

@@ -1,7 +1,7 @@
 /** What may leave: an answer as JSON text, with the fields that its schema declares and no others. */
 import fastJson from 'fast-json-stringify'
 import type { TSchema } from 'typebox'
-import { mapInPieces } from '../base/event-loop.ts'
+import { mapInSlices } from '../base/event-loop.ts'
 
 const serializers = new WeakMap<TSchema, (answer: unknown) => string>()
 
@@ -44,7 +44,7 @@ type Around = { before: string; between: string; after: string }
 async function writeRows(schema: TSchema, rows: unknown[], { before, between, after }: Around) {
   const parts: Buffer[] = []
   let text = before
-  await mapInPieces(rows.entries().toArray(), ([at, row]) => {
+  await mapInSlices(rows.entries().toArray(), ([at, row]) => {
     text += at === 0 ? textOf(schema, row) : between + textOf(schema, row)
     if (text.length <= LONG) return
     parts.push(Buffer.from(text))

@@ -5,11 +5,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
 import { randomText } from '../base/ids.ts'
-import { prepared, type Queries } from '../db/db.ts'
+import { preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { Keyring } from './keyring.ts'
 import { activeKeyId } from './root-keys.ts'
-import { keyFrom, newKeyBytes, open, placeOf, seal } from './seal.ts'
+import { associatedData, newKeyBytes, open, seal, toSecretKey } from './seal.ts'
 
 /** What opens and seals the values of one project. */
 export type SecretBox = {
@@ -68,7 +68,7 @@ function pick(
   prepared: PreparedSecretBox | undefined,
 ) {
   if (prepared !== undefined && prepared.key.id === row?.id) return prepared.box
-  return safeOf(ctx, projectId, row && keyOf(ctx, row))
+  return createSecretBox(ctx, projectId, row && keyOf(ctx, row))
 }
 
 /** A secret box that remembers what it opened and sealed, so that a transaction which does the same need not do it again. */
@@ -78,11 +78,11 @@ export type PreparedSecretBox = { key: DataKey; box: SecretBox }
 export async function prepareSecretBox(ctx: KeyCtx, projectId: string): Promise<PreparedSecretBox> {
   const [row] = await selectProjectKey(ctx.db, { projectId })
   const key = row === undefined ? newDataKey() : keyOf(ctx, row)
-  return { key, box: remembering(safeOf(ctx, projectId, key)) }
+  return { key, box: memoized(createSecretBox(ctx, projectId, key)) }
 }
 
 /** What was sealed counts as opened. Both hold for the same variable, version and text alone. */
-function remembering(box: SecretBox): SecretBox {
+function memoized(box: SecretBox): SecretBox {
   const versions = new Map<string, Map<number, { value: string; text: string }>>()
   const remember = (envId: string, version: number, value: string, text: string) => {
     const byVersion = versions.get(envId) ?? new Map()
@@ -111,7 +111,7 @@ function remembering(box: SecretBox): SecretBox {
 type DataKey = { id: string; key: KeyObject | undefined; rootKeyId?: string }
 
 function newDataKey(): DataKey {
-  return { id: `dk_${randomText(8)}`, key: keyFrom(newKeyBytes()) }
+  return { id: `dk_${randomText(8)}`, key: toSecretKey(newKeyBytes()) }
 }
 
 function keyOf(ctx: KeyCtx, row: Row<'project_key'>): DataKey {
@@ -127,7 +127,7 @@ async function makeDataKey(ctx: KeyCtx, projectId: string, { id, key }: DataKey)
   return row
 }
 
-function safeOf(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefined): SecretBox {
+function createSecretBox(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefined): SecretBox {
   const { key, id: keyId = '', rootKeyId } = dataKey ?? {}
   const sealAt = (place: Buffer, text: string) => {
     if (key === undefined) throw new Error(`the data key of ${ownerId} does not open`)
@@ -142,12 +142,13 @@ function safeOf(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefined): Sec
     ctx.deps.log.error({ ownerId, of, keyId: sealedBy, rootKeyId }, 'a sealed value does not open')
     return undefined
   }
-  const valuePlace = (envId: string, version: number) => placeOf('env', ownerId, envId, 'value', String(version), keyId)
+  const valuePlace = (envId: string, version: number) =>
+    associatedData('env', ownerId, envId, 'value', String(version), keyId)
   return {
     seal: (envId, version, value) => sealAt(valuePlace(envId, version), value),
     open: (envId, version, sealed) => openAt(valuePlace(envId, version), envId, sealed),
-    sealSecret: (kind, id, secret) => sealAt(placeOf(kind, ownerId, id, keyId), secret),
-    openSecret: (kind, id, sealed) => openAt(placeOf(kind, ownerId, id, keyId), id, sealed),
+    sealSecret: (kind, id, secret) => sealAt(associatedData(kind, ownerId, id, keyId), secret),
+    openSecret: (kind, id, sealed) => openAt(associatedData(kind, ownerId, id, keyId), id, sealed),
   }
 }
 
@@ -183,20 +184,20 @@ function unwrap(ctx: KeyCtx, row: Row<'project_key'>): KeyObject | undefined {
     return undefined
   }
   if (keys.size >= KEYS_KEPT) keys.clear()
-  const key = keyFrom(bytes)
+  const key = toSecretKey(bytes)
   keys.set(name, key)
   return key
 }
 
 function keyPlace(projectId: string, id: string, rootKeyId: string): Buffer {
-  return placeOf('project-key', projectId, id, rootKeyId)
+  return associatedData('project-key', projectId, id, rootKeyId)
 }
 
-const selectProjectKey = prepared<{ projectId: string }, Row<'project_key'>>((db, value) =>
+const selectProjectKey = preparedQuery<{ projectId: string }, Row<'project_key'>>((db, value) =>
   db.selectFrom('project_key').selectAll().where('project_id', '=', value.projectId),
 )
 
-const insertProjectKey = prepared<{ projectId: string; id: string; rootKeyId: string; wrapped: string }, unknown>(
+const insertProjectKey = preparedQuery<{ projectId: string; id: string; rootKeyId: string; wrapped: string }, unknown>(
   (db, value) =>
     db
       .insertInto('project_key')
@@ -204,9 +205,10 @@ const insertProjectKey = prepared<{ projectId: string; id: string; rootKeyId: st
       .onConflict((conflict) => conflict.column('project_id').doNothing()),
 )
 
-const updateProjectKey = prepared<{ projectId: string; rootKeyId: string; wrapped: string }, unknown>((db, value) =>
-  db
-    .updateTable('project_key')
-    .set({ root_key_id: value.rootKeyId, wrapped_key: value.wrapped })
-    .where('project_id', '=', value.projectId),
+const updateProjectKey = preparedQuery<{ projectId: string; rootKeyId: string; wrapped: string }, unknown>(
+  (db, value) =>
+    db
+      .updateTable('project_key')
+      .set({ root_key_id: value.rootKeyId, wrapped_key: value.wrapped })
+      .where('project_id', '=', value.projectId),
 )

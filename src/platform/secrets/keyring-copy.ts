@@ -23,7 +23,7 @@ const MOST_MEMORY = 1024 ** 3
 const TAG_BYTES = 16
 
 /** Seals the text of a keyring by a passphrase, with scrypt and AES-256-GCM. `madeAt`: ISO 8601. */
-export async function sealCopy(keyring: KeyringText, passphrase: string, madeAt: string): Promise<string> {
+export async function sealKeyringCopy(keyring: KeyringText, passphrase: string, madeAt: string): Promise<string> {
   const kdf: Kdf = { name: 'scrypt', ...COST, salt: randomBytes(32).toString('base64url') }
   const nonce = randomBytes(12)
   const keyIds = keyring.keys.map(({ id }) => id)
@@ -42,7 +42,7 @@ export async function sealCopy(keyring: KeyringText, passphrase: string, madeAt:
 }
 
 /** Opens a copy. Throws, saying what to do, when it is none, was changed, or the passphrase is another one. */
-export async function openCopy(text: string, passphrase: string, place: string): Promise<KeyringText> {
+export async function openKeyringCopy(text: string, passphrase: string, place: string): Promise<KeyringText> {
   const { sealed, ...head } = parseCopy(text, place)
   const bytes = Buffer.from(sealed, 'base64url')
   const end = bytes.length - TAG_BYTES
@@ -98,7 +98,7 @@ function deriveKey(passphrase: string, { N, r, p, salt }: Kdf): Promise<Buffer> 
 }
 
 /** Shows that somebody has a root key, without the key. */
-export function proofOf(id: string, key: KeyObject | Buffer): string {
+export function keyProof(id: string, key: KeyObject | Buffer): string {
   return createHmac('sha256', key).update(`berth keyring copy ${id}`).digest('base64url')
 }
 
@@ -106,15 +106,15 @@ export function proofOf(id: string, key: KeyObject | Buffer): string {
 export function matchProofs(keyring: Keyring, proofs: readonly { id: string; proof: string }[]) {
   return proofs.map(({ id, proof }) => {
     const key = keyring.find(id)
-    const [given, expected] = [Buffer.from(proof), Buffer.from(key ? proofOf(id, key) : '')]
+    const [given, expected] = [Buffer.from(proof), Buffer.from(key ? keyProof(id, key) : '')]
     return { id, matches: given.length === expected.length && timingSafeEqual(given, expected) }
   })
 }
 
-export type CopyState = { missing: string[]; verifiedAt: number | null; place: string | null }
+export type KeyringCopyStatus = { missing: string[]; verifiedAt: number | null; place: string | null }
 
 /** Which root keys of the store no verified copy holds, and when the oldest of the others was last seen in one. */
-export async function copyState(db: Queries): Promise<CopyState> {
+export async function readKeyringCopyStatus(db: Queries): Promise<KeyringCopyStatus> {
   const rows = await db
     .selectFrom('root_key')
     .leftJoin('keyring_copy', 'keyring_copy.root_key_id', 'root_key.id')

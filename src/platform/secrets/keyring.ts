@@ -3,10 +3,10 @@ import type { KeyObject } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BadSetting } from '../../config.ts'
+import { createFileAtomically, writeFileAtomically } from '../adapters/atomic-file.ts'
 import { readText } from '../adapters/file-errors.ts'
-import { writeFirst, writeWhole } from '../adapters/atomic-file.ts'
 import { randomText } from '../base/ids.ts'
-import { keyFrom, newKeyBytes } from './seal.ts'
+import { newKeyBytes, toSecretKey } from './seal.ts'
 
 export type Keyring = {
   /** Where it is, for sentences. */
@@ -62,7 +62,7 @@ export function parseKeyring(text: string, place: string): KeyringText {
 /** Writes a keyring where there is none. False: there is one. Throws BadSetting where its folder is not there. */
 export function writeKeyring(file: string, { keys }: KeyringText): boolean {
   mustHaveFolder(file)
-  return writeFirst(file, textOf(keys))
+  return createFileAtomically(file, textOf(keys))
 }
 
 function ringOf(place: string, first: Entry[], file: string | undefined): Keyring {
@@ -70,12 +70,12 @@ function ringOf(place: string, first: Entry[], file: string | undefined): Keyrin
   let keys = new Map<string, KeyObject>()
   const take = (read: Entry[]) => {
     entries = read
-    keys = new Map(read.map(({ id, key }) => [id, keyFrom(Buffer.from(key, 'base64'))]))
+    keys = new Map(read.map(({ id, key }) => [id, toSecretKey(Buffer.from(key, 'base64'))]))
   }
   const change = (to: (read: Entry[]) => Entry[]) => {
     if (file === undefined) throw new Error('a keyring that was handed in whole cannot be changed')
     const changed = to(readEntries(file) ?? entries)
-    writeWhole(file, textOf(changed))
+    writeFileAtomically(file, textOf(changed))
     take(changed)
   }
   take(first)
@@ -103,7 +103,7 @@ function newEntry(): Entry {
 /** Of two instances that start together one makes the file; the other takes that one's. */
 function makeFile(file: string): Entry[] {
   mustHaveFolder(file)
-  writeFirst(file, textOf([newEntry()]))
+  createFileAtomically(file, textOf([newEntry()]))
   return readEntries(file)!
 }
 

@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Db, Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
-import { open, placeOf, seal } from './seal.ts'
+import { associatedData, open, seal } from './seal.ts'
 
 const CHECK = Buffer.from('berth root key')
 
@@ -16,7 +16,7 @@ const CHECK = Buffer.from('berth root key')
  * Opens the keyring and holds it against the store. Throws when a key that the store knows is missing or is another one: a
  * service that cannot read its values must not start. Keys that are new to the store are made known to it.
  */
-export async function openKeys(config: Config, db: Db, clock: Clock): Promise<Keyring> {
+export async function loadKeyring(config: Config, db: Db, clock: Clock): Promise<Keyring> {
   const rows = await db.read.selectFrom('root_key').selectAll().execute()
   const keyring = openKeyring(config.keys, () => rows.length === 0)
   mustFit(keyring, rows)
@@ -25,13 +25,13 @@ export async function openKeys(config: Config, db: Db, clock: Clock): Promise<Ke
   if (ids.every((id) => used.has(id)) && used.get(ids[0]!) !== null) return keyring
   await db.write(async (tx) => {
     mustFit(keyring, await tx.selectFrom('root_key').selectAll().execute())
-    await register(tx, keyring, clock)
+    await registerRootKeys(tx, keyring, clock)
   })
   return keyring
 }
 
 /** Makes the keys of the ring known to the store. The first of the ring becomes the active one when it never was. */
-export async function register(tx: Queries, keyring: Keyring, clock: Clock): Promise<void> {
+export async function registerRootKeys(tx: Queries, keyring: Keyring, clock: Clock): Promise<void> {
   for (const [at, id] of keyring.ids().entries()) {
     const sealed_check = seal(keyring.find(id)!, CHECK, checkPlace(id))
     await tx
@@ -51,7 +51,7 @@ export async function register(tx: Queries, keyring: Keyring, clock: Clock): Pro
 
 function mustFit(keyring: Keyring, rows: Row<'root_key'>[]): void {
   for (const row of rows) {
-    const fits = keyFits(keyring, row)
+    const fits = matchesStoredKey(keyring, row)
     if (fits === undefined) {
       throw new Error(
         `the keyring ${keyring.place} lacks the key ${row.id}, which this store needs. Put the key back from your ` +
@@ -68,13 +68,13 @@ function mustFit(keyring: Keyring, rows: Row<'root_key'>[]): void {
 }
 
 /** Whether the ring has the key that the store knows by this id; undefined when it has none of that id. */
-export function keyFits(keyring: Keyring, { id, sealed_check }: Row<'root_key'>): boolean | undefined {
+export function matchesStoredKey(keyring: Keyring, { id, sealed_check }: Row<'root_key'>): boolean | undefined {
   const key = keyring.find(id)
   return key && open(key, sealed_check, checkPlace(id)) !== undefined
 }
 
 function checkPlace(id: string): Buffer {
-  return placeOf('check', id)
+  return associatedData('check', id)
 }
 
 /** The key that wraps what is new. */

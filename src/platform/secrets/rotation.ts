@@ -5,7 +5,7 @@ import type { Db, Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusals/refusal.ts'
 import { rewrap } from './data-keys.ts'
-import { activeKeyId, register } from './root-keys.ts'
+import { activeKeyId, registerRootKeys } from './root-keys.ts'
 
 /** Project keys that one transaction wraps anew. */
 export const REWRAP_SLICE = 100
@@ -27,7 +27,7 @@ export async function beginRotation({ db, clock, keyring }: Deps): Promise<void>
   await aloneWithKeyring(db, async () => {
     if ((await staleKeys(db.read, await activeKeyId(db.read), 1)).length > 0) return
     keyring.add()
-    await db.write((tx) => register(tx, keyring, clock))
+    await db.write((tx) => registerRootKeys(tx, keyring, clock))
   })
 }
 

@@ -8,7 +8,7 @@ const NONCE_BYTES = 12
 const KEY_BYTES = 32
 
 /** Where something is sealed for, as the bytes that the seal is bound to. Lengths go first: `ab`,`c` is not `a`,`bc`. */
-export function placeOf(...parts: string[]): Buffer {
+export function associatedData(...parts: string[]): Buffer {
   const sizes = parts.map((part) => Buffer.byteLength(part))
   const place = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + 4 + size, 0))
   let at = 0
@@ -25,7 +25,7 @@ export function newKeyBytes(): Buffer {
 }
 
 /** The key that seals and opens. Kept as a KeyObject: three times as fast as bytes, and it never prints. */
-export function keyFrom(bytes: Buffer): KeyObject {
+export function toSecretKey(bytes: Buffer): KeyObject {
   if (bytes.length !== KEY_BYTES) throw new Error(`a key is ${KEY_BYTES} bytes`)
   return createSecretKey(bytes)
 }

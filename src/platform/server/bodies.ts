@@ -2,9 +2,9 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingFile } from '../../context.ts'
-import { openBodies } from '../fairness/body-budget.ts'
+import { createBodyBudget } from '../fairness/body-budget.ts'
 import { atLeastSpeed, cutOff } from '../fairness/file-turns.ts'
-import { soleHeader } from '../http/parse-request.ts'
+import { singleHeader } from '../http/parse-request.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { PacedRequest } from './paced-request.ts'
 
@@ -16,7 +16,7 @@ const files = new WeakMap<Socket, { ends: boolean }>()
 
 /** Has the bodies of a server read. What is given is to be called for each answer that leaves. */
 export function readBodies(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
-  const bodies = openBodies()
+  const bodies = createBodyBudget()
   // The handler parses: a stranger with a bad body gets 401, not 400.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
@@ -52,7 +52,7 @@ export function fileOf({ raw }: FastifyRequest): IncomingFile {
   return {
     gone: leaving.signal,
     header(name) {
-      const value = soleHeader(raw.rawHeaders, name)
+      const value = singleHeader(raw.rawHeaders, name)
       if (value !== undefined || raw.headers[name] === undefined) return value
       throw new Refusal('bad_request', `Invalid request: the header ${name} should be there once.`, {})
     },

@@ -7,8 +7,8 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { createServer, type Server as TlsServer } from 'node:tls'
 import type { Deps } from '../../context.ts'
-import { messageOf } from '../adapters/file-errors.ts'
-import { openFairQueue } from '../fairness/fair-queue.ts'
+import { describeError } from '../adapters/file-errors.ts'
+import { createFairQueue } from '../fairness/fair-queue.ts'
 import { type LocalCertificate, localNames, openLocalCertificate } from '../tls/local-certificate.ts'
 import { boundHandshakes, secureOptions } from '../tls/tls.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
@@ -115,12 +115,12 @@ function boundFirstHeads(server: Server, patienceMs: number): (socket: Socket) =
 
 /** Begins one handshake in each iteration of the event loop, addresses in turn, so that requests do not wait behind a burst of them. */
 function openHandshakes(log: Deps['log'], certificate: Rules['certificate'], onSecured: Begin) {
-  const waiting = openFairQueue<Socket>()
+  const waiting = createFairQueue<Socket>()
   let isRunning = false
   let lastMessage = ''
   const { serverWith, end } = openTlsServer(onSecured)
   const fail = (error: unknown) => {
-    const message = messageOf(error)
+    const message = describeError(error)
     if (message !== lastMessage) log.warn(`no TLS on this port, because its certificate cannot be kept: ${message}`)
     lastMessage = message
   }

@@ -52,7 +52,7 @@ const NOT_HERE = 'Berth does not have this part of the hosted platform. docs/cli
  * TABLE path -> sentence. A word before it is the one method that it is about; without one it is about every method, there and below, that is not
  * served. Without the sentence the deploy of a CLI ends in "POST is not a method", and a price is looked for in a domain of the name "price".
  */
-export const ELSEWHERE: Readonly<Record<string, string>> = {
+export const UNSUPPORTED: Readonly<Record<string, string>> = {
   '/deployments/:id/cancel': NO_BUILD,
   '/deployments/:id/files': NO_BUILD,
   '/deployments/:id/continue': NO_BUILD,
@@ -141,7 +141,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
  */
 export const NEVER_404: readonly string[] = ['/projects/:idOrName/token']
 
-const AREAS = Object.entries(ELSEWHERE)
+const AREAS = Object.entries(UNSUPPORTED)
   .filter(([at]) => at.startsWith('/'))
   .map(([at, sentence]) => ({ words: at.split('/'), sentence }))
   // What is said of the inner one goes before what is said of all around it.
@@ -149,7 +149,7 @@ const AREAS = Object.entries(ELSEWHERE)
 
 /** The sentence for a method of a path (or of a pattern) that is not served; undefined where there is none. */
 export function sentenceFor(method: string, path: string): string | undefined {
-  const exact = ELSEWHERE[`${method} ${path}`]
+  const exact = UNSUPPORTED[`${method} ${path}`]
   if (exact !== undefined) return exact
   const asked = path.split('/')
   return AREAS.find(

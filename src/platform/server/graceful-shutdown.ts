@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { endWith } from '../base/log.ts'
+import { exitWithError } from '../base/log.ts'
 
 /** The platform accepts one connection in each turn of the event loop. Those that wait when the listener closes are cut off. */
 const TURNS_TO_ACCEPT = 100
@@ -17,7 +17,7 @@ type Closable = { server: Server & { closeIdleConnections(): void }; close(): Pr
  * awaited, when the listener is closed. Only then may answers say `connection: close`, because a client that reads it connects anew.
  * Open connections stay for `graceMs`, for requests that are on their way on them. Then `endRest` may end more than those that are idle.
  */
-export async function emptyServer(
+export async function drainServer(
   app: Closable,
   { graceMs, endRest = () => {} }: { graceMs: number; endRest?: (() => void) | undefined },
   whenClosed: () => Promise<void>,
@@ -52,7 +52,7 @@ function passWhenStopped(error: NodeJS.ErrnoException): void {
  * `endUnread` ends those that wait for the rest of a request. Nothing of such a request was done. Requests that are being worked on, and
  * answers that are leaving, stay.
  */
-export function watchConnections(server: Server): { endUnread(): void } {
+export function trackConnections(server: Server): { endUnread(): void } {
   const open = new Map<number, { socket: Socket; answer?: ServerResponse }>()
   server.on('connection', (socket) => {
     const port = socket.remotePort
@@ -89,7 +89,7 @@ export function endAtSignals(log: Logger, close: () => Promise<void>): (reason: 
     }, LONGEST_STOP_MS).unref()
     close().then(
       () => process.exit(0),
-      (error) => endWith(log, error, 'could not stop in order'),
+      (error) => exitWithError(log, error, 'could not stop in order'),
     )
   }
   process.on('SIGTERM', stop)

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { BadSetting, type Config } from '../../config.ts'
 
 /** Another program has the port. */
-export class PortTaken extends Error {
+export class PortInUse extends Error {
   readonly code = 'EADDRINUSE'
 }
 
@@ -18,7 +18,7 @@ async function addressOf(host: string): Promise<string> {
 
 /**
  * Listens for clients, at one address: of `localhost` the framework would open a second server, which has none of the limits of the first.
- * Throws PortTaken, and BadSetting for an address that is not this machine's. docs/limits.md: Connections.
+ * Throws PortInUse, and BadSetting for an address that is not this machine's. docs/limits.md: Connections.
  */
 export async function listenToClients(
   app: Pick<FastifyInstance, 'listen'>,
@@ -29,7 +29,7 @@ export async function listenToClients(
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE')
-      throw new PortTaken(`port ${port} on ${host} is taken by another program: set PORT to a free one, or to 0`)
+      throw new PortInUse(`port ${port} on ${host} is taken by another program: set PORT to a free one, or to 0`)
     if (!BAD_ADDRESS.includes(code)) throw error
     throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`, { cause: error })
   }
@@ -38,12 +38,12 @@ export async function listenToClients(
 type Listening = { listen(host: string, port: number): Promise<string> }
 type Place = { host: string; port: number }
 
-/** Listens for proxies; gives where, as a URL. Throws PortTaken, and BadSetting for anything else that is in the way. */
+/** Listens for proxies; gives where, as a URL. Throws PortInUse, and BadSetting for anything else that is in the way. */
 export async function listenToProxies(edge: Listening, place: Place): Promise<string> {
   return listenAt(edge, place, 'BERTH_EDGE_PORT', `the port for proxies, ${place.port}, is taken by another program`)
 }
 
-/** Listens for visitors of sites; gives where, as a URL. Throws PortTaken, and BadSetting for anything else that is in the way. */
+/** Listens for visitors of sites; gives where, as a URL. Throws PortInUse, and BadSetting for anything else that is in the way. */
 export async function listenToVisitors(sites: Listening, place: Place): Promise<string> {
   return listenAt(sites, place, 'BERTH_SITES_PORT', `the port for visitors, ${place.port}, is taken by another program`)
 }
@@ -55,6 +55,6 @@ async function listenAt(server: Listening, { host, port }: Place, setting: strin
     const { code = '' } = error as NodeJS.ErrnoException
     if (code !== 'EADDRINUSE')
       throw new BadSetting(`${setting}: cannot listen on ${host}, port ${port} (${code})`, { cause: error })
-    throw new PortTaken(`${taken}: set ${setting} to a free one, to 0 or to off`)
+    throw new PortInUse(`${taken}: set ${setting} to a free one, to 0 or to off`)
   }
 }

@@ -6,8 +6,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { iterationMs, settled } from '../base/event-loop.ts'
-import { openFairQueue } from '../fairness/fair-queue.ts'
+import { afterNextTick, iterationMs } from '../base/event-loop.ts'
+import { createFairQueue } from '../fairness/fair-queue.ts'
 import { PacedRequest } from './paced-request.ts'
 
 /** So much is parsed at once, and at most to the end of a head: what follows it is another request, or the body of this one. */
@@ -157,7 +157,7 @@ function sliceOf(bytes: Buffer, before: Buffer): [size: number, end: Buffer] {
 }
 
 /** Connections of which more was read than there was time for, by address: who has many waits behind its own. */
-const waiting = openFairQueue<() => void>()
+const waiting = createFairQueue<() => void>()
 let isRunning = false
 /** Since when those that waited are read on in this iteration. */
 let since: number | undefined
@@ -181,7 +181,7 @@ async function readWaiting(): Promise<void> {
     since = performance.now()
     do {
       waiting.shift()!()
-      await settled()
+      await afterNextTick()
     } while (waiting.size() > 0 && performance.now() - since < LONGEST_REST_MS)
     since = undefined
   }

@@ -2,7 +2,7 @@
  * Requests whose bodies are read at a pace. By itself an iteration of the event loop reads up to 2 MiB of every connection and accepts one
  * newcomer: 76 clients that send a mebibyte each made it 140 ms long, and newcomers waited for a second. docs/limits.md: Sizes and time.
  */
-import { openFairQueue } from '../fairness/fair-queue.ts'
+import { createFairQueue } from '../fairness/fair-queue.ts'
 
 /** Not by `import`: operations/edge/listener.ts says why. */
 const { IncomingMessage } = process.getBuiltinModule('node:http')
@@ -17,7 +17,7 @@ const FEW_PIECES = 4096
 const LEAST_PIECE_BYTES = 16
 
 /** What waits to be read on, by address: who has many connections waits behind its own. */
-const waiting = openFairQueue<PacedRequest>()
+const waiting = createFairQueue<PacedRequest>()
 let bytesRead = 0
 let ends = false
 

@@ -2,14 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Deps } from '../../context.ts'
-import { type Gates, openGates } from '../fairness/gate.ts'
-import { openUnsent } from '../fairness/response-backpressure.ts'
-import { addressOf } from '../http/failure-limits.ts'
+import { createGates, type Gates } from '../fairness/gate.ts'
+import { createResponseBuffers } from '../fairness/response-backpressure.ts'
+import { peerAddress } from '../http/failure-limits.ts'
 
 type Request = { raw: IncomingMessage }
 type Reply = { raw: ServerResponse; header(name: string, value: string | number): unknown }
 
-export type Answers = {
+export type Responses = {
   gates: Gates
   /** Says whose the answer to a request is; that of others is the address's that asked. */
   isOf(request: Request, owner: string): void
@@ -25,14 +25,14 @@ export type Answers = {
 const SHORT_TEXT = 4096
 
 /** No answer is held yet. */
-export function openAnswers({ config, db, metrics }: Pick<Deps, 'config' | 'db' | 'metrics'>): Answers {
+export function createResponses({ config, db, metrics }: Pick<Deps, 'config' | 'db' | 'metrics'>): Responses {
   const owners = new WeakMap<IncomingMessage, string>()
   const ended = metrics.counter('berth_slow_readers_ended_total')
-  const unsent = openUnsent({
+  const unsent = createResponseBuffers({
     onLeft: () => gates.lists.look(),
     onEnded: () => void ended.value++,
   })
-  const gates = openGates(db.engine, unsent.hasRoom, config.pool.patience)
+  const gates = createGates(db.engine, unsent.hasRoom, config.pool.patience)
   metrics.beforeTold(() => {
     metrics.gauge('berth_unsent_bytes').value = unsent.bytes()
   })
@@ -43,7 +43,7 @@ export function openAnswers({ config, db, metrics }: Pick<Deps, 'config' | 'db' 
       if (body === null || body === undefined || raw.method === 'HEAD') return body
       if (typeof body === 'string' && body.length < SHORT_TEXT && reply.raw.socket !== null) return body
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      const outgoing = unsent.hold(raw, reply.raw, owners.get(raw) ?? addressOf(raw.socket), bytes)
+      const outgoing = unsent.hold(raw, reply.raw, owners.get(raw) ?? peerAddress(raw.socket), bytes)
       // What leaves in pieces says its length all the same.
       if (outgoing !== bytes) reply.header('content-length', bytes.length)
       return outgoing

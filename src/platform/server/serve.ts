@@ -3,26 +3,26 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps, Params } from '../../context.ts'
 import { READERS } from '../../readers.ts'
-import { noteConnection } from '../base/event-loop.ts'
-import { answerUnreadable, headersOf, refusalToTell, showRefusal } from '../http/error-handler.ts'
+import { countConnection } from '../base/event-loop.ts'
+import { headersOf, renderRefusal, respondToParseError, toRefusal } from '../http/error-handler.ts'
 import { peerOf } from '../http/failure-limits.ts'
-import { answerRequest } from '../http/handle-request.ts'
-import type { OpenPage, Probe } from '../http/public-page.ts'
-import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
-import { bodyLimitOf, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
-import { type Bridge, openBridge } from '../pages/route-client.ts'
+import { handleRequest } from '../http/handle-request.ts'
+import type { Probe, PublicPage } from '../http/public-page.ts'
+import { createRequestIds, createRequestMetrics, type OperationMetrics, traceOf } from '../http/request-metrics.ts'
+import { bodyLimitOf, type Route, refusalsOf, routedPath, unversionedUrl } from '../http/route.ts'
+import { createRouteClient, type RouteClient } from '../pages/route-client.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import { HSTS, isOfTls, keepSecure, readPair, secureOptions } from '../tls/tls.ts'
-import { type Answers, openAnswers } from './responses.ts'
+import { HSTS, isTlsError, readPair, secureOptions, watchCertificate } from '../tls/tls.ts'
 import { AS_IT_COMES, fileOf, mayTakeLonger, readBodies } from './bodies.ts'
 import { takeTlsOnLaptop } from './both-protocols.ts'
 import { boundConnections } from './connections.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
-import { notServed } from './unsupported-routes.ts'
 import { answerOneAtATime } from './one-at-a-time.ts'
-import { answerOf, isForPeople, openPageAnswer } from './page-handler.ts'
-import { EXACT, nothingAt, takeOneSpelling } from './strict-paths.ts'
+import { acceptsHtml, createPageHandler, openPageAnswer } from './page-handler.ts'
+import { createResponses, type Responses } from './responses.ts'
+import { pathNotFound, rejectPathVariants, STRICT_PATH } from './strict-paths.ts'
+import { unsupportedRoutes } from './unsupported-routes.ts'
 
 /** Answers what went wrong before an operation was reached. */
 type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
@@ -34,34 +34,34 @@ export type NewServer = typeof Fastify
 export function serve(
   deps: Deps,
   routes: readonly Route[],
-  pages: readonly (OpenPage | Probe)[],
+  pages: readonly (PublicPage | Probe)[],
   screens: readonly Screen[],
   nowhere: Screen,
   newServer: NewServer = Fastify,
 ): FastifyInstance {
-  const watch = openWatch(deps)
+  const watch = createRequestMetrics(deps)
   const unreached = watch('unreached')
-  const answers = openAnswers(deps)
+  const answers = createResponses(deps)
   const refuseUnreached: Refuse = (error, request, reply) => {
     const { status, key: refusal } = sendError(deps, error, request, reply)
     unreached.end(request, { status, refusal })
     return reply
   }
-  const bridge = openBridge(deps, routes, screens, answers.gates)
-  const showNowhere = answerOf(deps, bridge, nowhere, watch(nowhere.name))
+  const bridge = createRouteClient(deps, routes, screens, answers.gates)
+  const showNowhere = createPageHandler(deps, bridge, nowhere, watch(nowhere.name))
   const refuseNowhere: Refuse = (error, request, reply) => {
-    if (!isForPeople(request, nowhere)) return refuseUnreached(error, request, reply)
+    if (!acceptsHtml(request, nowhere)) return refuseUnreached(error, request, reply)
     showNowhere(request, reply).catch((fault) => refuseUnreached(fault, request, reply))
     return reply
   }
   const app = openServer(deps, unreached, refuseUnreached, newServer)
-  app.setNotFoundHandler((request, reply) => refuseNowhere(nothingAt(request), request, reply))
+  app.setNotFoundHandler((request, reply) => refuseNowhere(pathNotFound(request), request, reply))
   carryBodies(app, deps, answers)
   for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
   for (const route of routes) addRoute(app, deps, route, watch(route.operationId), answers)
   for (const screen of screens) addScreen(app, deps, bridge, screen, watch(screen.name))
   refuseNotServed(app, refuseNowhere, [
-    ...routes.map((route) => ({ method: route.method, url: routed(route) })),
+    ...routes.map((route) => ({ method: route.method, url: routedPath(route) })),
     ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
     ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
   ])
@@ -69,7 +69,7 @@ export function serve(
 }
 
 /** How bodies come and leave. */
-function carryBodies(app: FastifyInstance, deps: Deps, answers: Answers): void {
+function carryBodies(app: FastifyInstance, deps: Deps, answers: Responses): void {
   const endBody = readBodies(app)
   app.addHook('onSend', (request, reply, payload, done) => {
     endBody(request, reply)
@@ -86,8 +86,8 @@ function onEvery({ id }: FastifyRequest): Record<string, string> {
 }
 
 /** A server without a path: how requests are read, and the answers to those that cannot be read. */
-function openServer(deps: Deps, unreached: Watch, refuse: Refuse, newServer: NewServer): FastifyInstance {
-  const nextId = openRequestIds()
+function openServer(deps: Deps, unreached: OperationMetrics, refuse: Refuse, newServer: NewServer): FastifyInstance {
+  const nextId = createRequestIds()
   const pair = deps.config.tls && readPair(deps.config.tls)
   const app = newServer({
     requestIdHeader: false,
@@ -98,7 +98,7 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse, newServer: New
     // Typed as absent: what the server is made of changes nothing of what is asked of it.
     ...(pair && { https: { ...HTTP_LIMITS, ...secureOptions(pair) } as unknown as null }),
     return503OnClosing: false,
-    rewriteUrl: (request) => withoutVersion(request.url!),
+    rewriteUrl: (request) => unversionedUrl(request.url!),
     routerOptions: {
       ignoreTrailingSlash: true,
       // As long as a request line may be: what a name may be is for the operation to say, once the caller is known.
@@ -110,10 +110,10 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse, newServer: New
     frameworkErrors: (error, request, reply) => refuse(error, request, reply.headers(onEvery(request))),
     clientErrorHandler(error, socket) {
       if (mayTakeLonger(error, socket)) return
-      if (isOfTls(error)) return void socket.destroy()
+      if (isTlsError(error)) return void socket.destroy()
       if (endsOnceAnswered(socket)) return
       const id = nextId()
-      const status = answerUnreadable(error, socket, id)
+      const status = respondToParseError(error, socket, id)
       if (status !== undefined) unreached.end({ id, method: '', raw: { rawHeaders: [] } }, { status })
     },
   })
@@ -121,16 +121,17 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse, newServer: New
   answerOneAtATime(app.server)
   takeTlsOnLaptop(app.server, deps)
   const endsOnceAnswered = boundConnections(app.server, deps.config.connections)
-  app.server.on('connection', noteConnection)
+  app.server.on('connection', countConnection)
   // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler<FastifyError>(refuse)
-  takeOneSpelling(app)
-  if (pair !== undefined) keepSecure(app.server as Parameters<typeof keepSecure>[0], deps, deps.config.tls!, pair)
+  rejectPathVariants(app)
+  if (pair !== undefined)
+    watchCertificate(app.server as Parameters<typeof watchCertificate>[0], deps, deps.config.tls!, pair)
   return app
 }
 
-function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
+function addPage(app: FastifyInstance, deps: Deps, page: PublicPage | Probe, watch: OperationMetrics): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const since = watch.begin()
     try {
@@ -147,15 +148,15 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
       return reply
     }
   }
-  app.get(page.path, { config: 'answer' in page ? EXACT : {} }, watch.traced(page.path, answer))
+  app.get(page.path, { config: 'answer' in page ? STRICT_PATH : {} }, watch.traced(page.path, answer))
 }
 
-function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, answers: Answers): void {
+function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: OperationMetrics, answers: Responses): void {
   const declared = new Set(refusalsOf(route))
   app.route({
     method: route.method,
-    url: routed(route),
-    config: { ...(route.auth === 'operator' && EXACT), ...(route.fileBody && AS_IT_COMES) },
+    url: routedPath(route),
+    config: { ...(route.auth === 'operator' && STRICT_PATH), ...(route.fileBody && AS_IT_COMES) },
     bodyLimit: bodyLimitOf(route),
     handler: watch.traced(route.path, async (request: FastifyRequest, reply: FastifyReply) => {
       const since = watch.begin()
@@ -169,7 +170,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
           body,
           status = route.status,
           headers,
-        } = await answerRequest(deps, route, {
+        } = await handleRequest(deps, route, {
           url: request.originalUrl,
           headers: request.raw.rawHeaders,
           contentType: request.headers['content-type'],
@@ -202,8 +203,14 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
 }
 
 /** A page for people: what goes wrong with it is a page too. */
-function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Screen, watch: Watch): void {
-  const answer = answerOf(deps, bridge, screen, watch)
+function addScreen(
+  app: FastifyInstance,
+  deps: Deps,
+  bridge: RouteClient,
+  screen: Screen,
+  watch: OperationMetrics,
+): void {
+  const answer = createPageHandler(deps, bridge, screen, watch)
   app.route({
     method: screen.method,
     url: screen.path,
@@ -215,8 +222,8 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
 }
 
 /** Before a body is read or a token looked at. */
-function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameters<typeof notServed>[0]): void {
-  const { routes, find } = notServed(served)
+function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameters<typeof unsupportedRoutes>[0]): void {
+  const { routes, find } = unsupportedRoutes(served)
   const answer = ({ allow, refusal }: (typeof routes)[number], request: FastifyRequest, reply: FastifyReply) => {
     if (allow !== undefined) reply.header('allow', allow)
     refuse(refusal(), request, reply)
@@ -236,9 +243,9 @@ function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameter
 /** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. Gives what was told. */
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
   const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
-  const refusal = refusalToTell(deps, error, at)
+  const refusal = toRefusal(deps, error, at)
   reply.headers(headersOf(refusal))
-  const { contentType, body } = showRefusal(refusal, request.headers.accept)
+  const { contentType, body } = renderRefusal(refusal, request.headers.accept)
   reply.code(refusal.status).type(contentType).send(body)
   return refusal
 }

@@ -9,21 +9,21 @@ import { Refusal } from '../refusals/refusal.ts'
 const ODD = /[%#]|\/(?:[/?]|$)/
 
 /** On a route whose `config` is this, a slash at the end and `http://host` before it are another path too: proxies shut such routes. */
-export const EXACT = { exact: true }
+export const STRICT_PATH = { exact: true }
 
 const NO_PATH =
   'Invalid request: what is asked for should be a path that begins with "/", or an address with a host and a path.'
 
 /** Refuses, before anything is looked at, what was routed by another spelling (not_found 404) and what is no path (bad_request 400). */
-export function takeOneSpelling(app: FastifyInstance): void {
+export function rejectPathVariants(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _, done) => {
     if (!request.raw.url!.startsWith('/')) return done(new Refusal('bad_request', NO_PATH, {}))
-    if (!request.originalUrl.startsWith('/') && isExact(request)) return done(nothingAt(request))
+    if (!request.originalUrl.startsWith('/') && isExact(request)) return done(pathNotFound(request))
     // What an odd spelling needs: an escape, a `#`, which the router cuts off, or a slash at the end or before another.
     if (!ODD.test(request.raw.url!)) return done()
     const { url } = request.routeOptions
-    if (url === undefined || isSpelledOut(request.raw.url!, url, isExact(request))) done()
-    else done(nothingAt(request))
+    if (url === undefined || matchesPathExactly(request.raw.url!, url, isExact(request))) done()
+    else done(pathNotFound(request))
   })
 }
 
@@ -32,7 +32,7 @@ function isExact({ routeOptions }: FastifyRequest): boolean {
 }
 
 /** The refusal (not_found 404) for a path at which nothing is served. It names the path as it was sent. */
-export function nothingAt({ originalUrl }: Pick<FastifyRequest, 'originalUrl'>): Refusal {
+export function pathNotFound({ originalUrl }: Pick<FastifyRequest, 'originalUrl'>): Refusal {
   return new Refusal('not_found', `There is nothing at ${originalUrl.split('?', 1)[0]!.slice(0, 200)}.`, {})
 }
 
@@ -40,7 +40,7 @@ export function nothingAt({ originalUrl }: Pick<FastifyRequest, 'originalUrl'>):
  * Whether a request target (path and query, without the version) spells the fixed words of the pattern that it was routed to as they
  * are; what stands for a `:name` is free, but not nothing. One slash more at the end is let pass, unless `exact`.
  */
-export function isSpelledOut(url: string, pattern: string, exact: boolean): boolean {
+export function matchesPathExactly(url: string, pattern: string, exact: boolean): boolean {
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)
   if (path.includes('#')) return false

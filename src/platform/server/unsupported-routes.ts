@@ -1,13 +1,13 @@
 /** What is asked for and not served: other methods of a path, and what clients know of elsewhere. */
 import { Refusal } from '../refusals/refusal.ts'
-import { ELSEWHERE, NEVER_404, sentenceFor } from './elsewhere.ts'
-import { isSpelledOut } from './strict-paths.ts'
+import { NEVER_404, sentenceFor, UNSUPPORTED } from './elsewhere.ts'
+import { matchesPathExactly } from './strict-paths.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 type Method = (typeof METHODS)[number]
 
-type Way = { method: Method; url: string }
-type NotServed = Way & { allow?: string; refusal(): Refusal }
+type RouteKey = { method: Method; url: string }
+type NotServed = RouteKey & { allow?: string; refusal(): Refusal }
 
 /**
  * How to refuse it, before a body is read or a token looked at: every path answers 405 with `Allow` to the methods that it does not
@@ -15,7 +15,7 @@ type NotServed = Way & { allow?: string; refusal(): Refusal }
  * another path, such as `GET /domains/price` for a domain of the name "price". `find` knows the others by method and path: those are
  * most, and a router of them all would be half of what a start of the server costs.
  */
-export function notServed(served: readonly Way[]): ReturnType<typeof findNotServed> {
+export function unsupportedRoutes(served: readonly RouteKey[]): ReturnType<typeof findNotServed> {
   const table = served.map(({ method, url }) => `${method} ${url}`).join('\n')
   if (latest?.table !== table) latest = { table, found: findNotServed(served) }
   return latest.found
@@ -24,13 +24,13 @@ export function notServed(served: readonly Way[]): ReturnType<typeof findNotServ
 /** It follows from the table alone, and a process that opens several services has one table. */
 let latest: { table: string; found: ReturnType<typeof findNotServed> } | undefined
 
-function findNotServed(served: readonly Way[]) {
+function findNotServed(served: readonly RouteKey[]) {
   const answered = served.flatMap(({ method, url }) => answeredBy(method).map((one) => ({ method: one, url })))
   const isAnswered = isOneOf(answered)
   const urls = [...new Set(served.map(({ url }) => url))]
   const all = [...otherMethods(answered), ...elsewhere(urls)]
   const rivals = rivalsAmong(urls)
-  const isShadowed = ({ method, url }: Way) => rivals(url).some((rival) => isAnswered({ method, url: rival }))
+  const isShadowed = ({ method, url }: RouteKey) => rivals(url).some((rival) => isAnswered({ method, url: rival }))
   const rest = Map.groupBy(
     all.filter((one) => !isShadowed(one)),
     ({ method, url }) => kindOf(method, url),
@@ -47,12 +47,12 @@ function answeredBy(method: Method): Method[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method]
 }
 
-function isOneOf(ways: readonly Way[]): (way: Way) => boolean {
+function isOneOf(ways: readonly RouteKey[]): (way: RouteKey) => boolean {
   const known = new Set(ways.map(({ method, url }) => `${method} ${url}`))
   return ({ method, url }) => known.has(`${method} ${url}`)
 }
 
-function otherMethods(answered: readonly Way[]): NotServed[] {
+function otherMethods(answered: readonly RouteKey[]): NotServed[] {
   return [...Map.groupBy(answered, ({ url }) => url)].flatMap(([url, ways]) => {
     const methods = ways.map(({ method }) => method)
     const allow = methods.toSorted((one, other) => Number(one === 'HEAD') - Number(other === 'HEAD')).join(', ')
@@ -66,7 +66,7 @@ function otherMethods(answered: readonly Way[]): NotServed[] {
 
 /** The rows of the table that are about one method of a path of which nothing is served. */
 function elsewhere(urls: readonly string[]): NotServed[] {
-  return Object.entries(ELSEWHERE).flatMap(([path, sentence]) => {
+  return Object.entries(UNSUPPORTED).flatMap(([path, sentence]) => {
     const [method, url] = path.split(' ') as [Method, string?]
     return url === undefined || urls.includes(url) ? [] : [refusedAt(method, url, sentence)]
   })
@@ -81,7 +81,7 @@ function elsewhereAt(method: Method, target: string): NotServed | undefined {
 
 function refusedAt(method: Method, url: string, sentence: string): NotServed {
   // An empty `Allow` says that the path takes no method (RFC 9110 10.2.1).
-  if (NEVER_404.some((one) => isSpelledOut(url, one, false)))
+  if (NEVER_404.some((one) => matchesPathExactly(url, one, false)))
     return { method, url, allow: '', refusal: () => new Refusal('method_unknown', sentence, {}) }
   return { method, url, refusal: () => new Refusal('not_found', sentence, {}) }
 }
@@ -118,6 +118,6 @@ function kindOf(method: string, target: string): string {
 /** Of those whose pattern the path has, the one that the router would take: from the left, a fixed word goes before a free one. */
 function closestTo(path: string, all: readonly NotServed[]): NotServed | undefined {
   const freedom = ({ url }: NotServed) => url.replaceAll(/[^/]+/g, (word) => (isFree(word) ? '1' : '0'))
-  const matching = all.filter(({ url }) => isSpelledOut(path, url, false))
+  const matching = all.filter(({ url }) => matchesPathExactly(path, url, false))
   return matching.sort((one, other) => (freedom(one) < freedom(other) ? -1 : 1))[0]
 }

@@ -1,18 +1,18 @@
 /** When backups are made, where they go, and which are kept. docs/backup.md: Scheduled. */
 import { join } from 'node:path'
-import { BadSetting, type Kind, readPath, type Setting, Switch, Token } from './types.ts'
+import { BadSetting, BooleanSetting, readPath, type Setting, type SettingType, TokenSetting } from './types.ts'
 
 /** `prefix` is empty, or ends with a slash. */
-export type BackupPlace = { folder: string } | { bucket: string; prefix: string }
+export type BackupDestinationSetting = { folder: string } | { bucket: string; prefix: string }
 
 /** How a bucket is reached. `endpoint`: scheme and host. */
 export type S3Settings = { endpoint: string; region: string; accessKeyId: string; secretAccessKey: string }
 
 /** How many good backups are kept: the newest, the newest of a day, and the newest of a week. */
-export type Keep = { last: number; daily: number; weekly: number }
+export type BackupRetention = { last: number; daily: number; weekly: number }
 
 /** The fields of cron. What each may say is checked by the service, which loads the library for it only where this is set. */
-const SCHEDULE: Kind<string> = {
+const SCHEDULE: SettingType<string> = {
   values: 'five fields of cron, in UTC',
   read(name, text) {
     if (!/^[\d*,/-]+( +[\w*,/#?-]+){4}$/.test(text.trim()))
@@ -23,14 +23,14 @@ const SCHEDULE: Kind<string> = {
   },
 }
 
-const PLACE: Kind<BackupPlace> = {
+const PLACE: SettingType<BackupDestinationSetting> = {
   values: 'a path, or `s3://bucket/prefix`',
   read(name, text) {
     if (!/^s3:/i.test(text)) return { folder: readPath(name, text) }
     const place = readBucket(text)
     if (place === undefined)
       throw new BadSetting(`${name} must be a folder, or in a bucket, not "${text}": ${BUCKET_FORM}`)
-    return folderOfBucket(place)
+    return bucketDestination(place)
   },
 }
 
@@ -47,12 +47,12 @@ export function readBucket(text: string): { bucket: string; key: string } | unde
 }
 
 /** The place of backups that a key of a bucket names as a folder. */
-export function folderOfBucket({ bucket, key }: { bucket: string; key: string }): BackupPlace {
+export function bucketDestination({ bucket, key }: { bucket: string; key: string }): BackupDestinationSetting {
   return { bucket, prefix: key === '' || key.endsWith('/') ? key : `${key}/` }
 }
 
 /** A server of buckets. Some are below a path, which is part of what is signed. */
-const ENDPOINT: Kind<string> = {
+const ENDPOINT: SettingType<string> = {
   values: '`http://` or `https://`, host and port, with or without a path',
   read(name, text) {
     const url = URL.parse(text)
@@ -64,7 +64,7 @@ const ENDPOINT: Kind<string> = {
   },
 }
 
-const KEEP: Kind<Keep> = {
+const KEEP: SettingType<BackupRetention> = {
   values: 'counts of `last`, `daily` and `weekly`',
   read(name, text) {
     const counts = new Map<string, number>()
@@ -124,13 +124,13 @@ export const BACKUPS = {
   },
   BERTH_S3_ACCESS_KEY_ID: {
     group: 'Backups',
-    kind: Token(1),
+    kind: TokenSetting(1),
     unset: 'none',
     meaning: 'The id of the key by which Berth reads and writes the bucket.',
   },
   BERTH_S3_SECRET_ACCESS_KEY: {
     group: 'Backups',
-    kind: Token(1),
+    kind: TokenSetting(1),
     unset: 'none',
     meaning: 'The secret of that key.',
     secret: true,
@@ -151,7 +151,7 @@ export const BACKUPS = {
   },
   BERTH_DRILL: {
     group: 'Backups',
-    kind: Switch(['on', 'off'], 'on'),
+    kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'off',
     meaning:
       'Set `on` for a restored copy beside production: it reaches nobody and removes nothing outside: [backup.md](backup.md#beside-production).',
@@ -159,14 +159,14 @@ export const BACKUPS = {
 } as const satisfies Record<string, Setting>
 
 /** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
-export type BackupSettings = { schedule: string | undefined; to: BackupPlace; keep: Keep }
+export type BackupSettings = { schedule: string | undefined; to: BackupDestinationSetting; keep: BackupRetention }
 
 /** Scheduled backups, by the settings that are set. Throws BadSetting for a bucket without a key to it. */
 export function backupsOf(
   values: {
     BERTH_BACKUP_SCHEDULE: string | undefined
-    BERTH_BACKUP_TO: BackupPlace | undefined
-    BERTH_BACKUP_KEEP: Keep
+    BERTH_BACKUP_TO: BackupDestinationSetting | undefined
+    BERTH_BACKUP_KEEP: BackupRetention
     BERTH_DATA: string
   } & Parameters<typeof s3Of>[0],
 ): BackupSettings {

@@ -1,12 +1,12 @@
 /** What the setting of budgets may be: figures that replace some of `budgets.ts`. docs/limits.md: Budgets. */
 import { BUDGETS, type BudgetName, type BudgetSettings } from '../../budgets.ts'
-import { BadSetting, type Kind, type Setting } from './types.ts'
 import { isWhole, parseObject } from './limits.ts'
+import { BadSetting, type Setting, type SettingType } from './types.ts'
 
 const MOST = 1_000_000_000
 
 /** A budget of the object is a number, or null for none. */
-const FIGURES: Kind<BudgetSettings> = {
+const FIGURES: SettingType<BudgetSettings> = {
   values: 'a JSON object such as `{"projects": 200}`',
   json: true,
   read(setting, text) {

@@ -1,7 +1,7 @@
 /** What settings of domains and resolvers may be. docs/domains.md. */
 import { isIP, isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { BadSetting, type Kind, listed } from './types.ts'
+import { BadSetting, type SettingType, splitCommaList } from './types.ts'
 
 /** At most so many names in one setting. */
 const MOST_NAMES = 10_000
@@ -10,19 +10,19 @@ const MOST_NAMES = 10_000
 export const LAPTOP_SUFFIX = 'berth.localhost'
 
 /** One domain name; undefined where the text holds none, such as `,`. */
-export const DOMAIN: Kind<string | undefined> = {
+export const DOMAIN: SettingType<string | undefined> = {
   values: 'a domain name',
   read: (name, text) => readDomains(name, text, 1)[0],
 }
 
-export const DOMAINS: Kind<string[]> = {
+export const DOMAINS: SettingType<string[]> = {
   values: 'domain names, comma-separated',
   read: (name, text) => readDomains(name, text, MOST_NAMES),
 }
 
 /** Names in the form in which domains are compared. A leading `*.` or dot means what the name alone means. */
 function readDomains(name: string, text: string, most: number): string[] {
-  const domains = listed(text).map((domain) =>
+  const domains = splitCommaList(text).map((domain) =>
     domainToASCII(
       domain
         .replace(/^\*?\./, '')
@@ -38,10 +38,10 @@ function readDomains(name: string, text: string, most: number): string[] {
   return domains
 }
 
-export const IPV4_ADDRESSES: Kind<string[]> = {
+export const IPV4_ADDRESSES: SettingType<string[]> = {
   values: 'IPv4 addresses, comma-separated',
   read(name, text) {
-    const addresses = listed(text)
+    const addresses = splitCommaList(text)
     const wrong = addresses.find((address) => !isIPv4(address))
     if (wrong !== undefined) throw new BadSetting(`${name} must be IPv4 addresses, comma-separated, not "${wrong}"`)
     return addresses
@@ -49,10 +49,10 @@ export const IPV4_ADDRESSES: Kind<string[]> = {
 }
 
 /** Addresses only: a resolver that is given by its name would need another resolver. Undefined where the text holds none. */
-export const RESOLVERS: Kind<string[] | undefined> = {
+export const RESOLVERS: SettingType<string[] | undefined> = {
   values: '`address:port`, comma-separated; the port is 53 by default',
   read(name, text) {
-    const servers = listed(text)
+    const servers = splitCommaList(text)
     for (const server of servers) {
       const [, v6, v4, port = '53'] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(server) ?? []
       const isAddress = isIP(v6 ?? '') === 6 || isIP(v4 ?? '') === 4 || isIP(server) === 6

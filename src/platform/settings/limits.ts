@@ -1,9 +1,9 @@
 /** What the setting of rate limits may be: figures that replace some of `limits.ts`. docs/limits.md. */
 import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../../limits.ts'
-import { BadSetting, type Kind } from './types.ts'
+import { BadSetting, type SettingType } from './types.ts'
 
 /** A group of the object is a number, `{"total", "seconds"}`, or null for no limit. */
-export const RATE_LIMITS: Kind<LimitSettings> = {
+export const RATE_LIMITS: SettingType<LimitSettings> = {
   values: '`on`, `off`, or a JSON object such as `{"env-create": 500}`',
   json: true,
   read(setting, text) {

@@ -1,5 +1,5 @@
 /** What settings of mail may be. docs/integrations-life-cycle.md: Mail. */
-import { BadSetting, Choice, type Kind, type Setting } from './types.ts'
+import { BadSetting, EnumSetting, type Setting, type SettingType } from './types.ts'
 
 /** How TLS is used with a mail server: `mayEncrypt` alone is opportunistic (RFC 7435), and `mustVerify` is about its certificate. */
 type SmtpTls = { mayEncrypt: boolean; mustEncrypt: boolean; mustVerify: boolean }
@@ -10,7 +10,7 @@ export type SmtpSetting = SmtpServer & { tls: SmtpTls }
 type SmtpServer = { host: string; port: number; secure: boolean; user?: string; password?: string }
 
 /** The URL may hold a password, so messages never repeat it. */
-const SMTP: Kind<SmtpServer> = {
+const SMTP: SettingType<SmtpServer> = {
   values: '`smtp://user:password@host:port` (587 by default) or `smtps://…` (465)',
   read(name, text) {
     const url = URL.parse(text)
@@ -39,7 +39,7 @@ function decoded(part = ''): string | undefined {
 }
 
 /** How TLS is used with the mail server. */
-const SMTP_TLS = Choice('auto', 'verified', 'unverified', 'off')
+const SMTP_TLS = EnumSetting('auto', 'verified', 'unverified', 'off')
 
 /** The address or name of this machine, as a mail server is set. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
@@ -70,7 +70,7 @@ export function withTls(server: SmtpServer, choice: ReturnType<typeof SMTP_TLS.r
 
 export type Sender = { name: string; address: string }
 
-const SENDER: Kind<Sender> = {
+const SENDER: SettingType<Sender> = {
   values: '`mail@example.com` or `Name <mail@example.com>`',
   read(name, text) {
     const [, displayName = '', address = text] = /^([^<>"\p{C}]*)<([^<>]*)>$/u.exec(text) ?? []

@@ -1,7 +1,18 @@
 /** What settings of connections, proxies and sites servers may be. docs/limits.md: Connections. */
 import { BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
-import { BadSetting, BYTES, type Kind, listed, ORIGIN, PATH, PORT_OR_OFF, type Setting, Token, Whole } from './types.ts'
+import {
+  BadSetting,
+  BYTES,
+  IntegerSetting,
+  ORIGIN,
+  PATH,
+  PORT_OR_OFF,
+  type Setting,
+  type SettingType,
+  splitCommaList,
+  TokenSetting,
+} from './types.ts'
 
 /** Addresses and networks of proxies, by which many clients come. */
 type TrustedProxies = BlockList
@@ -10,11 +21,11 @@ type TrustedProxies = BlockList
 export type ConnectionSettings = { perAddress: number; trustedProxies: TrustedProxies | undefined }
 
 /** Addresses, or networks as `address/bits`. */
-const NETWORKS: Kind<TrustedProxies> = {
+const NETWORKS: SettingType<TrustedProxies> = {
   values: 'addresses or networks such as `10.0.0.0/8`, comma-separated',
   read(name, text) {
     const networks = new BlockList()
-    for (const network of listed(text)) {
+    for (const network of splitCommaList(text)) {
       const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network) ?? []
       const family = isIP(address)
       const most = family === 4 ? 32 : 128
@@ -36,7 +47,7 @@ export const CONNECTIONS = {
   },
   BERTH_CONNECTIONS_PER_ADDRESS: {
     group: 'Listening',
-    kind: Whole(1, 10_000),
+    kind: IntegerSetting(1, 10_000),
     default: '2500',
     meaning:
       'Connections that one address (of IPv6 one /64) may have at a listener: [limits.md](limits.md#connections).',
@@ -72,7 +83,7 @@ export const SITES = {
   },
   BERTH_SITES_TOKEN: {
     group: 'Sites',
-    kind: Token(20),
+    kind: TokenSetting(20),
     unset: 'none: no sites server is answered',
     meaning:
       'Shared by the control plane and its sites servers: [deploying-sites.md](deploying-sites.md#what-the-sites-server-knows).',

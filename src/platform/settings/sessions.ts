@@ -1,16 +1,16 @@
 /** Rows of the table of settings: how long people stay signed in. docs/sign-in-and-consent.md: Sessions. */
-import { type Setting, Whole } from './types.ts'
+import { IntegerSetting, type Setting } from './types.ts'
 
 export const SESSIONS = {
   BERTH_SESSION_DAYS: {
     group: 'Accounts and projects',
-    kind: Whole(1, 365),
+    kind: IntegerSetting(1, 365),
     default: '30',
     meaning: 'Days that a browser stays signed in: [sign-in-and-consent.md](sign-in-and-consent.md#sessions).',
   },
   BERTH_OPERATOR_IDLE_HOURS: {
     group: 'Accounts and projects',
-    kind: Whole(1, 720),
+    kind: IntegerSetting(1, 720),
     default: '12',
     meaning: 'After how many hours without use the session of an operator ends.',
   },

@@ -1,13 +1,13 @@
 /** What settings of single sign-on may be. docs/single-sign-on.md. */
 import { isIP } from 'node:net'
 import { ROLES, type Role } from '../permissions/roles.ts'
-import { BadSetting, type Kind, listed, type Setting, Switch } from './types.ts'
+import { BadSetting, BooleanSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
 
 /** What a group of the provider gives: a role in a team, or the pages of the operator. */
 export type GroupRule = { group: string; gives: 'operator' | { team: string; role: Role } }
 
 /** Whoever speaks for the issuer signs people in, so it is asked over https; on this machine alone plain http will do. */
-const ISSUER: Kind<string> = {
+const ISSUER: SettingType<string> = {
   values: '`https://` and what the provider says its issuer is',
   read(name, text) {
     const url = URL.parse(text)
@@ -24,7 +24,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-const TEXT: Kind<string> = {
+const TEXT: SettingType<string> = {
   values: '1 to 512 visible ASCII characters',
   read(name, text) {
     if (!/^[\x21-\x7e]{1,512}$/.test(text))
@@ -33,7 +33,7 @@ const TEXT: Kind<string> = {
   },
 }
 
-const SCOPES: Kind<string> = {
+const SCOPES: SettingType<string> = {
   values: 'scopes with spaces between them, `openid` among them',
   read(name, text) {
     const scopes = text.split(' ').filter(Boolean)
@@ -43,9 +43,9 @@ const SCOPES: Kind<string> = {
   },
 }
 
-const GROUP_RULES: Kind<GroupRule[]> = {
+const GROUP_RULES: SettingType<GroupRule[]> = {
   values: '`<group>=<team slug>:<role>` or `<group>=operator`, with commas between them',
-  read: (name, text) => listed(text).map((item) => readRule(name, item)),
+  read: (name, text) => splitCommaList(text).map((item) => readRule(name, item)),
 }
 
 function readRule(name: string, item: string): GroupRule {
@@ -62,7 +62,7 @@ function readRule(name: string, item: string): GroupRule {
 export const SIGN_IN = {
   BERTH_PASSWORDS: {
     group: 'Sign-in',
-    kind: Switch(['on', 'off'], 'on'),
+    kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'on',
     meaning:
       'With `off` nobody signs in by a password; it needs `BERTH_OIDC_ISSUER`: [single-sign-on.md](single-sign-on.md).',

@@ -1,5 +1,5 @@
 /** Where Berth keeps what it stores: the database, the keyring and files. The first two may hold a secret, so messages never repeat them. */
-import { BadSetting, BYTES, type Kind, readPath, type Setting } from './types.ts'
+import { BadSetting, BYTES, readPath, type Setting, type SettingType } from './types.ts'
 
 export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
 
@@ -12,7 +12,7 @@ export type PoolSettings = { keepsStatements: boolean; patience: number; idle?: 
  */
 export type IdleTimes = { probeMs: number; believedMs: number }
 
-export const DATABASE: Kind<DatabaseSetting> = {
+export const DATABASE: SettingType<DatabaseSetting> = {
   values:
     '`sqlite:<file>`, or `postgres://user:password@host:port/database`, with `?sslmode=` and `disable`, `no-verify`, `allow`, `prefer`, `require`, `verify-ca` or `verify-full`',
   read(name, text) {
@@ -76,7 +76,7 @@ function isText(encoded: string): boolean {
 /** A file, or the keyring itself. What is inside is checked when the keyring is opened. */
 export type KeyringSetting = { file: string } | { text: string }
 
-export const KEYRING: Kind<KeyringSetting> = {
+export const KEYRING: SettingType<KeyringSetting> = {
   values: 'a path, or the keyring itself as JSON',
   json: true,
   read(name, text) {
@@ -89,7 +89,7 @@ export const KEYRING: Kind<KeyringSetting> = {
   },
 }
 
-const FOLDER: Kind<string> = {
+const FOLDER: SettingType<string> = {
   values: 'a path',
   read(name, text) {
     if (/^[a-z][a-z0-9+.-]*:/i.test(text))

@@ -1,16 +1,16 @@
 /** What only tests set. */
-import { type Setting, Switch, Whole } from './types.ts'
+import { BooleanSetting, IntegerSetting, type Setting } from './types.ts'
 
 export const FOR_TESTS = {
   BERTH_TEST_CLOCK: {
     group: 'Running',
-    kind: Switch(['0', '1'], '1'),
+    kind: BooleanSetting(['0', '1'], '1'),
     default: '0',
     meaning: 'With `1` the operator API may say what time it is for a sweep; for tests alone.',
   },
   BERTH_TEST_PATIENCE: {
     group: 'Running',
-    kind: Whole(1, 100),
+    kind: IntegerSetting(1, 100),
     default: '1',
     meaning:
       'Requests wait this many times as long for their turn, and for a connection, a lock or a statement of PostgreSQL; for tests alone, on machines that do much else.',

@@ -1,10 +1,10 @@
 /** Whoever collects traces, by the names that OpenTelemetry gives these settings. */
-import { BadSetting, type Kind, listed, type Setting } from './types.ts'
+import { BadSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
 
 /** `endpoint`: where all signals are taken; the path for traces is added. `headers`: sent with each request, such as a token. */
 export type TraceReceiver = { endpoint: string; headers: Record<string, string> }
 
-const RECEIVER: Kind<string> = {
+const RECEIVER: SettingType<string> = {
   values: '`http://` or `https://`, host and port, with or without a path',
   read(name, text) {
     const url = URL.parse(text)
@@ -16,10 +16,10 @@ const RECEIVER: Kind<string> = {
 }
 
 /** As the specification of OpenTelemetry writes them. Messages never repeat one. */
-const HEADERS: Kind<Record<string, string>> = {
+const HEADERS: SettingType<Record<string, string>> = {
   values: '`name=value`, with commas between; a value may be percent-encoded',
   read(name, text) {
-    const pairs = listed(text).map((pair) => /^([!#$%&'*+.^_`|~\w-]+)\s*=\s*([\x20-\x7e]*)$/.exec(pair))
+    const pairs = splitCommaList(text).map((pair) => /^([!#$%&'*+.^_`|~\w-]+)\s*=\s*([\x20-\x7e]*)$/.exec(pair))
     if (pairs.some((pair) => !pair?.[2])) throw new BadSetting(`${name} must be name=value, with commas between`)
     return Object.fromEntries(pairs.map((pair) => [pair![1]!.toLowerCase(), decoded(name, pair![2]!)]))
   },

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 export class BadSetting extends Error {}
 
 /** What a setting may be, and how its text becomes a value. */
-export type Kind<Value> = {
+export type SettingType<Value> = {
   /** What people may write, in Markdown, for docs/settings.md. */
   values: string
   /** It may be a JSON text, which may have white space around it. */
@@ -28,7 +28,7 @@ export type Setting = {
     | 'Proxies'
     | 'Sites'
     | 'Running'
-  kind: Kind<unknown>
+  kind: SettingType<unknown>
   /** The text that is read when nothing is set. */
   default?: string
   /** Where there is no such text: what holds when nothing is set, in Markdown. */
@@ -51,7 +51,7 @@ const UNSEEN = /[\s\p{Cc}\p{Cf}]/u
  * what an env file leaves around a value (quotes, white space, a carriage return), and for the scheme of an address in capitals: each
  * would be a value of another kind, such as the name of a folder.
  */
-export function readSetting<Value>(name: string, text: string, { json, read }: Kind<Value>): Value {
+export function readSetting<Value>(name: string, text: string, { json, read }: SettingType<Value>): Value {
   // White space around a JSON text is no part of it (RFC 8259, 2).
   const bare = json ? text.replace(/^[\r\n\t ]+(?=\{)|(?<=\})[\r\n\t ]+$/g, '') : text
   const ends = [bare[0]!, bare.at(-1)!] as const
@@ -73,10 +73,10 @@ function nameOf(character: string): string {
   return /\s/.test(character) ? `white space (${code})` : `a character that cannot be seen (${code})`
 }
 
-export const HOST_NAME: Kind<string> = { values: 'an address or a host name', read: (_, text) => text }
+export const HOST_NAME: SettingType<string> = { values: 'an address or a host name', read: (_, text) => text }
 
 /** A path of this machine. */
-export const PATH: Kind<string> = { values: 'a path', read: readPath }
+export const PATH: SettingType<string> = { values: 'a path', read: readPath }
 
 /**
  * The absolute path that a text names; a relative one is looked for in the folder where the process was started. Throws BadSetting for an
@@ -93,9 +93,9 @@ export function readPath(name: string, text: string): string {
   return resolve(text)
 }
 
-export const PORT: Kind<number> = { values: '0 to 65535', read: (name, text) => readPort(name, text) }
+export const PORT: SettingType<number> = { values: '0 to 65535', read: (name, text) => readPort(name, text) }
 
-export const PORT_OR_OFF: Kind<number | 'off'> = {
+export const PORT_OR_OFF: SettingType<number | 'off'> = {
   values: '0 to 65535, or `off`',
   read: (name, text) => (text === 'off' ? 'off' : readPort(name, text, ' or off')),
 }
@@ -107,7 +107,7 @@ function readPort(name: string, text: string, orWord = ''): number {
 }
 
 /** A whole number within bounds. */
-export function Whole(least: number, most: number): Kind<number> {
+export function IntegerSetting(least: number, most: number): SettingType<number> {
   return {
     values: `${least} to ${most}`,
     read(name, text) {
@@ -123,7 +123,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 **
 const MOST_BYTES = 1024 ** 5
 
 /** An amount of room. */
-export const BYTES: Kind<number> = {
+export const BYTES: SettingType<number> = {
   values: 'bytes, or a number with `KiB`, `MiB`, `GiB` or `TiB`',
   read(name, text) {
     const [, count = '', unit = ''] = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/.exec(text) ?? []
@@ -134,7 +134,7 @@ export const BYTES: Kind<number> = {
   },
 }
 
-export const ORIGIN: Kind<string> = {
+export const ORIGIN: SettingType<string> = {
   values: '`http://` or `https://`, host and port, without a path',
   read(name, text) {
     const url = URL.parse(text)
@@ -150,7 +150,7 @@ export const ORIGIN: Kind<string> = {
 }
 
 /** A token. Messages never repeat it. */
-export function Token(least: number): Kind<string> {
+export function TokenSetting(least: number): SettingType<string> {
   return {
     values: `${least} to 256 visible ASCII characters`,
     read(name, text) {
@@ -162,7 +162,7 @@ export function Token(least: number): Kind<string> {
 }
 
 /** A token that proxies send in the query of a URL, because some can send it nowhere else. */
-export const URL_TOKEN: Kind<string> = {
+export const URL_TOKEN: SettingType<string> = {
   values: '20 to 256 letters, digits, `-`, `_`, `.` or `~`',
   read(name, text) {
     if (!/^[\w.~-]{20,256}$/.test(text))
@@ -172,7 +172,7 @@ export const URL_TOKEN: Kind<string> = {
 }
 
 /** A setting that is one of these words. Reading it throws BadSetting for any other. */
-export function Choice<const C extends string>(...choices: readonly C[]): Kind<C> {
+export function EnumSetting<const C extends string>(...choices: readonly C[]): SettingType<C> {
   return {
     values: choices.map((choice) => `\`${choice}\``).join(', '),
     read(name, text) {
@@ -184,13 +184,13 @@ export function Choice<const C extends string>(...choices: readonly C[]): Kind<C
 }
 
 /** One of two words; `on` is the one that is read as true. */
-export function Switch(words: readonly [string, string], on: string): Kind<boolean> {
-  const { values, read } = Choice(...words)
+export function BooleanSetting(words: readonly [string, string], on: string): SettingType<boolean> {
+  const { values, read } = EnumSetting(...words)
   return { values, read: (name, text) => read(name, text) === on }
 }
 
 /** Lower case letters, digits and "-" as the pattern says; `like` is the example of the message. */
-export function Label(pattern: RegExp, like: string): Kind<string> {
+export function LabelSetting(pattern: RegExp, like: string): SettingType<string> {
   return {
     values: 'lower case letters, digits and `-`',
     read(name, text) {
@@ -202,7 +202,7 @@ export function Label(pattern: RegExp, like: string): Kind<string> {
 }
 
 /** The items of a comma-separated text. */
-export function listed(text: string): string[] {
+export function splitCommaList(text: string): string[] {
   return text
     .split(',')
     .map((item) => item.trim())

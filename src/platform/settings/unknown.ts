@@ -1,5 +1,5 @@
 /** Variables that begin with BERTH_ and mean nothing: an older or newer version's, an orchestrator's, or misspelt. */
-import { nearest } from '../base/text.ts'
+import { closestMatch } from '../base/text.ts'
 
 /**
  * Gives a sentence for each variable that begins with BERTH_ and is not among the `known` names, with the nearest of them. Its value
@@ -15,6 +15,6 @@ export function unknownSettings(env: Record<string, string | undefined>, names: 
 
 function hint(name: string, names: readonly string[]): string {
   const bare = name.slice('BERTH_'.length)
-  const meant = names.includes(bare) ? bare : nearest(name, names)
+  const meant = names.includes(bare) ? bare : closestMatch(name, names)
   return meant === undefined ? '' : `; did you mean ${meant}?`
 }

@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { makeFolder } from '../adapters/directory.ts'
-import { writeFirst, writeWhole } from '../adapters/atomic-file.ts'
+import { createFileAtomically, writeFileAtomically } from '../adapters/atomic-file.ts'
+import { createDirectory } from '../adapters/directory.ts'
 import { isThisMachine } from '../base/network.ts'
 import { LAPTOP_SUFFIX } from '../settings/domains.ts'
 
@@ -91,17 +91,17 @@ async function keptOrNew(config: Pick<Config, 'dataFolder'>, names: readonly str
   const file = join(config.dataFolder, 'tls', 'localhost.pem')
   const certificate = readKept(file, names) ?? keep(file, names, await make(names))
   const authority = authorityFile(config)
-  if (textOf(authority) !== certificate.authority) writeWhole(authority, certificate.authority)
+  if (textOf(authority) !== certificate.authority) writeFileAtomically(authority, certificate.authority)
   return certificate
 }
 
 /** Another instance over the same folder may have been faster. */
 function keep(file: string, names: readonly string[], made: LocalCertificate): LocalCertificate {
   const text = `${made.cert}\n${made.authority}\n${made.key}\n`
-  makeFolder(join(file, '..'))
-  if (writeFirst(file, text)) return made
+  createDirectory(join(file, '..'))
+  if (createFileAtomically(file, text)) return made
   const kept = readKept(file, names)
-  if (kept === undefined) writeWhole(file, text)
+  if (kept === undefined) writeFileAtomically(file, text)
   return kept ?? made
 }
 

@@ -7,12 +7,12 @@ import type { Socket } from 'node:net'
 import { createSecureContext, type Server as TlsServer } from 'node:tls'
 import { BadSetting, type TlsSettings } from '../../config.ts'
 import type { Deps } from '../../context.ts'
-import { messageOf, ofFile } from '../adapters/file-errors.ts'
+import { describeError, ofFile } from '../adapters/file-errors.ts'
 
 /** Half a year: browsers use https alone for a name that the operator serves by https (BERTH_PUBLIC_URL). */
 export const HSTS = 'max-age=15552000'
 
-export type Pair = { cert: Buffer; key: Buffer; leaf: X509Certificate }
+export type CertificatePair = { cert: Buffer; key: Buffer; leaf: X509Certificate }
 
 /** The two files are read so often, because a link or a mount that changes sends no event. */
 const LOOK_MS = 2000
@@ -22,7 +22,7 @@ const MOST_HANDSHAKES = 1000
 const SOON_MS = 14 * 86_400_000
 
 /** Reads certificate and key. Throws BadSetting, naming the setting, when one cannot be read or they do not belong together. */
-export function readPair({ cert, key }: TlsSettings): Pair {
+export function readPair({ cert, key }: TlsSettings): CertificatePair {
   return pairOf({ cert, key }, readPem('BERTH_TLS_CERT', cert), readPem('BERTH_TLS_KEY', key))
 }
 
@@ -32,11 +32,11 @@ export function secureOptions({ cert, key }: Record<'cert' | 'key', Buffer | str
 }
 
 /** Bounds handshakes, and takes renewed files while the server listens. `pair`: what it was made with. */
-export function keepSecure(
+export function watchCertificate(
   server: Server,
   deps: Pick<Deps, 'log' | 'stopping'>,
   settings: TlsSettings,
-  pair: Pair,
+  pair: CertificatePair,
 ): void {
   const endHandshakes = boundHandshakes(server, MOST_HANDSHAKES)
   // A connection without a finished handshake has no request on its way.
@@ -50,7 +50,7 @@ export function keepSecure(
 }
 
 /** Whether an error on a socket is of TLS, where no answer in HTTP would be read. */
-export function isOfTls({ code = '' }: NodeJS.ErrnoException): boolean {
+export function isTlsError({ code = '' }: NodeJS.ErrnoException): boolean {
   return /^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)
 }
 
@@ -58,11 +58,11 @@ function readPem(setting: string, file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new BadSetting(`${setting}: ${messageOf(ofFile(file, error))}`)
+    throw new BadSetting(`${setting}: ${describeError(ofFile(file, error))}`)
   }
 }
 
-function pairOf(files: TlsSettings, cert: Buffer, key: Buffer): Pair {
+function pairOf(files: TlsSettings, cert: Buffer, key: Buffer): CertificatePair {
   const leaf = must(() => new X509Certificate(cert), `BERTH_TLS_CERT: ${files.cert} holds no certificate in PEM`)
   const secret = must(
     () => createPrivateKey(key),
@@ -78,12 +78,17 @@ function must<T>(make: () => T, otherwise: string): T {
   try {
     return make()
   } catch (error) {
-    throw new BadSetting(`${otherwise} (${messageOf(error)})`)
+    throw new BadSetting(`${otherwise} (${describeError(error)})`)
   }
 }
 
 /** Open connections keep the old certificate, new ones get the new one. A pair that does not fit changes nothing and is logged once. */
-function renewing(server: Server, deps: Pick<Deps, 'log'>, settings: TlsSettings, first: Pair): () => Promise<void> {
+function renewing(
+  server: Server,
+  deps: Pick<Deps, 'log'>,
+  settings: TlsSettings,
+  first: CertificatePair,
+): () => Promise<void> {
   let used = first
   let lastMessage = ''
   return async () => {
@@ -105,7 +110,7 @@ function renewing(server: Server, deps: Pick<Deps, 'log'>, settings: TlsSettings
   }
 }
 
-function tellAge({ log }: Pick<Deps, 'log'>, { leaf }: Pair): void {
+function tellAge({ log }: Pick<Deps, 'log'>, { leaf }: CertificatePair): void {
   const leftMs = leaf.validToDate.getTime() - Date.now()
   if (leftMs < SOON_MS)
     log.warn({ validTo: leaf.validToDate }, `the certificate ${leftMs < 0 ? 'has expired' : 'expires soon'}`)

@@ -15,7 +15,7 @@ import type { Logger } from 'pino'
 import { VERSION } from '../base/version.ts'
 import type { TraceReceiver } from '../settings/traces.ts'
 import { attributesOf, failureOf, summaryOf } from './attributes.ts'
-import { openProvider } from './provider.ts'
+import { openTracerProvider } from './provider.ts'
 import { type DeliveryOutcome, readTraceparent, type Traces } from './traces.ts'
 
 /** For the spans that still wait at a stop. */
@@ -27,7 +27,7 @@ type Options = { receiver: TraceReceiver; engine: 'sqlite' | 'postgresql'; schem
 
 /** Opens what makes spans and sends them. `engine`: as OpenTelemetry names a database. `scheme`: as requests come in. */
 export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
-  const provider = openProvider(receiver, log)
+  const provider = openTracerProvider(receiver, log)
   const spans = openSpans(provider.getTracer('berth', VERSION))
   return {
     ...requestSpans(spans, scheme),

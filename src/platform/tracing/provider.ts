@@ -16,7 +16,7 @@ const SEND_TIMEOUT_MS = 10_000
 const LONGEST_ATTRIBUTE = 1000
 
 /** Opens what sends spans. Nobody waits for it but `shutdown`. */
-export function openProvider({ endpoint, headers }: TraceReceiver, log: Logger): TracerProvider {
+export function openTracerProvider({ endpoint, headers }: TraceReceiver, log: Logger): TracerProvider {
   const url = `${endpoint}/v1/traces`
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: SEND_TIMEOUT_MS, concurrencyLimit: 2 })
   const processor = new BatchSpanProcessor({

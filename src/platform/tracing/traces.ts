@@ -35,10 +35,10 @@ export type Traces = {
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
 /** What a caller says of the trace that a request is part of: its id, the caller's span, and whether the caller keeps it. */
-type Caller = { traceId: string; parentId: string; sampled: boolean }
+type RemoteParent = { traceId: string; parentId: string; sampled: boolean }
 
 /** Reads the header `traceparent`. Undefined when it is absent or says nothing valid. W3C Trace Context 3.2. */
-export function readTraceparent(text: string | undefined): Caller | undefined {
+export function readTraceparent(text: string | undefined): RemoteParent | undefined {
   const [, version, traceId, parentId, flags, more] = TRACEPARENT.exec(text ?? '') ?? []
   if (traceId === undefined || (version === '00' && more !== undefined)) return undefined
   return { traceId, parentId: parentId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 }

@@ -4,14 +4,14 @@ import type { Passwords } from '../adapters/passwords.ts'
 import { fingerprint } from '../base/ids.ts'
 import { networkOf } from '../base/network.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import type { Guard, HostEntry } from './hosts.ts'
-import { admits } from './protection.ts'
+import type { HostEntry, HostProtection } from './hosts.ts'
+import { decideAccess } from './protection.ts'
 import type { EdgeError, Visitor } from './verdict.ts'
 
 const MOST_REMEMBERED = 10_000
 
 type Refused = { status: 401 | 403 | 503; error: EdgeError; signIn?: boolean }
-export type Admit = (guard: Guard, visitor: Visitor, projectId: string) => Promise<Refused | undefined>
+export type AdmitVisitor = (guard: HostProtection, visitor: Visitor, projectId: string) => Promise<Refused | undefined>
 /** Whether a visitor came into this host as a member who may see this project, and still may. */
 export type IsMember = (visit: { secret: string; host: string; projectId: string }) => Promise<boolean>
 
@@ -19,14 +19,14 @@ export type IsMember = (visit: { secret: string; host: string; projectId: string
  * Makes the one who asks for passwords. A right one is remembered by a hash of it together with the stored hash, so the
  * next request costs nothing, and none passes once the password is another. Whether somebody is a member is asked each time.
  */
-export function openAdmission(passwords: Passwords, isMember: IsMember): Admit {
+export function createAdmission(passwords: Passwords, isMember: IsMember): AdmitVisitor {
   const right = new Set<string>()
 
   return async ({ protection, kind, through }, { host, ip, bypass, password, session }, projectId) => {
     const visit = { kind, through, ip, bypass }
-    const without = admits(protection, visit)
+    const without = decideAccess(protection, visit)
     if (without === 'admitted') return undefined
-    const signIn = admits(protection, { ...visit, signedIn: true }) === 'admitted'
+    const signIn = decideAccess(protection, { ...visit, signedIn: true }) === 'admitted'
     if (signIn && session !== undefined && (await isMember({ secret: session, host, projectId }))) return undefined
     if (without !== 'password') return { status: 403, error: 'NOT_ALLOWED', signIn }
     if (password === undefined || password === '') return { status: 401, error: 'PASSWORD_REQUIRED', signIn }
@@ -41,7 +41,7 @@ export function openAdmission(passwords: Passwords, isMember: IsMember): Admit {
       if (right.size >= MOST_REMEMBERED) right.clear()
       right.add(key)
     }
-    const verdict = admits(protection, { ...visit, knowsPassword: true })
+    const verdict = decideAccess(protection, { ...visit, knowsPassword: true })
     return verdict === 'admitted' ? undefined : { status: 403, error: 'NOT_ALLOWED' }
   }
 }
@@ -57,16 +57,16 @@ async function inTurn(check: Promise<boolean>): Promise<boolean | undefined> {
 }
 
 /** Whether somebody nobody knows has to stay outside. */
-export function keepsOut(guard: Guard | undefined): boolean {
+export function requiresAdmission(guard: HostProtection | undefined): boolean {
   if (guard === undefined) return false
   const { protection, kind, through } = guard
-  return admits(protection, { kind, through, ip: '' }) !== 'admitted'
+  return decideAccess(protection, { kind, through, ip: '' }) !== 'admitted'
 }
 
 /** Who guards a source map: whoever guards the deployment, else whoever guards source maps alone. */
 export function guardOfSourceMap({
   guard,
   sourceMapGuard,
-}: Pick<HostEntry, 'guard' | 'sourceMapGuard'>): Guard | undefined {
-  return keepsOut(guard) ? guard : (sourceMapGuard ?? guard)
+}: Pick<HostEntry, 'guard' | 'sourceMapGuard'>): HostProtection | undefined {
+  return requiresAdmission(guard) ? guard : (sourceMapGuard ?? guard)
 }

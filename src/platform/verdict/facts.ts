@@ -28,7 +28,7 @@ export type Serving =
 export type OutputFacts = { accountId: string; digest: string; size: number }
 
 /** A verified domain, or an address that Berth gave to production of a project or to a branch. */
-export type DomainFacts = {
+export type DomainRecord = {
   name: string
   projectId: string
   redirect: string | null
@@ -40,7 +40,7 @@ export type DomainFacts = {
   isAddress?: boolean
 }
 
-export type DeploymentFacts = {
+export type DeploymentRecord = {
   id: string
   projectId: string
   /** Null in a sites server, which looks own urls up. */
@@ -55,7 +55,7 @@ export type DeploymentFacts = {
   createdAt?: number
 }
 
-export type ProjectFacts = {
+export type ProjectRecord = {
   id: string
   paused: boolean
   liveDeploymentId: string | null
@@ -71,9 +71,9 @@ const REDIRECT_STATUS = 307
 
 /** What a verified domain leads to. */
 export function servingOfDomain(
-  { projectId, redirect, redirectStatusCode, ofBranch }: DomainFacts,
-  project: ProjectFacts,
-  deployment: DeploymentFacts | undefined,
+  { projectId, redirect, redirectStatusCode, ofBranch }: DomainRecord,
+  project: ProjectRecord,
+  deployment: DeploymentRecord | undefined,
 ): Serving {
   if (redirect !== null) {
     return { kind: 'redirect', projectId, location: redirect, status: redirectStatusCode ?? REDIRECT_STATUS }
@@ -84,15 +84,15 @@ export function servingOfDomain(
 }
 
 /** What the own url of a deployment leads to. */
-export function servingOfDeployment(deployment: DeploymentFacts, project: ProjectFacts): Serving {
+export function servingOfDeployment(deployment: DeploymentRecord, project: ProjectRecord): Serving {
   const { id: deploymentId, projectId, ready } = deployment
   if (project.paused && project.liveDeploymentId === deploymentId) return { kind: 'paused', projectId, deploymentId }
   return ready ? liveOf(projectId, deployment) : { kind: 'undeployed', projectId }
 }
 
-function liveOf(projectId: string, { id: deploymentId, upstream, output }: DeploymentFacts): Serving {
+function liveOf(projectId: string, { id: deploymentId, upstream, output }: DeploymentRecord): Serving {
   return { kind: 'live', projectId, deploymentId, upstream, output }
 }
 
 /** A name that somebody claims, with the verified domain of that name, if there is one. */
-export type NameFacts = { name: string; domain: DomainFacts | undefined }
+export type NameRecord = { name: string; domain: DomainRecord | undefined }

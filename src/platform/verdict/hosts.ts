@@ -4,14 +4,14 @@
  */
 
 import {
-  type DeploymentFacts,
-  type NameFacts,
-  type ProjectFacts,
+  type DeploymentRecord,
+  type NameRecord,
+  type ProjectRecord,
   type Serving,
   servingOfDeployment,
   servingOfDomain,
 } from './facts.ts'
-import type { Protection, Visit } from './protection.ts'
+import type { AccessAttempt, Protection } from './protection.ts'
 import type { SiteSettings } from './site-settings.ts'
 
 /**
@@ -22,15 +22,15 @@ import type { SiteSettings } from './site-settings.ts'
  */
 export type HostEntry = {
   serving: Serving
-  guard?: Guard | undefined
+  guard?: HostProtection | undefined
   isPreviewUrl?: boolean
-  sourceMapGuard?: Guard
+  sourceMapGuard?: HostProtection
   settings?: SiteSettings
   version?: { environment: string; createdAt?: number }
 }
-export type Guard = { protection: Protection } & Pick<Visit, 'kind' | 'through'>
+export type HostProtection = { protection: Protection } & Pick<AccessAttempt, 'kind' | 'through'>
 
-export type Hosts = {
+export type HostIndex = {
   /** What a host leads to. `host`: lower case, without a port. */
   find(host: string): HostEntry
   /** What a verified domain or address of this very name or an own url resolves to; undefined where at most a wildcard or a claim covers the host. */
@@ -41,9 +41,9 @@ export type Hosts = {
   all(): Iterable<string>
   size(): number
   /** Replaces what is known of a name, a deployment or a project; `undefined`: it is gone. */
-  setName(name: string, facts: NameFacts | undefined): void
-  setDeployment(id: string, facts: DeploymentFacts | undefined): void
-  setProject(id: string, facts: ProjectFacts | undefined): void
+  setName(name: string, facts: NameRecord | undefined): void
+  setDeployment(id: string, facts: DeploymentRecord | undefined): void
+  setProject(id: string, facts: ProjectRecord | undefined): void
   /** The projects and deployments that are led to and not known. */
   missing(): { projects: string[]; deployments: string[] }
 }
@@ -52,18 +52,18 @@ const UNKNOWN: HostEntry = { serving: { kind: 'unknown' } }
 const UNVERIFIED: HostEntry = { serving: { kind: 'unverified' } }
 
 export type Known = {
-  names: ReadonlyMap<string, NameFacts>
-  urls: ReadonlyMap<string, DeploymentFacts>
-  deployments: ReadonlyMap<string, DeploymentFacts>
-  projects: ReadonlyMap<string, ProjectFacts>
+  names: ReadonlyMap<string, NameRecord>
+  urls: ReadonlyMap<string, DeploymentRecord>
+  deployments: ReadonlyMap<string, DeploymentRecord>
+  projects: ReadonlyMap<string, ProjectRecord>
 }
 
 /** An empty index. */
-export function openHosts(): Hosts {
-  const names = new Map<string, NameFacts>()
-  const urls = new Map<string, DeploymentFacts>()
-  const deployments = new Map<string, DeploymentFacts>()
-  const projects = new Map<string, ProjectFacts>()
+export function createHostIndex(): HostIndex {
+  const names = new Map<string, NameRecord>()
+  const urls = new Map<string, DeploymentRecord>()
+  const deployments = new Map<string, DeploymentRecord>()
+  const projects = new Map<string, ProjectRecord>()
   const index: Known = { names, urls, deployments, projects }
   const lacked = { projects: new Set<string>(), deployments: new Set<string>() }
   const needs = (of: 'projects' | 'deployments', id: string) => {
@@ -127,7 +127,7 @@ function findExact(index: Known, host: string): HostEntry | undefined {
 }
 
 /** Undefined for a claim. */
-function foundByName({ projects, deployments }: Known, { domain }: NameFacts): HostEntry | undefined {
+function foundByName({ projects, deployments }: Known, { domain }: NameRecord): HostEntry | undefined {
   const project = domain && projects.get(domain.projectId)
   if (project === undefined) return undefined
   const { deploymentId, ofBranch, isAddress } = domain!
@@ -143,13 +143,13 @@ function foundByName({ projects, deployments }: Known, { domain }: NameFacts): H
   }
 }
 
-function foundByUrl({ projects }: Known, deployment: DeploymentFacts): HostEntry | undefined {
+function foundByUrl({ projects }: Known, deployment: DeploymentRecord): HostEntry | undefined {
   const project = projects.get(deployment.projectId)
   return project && entryOfDeployment(deployment, project)
 }
 
 /** What the own url of a deployment of this project resolves to. */
-export function entryOfDeployment(deployment: DeploymentFacts, project: ProjectFacts): HostEntry {
+export function entryOfDeployment(deployment: DeploymentRecord, project: ProjectRecord): HostEntry {
   const isPreviewUrl = isPreview(deployment, project)
   return {
     serving: servingOfDeployment(deployment, project),
@@ -160,8 +160,8 @@ export function entryOfDeployment(deployment: DeploymentFacts, project: ProjectF
 
 /** The version that a deployment is, by how its guard sees it: nobody gets from an open environment into a protected one. */
 export function versionOf(
-  deployment: DeploymentFacts,
-  project: ProjectFacts,
+  deployment: DeploymentRecord,
+  project: ProjectRecord,
   preview = isPreview(deployment, project),
 ): Pick<HostEntry, 'version'> {
   if (project.settings?.skewProtection === undefined) return {}
@@ -172,14 +172,14 @@ export function versionOf(
 }
 
 /** Also under a name that somebody gave to it by hand; one that was promoted is production. */
-function isPreview(deployment: DeploymentFacts, project: ProjectFacts): boolean {
+function isPreview(deployment: DeploymentRecord, project: ProjectRecord): boolean {
   return !deployment.production && project.liveDeploymentId !== deployment.id
 }
 
 function guardsOf(
-  { protection, sourceMapProtection, settings }: ProjectFacts,
+  { protection, sourceMapProtection, settings }: ProjectRecord,
   preview: boolean,
-  through: Guard['through'],
+  through: HostProtection['through'],
 ): Omit<HostEntry, 'serving' | 'isPreviewUrl'> {
   const visit = { kind: preview ? 'preview' : 'production', through } as const
   return {

@@ -18,7 +18,7 @@ export type Protection = {
   bypassHashes: ReadonlySet<string>
 }
 
-export type Visit = {
+export type AccessAttempt = {
   kind: 'production' | 'preview'
   /** How the visitor came: by a domain of the project, the address of its production that Berth gave, or the own url of a deployment. */
   through: 'domain' | 'address' | 'url'
@@ -32,7 +32,7 @@ export type Visit = {
 }
 
 /** What would let in a visitor who is not let in. */
-export type Verdict = 'admitted' | 'trusted-ip' | 'password' | 'sign-in'
+export type AccessDecision = 'admitted' | 'trusted-ip' | 'password' | 'sign-in'
 
 /** Which visits each part of a protection covers, without anything that lets somebody in. */
 export type Coverage = { password?: DeploymentType; signIn?: DeploymentType; trustedIps?: DeploymentType }
@@ -57,7 +57,7 @@ export function closedProtection({ password, signIn, trustedIps }: Coverage): Pr
 }
 
 /** What of a project its protection is decided from, as the store keeps it. */
-export type Guarded = { settings_json: string; password_hash: string | null; bypass_json: string | null }
+export type ProtectedProject = { settings_json: string; password_hash: string | null; bypass_json: string | null }
 
 /** The protections in `settings_json`: model/project-settings.ts writes them. */
 type ProtectionSettings = {
@@ -67,7 +67,7 @@ type ProtectionSettings = {
 }
 
 /** What guards a project; undefined when nothing does. Made once and asked often. */
-export function protectionOf(project: Guarded): Protection | undefined {
+export function protectionOf(project: ProtectedProject): Protection | undefined {
   const { passwordProtection, ssoProtection, trustedIps } = JSON.parse(project.settings_json) as ProtectionSettings
   const hash = project.password_hash
   const password = passwordProtection && hash !== null ? { hash, covers: passwordProtection.deploymentType } : undefined
@@ -90,7 +90,7 @@ export function protectionOf(project: Guarded): Protection | undefined {
  * What guards the source maps of a project that protects them, also where its deployments are open: members sign in, and whatever else lets somebody
  * into any deployment of the project counts. Undefined where it does not protect them. Upstream: Protected Source Maps.
  */
-export function sourceMapProtectionOf(project: Guarded): Protection | undefined {
+export function sourceMapProtectionOf(project: ProtectedProject): Protection | undefined {
   const { protectedSourcemaps } = JSON.parse(project.settings_json) as { protectedSourcemaps?: boolean }
   if (!protectedSourcemaps) return undefined
   const { password, trustedIps } = protectionOf(project) ?? {}
@@ -102,7 +102,7 @@ export function sourceMapProtectionOf(project: Guarded): Protection | undefined 
   }
 }
 
-function bypassHashesOf(project: Guarded): ReadonlySet<string> {
+function bypassHashesOf(project: ProtectedProject): ReadonlySet<string> {
   return new Set(bypassOf(project).map((entry) => entry.hash))
 }
 
@@ -117,7 +117,7 @@ export type BypassEntry = {
 }
 
 /** The secrets of a project, oldest first. */
-export function bypassOf({ bypass_json }: Pick<Guarded, 'bypass_json'>): BypassEntry[] {
+export function bypassOf({ bypass_json }: Pick<ProtectedProject, 'bypass_json'>): BypassEntry[] {
   return bypass_json === null ? [] : (JSON.parse(bypass_json) as BypassEntry[])
 }
 
@@ -126,7 +126,7 @@ export function bypassOf({ bypass_json }: Pick<Guarded, 'bypass_json'>): BypassE
  * else guards still asks; with `exclusive`, a matching address passes by itself, and another one has to pass what else guards,
  * or, where nothing else does, stays out. Of password and sign-in one is enough.
  */
-export function admits(protection: Protection, visit: Visit): Verdict {
+export function decideAccess(protection: Protection, visit: AccessAttempt): AccessDecision {
   if (visit.bypass !== undefined && protection.bypassHashes.has(fingerprint(visit.bypass))) return 'admitted'
   const password = covered(protection.password, visit)
   const signIn = covered(protection.signIn, visit)
@@ -143,16 +143,16 @@ export function admits(protection: Protection, visit: Visit): Verdict {
 }
 
 /** Whether a sign-in is one of the things that let these visits in. */
-export function isForMembers({ signIn }: Protection, visit: Pick<Visit, 'kind' | 'through'>): boolean {
+export function isForMembers({ signIn }: Protection, visit: Pick<AccessAttempt, 'kind' | 'through'>): boolean {
   return covered(signIn, { ...visit, ip: '' }) !== undefined
 }
 
 /** The guard, when it covers this visit. */
-function covered<G extends { covers: DeploymentType }>(guard: G | undefined, visit: Visit): G | undefined {
+function covered<G extends { covers: DeploymentType }>(guard: G | undefined, visit: AccessAttempt): G | undefined {
   return guard !== undefined && COVERS[guard.covers](visit) ? guard : undefined
 }
 
-const COVERS: Record<DeploymentType, (visit: Visit) => boolean> = {
+const COVERS: Record<DeploymentType, (visit: AccessAttempt) => boolean> = {
   all: () => true,
   production: ({ kind }) => kind === 'production',
   preview: ({ kind }) => kind === 'preview',

@@ -1,6 +1,6 @@
 /** What the edge says of one visitor's request: the order of decisions, in one place. docs/spec/proxies.md 3.7; docs/edge.md. */
 import type { Serving } from './facts.ts'
-import type { Guard, HostEntry, Hosts } from './hosts.ts'
+import type { HostEntry, HostIndex, HostProtection } from './hosts.ts'
 
 /** A visitor's request, as the proxy in front tells of it. */
 export type Visitor = {
@@ -27,7 +27,7 @@ export type Live = Extract<Serving, { kind: 'live' }>
 
 /** `signIn`: a member who signs in would be let in. */
 export type Verdict =
-  | { status: 200; live: Live; guard: Guard | undefined }
+  | { status: 200; live: Live; guard: HostProtection | undefined }
   | { status: 301 | 302 | 307 | 308; origin: string; projectId: string }
   | { status: 401 | 403 | 404 | 503; error: EdgeError; projectId?: string; signIn?: boolean }
 
@@ -41,7 +41,7 @@ export type EdgeError =
   | 'TOO_MANY_PASSWORDS'
 
 /** Unknown and unverified, then a redirect, then paused, then live: with an upstream or an output. A guard, if there is one, is still to be asked. */
-export function judge(hosts: Hosts, visitor: Visitor): Verdict {
+export function resolveVerdict(hosts: HostIndex, visitor: Visitor): Verdict {
   return judgeEntry(hosts.find(visitor.host), visitor)
 }
 
@@ -69,7 +69,7 @@ export function judgeEntry({ serving, guard }: HostEntry, { port, scheme }: Pick
 }
 
 /** Whether a proxy should get a certificate for this name: of verified domains, redirects and paused projects included, and of deployments. */
-export function deservesCertificate(hosts: Hosts, name: string): boolean {
+export function isCertificateAllowed(hosts: HostIndex, name: string): boolean {
   const { kind } = hosts.find(name).serving
   return kind !== 'unknown' && kind !== 'unverified'
 }

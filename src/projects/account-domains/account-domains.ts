@@ -4,15 +4,15 @@ import type { Ctx, Input, Params } from '../../context.ts'
 import { apexOf, canonicalName, isPlatformName, nameToFind } from '../../model/domain-name.ts'
 import { guard } from '../../platform/access/guards.ts'
 import type { DnsAnswer as Records } from '../../platform/adapters/dns.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { challengeOf, mayLookUp, mustBeProven } from '../domain-verification/challenge.ts'
-import { endProofOfOthers, findExemption } from '../domain-verification/exemption.ts'
+import { challengeOf, countDnsLookup, mustMatchChallenge } from '../domain-verification/challenge.ts'
 import { mustBeAllowed } from '../domain-verification/claim.ts'
-import { type Apex, knowApex, readApex, readClaim } from './list.ts'
+import { findExemption, revokeOtherAccountProofs } from '../domain-verification/exemption.ts'
+import { type Apex, describeApex, readApex, readClaim } from './list.ts'
 import { type AccountDomain, type AddAccountDomain, showAccountDomain, showPlatformDomain } from './schema.ts'
 
 type Answer = { domain: AccountDomain }
@@ -29,7 +29,7 @@ export async function showDomainOfAccount(ctx: Ctx, _: undefined, { params }: In
 }
 
 async function answer(ctx: Ctx, apex: Apex): Promise<Answer> {
-  return { domain: showAccountDomain(await knowApex(ctx, apex), ctx.account) }
+  return { domain: showAccountDomain(await describeApex(ctx, apex), ctx.account) }
 }
 
 /** What is added to the account as a whole is nothing to a token that may see some of its projects only. */
@@ -93,16 +93,16 @@ export async function readAccountChallenge(
   claim: Row<'account_domain'>,
 ): Promise<Records<string> | typeof NOT_ASKED> {
   if ((await provenAt(ctx, claim)) !== null) return NOT_ASKED
-  await mayLookUp(ctx, claim.name)
+  await countDnsLookup(ctx, claim.name)
   return ctx.deps.adapters.dns.readTxt(showVerificationRecord(ctx, claim).verificationDomain, ctx.account.id)
 }
 
 /**
  * Proves an apex by its record: from now on names under it that nobody holds are verified as they are added, and the proof of
  * another account speaks no more. What others hold under it stays theirs until it is proven name by name. Refuses: what
- * `mustBeProven` does, domain_not_allowed 409 (denied since it was added), busy 503 (proven by somebody else since DNS was asked).
+ * `mustMatchChallenge` does, domain_not_allowed 409 (denied since it was added), busy 503 (proven by somebody else since DNS was asked).
  */
-export async function proveAccountDomain(
+export async function verifyAccountDomain(
   ctx: Ctx,
   claim: Row<'account_domain'>,
   _: unknown,
@@ -113,13 +113,13 @@ export async function proveAccountDomain(
   if (latestProof === null) {
     // It was proven a moment ago, and by somebody else since: nothing is known of DNS, so nothing is said of it.
     if (records === NOT_ASKED) refuse('busy')
-    await mustBeProven(ctx, { ...claim, apex_name: name }, records)
+    await mustMatchChallenge(ctx, { ...claim, apex_name: name }, records)
     mustBeAllowed(name, ctx.deps.config.domains)
-    await endProofOfOthers(ctx, { account_id, name, apex_name: name })
+    await revokeOtherAccountProofs(ctx, { account_id, name, apex_name: name })
   }
   await ctx.db
     .updateTable('account_domain')
-    .set({ proven_at: latestProof ?? momentOf(ctx.stamp) })
+    .set({ proven_at: latestProof ?? stampToMs(ctx.stamp) })
     .where('account_id', '=', account_id)
     .where('name', '=', name)
     .execute()

@@ -1,12 +1,17 @@
 /** The apex domains that an account has: those that its projects have names under, and those added to it as a whole. docs/domains.md: Domains of the account are derived. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, isCursor, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { challengeOf } from '../domain-verification/challenge.ts'
 import { findExemption } from '../domain-verification/exemption.ts'
-import { type AccountDomainList, type Known, type ListAccountDomainsQuery, showAccountDomain } from './schema.ts'
+import {
+  type AccountDomainList,
+  type AccountDomainState,
+  type ListAccountDomainsQuery,
+  showAccountDomain,
+} from './schema.ts'
 
 /** An apex of the account: since when, and its claim, where it was added as a whole. */
 export type Apex = { name: string; stamp: number; claim: Row<'account_domain'> | undefined }
@@ -23,17 +28,17 @@ export async function listAccountDomains(
   const { limit = DEFAULT_LIMIT, until } = query
   const [named, claimed] = [await namedApexes(ctx, limit + 1, query), await claimedApexes(ctx, limit + 1, query)]
   const all = [...named, ...claimed].sort((a, b) => placeOf(b) - placeOf(a)).slice(0, limit + 1)
-  const { rows, pagination } = page(all, limit, until, placeOf)
+  const { rows, pagination } = paginate(all, limit, until, placeOf)
   const domains = []
-  for (const apex of rows) domains.push(showAccountDomain(await knowApex(ctx, apex), ctx.account))
+  for (const apex of rows) domains.push(showAccountDomain(await describeApex(ctx, apex), ctx.account))
   return { domains, pagination }
 }
 
 /** What is answered of an apex. */
-export async function knowApex(ctx: Ctx, { name, stamp, claim }: Apex): Promise<Known> {
+export async function describeApex(ctx: Ctx, { name, stamp, claim }: Apex): Promise<AccountDomainState> {
   const exemption = await findExemption(ctx, { account_id: ctx.account.id, name, apex_name: name })
   const challenge = claim && challengeOf({ ...claim, apex_name: name }, ctx.deps.config.domains)
-  return { name, createdAt: momentOf(stamp), verified: exemption !== undefined, challenge }
+  return { name, createdAt: stampToMs(stamp), verified: exemption !== undefined, challenge }
 }
 
 /** Stamps of two tables can be the same: the place of a claim is behind that of a name. */
@@ -43,7 +48,7 @@ function placeOf({ stamp, claim }: Apex): number {
 
 type Placed = Pick<ListAccountDomainsQuery, 'until' | 'since'>
 
-/** The stamps between which places lie; `offset` is what `placeOf` adds. Both ends are exclusive. */
+/** The stamps between which places lie; `offset` is what `associatedData` adds. Both ends are exclusive. */
 function between({ until, since }: Placed, offset: 0 | 1) {
   const before = until === undefined ? undefined : isCursor(until) ? until : 2 * stampBefore(until)
   const after = since === undefined ? undefined : isCursor(since) ? since : 2 * stampAfter(since) + 1

@@ -7,9 +7,9 @@ import { guard, notInTransfer } from '../../platform/access/guards.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { endReleasedProofs } from '../domain-verification/released-proof.ts'
+import { deleteReleasedProofs } from '../domain-verification/released-proof.ts'
 import { stopRedirects } from '../domains/domains.ts'
-import { leaveDomains } from '../serving/domain-assignment.ts'
+import { unassignDomains } from '../serving/domain-assignment.ts'
 import { readClaim } from './list.ts'
 import { accountDomainId } from './schema.ts'
 
@@ -23,7 +23,7 @@ type Group = { project: Row<'project'>; domains: Row<'project_domain'>[] }
  * A domain of the account with the names under it that the token may see, by project. Only the apex itself says all of them: a name
  * under it is removed from its project. Refuses: not_found 404, too_many_names 409.
  */
-export async function findRemovedDomain(ctx: Ctx, params: Params): Promise<Removed> {
+export async function findDomainToRemove(ctx: Ctx, params: Params): Promise<Removed> {
   const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const claim = await readClaim(ctx, name)
   const domains = await namesUnder(ctx, name)
@@ -76,7 +76,7 @@ export async function removeAccountDomain(ctx: Ctx, { name, claim, groups }: Rem
         )
         .execute()
     }
-    await leaveDomains(ctx, project, domains)
+    await unassignDomains(ctx, project, domains)
     for (const domain of domains) {
       await stopRedirects(ctx, ctx.account, project, domain)
       ctx.emit('project.domain.deleted', showEvent(project, domain), project.id)
@@ -89,6 +89,6 @@ export async function removeAccountDomain(ctx: Ctx, { name, claim, groups }: Rem
       .where('name', '=', name)
       .execute()
   }
-  await endReleasedProofs(ctx, name, { accountId: ctx.account.id })
+  await deleteReleasedProofs(ctx, name, { accountId: ctx.account.id })
   return { uid: accountDomainId(name) }
 }

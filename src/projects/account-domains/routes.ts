@@ -5,18 +5,18 @@ import {
   actsForAllProjects,
   addAccountDomain,
   findAccountClaim,
-  proveAccountDomain,
   readAccountChallenge,
   showDomainOfAccount,
   showVerificationRecord,
+  verifyAccountDomain,
 } from './account-domains.ts'
 import { listAccountDomains } from './list.ts'
-import { findRemovedDomain, noProjectInTransfer, removeAccountDomain } from './remove.ts'
+import { findDomainToRemove, noProjectInTransfer, removeAccountDomain } from './remove.ts'
 import {
   AccountDomainList,
+  AccountDomainReply,
   AddAccountDomain,
   ListAccountDomainsQuery,
-  OneAccountDomain,
   VerificationRecord,
 } from './schema.ts'
 
@@ -46,7 +46,7 @@ export const accountDomainRoutes = [
     run: showDomainOfAccount,
     refuses: ['not_found'],
     status: 200,
-    reply: OneAccountDomain,
+    reply: AccountDomainReply,
   }),
   route({
     method: 'POST',
@@ -67,7 +67,7 @@ export const accountDomainRoutes = [
     run: addAccountDomain,
     refuses: ['budget_used_up', 'invalid_domain', 'domain_not_allowed', 'account_domain_exists'],
     status: 200,
-    reply: OneAccountDomain,
+    reply: AccountDomainReply,
   }),
   route({
     method: 'GET',
@@ -91,7 +91,7 @@ export const accountDomainRoutes = [
     needs: ['domain:write'],
     load: findAccountClaim,
     prepare: readAccountChallenge,
-    run: proveAccountDomain,
+    run: verifyAccountDomain,
     refuses: [
       'not_found',
       'missing_txt_record',
@@ -101,7 +101,7 @@ export const accountDomainRoutes = [
       'dns_unavailable',
     ],
     status: 200,
-    reply: OneAccountDomain,
+    reply: AccountDomainReply,
   }),
   route({
     method: 'DELETE',
@@ -110,7 +110,7 @@ export const accountDomainRoutes = [
     summary: 'Remove a domain of the account, with every name under it from its project',
     tag,
     needs: ['project:write', 'domain:write'],
-    load: findRemovedDomain,
+    load: findDomainToRemove,
     guards: [noProjectInTransfer],
     run: removeAccountDomain,
     emits: ['project.domain.deleted', 'project.domain.updated'],

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import type { Account } from '../../context.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 import type { Challenge } from '../domain-verification/challenge.ts'
 
 const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only domains added after this timestamp' }))
@@ -39,7 +39,7 @@ export const AccountDomain = Type.Object(
     creator: Type.Object({ id: Type.String(), username: Type.String(), email: Type.String() }),
     userId: Type.String(),
     teamId: Nullable(Type.String()),
-    createdAt: Moment,
+    createdAt: Timestamp,
     boughtAt: Type.Null(),
     expiresAt: Type.Null(),
     echMode: OneOf('disabled'),
@@ -49,12 +49,17 @@ export const AccountDomain = Type.Object(
 )
 export type AccountDomain = Static<typeof AccountDomain>
 
-export const OneAccountDomain = Type.Object({ domain: AccountDomain })
+export const AccountDomainReply = Type.Object({ domain: AccountDomain })
 export const AccountDomainList = Type.Object({ domains: Type.Array(AccountDomain), pagination: Pagination })
 export const VerificationRecord = Type.Object({ txtRecord: Type.String(), verificationDomain: Type.String() })
 
 /** What is known of a domain of an account. */
-export type Known = { name: string; createdAt: number; verified: boolean; challenge: Challenge | undefined }
+export type AccountDomainState = {
+  name: string
+  createdAt: number
+  verified: boolean
+  challenge: Challenge | undefined
+}
 
 /** A domain is its name, and so is its id, in characters that ids have. */
 export function accountDomainId(name: string): string {
@@ -62,7 +67,10 @@ export function accountDomainId(name: string): string {
 }
 
 /** The answer for one domain. The account stands for its creator (docs/decisions/0040); DNS is kept elsewhere. */
-export function showAccountDomain({ name, createdAt, verified, challenge }: Known, account: Account): AccountDomain {
+export function showAccountDomain(
+  { name, createdAt, verified, challenge }: AccountDomainState,
+  account: Account,
+): AccountDomain {
   return {
     ...show(name),
     verified,

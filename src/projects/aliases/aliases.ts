@@ -1,12 +1,12 @@
 /** Aliases: the domains of the account that lead to a deployment. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { hostsSaid } from '../../model/domain-name.ts'
 import { findProject } from '../../model/project.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery } from './schema.ts'
 
@@ -44,7 +44,7 @@ export async function listAliases(
     .orderBy('alias.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
   return { aliases: items.map(showAlias), pagination }
 }
 
@@ -91,13 +91,13 @@ export async function findAliasOfProject(
 /** Ends where a domain leads, until the next deployment or promote takes it. The domain stays on its project. */
 export async function deleteAlias(ctx: Ctx, { alias }: { alias: AliasRow }): Promise<{ status: 'SUCCESS' }> {
   await ctx.db.deleteFrom('alias').where('name', '=', alias.name).execute()
-  await foldDeployments(ctx, alias.project_id)
+  await refreshDeploymentSummary(ctx, alias.project_id)
   return { status: 'SUCCESS' }
 }
 
 /** The answer for one alias. */
 function showAlias(row: AliasRow): Alias {
-  const createdAt = momentOf(row.created_stamp)
+  const createdAt = stampToMs(row.created_stamp)
   return {
     uid: aliasId(row.name),
     alias: row.name,

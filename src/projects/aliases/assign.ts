@@ -1,7 +1,7 @@
 /** Assigning an alias by hand: a name of the deployment's project leads to that deployment from now on. docs/deployments.md: Assigning by hand. */
 
 import type { Ctx, Input, Params } from '../../context.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { canonicalName } from '../../model/domain-name.ts'
 import { environmentOf } from '../../model/environment.ts'
 import { findProject } from '../../model/project.ts'
@@ -10,7 +10,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { findDeployment } from '../deployments/deployments.ts'
 import { addDomain, readDomain, updateDomain } from '../domains/domains.ts'
-import { pointDomains } from '../serving/domain-assignment.ts'
+import { assignDomains } from '../serving/domain-assignment.ts'
 import { aliasId } from './aliases.ts'
 import type { AssignAlias, AssignedAlias } from './schema.ts'
 
@@ -50,8 +50,8 @@ export async function assignAlias(
     .executeTakeFirst()
   const domain = await takeDomain(ctx, project, deployment, name)
   const row = await setRedirect(ctx, project, domain, body.redirect ?? null)
-  if (row.redirect === null) await pointDomains(ctx, [row], deployment)
-  await foldDeployments(ctx, project.id)
+  if (row.redirect === null) await assignDomains(ctx, [row], deployment)
+  await refreshDeploymentSummary(ctx, project.id)
   return {
     uid: aliasId(name),
     alias: name,

@@ -1,7 +1,7 @@
 /** What callers send and get for aliases. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
-import { Listed, Moment, Nullable, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { CommaSeparated, Nullable, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
@@ -10,7 +10,7 @@ export const ListAliasesQuery = Type.Object({
   since,
   from: Type.Optional(Type.Integer({ minimum: 0, description: 'as `since`' })),
   projectId: Text,
-  domain: Type.Optional(Listed(Type.String({ minLength: 1, maxLength: 256 }), 'names: any of them')),
+  domain: Type.Optional(CommaSeparated(Type.String({ minLength: 1, maxLength: 256 }), 'names: any of them')),
 })
 export type ListAliasesQuery = Static<typeof ListAliasesQuery>
 
@@ -28,8 +28,8 @@ export const Alias = Type.Object(
     uid: Type.String(),
     alias: Type.String(),
     created: Type.String({ description: 'ISO 8601' }),
-    createdAt: Moment,
-    updatedAt: Moment,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
     deletedAt: Type.Null(),
     deployment: Type.Object({ id: Type.String(), url: Type.String() }),
     deploymentId: Type.String(),

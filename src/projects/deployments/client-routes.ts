@@ -3,7 +3,7 @@
 import { route } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { answerDeployment, findDeployment, findDeploymentOfProject } from './deployments.ts'
+import { findDeployment, findDeploymentOfProject, readDeploymentReply } from './deployments.ts'
 import {
   Builds,
   DeploymentEvents,
@@ -36,7 +36,7 @@ export const clientDeploymentRoutes = [
     run: async (ctx, _: undefined, { query }) => {
       const idOrUrl = query.url ?? query.id
       if (idOrUrl === undefined) refuse('bad_request', 'Invalid request: name the deployment by `url` or `id`.')
-      return answerDeployment(ctx, await findDeployment(ctx, { idOrUrl }))
+      return readDeploymentReply(ctx, await findDeployment(ctx, { idOrUrl }))
     },
     refuses: ['not_found'],
     status: 200,

@@ -2,11 +2,11 @@
 
 import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
 import { openedHost } from '../../model/addresses.ts'
-import { namesOf } from '../../model/deployment-summary.ts'
+import { readDeploymentDomains } from '../../model/deployment-summary.ts'
 import { hostsSaid } from '../../model/domain-name.ts'
 import { environmentOf } from '../../model/environment.ts'
 import { findProject } from '../../model/project.ts'
-import { seesProject } from '../../platform/access/guards.ts'
+import { canSeeProject } from '../../platform/access/guards.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -18,7 +18,7 @@ import { type Deployment, type NewDeployment, type PatchDeployment, showDeployme
 type Owned = { project: Row<'project'>; owner: Row<'account'> }
 
 /** The project that the path says, of whatever account, and that account. Refuses: not_found 404. */
-export async function findProjectOfAny(ctx: OperatorCtx, params: Params): Promise<Owned> {
+export async function findAnyProjectWithAccount(ctx: OperatorCtx, params: Params): Promise<Owned> {
   return ownedProject(ctx, params.projectId ?? '')
 }
 
@@ -34,7 +34,7 @@ async function ownedProject(ctx: OperatorCtx, projectId: string): Promise<Owned>
 }
 
 /**
- * Registers a deployment; one that is READY takes over the domains that are its to take (`takeOver`).
+ * Registers a deployment; one that is READY takes over the domains that are its to take (`assignReadyDeployment`).
  * Refuses: bad_request 400 (`url`, `upstream`, `meta`, `customEnvironmentId`), deployment_url_taken 409 (by the unique index, or by a verified domain).
  */
 export async function createDeployment(
@@ -72,7 +72,7 @@ function readEnvironment(
 }
 
 /** The deployment that the path says, with its project and account. Refuses: not_found 404. */
-export async function findDeploymentOfAny(
+export async function findAnyDeployment(
   ctx: OperatorCtx,
   params: Params,
 ): Promise<Owned & { deployment: Row<'deployment'> }> {
@@ -121,7 +121,7 @@ function isEnd(state: ReadyState): boolean {
 export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'deployment'>> {
   const text = params.idOrUrl ?? params.id ?? params.deploymentId ?? ''
   const row = await (text.startsWith('dpl_') ? findBy(ctx, 'id', [text]) : findByHost(ctx, text))
-  if (row === undefined || !seesProject(ctx.who, row.project_id)) {
+  if (row === undefined || !canSeeProject(ctx.who, row.project_id)) {
     refuse('not_found', `Deployment "${text.slice(0, 100)}" not found.`)
   }
   return row
@@ -146,18 +146,18 @@ function findBy(ctx: Ctx, column: 'id' | 'url', values: string[]): Promise<Row<'
 }
 
 /** The answer for one deployment. */
-export async function answerDeployment(ctx: Ctx, row: Row<'deployment'>): Promise<Deployment> {
+export async function readDeploymentReply(ctx: Ctx, row: Row<'deployment'>): Promise<Deployment> {
   const { config } = ctx.deps
-  const { alias, automaticAliases } = await namesOf(ctx, row.id)
+  const { alias, automaticAliases } = await readDeploymentDomains(ctx, row.id)
   const opened = (names: string[]) => names.map((name) => openedHost(name, config))
   const names = { alias: opened(alias), ...(automaticAliases && { automaticAliases: opened(automaticAliases) }) }
   return showDeployment(row, openedHost(row.url, config), ctx.account, names)
 }
 
-export type OfProject = { project: Row<'project'>; deployment: Row<'deployment'> }
+export type DeploymentWithProject = { project: Row<'project'>; deployment: Row<'deployment'> }
 
 /** The project and, of its deployments, the one that the path says. Refuses: not_found 404. */
-export async function findDeploymentOfProject(ctx: Ctx, params: Params): Promise<OfProject> {
+export async function findDeploymentOfProject(ctx: Ctx, params: Params): Promise<DeploymentWithProject> {
   const project = await findProject(ctx, params)
   const deployment = await findDeployment(ctx, params)
   if (deployment.project_id !== project.id) {

@@ -1,8 +1,8 @@
 /** Deployments that are removed once they are older than their project says. docs/deployments.md: Expiration. */
 import type { Static } from 'typebox'
-import type { Ctx, EventOwner, Input, OperatorCtx } from '../../context.ts'
+import type { Ctx, EventAccount, Input, OperatorCtx } from '../../context.ts'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { changeProject } from '../../model/project.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -10,7 +10,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { leaveBranches } from '../serving/addresses.ts'
 import { forgetRequests } from '../serving/production.ts'
-import { forgetMeta } from './meta.ts'
+import { deleteMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
 import { forgetUsage } from './usage.ts'
@@ -131,14 +131,14 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
   for (const { to_deployment_id } of requests)
     await forgetRequests(ctx, project.id, { toDeploymentId: to_deployment_id })
   for (const row of rows) {
-    await forgetMeta(ctx, row)
-    ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner as EventOwner)
+    await deleteMeta(ctx, row)
+    ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner as EventAccount)
   }
   await forgetUsage(ctx, ids)
   await releaseOutputs(ctx, rows)
   await ctx.db.deleteFrom('deployment').where('id', 'in', ids).execute()
   await leaveBranches(ctx, project, rows)
-  await foldDeployments(ctx, project.id)
+  await refreshDeploymentSummary(ctx, project.id)
   return rows.length
 }
 

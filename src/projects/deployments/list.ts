@@ -4,15 +4,15 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { openedHost } from '../../model/addresses.ts'
 import { customTarget, environmentOf, TargetName } from '../../model/environment.ts'
-import { seesProject } from '../../platform/access/guards.ts'
+import { canSeeProject } from '../../platform/access/guards.ts'
 import { READY_STATES, type ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Listed, PageQuery } from '../../platform/schema/fields.ts'
-import { findFew, hasMeta, MOST_FEW, metaWanted } from './meta.ts'
-import { type DeploymentList, showListed } from './schema.ts'
+import { CommaSeparated, PageQuery } from '../../platform/schema/fields.ts'
+import { findMetaMatches, hasMeta, MAX_SORTED_MATCHES, metaFilters } from './meta.ts'
+import { type DeploymentList, showDeploymentInList } from './schema.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
@@ -24,7 +24,7 @@ export const ListDeploymentsQuery = Type.Object(
     to: Type.Optional(Type.Integer({ minimum: 0, description: 'as `until`' })),
     projectId: Text,
     projectIds: Type.Optional(
-      Listed(Type.String({ minLength: 1, maxLength: 256 }), 'ids or names of projects: any of them'),
+      CommaSeparated(Type.String({ minLength: 1, maxLength: 256 }), 'ids or names of projects: any of them'),
     ),
     app: Type.Optional(Type.String({ maxLength: 256, description: 'the name of a project' })),
     target: Type.Optional(TargetName),
@@ -77,8 +77,8 @@ export async function listDeployments(
   const { limit = DEFAULT_LIMIT, until = query.to, since = query.from } = query
   const states = readStates(query.state)
   const environments = await environmentsWanted(ctx, query)
-  const meta = metaWanted(query)
-  const few = meta.length > 0 ? await findFew(ctx, meta) : undefined
+  const meta = metaFilters(query)
+  const few = meta.length > 0 ? await findMetaMatches(ctx, meta) : undefined
   if (few?.length === 0) return { deployments: [], pagination: { count: 0, next: null, prev: null } }
   const rows = await (few === undefined ? ctx.db.selectFrom('deployment') : ctx.db.selectFrom(theseAlone(ctx, few)))
     .innerJoin('project', (join) =>
@@ -92,10 +92,10 @@ export async function listDeployments(
     .orderBy('deployment.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
   return {
     deployments: items.map((row) =>
-      showListed(row, openedHost(row.url, ctx.deps.config), ctx.account, row.live_deployment_id),
+      showDeploymentInList(row, openedHost(row.url, ctx.deps.config), ctx.account, row.live_deployment_id),
     ),
     pagination,
   }
@@ -103,7 +103,12 @@ export async function listDeployments(
 
 /** The bound keeps both engines from walking the account's deployments to look for them. */
 function theseAlone({ db }: Ctx, ids: readonly string[]) {
-  return db.selectFrom('deployment').selectAll().where('id', 'in', ids).limit(sql.lit(MOST_FEW)).as('deployment')
+  return db
+    .selectFrom('deployment')
+    .selectAll()
+    .where('id', 'in', ids)
+    .limit(sql.lit(MAX_SORTED_MATCHES))
+    .as('deployment')
 }
 
 function placed(eb: Builder, until: number | undefined, since: number | undefined): Expression<SqlBool>[] {
@@ -178,7 +183,7 @@ async function idWanted(
     .where('account_id', '=', ctx.account.id)
     .where(project.startsWith('prj_') ? 'id' : 'name', '=', project)
     .executeTakeFirst()
-  return (row && seesProject(ctx.who, row.id) && find(row)) || ''
+  return (row && canSeeProject(ctx.who, row.id) && find(row)) || ''
 }
 
 /** Each is named by its id or by its name. No name is an id. */

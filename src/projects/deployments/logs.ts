@@ -2,10 +2,10 @@
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, OneOf } from '../../platform/schema/fields.ts'
+import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 /** What the CLI and the SDKs send. `format` is read where the answer is written (`lines` of `Route`); nothing is followed. */
@@ -13,8 +13,8 @@ export const EventsQuery = Type.Object({
   format: Type.Optional(Type.String({ maxLength: 20, description: '`lines`: one event a line instead of a list' })),
   direction: Type.Optional(OneOf('forward', 'backward')),
   limit: Type.Optional(Type.Integer({ minimum: -1, maximum: 10_000, description: '-1: all' })),
-  since: Type.Optional(Moment),
-  until: Type.Optional(Moment),
+  since: Type.Optional(Timestamp),
+  until: Type.Optional(Timestamp),
   name: Type.Optional(Type.String({ maxLength: 256, description: 'the events of one build: there is none' })),
   statusCode: Type.Optional(
     Type.String({ maxLength: 256, description: 'the requests with this status: there are none' }),
@@ -25,8 +25,8 @@ export const EventsQuery = Type.Object({
 const DeploymentEvent = Type.Object({
   id: Type.String(),
   deploymentId: Type.String(),
-  created: Moment,
-  date: Moment,
+  created: Timestamp,
+  date: Timestamp,
   serial: Type.String(),
   type: OneOf('deployment-state'),
   info: Type.Object({ type: OneOf('build'), name: OneOf('berth'), readyState: Type.String() }),
@@ -44,7 +44,7 @@ export const RuntimeLog = Type.Object({
   requestMethod: Type.String(),
   requestPath: Type.String(),
   responseStatusCode: Type.Integer(),
-  timestampInMs: Moment,
+  timestampInMs: Timestamp,
 })
 
 /** The states that Berth was told of, oldest first, and who has the log of the build. The list ends, also where a client follows it. */
@@ -63,7 +63,7 @@ export function listDeploymentEvents(
 function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
   const hasFiles = row.output_id !== null
   const begin = hasFiles ? 'The files were uploaded.' : 'The build system registered the deployment.'
-  const steps: [number, string, string][] = [[momentOf(row.created_stamp), 'QUEUED', begin]]
+  const steps: [number, string, string][] = [[stampToMs(row.created_stamp), 'QUEUED', begin]]
   const building = hasFiles ? 'The output was read.' : 'The build began.'
   if (row.building_at !== null) steps.push([row.building_at, 'BUILDING', building])
   const ended = row.ready_at ?? row.failed_at

@@ -6,7 +6,7 @@ import type { Row, Schema } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
 /** From so many deployments on that have a field's value, a list is walked in its order and asks of each whether it has it. */
-export const MOST_FEW = 500
+export const MAX_SORTED_MATCHES = 500
 const MOST_FILTERS = 20
 const PREFIX = 'meta-'
 
@@ -26,7 +26,7 @@ export async function writeMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployme
 }
 
 /** Removes what a deployment that goes was found by. */
-export async function forgetMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
+export async function deleteMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
   const fields = Object.entries(JSON.parse(row.meta_json) as Record<string, string>)
   if (fields.length === 0) return
   const marks = fields.map(([key, value]) => markOf(key, value))
@@ -44,7 +44,7 @@ function markOf(key: string, value: string): string {
 }
 
 /** What a query asks of the meta: each `meta-<field>`, and `sha`. Refuses: bad_request 400 (more than 20 of them). */
-export function metaWanted(query: { sha?: string }): Marks[] {
+export function metaFilters(query: { sha?: string }): Marks[] {
   const pairs = Object.entries(query).filter(([name]) => name.startsWith(PREFIX))
   const marks = pairs.map(([name, value]) => [markOf(name.slice(PREFIX.length), value)])
   const { sha } = query
@@ -59,7 +59,7 @@ export function metaWanted(query: { sha?: string }): Marks[] {
  * The ids of the deployments that have one of the wanted values, when they are few: then these are read, and sorted. Undefined
  * when many have each of them, as all of a branch do.
  */
-export async function findFew(ctx: Ctx, filters: readonly Marks[]): Promise<string[] | undefined> {
+export async function findMetaMatches(ctx: Ctx, filters: readonly Marks[]): Promise<string[] | undefined> {
   for (const marks of filters) {
     const rows = await ctx.db
       .selectFrom('project')
@@ -67,9 +67,9 @@ export async function findFew(ctx: Ctx, filters: readonly Marks[]): Promise<stri
       .select('deployment_meta.deployment_id')
       .where('project.account_id', '=', ctx.account.id)
       .where('deployment_meta.mark', 'in', marks)
-      .limit(sql.lit(MOST_FEW + 1))
+      .limit(sql.lit(MAX_SORTED_MATCHES + 1))
       .execute()
-    if (rows.length <= MOST_FEW) return rows.map((row) => row.deployment_id)
+    if (rows.length <= MAX_SORTED_MATCHES) return rows.map((row) => row.deployment_id)
   }
   return undefined
 }

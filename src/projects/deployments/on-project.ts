@@ -1,10 +1,10 @@
 /** What becomes of a project's deployments when the project moves to another account or is deleted. */
-import type { OnProject, OperatorCtx } from '../../context.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import type { OperatorCtx, ProjectHooks } from '../../context.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { releaseOutputsOfProject } from './outputs.ts'
 import { forgetUsage } from './usage.ts'
 
-export const deploymentsOnProject: OnProject = {
+export const deploymentsOnProject: ProjectHooks = {
   remove: (ctx, { id }) => removeDeployments(ctx, id),
   async move(ctx, { id, deployments_json }, to) {
     if (deployments_json !== null) await moveDeployments(ctx, id, to.id)
@@ -16,7 +16,7 @@ async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, 
   for (const table of ['deployment', 'alias'] as const) {
     await ctx.db.updateTable(table).set({ account_id: accountId }).where('project_id', '=', projectId).execute()
   }
-  await foldDeployments(ctx, projectId)
+  await refreshDeploymentSummary(ctx, projectId)
 }
 
 /** Removes all that a project had of deployments. */

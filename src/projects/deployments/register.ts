@@ -1,14 +1,14 @@
 /** How a deployment comes to be, and what follows from each of its states, whoever makes it. docs/deployments.md. */
-import type { EventOwner, OperatorCtx } from '../../context.ts'
+import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { followBranch } from '../serving/addresses.ts'
-import { takeOver } from '../serving/production.ts'
-import { mustNotBeDomain } from '../serving/validate.ts'
+import { assignReadyDeployment } from '../serving/production.ts'
+import { mustNotBeClaimedDomain } from '../serving/validate.ts'
 import { writeMeta } from './meta.ts'
 
 /** What registering a deployment, or a change of its state, may tell. */
@@ -28,17 +28,17 @@ type New = Pick<
   Partial<Pick<Row<'deployment'>, 'upstream' | 'output_id' | 'building_at' | 'ready_at' | 'failed_at'>>
 
 /**
- * Writes a deployment, and what follows from its state; one that is READY takes over the domains that are its to take (`takeOver`), unless
+ * Writes a deployment, and what follows from its state; one that is READY takes over the domains that are its to take (`assignReadyDeployment`), unless
  * `takesDomains` is false. Gives its row. Refuses: deployment_url_taken 409 (by the unique index, or by a verified domain), and as the budget does.
  */
 export async function registerDeployment(
   ctx: OperatorCtx,
   project: Row<'project'>,
-  owner: EventOwner & Pick<Row<'account'>, 'plan'>,
+  owner: EventAccount & Pick<Row<'account'>, 'plan'>,
   said: New,
   takesDomains = true,
 ): Promise<Row<'deployment'>> {
-  await mustNotBeDomain(ctx, said.url)
+  await mustNotBeClaimedDomain(ctx, said.url)
   const row = await ctx.db
     .insertInto('deployment')
     .values({
@@ -84,19 +84,19 @@ export function showDeploymentEvent(ctx: Pick<OperatorCtx, 'deps'>, row: Row<'de
 export async function settle(
   ctx: OperatorCtx,
   project: Row<'project'>,
-  owner: EventOwner,
+  owner: EventAccount,
   row: Row<'deployment'>,
   takesDomains = true,
 ): Promise<Row<'deployment'>> {
   if (row.ready_state === 'READY') {
-    if (takesDomains) await takeOver(ctx, project, row)
+    if (takesDomains) await assignReadyDeployment(ctx, project, row)
     await followBranch(ctx, project, row.git_branch)
     tell(ctx, 'deployment.ready', row, owner)
     tell(ctx, 'deployment.succeeded', row, owner)
   }
   if (row.ready_state === 'ERROR') tell(ctx, 'deployment.error', row, owner)
   if (row.ready_state === 'CANCELED') tell(ctx, 'deployment.canceled', row, owner)
-  await foldDeployments(ctx, project.id)
+  await refreshDeploymentSummary(ctx, project.id)
   return ctx.db.selectFrom('deployment').selectAll().where('id', '=', row.id).executeTakeFirstOrThrow()
 }
 
@@ -104,7 +104,7 @@ function tell(
   ctx: OperatorCtx,
   type: (typeof DEPLOYMENT_EVENTS)[number],
   row: Row<'deployment'>,
-  { id, kind }: EventOwner,
+  { id, kind }: EventAccount,
 ): void {
   ctx.emit(type, showDeploymentEvent(ctx, row), row.project_id, { id, kind })
 }

@@ -2,17 +2,17 @@
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { findProject } from '../../model/project.ts'
-import { notInTransferItself } from '../../platform/access/guards.ts'
+import { notInTransferUnlocked } from '../../platform/access/guards.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { followBranch, pointProductionAddress } from '../serving/addresses.ts'
-import { newestPreview, pointAll, pointDomains, SHOWS_PRODUCTION } from '../serving/domain-assignment.ts'
+import { assignDomains, assignMatchingDomains, newestPreview, PRODUCTION_TARGET } from '../serving/domain-assignment.ts'
 import { forgetRequests } from '../serving/production.ts'
 import { findDeployment } from './deployments.ts'
-import { forgetMeta } from './meta.ts'
+import { deleteMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
 import { forgetUsage } from './usage.ts'
@@ -41,19 +41,19 @@ export async function deleteDeployment(
   const { params, query } = input
   const deployment = await findDeployment(ctx, query.url === undefined ? params : { idOrUrl: query.url })
   const project = await findProject(ctx, { projectId: deployment.project_id })
-  await notInTransferItself(ctx, project, input)
+  await notInTransferUnlocked(ctx, project, input)
   const { id } = deployment
   const served = project.live_deployment_id === id
   const before = served ? await servedBefore(ctx, project.id, id) : undefined
   const ofPreviews = await domainsOfPreviews(ctx, id)
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).where('address_of', 'is', null).execute()
   await forgetRequests(ctx, project.id, { toDeploymentId: id })
-  await forgetMeta(ctx, deployment)
+  await deleteMeta(ctx, deployment)
   await forgetUsage(ctx, [id])
   await releaseOutputs(ctx, [deployment])
   await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
   if (before !== undefined) {
-    await pointAll(ctx, before, SHOWS_PRODUCTION)
+    await assignMatchingDomains(ctx, before, PRODUCTION_TARGET)
     await pointProductionAddress(ctx, project, before)
   }
   await followBranch(ctx, project, deployment.git_branch)
@@ -61,7 +61,7 @@ export async function deleteDeployment(
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
   for (const domains of Map.groupBy(ofPreviews, (one) => one.custom_environment_id ?? one.git_branch).values()) {
     const newest = await newestPreview(ctx, project.id, domains[0]!)
-    if (newest !== undefined) await pointDomains(ctx, domains, newest)
+    if (newest !== undefined) await assignDomains(ctx, domains, newest)
   }
   ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, deployment), project.id)
   // Written last, as everywhere: those that meet on the project hold nothing that the other waits for.
@@ -71,7 +71,7 @@ export async function deleteDeployment(
     .where('account_id', '=', project.account_id)
     .where('id', '=', project.id)
     .execute()
-  await foldDeployments(ctx, project.id)
+  await refreshDeploymentSummary(ctx, project.id)
   return { id, uid: id, state: 'DELETED' }
 }
 

@@ -1,12 +1,12 @@
 import { findProject } from '../../model/project.ts'
-import { notInTransferItself } from '../../platform/access/guards.ts'
+import { notInTransferUnlocked } from '../../platform/access/guards.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
 import {
-  answerDeployment,
   createDeployment,
+  findAnyDeployment,
+  findAnyProjectWithAccount,
   findDeployment,
-  findDeploymentOfAny,
-  findProjectOfAny,
+  readDeploymentReply,
   updateDeployment,
 } from './deployments.ts'
 import { Expiration, PatchExpiration, updateExpiration } from './expiration.ts'
@@ -40,7 +40,7 @@ export const deploymentRoutes = [
     needs: read,
     ignores: { query: { withGitRepoInfo: 'what is known of the commit is always answered' } },
     load: findDeployment,
-    run: answerDeployment,
+    run: readDeploymentReply,
     refuses: ['not_found'],
     status: 200,
     reply: Deployment,
@@ -55,7 +55,7 @@ export const deploymentRoutes = [
     needs: ['project:write', 'deployment:write'],
     body: PatchExpiration,
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     run: updateExpiration,
     refuses: ['not_found'],
     status: 200,
@@ -68,7 +68,7 @@ export const deploymentRoutes = [
     summary: 'Register a deployment, as the build system does',
     tag: 'operator',
     body: NewDeployment,
-    load: findProjectOfAny,
+    load: findAnyProjectWithAccount,
     run: createDeployment,
     emits: DEPLOYMENT_EVENTS,
     refuses: ['not_found', 'budget_used_up', 'deployment_url_taken'],
@@ -82,7 +82,7 @@ export const deploymentRoutes = [
     summary: 'Change the state of a deployment, or where its visitors are sent',
     tag: 'operator',
     body: PatchDeployment,
-    load: findDeploymentOfAny,
+    load: findAnyDeployment,
     run: updateDeployment,
     emits: DEPLOYMENT_EVENTS,
     refuses: ['not_found', 'deployment_ended'],

@@ -2,11 +2,11 @@
 import type { Static } from 'typebox'
 import type { Account } from '../../context.ts'
 import { AutomaticAliases, Meta, type Names, substateOf } from '../../model/deployment-summary.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 const ReadyState = OneOf(...READY_STATES)
 const Upstream = Nullable(
@@ -38,12 +38,12 @@ const shared = {
   name: Type.String(),
   url: Type.String(),
   projectId: Type.String(),
-  createdAt: Moment,
+  createdAt: Timestamp,
   creator: Creator,
   inspectorUrl: Type.Null(),
-  buildingAt: Moment,
+  buildingAt: Timestamp,
   meta: Meta,
-  ready: Type.Optional(Moment),
+  ready: Type.Optional(Timestamp),
   readyState: ReadyState,
   readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
   target: Nullable(OneOf('production')),
@@ -55,7 +55,7 @@ const ListedDeployment = Type.Object(
   {
     ...shared,
     uid: Type.String(),
-    created: Moment,
+    created: Timestamp,
     state: ReadyState,
     aliasError: Type.Null(),
     isRollbackCandidate: Type.Boolean(),
@@ -71,10 +71,10 @@ export const Deployment = Type.Object(
     alias: Type.Array(Type.String(), { description: 'at most 20 of the names that lead to it' }),
     automaticAliases: Type.Optional(AutomaticAliases),
     aliasAssigned: Type.Boolean(),
-    bootedAt: Moment,
+    bootedAt: Timestamp,
     build: Type.Object({ env: Type.Array(Type.String()) }),
     buildSkipped: Type.Boolean(),
-    canceledAt: Type.Optional(Moment),
+    canceledAt: Type.Optional(Timestamp),
     createdIn: Type.String(),
     env: Type.Array(Type.String()),
     gitBranch: Nullable(Type.String()),
@@ -108,12 +108,12 @@ export const OperatorDeployment = Type.Object({
   customEnvironmentId: Nullable(Type.String()),
   meta: Meta,
   upstream: Nullable(Type.String()),
-  createdAt: Moment,
+  createdAt: Timestamp,
 })
 
 /** `url`: its own host name, as people open it. */
 function showShared(row: Row<'deployment'>, url: string, account: Pick<Account, 'id' | 'slug'>) {
-  const createdAt = momentOf(row.created_stamp)
+  const createdAt = stampToMs(row.created_stamp)
   return {
     name: row.name,
     url,
@@ -133,7 +133,7 @@ function showShared(row: Row<'deployment'>, url: string, account: Pick<Account, 
 }
 
 /** A deployment in a list. `url`: its own host name, as people open it; `liveId`: the one that serves production now. */
-export function showListed(
+export function showDeploymentInList(
   row: Row<'deployment'>,
   url: string,
   account: Account,
@@ -142,7 +142,7 @@ export function showListed(
   return {
     ...showShared(row, url, account),
     uid: row.id,
-    created: momentOf(row.created_stamp),
+    created: stampToMs(row.created_stamp),
     state: row.ready_state,
     aliasError: null,
     isRollbackCandidate: row.promoted_at !== null && row.id !== liveId,
@@ -158,7 +158,7 @@ export function showDeployment(row: Row<'deployment'>, url: string, account: Acc
     ...names,
     // Clients ask until it is true: at READY nothing is to be waited for, also where no name leads to it.
     aliasAssigned: row.ready_state === 'READY',
-    bootedAt: row.building_at ?? momentOf(row.created_stamp),
+    bootedAt: row.building_at ?? stampToMs(row.created_stamp),
     build: { env: [] },
     buildSkipped: false,
     ...(row.ready_state === 'CANCELED' && row.failed_at !== null && { canceledAt: row.failed_at }),
@@ -193,6 +193,6 @@ export function showToOperator(row: Row<'deployment'>): Static<typeof OperatorDe
     customEnvironmentId: row.custom_environment_id,
     meta: JSON.parse(row.meta_json) as Record<string, string>,
     upstream: row.upstream,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
   }
 }

@@ -7,7 +7,7 @@ import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment } from '../../platform/schema/fields.ts'
+import { Timestamp } from '../../platform/schema/fields.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -21,8 +21,8 @@ export const MOST_HOURS = KEPT_MS / HOUR_MS + 1
 
 /** As clients write moments: in ms. */
 export const UsageQuery = Type.Object({
-  since: Type.Optional({ ...Moment, description: 'hours that begin then or later; 24 hours ago when not given' }),
-  until: Type.Optional({ ...Moment, description: 'hours that begin before; all when not given' }),
+  since: Type.Optional({ ...Timestamp, description: 'hours that begin then or later; 24 hours ago when not given' }),
+  until: Type.Optional({ ...Timestamp, description: 'hours that begin before; all when not given' }),
 })
 
 const Statuses = Type.Object({
@@ -36,7 +36,7 @@ const Statuses = Type.Object({
 export const DeploymentUsage = Type.Object({
   usage: Type.Array(
     Type.Object({
-      hour: { ...Moment, description: 'the moment at which it begins' },
+      hour: { ...Timestamp, description: 'the moment at which it begins' },
       requests: Type.Integer({ description: 'those whose visitor left before an answer began have no status' }),
       statuses: Statuses,
       bytes: Type.Integer({ description: 'of the bodies of the answers' }),

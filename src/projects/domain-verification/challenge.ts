@@ -4,7 +4,7 @@ import type { DomainSettings } from '../../config.ts'
 import type { Ctx } from '../../context.ts'
 import type { DnsAnswer } from '../../platform/adapters/dns.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { mustBeLeft } from '../../platform/limiter/limiter.ts'
+import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
 export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'pending_domain_verification' }
@@ -30,10 +30,10 @@ export function challengeOf(domain: Claim, settings: DomainSettings): Challenge 
  * and say nothing. Refuses: dns_unavailable 503, txt_verifies_another_project 400, txt_record_mismatch 400,
  * missing_txt_record 400.
  */
-export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<string>): Promise<void> {
+export async function mustMatchChallenge(ctx: Ctx, domain: Claim, records: DnsAnswer<string>): Promise<void> {
   const settings = ctx.deps.config.domains
   const challenge = challengeOf(domain, settings)
-  const { state, about } = judge(domain, records, settings)
+  const { state, about } = matchChallenge(domain, records, settings)
   if (state === 'found') return
   if (state === 'no-answer')
     refuse('dns_unavailable', `The name servers did not answer for ${challenge.domain}; nothing was changed.`)
@@ -43,7 +43,7 @@ export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<s
     refuse('missing_txt_record', `${challenge.domain} has no TXT record "${challenge.value}".`, payload)
   const begin = `${settings.challengePrefix}=${domain.name},`
   const tokens = about.filter((record) => record.startsWith(begin)).map((record) => record.slice(begin.length))
-  if (await isOfAnotherClaim(ctx, domain, tokens)) {
+  if (await belongsToOtherClaim(ctx, domain, tokens)) {
     const add = `Add the record "${challenge.value}" beside it`
     const message = `The TXT record at ${challenge.domain} verifies ${domain.name} for another project. ${add}.`
     refuse('txt_verifies_another_project', message, payload)
@@ -53,15 +53,15 @@ export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<s
 }
 
 /** What the records of one name server say of a claim. `seen`: what is there in the place of the challenge, quoted as in a refusal. */
-export function judgeRecords(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings) {
-  const { state, about } = judge(domain, records, settings)
+export function matchRecords(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings) {
+  const { state, about } = matchChallenge(domain, records, settings)
   return { state, seen: state === 'other' ? quoteRecords(about) : null }
 }
 
 type Judged = { state: 'no-answer' | 'found' | 'missing' | 'other'; about: string[] }
 
 /** Whether the record of a claim is among these. `about`: the records in its place, without those for other names of the apex. */
-function judge(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings): Judged {
+function matchChallenge(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings): Judged {
   if (records === undefined) return { state: 'no-answer', about: [] }
   const { value } = challengeOf(domain, settings)
   if (records.some((record) => isSame(record, value))) return { state: 'found', about: [] }
@@ -81,7 +81,7 @@ function isForAnotherName(record: string, name: string, settings: DomainSettings
 }
 
 /** Whether one of the tokens is that of another claim on the same name. Its own would have matched. */
-async function isOfAnotherClaim(ctx: Ctx, domain: Claim, records: string[]): Promise<boolean> {
+async function belongsToOtherClaim(ctx: Ctx, domain: Claim, records: string[]): Promise<boolean> {
   const tokens = records.filter((token) => TOKEN.test(token))
   if (tokens.length === 0) return false
   for (const table of ['project_domain', 'account_domain'] as const) {
@@ -103,7 +103,7 @@ function quoteRecords(records: string[]): string {
 }
 
 /** However often they ask, an account has name servers asked so often and no more, those of one domain and all. Refuses: rate_limited 429. */
-export async function mayLookUp({ account, now, deps }: Ctx, name: string): Promise<void> {
-  mustBeLeft(await deps.limits.take('account-lookup', account.id, now), now, 'lookups')
-  mustBeLeft(await deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
+export async function countDnsLookup({ account, now, deps }: Ctx, name: string): Promise<void> {
+  rejectIfExceeded(await deps.limits.take('account-lookup', account.id, now), now, 'lookups')
+  rejectIfExceeded(await deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
 }

@@ -8,12 +8,12 @@ import type { Ctx } from '../../context.ts'
 import { couldBeAddress, isOfSuffix, suffixOf } from '../../model/addresses.ts'
 import { showEvent } from '../../model/domain.ts'
 import { hostOf, isPlatformName, isUnder, isWildcard, wildcardsOver } from '../../model/domain-name.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { loseDomain, mustNotBeAddress } from '../serving/domain-assignment.ts'
-import { endProofOfOthers, findExemption } from './exemption.ts'
+import { mustNotBeAddress, unassignLostDomain } from '../serving/domain-assignment.ts'
+import { findExemption, revokeOtherAccountProofs } from './exemption.ts'
 
 type Domain = Row<'project_domain'>
 
@@ -21,7 +21,7 @@ type Domain = Row<'project_domain'>
  * Settles a claim that was just made: verified at once, or left with its challenge. An unverified claim of another account
  * counts for nothing. Refuses: domain_forbidden 403, domain_owned_by_your_other_account 409, conflict_with_verified_domain 409.
  */
-export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
+export async function verifyOrChallenge(ctx: Ctx, claim: Domain): Promise<Domain> {
   const holder = await findHolder(ctx, claim)
   if (holder !== undefined) {
     if (isPlatformName(claim.name, ctx.deps.config.domains))
@@ -39,12 +39,12 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
  * Gives a name to the account that proved it. An earlier holder becomes unverified with a fresh challenge, and hears of it,
  * in the same transaction. Refuses: conflict_with_verified_domain 409.
  */
-export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
+export async function assignVerifiedName(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
   await mustNotBeAddress(ctx, claim.name)
-  await displaceHolder(ctx, claim)
-  await endProofOfOthers(ctx, claim)
-  return markVerified(ctx, claim, momentOf(ctx.stamp))
+  await unverifyPreviousHolder(ctx, claim)
+  await revokeOtherAccountProofs(ctx, claim)
+  return markVerified(ctx, claim, stampToMs(ctx.stamp))
 }
 
 /**
@@ -132,7 +132,7 @@ async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
 
 /** Moments are those of the transaction, not of the request: DNS may have taken seconds in between, and the latest proof counts. */
 function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise<Domain> {
-  const now = momentOf(ctx.stamp)
+  const now = stampToMs(ctx.stamp)
   return ctx.db
     .updateTable('project_domain')
     .set({ verified_at: now, proven_at: provenAt, inherited_at: null, updated_at: now })
@@ -142,7 +142,7 @@ function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise
     .executeTakeFirstOrThrow()
 }
 
-async function displaceHolder(ctx: Ctx, claim: Domain): Promise<void> {
+async function unverifyPreviousHolder(ctx: Ctx, claim: Domain): Promise<void> {
   const displaced = await ctx.db
     .updateTable('project_domain')
     .set({
@@ -150,7 +150,7 @@ async function displaceHolder(ctx: Ctx, claim: Domain): Promise<void> {
       proven_at: null,
       inherited_at: null,
       challenge_token: newChallengeToken(),
-      updated_at: momentOf(ctx.stamp),
+      updated_at: stampToMs(ctx.stamp),
     })
     .where('name', '=', claim.name)
     .where('verified_at', 'is not', null)
@@ -158,7 +158,7 @@ async function displaceHolder(ctx: Ctx, claim: Domain): Promise<void> {
     .returningAll()
     .executeTakeFirst()
   if (displaced === undefined) return
-  await loseDomain(ctx, displaced)
+  await unassignLostDomain(ctx, displaced)
   const owner = await ctx.db
     .selectFrom('project')
     .innerJoin('account', 'account.id', 'project.account_id')

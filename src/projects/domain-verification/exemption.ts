@@ -3,7 +3,7 @@ import type { Ctx } from '../../context.ts'
 import { isPlatformName } from '../../model/domain-name.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { endReleasedProofs, readReleasedProof } from './released-proof.ts'
+import { deleteReleasedProofs, readReleasedProof } from './released-proof.ts'
 
 /** Whose claim on what. */
 type Claim = Pick<Row<'project_domain'>, 'account_id' | 'name' | 'apex_name'>
@@ -23,7 +23,7 @@ export async function findExemption(ctx: Ctx, claim: Claim): Promise<{ provenAt:
  * The proof of an apex as a whole that another account made ends when something under it is proven here. Its token goes with it: a
  * record of it that is still in DNS proves nothing again.
  */
-export async function endProofOfOthers(ctx: Ctx, { account_id, apex_name }: Claim): Promise<void> {
+export async function revokeOtherAccountProofs(ctx: Ctx, { account_id, apex_name }: Claim): Promise<void> {
   await ctx.db
     .updateTable('account_domain')
     .set({ proven_at: null, challenge_token: newChallengeToken() })
@@ -31,7 +31,7 @@ export async function endProofOfOthers(ctx: Ctx, { account_id, apex_name }: Clai
     .where('proven_at', 'is not', null)
     .where('account_id', '!=', account_id)
     .execute()
-  await endReleasedProofs(ctx, apex_name, { provenBy: account_id })
+  await deleteReleasedProofs(ctx, apex_name, { provenBy: account_id })
 }
 
 /** Of the apex as a whole, of a name under it, or of one that was removed not long ago. */

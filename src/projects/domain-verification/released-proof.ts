@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
@@ -24,7 +24,7 @@ export async function releaseProofs(
       'apex_name',
       'account_id',
       eb.fn.max('proven_at').as('proven_at'),
-      sql<number>`cast(${momentOf(ctx.stamp)} as bigint)`.as('released_at'),
+      sql<number>`cast(${stampToMs(ctx.stamp)} as bigint)`.as('released_at'),
     ])
     .where('account_id', '=', accountId)
     .where('verified_at', 'is not', null)
@@ -66,7 +66,7 @@ export function readReleasedProof(
 }
 
 /** Ends what accounts kept of an apex: of all but `provenBy`, who has just proven it, or of `accountId`, who gives it up. */
-export async function endReleasedProofs(
+export async function deleteReleasedProofs(
   ctx: Pick<OperatorCtx, 'db'>,
   apex: string,
   whose: { provenBy: string } | { accountId: string },
@@ -79,7 +79,7 @@ export async function endReleasedProofs(
 }
 
 /** A sweep: removes proofs that were released 30 days ago. Gives how many. */
-export async function forgetReleasedProofs(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeReleasedProofs(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = await ctx.db
     .selectFrom('released_proof')
     .select(['apex_name', 'account_id'])

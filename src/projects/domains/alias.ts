@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { redirectCodeOf } from '../../model/domain.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { addDomain, findDomain, removeDomain } from './domains.ts'
@@ -44,7 +44,7 @@ export async function removeAlias(
   return [
     showAlias({
       name: domain.name,
-      createdAt: momentOf(domain.created_stamp),
+      createdAt: stampToMs(domain.created_stamp),
       gitBranch: domain.git_branch,
       redirect: domain.redirect,
       redirectStatusCode: redirectCodeOf(domain),

@@ -3,7 +3,7 @@
 import type { Ctx, Input } from '../../context.ts'
 import { canonicalName } from '../../model/domain-name.ts'
 import type { DnsAnswer } from '../../platform/adapters/dns.ts'
-import { mayLookUp } from '../domain-verification/challenge.ts'
+import { countDnsLookup } from '../domain-verification/challenge.ts'
 import type { DomainConfig } from './schema.ts'
 
 /**
@@ -13,7 +13,7 @@ import type { DomainConfig } from './schema.ts'
 export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input): Promise<DomainConfig> {
   const settings = ctx.deps.config.domains
   const name = canonicalName(params.domain ?? '', settings)
-  await mayLookUp(ctx, name)
+  await countDnsLookup(ctx, name)
   const { edgeCname, edgeIpv4 } = settings
   const [records, ours] = await Promise.all([
     lookAt(ctx, name),

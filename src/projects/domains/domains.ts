@@ -1,31 +1,31 @@
 /** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
 
-import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../../context.ts'
+import type { Ctx, EventAccount, Input, OperatorCtx, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import { showEvent, showRouting } from '../../model/domain.ts'
 import { apexOf, canonicalName, nameToFind } from '../../model/domain-name.ts'
 import { findProject } from '../../model/project.ts'
-import { seesProject } from '../../platform/access/guards.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { canSeeProject } from '../../platform/access/guards.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { mustBeAllowed, settleClaim } from '../domain-verification/claim.ts'
+import { mustBeAllowed, verifyOrChallenge } from '../domain-verification/claim.ts'
 import { releaseProofs } from '../domain-verification/released-proof.ts'
-import { followDomain, leaveDomain } from '../serving/domain-assignment.ts'
+import { reassignDomain, unassignDomain } from '../serving/domain-assignment.ts'
 import {
   clearRedirectsTo,
+  findDirectRedirects,
+  mustNotHaveFailedProduction,
   PRODUCTION,
-  productionMustNotHaveFailed,
   type Routing,
   readRouting,
-  redirectingTo,
 } from './routing.ts'
 import { type AddDomain, type ProjectDomain, type RemoveDomain, showDomain, type UpdateDomain } from './schema.ts'
 
 /** A domain and the project it is on. */
-export type DomainOfProject = { project: Row<'project'>; domain: Row<'project_domain'> }
+export type DomainWithProject = { project: Row<'project'>; domain: Row<'project_domain'> }
 
 /** What every route that takes routing may refuse. */
 export const ROUTING_REFUSALS = [
@@ -60,25 +60,25 @@ export async function addDomain(
   const name = canonicalName(body.name, settings)
   const routing = await readRouting(ctx, project, name, PRODUCTION, body)
   mustBeAllowed(name, settings)
-  await productionMustNotHaveFailed(ctx, project)
+  await mustNotHaveFailedProduction(ctx, project)
   const claim = await insertDomain(ctx, project, name, routing)
   if (claim === undefined) return refuseTaken(ctx, project, name)
   await mustFit(ctx, 'domains', project.account_id)
-  const domain = await settleClaim(ctx, claim)
-  await followDomain(ctx, project, domain)
+  const domain = await verifyOrChallenge(ctx, claim)
+  await reassignDomain(ctx, project, domain)
   ctx.emit('project.domain.created', showEvent(project, domain), project.id)
   return showDomain(domain, settings)
 }
 
 /** The domain that the path says, on the project that it says. Refuses: not_found 404. */
-export async function findDomain(ctx: Ctx, params: Params): Promise<DomainOfProject> {
+export async function findDomain(ctx: Ctx, params: Params): Promise<DomainWithProject> {
   const { project, name, domain } = await lookUp(ctx, params, nameToFind)
   if (domain === undefined) refuse('not_found', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
 }
 
 /** As `findDomain`, for verify, where the specification answers 400. Refuses: not_found 404 (the project), domain_not_assigned 400. */
-export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<DomainOfProject> {
+export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<DomainWithProject> {
   const { project, name, domain } = await lookUp(ctx, params, canonicalName)
   if (domain === undefined) refuse('domain_not_assigned', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
@@ -88,7 +88,7 @@ export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<Doma
 export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'project_domain'>> {
   const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const domain = await readDomain(ctx, name)
-  if (domain === undefined || !seesProject(ctx.who, domain.project_id))
+  if (domain === undefined || !canSeeProject(ctx.who, domain.project_id))
     refuse('not_found', `The domain "${name}" is on no project.`)
   return domain
 }
@@ -113,18 +113,18 @@ async function lookUp(ctx: Ctx, params: Params, nameOf: typeof canonicalName) {
 /** Changes what the body mentions of branch and redirect. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
 export async function updateDomain(
   ctx: Ctx,
-  { project, domain }: DomainOfProject,
+  { project, domain }: DomainWithProject,
   { body }: Pick<Input<unknown, UpdateDomain>, 'body'>,
 ): Promise<ProjectDomain> {
   const routing = await readRouting(ctx, project, domain.name, domain, body)
   const row = await ctx.db
     .updateTable('project_domain')
-    .set({ ...routing, updated_at: momentOf(ctx.stamp) })
+    .set({ ...routing, updated_at: stampToMs(ctx.stamp) })
     .where('account_id', '=', domain.account_id)
     .where('name', '=', domain.name)
     .returningAll()
     .executeTakeFirstOrThrow()
-  await followDomain(ctx, project, row)
+  await reassignDomain(ctx, project, row)
   const payload = { ...showEvent(project, row), previous: showRouting(domain) }
   ctx.emit('project.domain.updated', payload, project.id)
   return showDomain(row, ctx.deps.config.domains)
@@ -140,10 +140,10 @@ const MOST_REDIRECTS = 100
  */
 export async function removeDomain(
   ctx: Ctx,
-  { project, domain }: DomainOfProject,
+  { project, domain }: DomainWithProject,
   { body }: Pick<Input<unknown, RemoveDomain>, 'body'>,
 ): Promise<Record<string, never>> {
-  const domains = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]
+  const domains = [domain, ...(body.removeRedirects ? await findRedirectSources(ctx, domain) : [])]
   if (!body.removeRedirects) await stopRedirects(ctx, ctx.account, project, domain)
   await releaseProofs(ctx, domain.account_id, { names: domains.map((row) => row.name) })
   for (const row of domains) {
@@ -152,7 +152,7 @@ export async function removeDomain(
       .where('account_id', '=', row.account_id)
       .where('name', '=', row.name)
       .execute()
-    await leaveDomain(ctx, project, row)
+    await unassignDomain(ctx, project, row)
     ctx.emit('project.domain.deleted', showEvent(project, row), project.id)
   }
   return {}
@@ -161,13 +161,13 @@ export async function removeDomain(
 /** Clears the redirects to a domain that leaves the project, and tells `owner` of each. */
 export async function stopRedirects(
   ctx: OperatorCtx,
-  owner: EventOwner,
+  owner: EventAccount,
   project: Row<'project'>,
   domain: Row<'project_domain'>,
 ): Promise<void> {
   for (const row of await clearRedirectsTo(ctx, domain)) {
     const changed = { ...row, redirect: null, redirect_status_code: null }
-    await followDomain(ctx, project, changed)
+    await reassignDomain(ctx, project, changed)
     ctx.emit(
       'project.domain.updated',
       { ...showEvent(project, changed), previous: showRouting(row) },
@@ -183,11 +183,11 @@ const NAMES_A_QUERY = 500
 /**
  * Every domain whose redirects end at this one. There are no circles to be caught in. Refuses: too_many_names 409 (more than 100).
  */
-export async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
+export async function findRedirectSources(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
   const domains: Row<'project_domain'>[] = []
   const open = [domain.name]
   while (open.length > 0) {
-    const next = await redirectingTo(ctx, domain, open.splice(0, NAMES_A_QUERY))
+    const next = await findDirectRedirects(ctx, domain, open.splice(0, NAMES_A_QUERY))
     domains.push(...next)
     if (domains.length > MOST_REDIRECTS) {
       const message = `More than ${MOST_REDIRECTS} domains redirect to ${domain.name}. Remove some first, or leave out \`removeRedirects\`.`
@@ -213,7 +213,7 @@ function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: 
       proven_at: null,
       inherited_at: null,
       created_stamp: ctx.stamp,
-      updated_at: momentOf(ctx.stamp),
+      updated_at: stampToMs(ctx.stamp),
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()
@@ -225,7 +225,7 @@ async function refuseTaken(ctx: Ctx, project: Row<'project'>, name: string): Pro
   const { project_id: projectId } = (await readDomain(ctx, name))!
   if (projectId === project.id)
     refuse('domain_on_project', `The domain "${name}" is already on this project.`, { domain: name, projectId })
-  const visible = seesProject(ctx.who, projectId)
+  const visible = canSeeProject(ctx.who, projectId)
   const message = `Cannot add ${name} since it's already in use by another project of your account.`
   return refuse('domain_on_other_project', message, { domain: name, ...(visible && { projectId }) })
 }

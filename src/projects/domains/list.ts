@@ -5,7 +5,7 @@ import type { Ctx, Input } from '../../context.ts'
 import { apexOf, canonicalName, nameToFind } from '../../model/domain-name.ts'
 import { customTarget, environmentOf } from '../../model/environment.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, isCursor, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import {
   type ApexDomainList,
   type ApexDomainsQuery,
@@ -34,7 +34,7 @@ export async function listDomains(
     .orderBy('created_stamp', order === 'ASC' ? 'asc' : 'desc')
     .limit(sql.lit(limit + 1))
     .execute()
-  const { rows: items, pagination } = page(rows, limit, continuing(query, order), (row) => row.created_stamp)
+  const { rows: items, pagination } = paginate(rows, limit, continuing(query, order), (row) => row.created_stamp)
   return { domains: items.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
 }
 
@@ -58,7 +58,7 @@ export async function listDomainsOfApex(
     .orderBy('created_stamp', 'desc')
     .limit(sql.lit(limit + 1))
     .execute()
-  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.created_stamp)
   return { projectDomains: items.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
 }
 

@@ -4,11 +4,11 @@ import type { Ctx, Input } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
 import { findProject } from '../../model/project.ts'
 import { notInTransfer } from '../../platform/access/guards.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { followDomain, leaveDomain } from '../serving/domain-assignment.ts'
-import { type DomainOfProject, stopRedirects } from './domains.ts'
+import { reassignDomain, unassignDomain } from '../serving/domain-assignment.ts'
+import { type DomainWithProject, stopRedirects } from './domains.ts'
 import { PRODUCTION, readRouting } from './routing.ts'
 import { type MoveDomain, type ProjectDomain, showDomain } from './schema.ts'
 
@@ -19,7 +19,7 @@ import { type MoveDomain, type ProjectDomain, showDomain } from './schema.ts'
  */
 export async function moveDomain(
   ctx: Ctx,
-  { project, domain }: DomainOfProject,
+  { project, domain }: DomainWithProject,
   input: Input<unknown, MoveDomain>,
 ): Promise<ProjectDomain> {
   const target = await findProject(ctx, { projectId: input.body.projectId })
@@ -31,15 +31,15 @@ export async function moveDomain(
     })
   const routing = await readRouting(ctx, target, domain.name, PRODUCTION, input.body)
   await stopRedirects(ctx, ctx.account, project, domain)
-  await leaveDomain(ctx, project, domain)
+  await unassignDomain(ctx, project, domain)
   const row = await ctx.db
     .updateTable('project_domain')
-    .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
+    .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: stampToMs(ctx.stamp) })
     .where('account_id', '=', domain.account_id)
     .where('name', '=', domain.name)
     .returningAll()
     .executeTakeFirstOrThrow()
-  await followDomain(ctx, target, row)
+  await reassignDomain(ctx, target, row)
   // Each side is told of its own project only: who hears of one may not know that the other is there.
   ctx.emit('project.domain.moved', { ...showEvent(project, domain), direction: 'out' }, project.id)
   ctx.emit('project.domain.moved', { ...showEvent(target, row), direction: 'in' }, target.id)

@@ -1,8 +1,8 @@
 /** The domains of a project that moves to another account. docs/transfer.md: Domains move. */
 
-import type { EventOwner, OnProject, OperatorCtx } from '../../context.ts'
+import type { EventAccount, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -11,7 +11,7 @@ import { stopRedirects } from './domains.ts'
 
 type Domain = Row<'project_domain'>
 
-export const domainsOnProject: OnProject = { remove: removeDomains, move: moveDomains }
+export const domainsOnProject: ProjectHooks = { remove: removeDomains, move: moveDomains }
 
 /** Removes every domain of a project: the names are free again, and what was proven by them speaks for the account for 30 days more. */
 async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise<void> {
@@ -28,12 +28,12 @@ async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise
  * claim gets a new challenge. A name that the other account has claimed too is left once: where it is verified, and where
  * neither is, with the project that the account had it on. The account hears what became of its own.
  */
-async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
+async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventAccount): Promise<void> {
   await settleDoubleClaims(ctx, project, to)
   const domains = await domainsOf(ctx, project)
   await ctx.db
     .updateTable('project_domain')
-    .set({ account_id: to.id, inherited_at: ctx.now, updated_at: momentOf(ctx.stamp) })
+    .set({ account_id: to.id, inherited_at: ctx.now, updated_at: stampToMs(ctx.stamp) })
     .where('account_id', '=', project.account_id)
     .where('project_id', '=', project.id)
     .where('verified_at', 'is not', null)
@@ -41,14 +41,14 @@ async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventO
   for (const { name } of domains.filter((domain) => domain.verified_at === null)) {
     await ctx.db
       .updateTable('project_domain')
-      .set({ account_id: to.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
+      .set({ account_id: to.id, challenge_token: newChallengeToken(), updated_at: stampToMs(ctx.stamp) })
       .where('account_id', '=', project.account_id)
       .where('name', '=', name)
       .execute()
   }
 }
 
-async function settleDoubleClaims(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
+async function settleDoubleClaims(ctx: OperatorCtx, project: Row<'project'>, to: EventAccount): Promise<void> {
   const own = new Map((await domainsOf(ctx, project)).map((domain) => [domain.name, domain]))
   for (const names of chunks([...own.keys()])) {
     const rivals = await ctx.db
@@ -65,7 +65,7 @@ async function settleDoubleClaims(ctx: OperatorCtx, project: Row<'project'>, to:
   }
 }
 
-async function drop(ctx: OperatorCtx, project: Row<'project'>, domain: Domain, hears: EventOwner): Promise<void> {
+async function drop(ctx: OperatorCtx, project: Row<'project'>, domain: Domain, hears: EventAccount): Promise<void> {
   await stopRedirects(ctx, hears, project, domain)
   await ctx.db
     .deleteFrom('project_domain')

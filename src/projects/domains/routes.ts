@@ -4,6 +4,7 @@ import { route } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { addAlias, removeAlias } from './alias.ts'
 import { answersRoute } from './dns-answers.ts'
+import { showDomainConfig } from './dns-config.ts'
 import {
   ADD_REFUSALS,
   addDomain,
@@ -16,7 +17,6 @@ import {
 } from './domains.ts'
 import { listDomains, listDomainsOfApex } from './list.ts'
 import { moveDomain } from './move.ts'
-import { showDomainConfig } from './dns-config.ts'
 import {
   AddAlias,
   AddDomain,

@@ -4,7 +4,7 @@ import type { Ctx, OperatorCtx } from '../../context.ts'
 import { canonicalName, isWildcard } from '../../model/domain-name.ts'
 import { environmentOf } from '../../model/environment.ts'
 import { linkOf } from '../../model/link.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import type { UpdateDomain } from './schema.ts'
@@ -72,7 +72,7 @@ function readEnvironment(project: Row<'project'>, before: Routing, idOrSlug: Upd
  * Nothing is put in front of visitors while the latest production deployment failed. Specification: operation 10.
  * Refuses: production_deployment_failed 400.
  */
-export async function productionMustNotHaveFailed(ctx: Ctx, project: Row<'project'>): Promise<void> {
+export async function mustNotHaveFailedProduction(ctx: Ctx, project: Row<'project'>): Promise<void> {
   if (project.deployments_json === null) return
   const latest = await ctx.db
     .selectFrom('deployment')
@@ -90,10 +90,10 @@ export async function clearRedirectsTo(
   ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
   domain: Row<'project_domain'>,
 ): Promise<Row<'project_domain'>[]> {
-  const before = await redirectingTo(ctx, domain, [domain.name])
+  const before = await findDirectRedirects(ctx, domain, [domain.name])
   await ctx.db
     .updateTable('project_domain')
-    .set({ redirect: null, redirect_status_code: null, updated_at: momentOf(ctx.stamp) })
+    .set({ redirect: null, redirect_status_code: null, updated_at: stampToMs(ctx.stamp) })
     .where('account_id', '=', domain.account_id)
     .where('project_id', '=', domain.project_id)
     .where('redirect', '=', domain.name)
@@ -102,7 +102,7 @@ export async function clearRedirectsTo(
 }
 
 /** The domains of the same project that redirect to one of these names, oldest first. */
-export async function redirectingTo(
+export async function findDirectRedirects(
   ctx: Pick<OperatorCtx, 'db'>,
   domain: Row<'project_domain'>,
   names: string[],

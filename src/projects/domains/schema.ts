@@ -3,10 +3,10 @@ import type { Static } from 'typebox'
 import type { DomainSettings } from '../../config.ts'
 import { REDIRECT_CODES, showRouting } from '../../model/domain.ts'
 import { TargetName } from '../../model/environment.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 import { type Challenge, challengeOf } from '../domain-verification/challenge.ts'
 
 const Name = Type.String({ minLength: 1, description: 'a domain name; `*.` may be its first label' })
@@ -77,8 +77,8 @@ export const ProjectDomain = Type.Object(
     redirect: Nullable(Type.String()),
     redirectStatusCode: RedirectCode,
     customEnvironmentId: Nullable(Type.String()),
-    createdAt: Moment,
-    updatedAt: Moment,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
     verification: Type.Optional(
       Type.Array(
         Type.Object({ type: Type.String(), domain: Type.String(), value: Type.String(), reason: Type.String() }),
@@ -98,7 +98,7 @@ export const AliasList = Type.Array(
     domain: Type.String(),
     environment: OneOf('production'),
     target: OneOf('PRODUCTION'),
-    createdAt: Moment,
+    createdAt: Timestamp,
     gitBranch: Nullable(Type.String()),
     redirect: Nullable(Type.String()),
     redirectStatusCode: RedirectCode,
@@ -135,7 +135,7 @@ export function showDomain(row: Row<'project_domain'>, settings: DomainSettings)
   return {
     ...showRouting(row),
     projectId: row.project_id,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
     ...(row.verified_at === null && { verification: [challengeOf(row, settings)] }),
   }

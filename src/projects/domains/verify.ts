@@ -4,10 +4,10 @@ import type { Ctx } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
 import type { DnsAnswer as Records } from '../../platform/adapters/dns.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { challengeOf, mayLookUp, mustBeProven } from '../domain-verification/challenge.ts'
-import { mustBeAllowed, takeName } from '../domain-verification/claim.ts'
-import { followDomain } from '../serving/domain-assignment.ts'
-import type { DomainOfProject } from './domains.ts'
+import { challengeOf, countDnsLookup, mustMatchChallenge } from '../domain-verification/challenge.ts'
+import { assignVerifiedName, mustBeAllowed } from '../domain-verification/claim.ts'
+import { reassignDomain } from '../serving/domain-assignment.ts'
+import type { DomainWithProject } from './domains.ts'
 import { type ProjectDomain, showDomain } from './schema.ts'
 
 const NOT_ASKED = 'not asked'
@@ -15,22 +15,22 @@ const NOT_ASKED = 'not asked'
 /** The TXT records at the place of the challenge. A verified domain has none to look for: it is not asked. Refuses: rate_limited 429. */
 export async function readChallenge(
   ctx: Ctx,
-  { domain }: DomainOfProject,
+  { domain }: DomainWithProject,
 ): Promise<Records<string> | typeof NOT_ASKED> {
   if (domain.verified_at !== null) return NOT_ASKED
-  await mayLookUp(ctx, domain.name)
+  await countDnsLookup(ctx, domain.name)
   return ctx.deps.adapters.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain, ctx.account.id)
 }
 
 /**
  * Verifies a domain whose record is there; one that is verified stays so. The record is compared with the challenge as it is
  * now, which may be another than when DNS was asked.
- * Refuses: what `mustBeProven` does, conflict_with_verified_domain 409, domain_not_allowed 409 (denied since it was added),
+ * Refuses: what `mustMatchChallenge` does, conflict_with_verified_domain 409, domain_not_allowed 409 (denied since it was added),
  * busy 503 (it lost its name while DNS was not asked).
  */
 export async function verifyDomain(
   ctx: Ctx,
-  { project, domain }: DomainOfProject,
+  { project, domain }: DomainWithProject,
   _: unknown,
   records: Records<string> | typeof NOT_ASKED,
 ): Promise<ProjectDomain> {
@@ -38,10 +38,10 @@ export async function verifyDomain(
   if (domain.verified_at !== null) return showDomain(domain, settings)
   // It was verified a moment ago, and lost its name since: nothing is known of DNS, so nothing is said of it.
   if (records === NOT_ASKED) refuse('busy')
-  await mustBeProven(ctx, domain, records)
+  await mustMatchChallenge(ctx, domain, records)
   mustBeAllowed(domain.name, settings)
-  const verified = await takeName(ctx, domain)
-  await followDomain(ctx, project, verified)
+  const verified = await assignVerifiedName(ctx, domain)
+  await reassignDomain(ctx, project, verified)
   ctx.emit('project.domain.verified', showEvent(project, verified), project.id)
   return showDomain(verified, settings)
 }

@@ -6,24 +6,24 @@ import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { openPace } from '../../platform/db/chunks.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../../platform/secrets/data-keys.ts'
 import { READERS } from '../../readers.ts'
-import { isVisible, mustChange, mustTouch } from '../env/access.ts'
-import { type Prepared, planOf, prepare } from '../env/prepare.ts'
-import { type Draft, isSystemKey, mustBeVariable, targetsNamed, typeIn } from '../env/rules.ts'
-import { MOST_VARIABLES, showTargets, type Target, targetsIn } from '../env/schema.ts'
+import { isVisible, mustHaveTargetPermission, mustHaveWritePermission } from '../env/access.ts'
+import { type PreparedPlan, planOf, preparePlan } from '../env/prepare.ts'
+import { type Draft, effectiveType, isSystemKey, parseTargets, validateVariable } from '../env/rules.ts'
+import { MAX_VARIABLES, showTargets, type Target, targetsIn } from '../env/schema.ts'
 import {
+  conflictingVariables,
   findByKeys,
-  holdersOf,
   isSameValue,
   overlap,
   type Plan,
   planUpsert,
   storePlan,
-  typeFor,
+  upsertedType,
 } from '../env/upsert.ts'
 import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
 import { type BadLine, parseDotenv, reasonLeftOut } from './dotenv.ts'
@@ -44,8 +44,8 @@ const MOST_LINES = READERS['env file'].parts
  * deployment gets anew. It is read as far as it could be taken, before anything is planned. Refuses: env_too_many 400.
  */
 function readEntries(text: string): ReturnType<typeof parseDotenv> & { skipped: string[] } {
-  const { entries, bad } = parseDotenv(text, { lines: MOST_LINES, variables: MOST_VARIABLES })
-  if (entries.length > MOST_VARIABLES) refuse('env_too_many')
+  const { entries, bad } = parseDotenv(text, { lines: MOST_LINES, variables: MAX_VARIABLES })
+  if (entries.length > MAX_VARIABLES) refuse('env_too_many')
   const skipped = entries.filter(({ key }) => isSystemKey(key)).map(({ key }) => key)
   return { entries: entries.filter(({ key }) => !isSystemKey(key)), bad, skipped }
 }
@@ -55,9 +55,9 @@ export async function prepareImport(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query }: ImportInput,
-): Promise<Prepared<ImportPlan> | undefined> {
+): Promise<PreparedPlan<ImportPlan> | undefined> {
   const ids = readEntries(body).entries.map(() => newId('env'))
-  return prepare(ctx, project, ids, (box) => planImport(ctx, box, project, body, query, ids))
+  return preparePlan(ctx, project, ids, (box) => planImport(ctx, box, project, body, query, ids))
 }
 
 /**
@@ -70,7 +70,7 @@ export async function importEnvFile(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query }: ImportInput,
-  prepared: Prepared<ImportPlan> | undefined,
+  prepared: PreparedPlan<ImportPlan> | undefined,
 ): Promise<Static<typeof ImportAnswer>> {
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const box = await (dryRun ? openSecretBox : openSecretBoxToWrite)(ctx, project.id, prepared?.box)
@@ -93,8 +93,8 @@ async function planImport(
   ids: readonly string[] = [],
 ): Promise<ImportPlan> {
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
-  const targets = targetsNamed(project, query.target.split(','), 'target')
-  mustTouch(ctx.who, targets)
+  const targets = parseTargets(project, query.target.split(','), 'target')
+  mustHaveTargetPermission(ctx.who, targets)
   const { lines, existing, skipped } = await readLines(ctx, project, body, targets, query, ids)
   if (lines.length === 0 && mode === 'replace') {
     refuse(
@@ -106,7 +106,7 @@ async function planImport(
   const removed = [...new Set(surplus.map((row) => row.key))]
   const keys: Keys = { created: [], updated: [], removed, unchanged: [], ...(skipped.length > 0 && { skipped }) }
   const changed: Line[] = []
-  const pace = openPace()
+  const pace = createYielder()
   for (const line of lines) {
     await pace()
     const same = isSame(box, line, targets)
@@ -182,8 +182,8 @@ async function readLines(
   const lines = entries.map(({ key, value }, at): Line => {
     const id = ids[at] ?? newId('env')
     const draft: Draft = { id, key, value, type, keepType: true, targets, gitBranch, extras: {} }
-    const holders = holdersOf(byKey.get(key), draft)
-    return { draft: { ...draft, type: typeIn(ctx.account, typeFor(draft, holders), targets) }, holders }
+    const holders = conflictingVariables(byKey.get(key), draft)
+    return { draft: { ...draft, type: effectiveType(ctx.account, upsertedType(draft, holders), targets) }, holders }
   })
   for (const line of lines) mustReplace(ctx, line)
   for (const [at, { line }] of entries.entries()) {
@@ -196,12 +196,12 @@ async function readLines(
 
 function mustReplace(ctx: Ctx, { draft, holders }: Line): void {
   if (holders.some((row) => !isVisible(ctx.who, row))) refuse('env_already_exists', undefined, { key: draft.key })
-  for (const row of holders) mustChange(ctx.who, row)
+  for (const row of holders) mustHaveWritePermission(ctx.who, row)
 }
 
 function reasonAgainst(draft: Draft): string | undefined {
   try {
-    mustBeVariable(draft)
+    validateVariable(draft)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return error.message.replace(/\.$/, '')
@@ -243,6 +243,6 @@ async function findSurplus(
     type !== 'system' &&
     reasonLeftOut(box.open(id, value_version, sealed_value) ?? '\r') === undefined
   const surplus = own.filter((row) => !named.has(row.key) && carried(row))
-  for (const row of surplus) mustChange(ctx.who, row)
+  for (const row of surplus) mustHaveWritePermission(ctx.who, row)
   return surplus
 }

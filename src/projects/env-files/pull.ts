@@ -6,9 +6,9 @@ import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { openSecretBox, type SecretBox } from '../../platform/secrets/data-keys.ts'
-import { isReadable, mustTouch, visibleTo } from '../env/access.ts'
-import { findTarget, targetsNamed } from '../env/rules.ts'
-import { LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
+import { isReadable, mustHaveTargetPermission, visibleTo } from '../env/access.ts'
+import { findTarget, parseTargets } from '../env/rules.ts'
+import { MAX_BRANCH_LENGTH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
 import { sharedOf } from '../shared-env/shared-env.ts'
 import { writeDotenv } from './dotenv.ts'
 
@@ -23,9 +23,9 @@ export const PulledEnv = Type.Object({
   }),
 })
 export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
-export const ExportQuery = Type.Object({
+export const EnvExportQuery = Type.Object({
   target: TargetName,
-  gitBranch: Type.Optional(Type.String({ maxLength: LONGEST_BRANCH })),
+  gitBranch: Type.Optional(Type.String({ maxLength: MAX_BRANCH_LENGTH })),
 })
 
 /**
@@ -48,9 +48,9 @@ export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Inp
 export async function exportEnv(
   ctx: Ctx,
   project: Row<'project'>,
-  { query }: Input<Static<typeof ExportQuery>>,
+  { query }: Input<Static<typeof EnvExportQuery>>,
 ): Promise<string> {
-  const [target] = targetsNamed(project, [query.target], 'target')
+  const [target] = parseTargets(project, [query.target], 'target')
   const { env, omitted } = await readTarget(ctx, project, target!, query.gitBranch ?? '')
   return writeDotenv(env, omitted)
 }
@@ -62,9 +62,9 @@ type Sealed = {
 }
 
 async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
-  if (gitBranch.length > LONGEST_BRANCH)
+  if (gitBranch.length > MAX_BRANCH_LENGTH)
     refuse('bad_request', 'Invalid request: `gitBranch` is at most 250 characters.')
-  mustTouch(ctx.who, [target])
+  mustHaveTargetPermission(ctx.who, [target])
   const rows = await ctx.db
     .selectFrom('env_var')
     .selectAll()

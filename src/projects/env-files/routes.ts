@@ -5,7 +5,7 @@ import { accountInGoodStanding, notInTransfer } from '../../platform/access/guar
 import { route } from '../../platform/http/route.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { importEnvFile, prepareImport } from './import.ts'
-import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from './pull.ts'
+import { EnvExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from './pull.ts'
 import { EnvFile, ImportAnswer, ImportQuery } from './schema.ts'
 
 const tag = 'environment variables'
@@ -46,7 +46,7 @@ export const envFileRoutes = [
     summary: 'Read the variables of a target as .env text',
     tag,
     needs: ['env:read', 'env:decrypt'],
-    query: ExportQuery,
+    query: EnvExportQuery,
     load: findProject,
     run: exportEnv,
     refuses: ['not_found', 'missing_permission'],

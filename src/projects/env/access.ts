@@ -1,13 +1,13 @@
 /** Who may see, read and change a variable. docs/variables.md: Who may what; docs/spec/reliability.md T6, T31. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
-import type { Ctx, Who } from '../../context.ts'
+import type { Caller, Ctx } from '../../context.ts'
 import { permit } from '../../platform/access/authenticate.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import type { SecretBox } from '../../platform/secrets/data-keys.ts'
-import { type Reading, targetsIn } from './schema.ts'
+import { targetsIn, type ValueView } from './schema.ts'
 
 /** Refuses: missing_permission 403, when a variable of production is touched by someone without the right to. */
-export function mustTouch(who: Who, targets: readonly string[]): void {
+export function mustHaveTargetPermission(who: Caller, targets: readonly string[]): void {
   if (targets.includes('production')) permit(who, ['env:production'])
 }
 
@@ -15,33 +15,33 @@ export function mustTouch(who: Who, targets: readonly string[]): void {
  * Refuses: missing_permission 403, when a variable that is there may not be changed: of production without the right to it, or
  * made by another without the right to those. An installation that reads all variables and writes its own must not write all.
  */
-export function mustChange(who: Who, row: Pick<Row<'env_var'>, 'targets' | 'configuration_id'>): void {
-  mustTouch(who, targetsIn(row))
+export function mustHaveWritePermission(who: Caller, row: Pick<Row<'env_var'>, 'targets' | 'configuration_id'>): void {
+  mustHaveTargetPermission(who, targetsIn(row))
   if (row.configuration_id !== who.installationId) permit(who, ['env:write-all'])
 }
 
-/** Whether `mustChange` would let the caller, and writing at all. */
-export function mayChange({ permissions, installationId }: Who, row: Row<'env_var'>): boolean {
+/** Whether `mustHaveWritePermission` would let the caller, and writing at all. */
+export function canWriteVariable({ permissions, installationId }: Caller, row: Row<'env_var'>): boolean {
   if (!permissions.has('env:write')) return false
   if (targetsIn(row).includes('production') && !permissions.has('env:production')) return false
   return row.configuration_id === installationId || permissions.has('env:write-all')
 }
 
 /** Whether the caller may read the value of a variable in clear: those of production need the right to production. */
-export function mayDecrypt({ permissions }: Who, targets: readonly string[]): boolean {
+export function canDecrypt({ permissions }: Caller, targets: readonly string[]): boolean {
   if (!permissions.has('env:decrypt')) return false
   return !targets.includes('production') || permissions.has('env:production')
 }
 
 /** Whether the caller reads a value: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */
-export function mayOpen(ctx: Ctx, row: Row<'env_var'>, isDecrypt: boolean): boolean {
+export function canReadValue(ctx: Ctx, row: Row<'env_var'>, isDecrypt: boolean): boolean {
   if (row.type === 'sensitive') return false
-  return row.type === 'plain' || row.type === 'system' || (isDecrypt && mayDecrypt(ctx.who, targetsIn(row)))
+  return row.type === 'plain' || row.type === 'system' || (isDecrypt && canDecrypt(ctx.who, targetsIn(row)))
 }
 
 /** A value for its reader. Without a secret box it stays hidden. */
-export function readValue(ctx: Ctx, box: SecretBox | undefined, row: Row<'env_var'>, isDecrypt: boolean): Reading {
-  if (box === undefined || !mayOpen(ctx, row, isDecrypt)) return 'hidden'
+export function readValue(ctx: Ctx, box: SecretBox | undefined, row: Row<'env_var'>, isDecrypt: boolean): ValueView {
+  if (box === undefined || !canReadValue(ctx, row, isDecrypt)) return 'hidden'
   const clear = box.open(row.id, row.value_version, row.sealed_value)
   if (clear === undefined) return 'broken'
   if (isDecrypt) ctx.reveal(targetsIn(row))
@@ -49,18 +49,18 @@ export function readValue(ctx: Ctx, box: SecretBox | undefined, row: Row<'env_va
 }
 
 /** Whether pull and export carry the value of a variable to this caller. What is `plain` is open to all who see it. */
-export function isReadable(who: Who, row: Pick<Row<'env_var'>, 'type' | 'targets'>): boolean {
+export function isReadable(who: Caller, row: Pick<Row<'env_var'>, 'type' | 'targets'>): boolean {
   if (row.type === 'sensitive' || row.type === 'system') return false
-  return row.type === 'plain' || mayDecrypt(who, targetsIn(row))
+  return row.type === 'plain' || canDecrypt(who, targetsIn(row))
 }
 
 /** Without `env:all` a caller has only its own: an integration what it made, a person what people made. */
-export function isVisible(who: Who, row: Pick<Row<'env_var'>, 'configuration_id'>): boolean {
+export function isVisible(who: Caller, row: Pick<Row<'env_var'>, 'configuration_id'>): boolean {
   return who.permissions.has('env:all') || row.configuration_id === who.installationId
 }
 
 /** As `isVisible`, for a query. */
-export function visibleTo(who: Who) {
+export function visibleTo(who: Caller) {
   return (eb: ExpressionBuilder<Schema, 'env_var'>): Expression<SqlBool> => {
     if (who.permissions.has('env:all')) return eb.lit(true)
     if (who.installationId === null) return eb('env_var.configuration_id', 'is', null)

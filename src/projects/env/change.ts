@@ -4,7 +4,7 @@ import type { Row } from '../../platform/db/schema.ts'
 export type Variable = Row<'env_var'>
 
 /** A variable before and after: without `before` it is made, without `after` it is removed. `fields`: the names of those that differ. */
-export type Change = {
+export type VariableChange = {
   before?: Variable
   after?: Variable
   fields: readonly string[]

@@ -4,16 +4,23 @@ import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { environmentOf } from '../../model/environment.ts'
 import { findProject } from '../../model/project.ts'
-import { variablesAhead } from '../../platform/access/prefetch.ts'
-import { oneOf } from '../../platform/db/bulk.ts'
-import { prepared } from '../../platform/db/db.ts'
+import { prefetchedVariables } from '../../platform/access/prefetch.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
+import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { page, stampBefore } from '../../platform/http/pagination.ts'
+import { paginate, stampBefore } from '../../platform/http/pagination.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
-import { isVisible, mayOpen, mustChange, mustTouch, readValue, visibleTo } from './access.ts'
-import { type Prepared, planOf, prepare } from './prepare.ts'
-import { createDrafts, draftOf, mustBeVariable, targetsNamed, typeIn } from './rules.ts'
+import {
+  canReadValue,
+  isVisible,
+  mustHaveTargetPermission,
+  mustHaveWritePermission,
+  readValue,
+  visibleTo,
+} from './access.ts'
+import { type PreparedPlan, planOf, preparePlan } from './prepare.ts'
+import { createDrafts, draftOf, effectiveType, parseTargets, validateVariable } from './rules.ts'
 import {
   addLogos,
   type CreatedEnv,
@@ -26,22 +33,22 @@ import {
   type EnvList,
   type EnvVar,
   type ListEnvQuery,
-  MOST_VARIABLES,
+  MAX_VARIABLES,
   showEnv,
   showTargets,
   type Target,
   targetsIn,
 } from './schema.ts'
-import { changeVariable, removal, storeVariables } from './store.ts'
+import { applyVariableChanges, changeVariable, deleteChange } from './store.ts'
 import { isSameValue, type Plan, planUpsert, storePlan } from './upsert.ts'
 
 const FIRST_VERSION_WITH_ARRAYS = 10
 
 /** A project together with one of its variables. */
-export type WithVariable = Row<'project'> & { variable: Row<'env_var'> }
+export type ProjectWithVariable = Row<'project'> & { variable: Row<'env_var'> }
 
 /** A variable of the project, when the caller may see it. Refuses: not_found 404. */
-export async function findEnv(ctx: Ctx, params: Params): Promise<WithVariable> {
+export async function findEnv(ctx: Ctx, params: Params): Promise<ProjectWithVariable> {
   const project = await findProject(ctx, params)
   const id = params.id ?? ''
   const variable = await ctx.db
@@ -62,12 +69,14 @@ export async function prepareEnv(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query }: CreateInput,
-): Promise<Prepared<Plan> | undefined> {
+): Promise<PreparedPlan<Plan> | undefined> {
   const drafts = createDrafts(ctx, project, body)
   // Whoever wrote too much is refused here, and takes up neither the store's writer nor the time that a plan takes.
   await ctx.countRows(drafts.length)
   const ids = drafts.map(({ id }) => id)
-  return prepare(ctx, project, ids, (box) => planUpsert(ctx, box, project, { drafts, replace: query.upsert === true }))
+  return preparePlan(ctx, project, ids, (box) =>
+    planUpsert(ctx, box, project, { drafts, replace: query.upsert === true }),
+  )
 }
 
 /**
@@ -78,7 +87,7 @@ export async function createEnv(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query, version }: CreateInput,
-  prepared: Prepared<Plan> | undefined,
+  prepared: PreparedPlan<Plan> | undefined,
 ): Promise<CreatedEnv> {
   const many = Array.isArray(body)
   if (many && version !== undefined && version < FIRST_VERSION_WITH_ARRAYS) {
@@ -112,8 +121,8 @@ export async function listEnv(
 ): Promise<Static<typeof EnvList>> {
   const { decrypt = false, limit, until } = query
   const variables = await readList(ctx, project, query)
-  const { rows, pagination } = page(variables, limit ?? variables.length, until, (row) => row.created_stamp)
-  const box = rows.some((row) => mayOpen(ctx, row, decrypt)) ? await openSecretBox(ctx, project.id) : undefined
+  const { rows, pagination } = paginate(variables, limit ?? variables.length, until, (row) => row.created_stamp)
+  const box = rows.some((row) => canReadValue(ctx, row, decrypt)) ? await openSecretBox(ctx, project.id) : undefined
   const envs = rows.map((row) => ({ ...showEnv(row, readValue(ctx, box, row, decrypt)), securityIssues: [] }))
   await addLogos(ctx.db, envs)
   return { envs, pagination }
@@ -126,7 +135,7 @@ async function readList(
   query: Static<typeof ListEnvQuery>,
 ): Promise<Row<'env_var'>[]> {
   const { limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug } = query
-  const ahead = variablesAhead(ctx, project.id)
+  const ahead = prefetchedVariables(ctx, project.id)
   const isWhole = [limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug].every((one) => !one)
   if (ahead !== undefined && isWhole) return ahead.filter((row) => isVisible(ctx.who, row))
   let select = ctx.db
@@ -137,7 +146,7 @@ async function readList(
     .orderBy('created_stamp', 'desc')
   if (until !== undefined) select = select.where('created_stamp', '<', stampBefore(until))
   if (gitBranch !== undefined) select = select.where('git_branch', '=', gitBranch)
-  if (target !== undefined) select = select.where(within(project, targetsNamed(project, [target], 'target')[0]))
+  if (target !== undefined) select = select.where(within(project, parseTargets(project, [target], 'target')[0]))
   if (limit !== undefined) select = select.limit(limit + 1)
   for (const name of [customEnvironmentId, customEnvironmentSlug]) {
     if (name) select = select.where(within(project, environmentOf(project, name)?.id))
@@ -159,7 +168,7 @@ function within({ id }: Row<'project'>, target: Target | undefined) {
 }
 
 /** One variable, in clear where the caller may read it. Refuses: internal_server_error 500 (a value that does not open is a fault of ours). */
-export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
+export async function getEnv(ctx: Ctx, { variable }: ProjectWithVariable): Promise<EnvVar> {
   const reading = readValue(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
   if (reading === 'broken') refuse('internal_server_error')
   const reply = showEnv(variable, reading)
@@ -171,7 +180,11 @@ export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvV
  * Changes what the body mentions. Refuses: what no variable may be, env_stays_sensitive 400 (write-only is for good),
  * env_conflict 400, env_limit 400, missing_permission 403.
  */
-export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
+export async function editEnv(
+  ctx: Ctx,
+  subject: ProjectWithVariable,
+  { body }: Input<unknown, EditEnv>,
+): Promise<EnvVar> {
   const { variable: row } = subject
   const before = showTargets(targetsIn(row))
   const alone = body.customEnvironmentIds === undefined && body.customEnvironmentId !== undefined
@@ -188,14 +201,14 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   })
   // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
   const isWritten = moved || body.value !== undefined || body.type !== undefined
-  const rest = isWritten ? { ...draft, type: typeIn(ctx.account, draft.type, draft.targets) } : draft
-  mustChange(ctx.who, row)
-  mustTouch(ctx.who, rest.targets)
+  const rest = isWritten ? { ...draft, type: effectiveType(ctx.account, draft.type, draft.targets) } : draft
+  mustHaveWritePermission(ctx.who, row)
+  mustHaveTargetPermission(ctx.who, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
   const box = await openSecretBoxToWrite(ctx, subject.id)
   const clear = () => box.open(row.id, row.value_version, row.sealed_value) ?? ''
   const checked = body.value === undefined && rest.type === 'system' ? clear() : value
-  mustBeVariable({ ...rest, value: checked })
+  validateVariable({ ...rest, value: checked })
   const fresh = body.value !== undefined && !isSameValue(box, row, value)
   await ctx.countRows(1)
   const next = await changeVariable(ctx, box, subject, row, { ...rest, ...(fresh && { value }) })
@@ -208,7 +221,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
  */
 export async function deleteEnv(
   ctx: Ctx,
-  subject: WithVariable,
+  subject: ProjectWithVariable,
   { query }: Input<Static<typeof DeleteEnvQuery>>,
 ): Promise<EnvVar> {
   const { variable } = subject
@@ -216,9 +229,9 @@ export async function deleteEnv(
   const environment = name === undefined ? undefined : environmentOf(subject, name)
   if (name !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
     refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${name}".`)
-  mustChange(ctx.who, variable)
+  mustHaveWritePermission(ctx.who, variable)
   await ctx.countRows(1)
-  await storeVariables(ctx, ctx.account, subject, [removal(variable)])
+  await applyVariableChanges(ctx, ctx.account, subject, [deleteChange(variable)])
   return showEnv(variable, 'hidden')
 }
 
@@ -228,22 +241,22 @@ export async function deleteEnvs(
   project: Row<'project'>,
   { body }: Input<unknown, Static<typeof DeleteEnvs>>,
 ): Promise<Static<typeof DeletedEnvs>> {
-  if (body.ids.length > MOST_VARIABLES) refuse('env_too_many_ids')
+  if (body.ids.length > MAX_VARIABLES) refuse('env_too_many_ids')
   const ids = [...new Set(body.ids)]
   if (ids.length === 0) refuse('bad_request', 'Invalid request: `ids` should name at least one variable.')
   const variables = await selectByIds(ctx.db, { projectId: project.id, ids: JSON.stringify(ids) })
   const rows = variables.filter((row) => isVisible(ctx.who, row))
-  for (const row of rows) mustChange(ctx.who, row)
+  for (const row of rows) mustHaveWritePermission(ctx.who, row)
   await ctx.countRows(rows.length)
-  await storeVariables(ctx, ctx.account, project, rows.map(removal))
+  await applyVariableChanges(ctx, ctx.account, project, rows.map(deleteChange))
   const removedIds = new Set(rows.map((row) => row.id))
   return { deleted: rows.length, ids: ids.filter((id) => removedIds.has(id)) }
 }
 
-const selectByIds = prepared<{ projectId: string; ids: string }, Row<'env_var'>>((db, value) =>
+const selectByIds = preparedQuery<{ projectId: string; ids: string }, Row<'env_var'>>((db, value) =>
   db
     .selectFrom('env_var')
     .selectAll()
     .where('project_id', '=', value.projectId)
-    .where('id', 'in', oneOf(db, value.ids)),
+    .where('id', 'in', jsonArrayValues(db, value.ids)),
 )

@@ -1,10 +1,10 @@
 /** The history as it is written: a row a version, with the value as it was sealed for that version. */
 import type { OperatorCtx } from '../../context.ts'
-import { deleteRows, insertRows, oneOf } from '../../platform/db/bulk.ts'
-import { openPace } from '../../platform/db/chunks.ts'
+import { deleteRows, insertRows, jsonArrayValues } from '../../platform/db/bulk.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import type { Change } from './change.ts'
+import type { VariableChange } from './change.ts'
 import { showTargets, targetsIn } from './schema.ts'
 
 /** Who writes, when, and where. */
@@ -42,7 +42,7 @@ export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string
 }
 
 /** Writes the version that each change made; of a variable that was removed, one that says so. Of each variable the newest versions are kept. */
-export async function recordHistory(ctx: Writing, changes: readonly Change[]): Promise<void> {
+export async function recordHistory(ctx: Writing, changes: readonly VariableChange[]): Promise<void> {
   const versions = changes.map((change) => versionOf(ctx, change))
   await insertRows(ctx.db, 'env_history', versions)
   const outdated = versions
@@ -51,7 +51,7 @@ export async function recordHistory(ctx: Writing, changes: readonly Change[]): P
   await deleteRows(ctx.db, 'env_history', outdated)
 }
 
-function versionOf(ctx: Writing, { before, after, fields, action }: Change): Row<'env_history'> {
+function versionOf(ctx: Writing, { before, after, fields, action }: VariableChange): Row<'env_history'> {
   const row = (after ?? before)!
   const removed = after === undefined
   return {
@@ -77,13 +77,13 @@ function versionOf(ctx: Writing, { before, after, fields, action }: Change): Row
 
 /** Erases the values of removed variables at once; what happened to them is kept for 30 days. A statement changes few rows, however many versions there are. */
 export async function eraseValues(ctx: Writing, projectId: string, rows: readonly Versioned[]): Promise<void> {
-  const pace = openPace()
+  const pace = createYielder()
   for (const ids of fewVersionsAtOnce(rows)) {
     await ctx.db
       .updateTable('env_history')
       .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })
       .where('project_id', '=', projectId)
-      .where('env_id', 'in', oneOf(ctx.db, JSON.stringify(ids)))
+      .where('env_id', 'in', jsonArrayValues(ctx.db, JSON.stringify(ids)))
       .execute()
     await pace()
   }
@@ -113,7 +113,7 @@ export async function removeHistory(
   projectId: string,
   ofIntegrations = false,
 ): Promise<void> {
-  const pace = openPace()
+  const pace = createYielder()
   for (let after: string | undefined = ''; after !== undefined; ) {
     const next: string | undefined = await lastOfStep(db, projectId, after)
     let step = db.deleteFrom('env_history').where('project_id', '=', projectId).where('env_id', '>', after)
@@ -141,7 +141,7 @@ async function lastOfStep(db: Queries, projectId: string, after: string): Promis
 }
 
 /** Sweep: the history of variables that were deleted long ago goes. */
-export async function forgetDeletedHistory(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeDeletedHistory(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = await ctx.db
     .selectFrom('env_history')
     .select(['project_id', 'env_id', 'version'])

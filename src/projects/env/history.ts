@@ -6,19 +6,19 @@ import { findProject } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, OneOf } from '../../platform/schema/fields.ts'
+import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
-import { isVisible, mustChange, mustTouch } from './access.ts'
-import type { WithVariable } from './env.ts'
-import { findTarget, mustBeVariable, typeIn } from './rules.ts'
+import { isVisible, mustHaveTargetPermission, mustHaveWritePermission } from './access.ts'
+import type { ProjectWithVariable } from './env.ts'
+import { effectiveType, findTarget, validateVariable } from './rules.ts'
 import { ENV_TYPES, type EnvVar, showEnv, showTargets, TARGETS, targetsIn } from './schema.ts'
-import { changeVariable, type Difference } from './store.ts'
+import { changeVariable, type VariablePatch } from './store.ts'
 
 const Version = Type.Object({
   version: Type.Integer(),
   action: OneOf('created', 'updated', 'restored', 'deleted'),
   changed: Type.Array(Type.String(), { description: 'names of fields' }),
-  at: Moment,
+  at: Timestamp,
   by: Type.Object({ kind: Type.String(), id: Type.String() }),
   key: Type.String(),
   type: OneOf(...ENV_TYPES),
@@ -72,7 +72,7 @@ export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeo
  * write-only. Refuses: not_found 404 (no such version), what no variable may be (it would be in no environment), env_conflict 400 (its
  * place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
  */
-export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: Input): Promise<EnvVar> {
+export async function restoreEnv(ctx: Ctx, subject: ProjectWithVariable, { params }: Input): Promise<EnvVar> {
   const { variable: row } = subject
   const version = /^\d{1,9}$/.test(params.version ?? '') ? Number(params.version) : 0
   const since = await ctx.db
@@ -87,18 +87,18 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   if (former === undefined || former.version !== version || former.sealed_value === null) {
     refuse('not_found', `The variable has no version "${params.version?.slice(0, 20)}" to go back to.`)
   }
-  mustChange(ctx.who, row)
+  mustHaveWritePermission(ctx.who, row)
   const targets = targetsIn(former).filter((target) => findTarget(subject, target) !== undefined)
-  mustTouch(ctx.who, targets)
+  mustHaveTargetPermission(ctx.who, targets)
   const box = await openSecretBoxToWrite(ctx, subject.id)
   const value = box.open(row.id, former.value_version, former.sealed_value)
   if (value === undefined) refuse('internal_server_error')
   const leastShown = since.some((later) => later.type === 'sensitive') ? 'sensitive' : former.type
-  const type = typeIn(ctx.account, leastShown, targets)
+  const type = effectiveType(ctx.account, leastShown, targets)
   const before = { key: former.key, type, targets, gitBranch: former.git_branch }
-  mustBeVariable({ ...before, value })
+  validateVariable({ ...before, value })
   await ctx.countRows(1)
-  const change: Difference = { ...before, extras: { comment: former.comment } }
+  const change: VariablePatch = { ...before, extras: { comment: former.comment } }
   if (former.value_version !== row.value_version) change.value = value
   return showEnv(await changeVariable(ctx, box, subject, row, change, 'restored'), 'hidden')
 }

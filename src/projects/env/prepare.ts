@@ -4,13 +4,13 @@
  * that have changed are opened and sealed again.
  */
 import type { Ctx } from '../../context.ts'
-import { prepared } from '../../platform/db/db.ts'
+import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { type PreparedSecretBox, prepareSecretBox, type SecretBox } from '../../platform/secrets/data-keys.ts'
 
 /** A plan that was made before its transaction. `ids`: of the variables that it makes, in the order in which they were asked for. */
-export type Prepared<Plan> = {
+export type PreparedPlan<Plan> = {
   ids: readonly string[]
   box: PreparedSecretBox
   state: string | undefined
@@ -26,17 +26,17 @@ const MOST_LOOKED_AT = 4000
  * Plans the change of so many variables as `ids` has. Nobody is refused here, since what was read may be old when the transaction begins:
  * then there is no plan.
  */
-export async function prepare<Plan>(
+export async function preparePlan<Plan>(
   ctx: Ctx,
   project: Row<'project'>,
   ids: readonly string[],
   make: (box: SecretBox) => Promise<Plan>,
-): Promise<Prepared<Plan> | undefined> {
+): Promise<PreparedPlan<Plan> | undefined> {
   if (ids.length < PREPARED_FROM) return undefined
   const box = await prepareSecretBox(ctx, project.id)
   // Before the plan reads anything: a change that comes in between then makes a difference.
   const state = await stateOf(ctx, project)
-  return { ids, box, state, plan: await unlessRefused(() => make(box.box)) }
+  return { ids, box, state, plan: await undefinedIfRefused(() => make(box.box)) }
 }
 
 /** The plan that was prepared, or a new one. `box`: the one that the transaction opened. */
@@ -44,7 +44,7 @@ export async function planOf<Plan>(
   ctx: Ctx,
   project: Row<'project'>,
   box: SecretBox,
-  prepared: Prepared<Plan> | undefined,
+  prepared: PreparedPlan<Plan> | undefined,
   make: () => Promise<Plan>,
 ): Promise<Plan> {
   if (prepared?.plan === undefined || prepared.state === undefined || prepared.box.box !== box) return make()
@@ -52,7 +52,7 @@ export async function planOf<Plan>(
 }
 
 /** Gives what `work` does, or undefined where it refuses. */
-export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
+export async function undefinedIfRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
@@ -80,7 +80,7 @@ async function stateOf(ctx: Ctx, project: Row<'project'>): Promise<string | unde
   return JSON.stringify([userId, installationId, [...permissions].sort(), rules, versions, usages])
 }
 
-const selectVersions = prepared<{ projectId: string; limit: number }, Pick<Row<'env_var'>, 'id' | 'version'>>(
+const selectVersions = preparedQuery<{ projectId: string; limit: number }, Pick<Row<'env_var'>, 'id' | 'version'>>(
   (db, value) =>
     db
       .selectFrom('env_var')

@@ -1,11 +1,11 @@
 /** Variables as part of their project: `Project.env`, what a new project begins with, and what goes with a removed one. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
-import type { Ctx, EventOwner, OnProject, OperatorCtx } from '../../context.ts'
+import type { Ctx, EventAccount, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { permit } from '../../platform/access/authenticate.ts'
-import { variablesAhead } from '../../platform/access/prefetch.ts'
-import { mapInPieces } from '../../platform/base/event-loop.ts'
-import { openPace } from '../../platform/db/chunks.ts'
-import { prepared } from '../../platform/db/db.ts'
+import { prefetchedVariables } from '../../platform/access/prefetch.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
+import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
@@ -13,7 +13,7 @@ import { isVisible, visibleTo } from './access.ts'
 import { removeHistory } from './history-log.ts'
 import { createDrafts } from './rules.ts'
 import { addLogos, type EnvVar, type NewVariable, showEnv } from './schema.ts'
-import { removal, storeVariables } from './store.ts'
+import { applyVariableChanges, deleteChange } from './store.ts'
 import { planUpsert, storePlan } from './upsert.ts'
 
 /** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
@@ -25,7 +25,7 @@ const PLAIN_BYTES = 800
 const PLACES_AT_ONCE = 200
 
 /** What variables do when their project is created, shown, removed or moved. */
-export const envOnProject: OnProject = {
+export const envOnProject: ProjectHooks = {
   show: async (ctx, { id }) => ({ env: await envOfProject(ctx, id) }),
   async showPage(ctx, projects) {
     const env = await envOfProjects(
@@ -40,7 +40,7 @@ export const envOnProject: OnProject = {
 
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
 async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
-  const rows = variablesAhead(ctx, projectId) ?? (await selectOfProject(ctx.db, { projectId }))
+  const rows = prefetchedVariables(ctx, projectId) ?? (await selectOfProject(ctx.db, { projectId }))
   const variables = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
   await addLogos(ctx.db, variables)
   return variables
@@ -58,7 +58,7 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
     .execute()
   const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MOST_PLACES)
   for (const { project_id, places } of sizes) if (Number(places) > MOST_PLACES) all.delete(project_id)
-  await mapInPieces(fewAtOnce(small), async (ids) => {
+  await mapInSlices(fewAtOnce(small), async (ids) => {
     const rows = await ctx.db
       .selectFrom('env_var')
       .selectAll()
@@ -116,21 +116,21 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
 }
 
 /** Removes what integrations made in a project, with its history: it stays behind when the project moves. `owner` hears of it. */
-async function removeEnvOfIntegrations(ctx: OperatorCtx, owner: EventOwner, project: Row<'project'>): Promise<void> {
+async function removeEnvOfIntegrations(ctx: OperatorCtx, owner: EventAccount, project: Row<'project'>): Promise<void> {
   const rows = await ctx.db
     .selectFrom('env_var')
     .selectAll()
     .where('project_id', '=', project.id)
     .where('configuration_id', 'is not', null)
     .execute()
-  await storeVariables(ctx, owner, project, rows.map(removal))
+  await applyVariableChanges(ctx, owner, project, rows.map(deleteChange))
   await removeHistory(ctx, project.id, true)
 }
 
 /** Removes all that a project had of variables: rows, history and the data key, without which no copy opens. */
 async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
   await removeHistory(ctx, projectId)
-  const pace = openPace()
+  const pace = createYielder()
   for (const table of ['env_target', 'env_usage', 'env_var', 'project_key'] as const) {
     await pace()
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
@@ -151,7 +151,7 @@ export function hasEdgeConfig(
   return eb.exists(naming)
 }
 
-const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>(
+const selectOfProject = preparedQuery<{ projectId: string }, Row<'env_var'>>(
   (db, value) =>
     db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
   { long: true },

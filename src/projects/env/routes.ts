@@ -2,7 +2,7 @@
 
 import { findProject } from '../../model/project.ts'
 import { accountInGoodStanding, notInTransfer } from '../../platform/access/guards.ts'
-import { ofProject } from '../../platform/http/response-cache.ts'
+import { projectTopics } from '../../platform/http/response-cache.ts'
 import { route } from '../../platform/http/route.ts'
 import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv, prepareEnv } from './env.ts'
 import { EnvHistory, findHistory, listHistory, restoreEnv } from './history.ts'
@@ -54,7 +54,7 @@ export const envRoutes = [
     query: ListEnvQuery,
     load: findProject,
     run: listEnv,
-    remember: ofProject,
+    remember: projectTopics,
     readAhead: true,
     refuses: ['not_found'],
     list: { rows: 16000, rowBytes: 4 * 1024 },

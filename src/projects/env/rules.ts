@@ -5,8 +5,8 @@ import { environmentOf, environmentsOf } from '../../model/environment.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { mustTouch } from './access.ts'
-import { type EnvType, isStandard, MOST_VARIABLES, type NewVariable, TARGETS, type Target } from './schema.ts'
+import { mustHaveTargetPermission } from './access.ts'
+import { type EnvType, isStandard, MAX_VARIABLES, type NewVariable, TARGETS, type Target } from './schema.ts'
 
 const KEY_LENGTH = 256
 const VALUE_BYTES = 64 * 1024
@@ -29,7 +29,7 @@ export function isSystemKey(key: string): boolean {
   return SYSTEM_VARIABLES.has(key)
 }
 
-/** What `mustBeVariable` refuses with. */
+/** What `validateVariable` refuses with. */
 export const VARIABLE_REFUSALS = [
   'env_key_characters',
   'env_key_length',
@@ -44,7 +44,7 @@ export const VARIABLE_REFUSALS = [
  * The type that a variable has in an account: where the team says that what is of production and preview is sensitive, it is,
  * whatever was asked for. The name of a platform variable is no secret. docs/accounts.md: Settings of a team.
  */
-export function typeIn(account: Account, type: EnvType, targets: readonly Target[]): EnvType {
+export function effectiveType(account: Account, type: EnvType, targets: readonly Target[]): EnvType {
   const isSensitive = account.sensitiveEnv && type !== 'system' && targets.some((target) => target !== 'development')
   return isSensitive ? 'sensitive' : type
 }
@@ -95,13 +95,13 @@ export function createDrafts(
 ): Draft[] {
   const many = Array.isArray(body)
   const items: readonly NewVariable[] = many ? body : [body as NewVariable]
-  if (items.length > MOST_VARIABLES) refuse('env_too_many')
+  if (items.length > MAX_VARIABLES) refuse('env_too_many')
   return items.map((item, at) => {
     const where = many ? `Item ${at}: ` : ''
     const input = draftOf(project, item, where, ids[at])
-    const draft = { ...input, type: typeIn(ctx.account, input.type, input.targets) }
-    mustBeVariable(draft, where)
-    mustTouch(ctx.who, draft.targets)
+    const draft = { ...input, type: effectiveType(ctx.account, input.type, input.targets) }
+    validateVariable(draft, where)
+    mustHaveTargetPermission(ctx.who, draft.targets)
     return draft
   })
 }
@@ -128,7 +128,7 @@ export function draftOf(project: Row<'project'>, item: NewVariable, where = '', 
 }
 
 /** Returns when a variable may be as it is. `where` says which of several it is. Refuses: VARIABLE_REFUSALS, all 400, naming key and field. */
-export function mustBeVariable(input: VariableInput, where = ''): void {
+export function validateVariable(input: VariableInput, where = ''): void {
   const { key, value, type, targets } = input
   const start = key.slice(0, 100)
   const extra = { key: start, envVarKey: start }
@@ -193,7 +193,7 @@ function targetsOf(
 }
 
 /** The targets that a query names, custom environments by slug or id. `field`: where. Refuses: bad_request 400 (there is no such one). */
-export function targetsNamed(project: Row<'project'>, names: readonly string[], field: string): Target[] {
+export function parseTargets(project: Row<'project'>, names: readonly string[], field: string): Target[] {
   const named = names.map((name) => findTarget(project, name) ?? refuseUnknown(`\`${field}\``, name))
   return inOrder(project, new Set(named))
 }

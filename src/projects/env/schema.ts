@@ -1,12 +1,12 @@
 /** What callers send and get for a variable. Specification: Environment variable; docs/spec/wire.md 2.8 for what every SDK version decodes. */
 import type { Static } from 'typebox'
 import { type EnvironmentId, TargetName } from '../../model/environment.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, Pagination } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 
 export const TARGETS = ['production', 'preview', 'development'] as const
 export type StandardTarget = (typeof TARGETS)[number]
@@ -15,11 +15,11 @@ export type Target = StandardTarget | EnvironmentId
 export const ENV_TYPES = ['system', 'encrypted', 'plain', 'sensitive', 'secret'] as const
 export type EnvType = (typeof ENV_TYPES)[number]
 
-export const MOST_VARIABLES = 1000
+export const MAX_VARIABLES = 1000
 
 const AnyTarget = OneOf(...TARGETS)
-export const LONGEST_BRANCH = 250
-const Branch = Type.String({ maxLength: LONGEST_BRANCH })
+export const MAX_BRANCH_LENGTH = 250
+const Branch = Type.String({ maxLength: MAX_BRANCH_LENGTH })
 const Id = Type.String({ maxLength: 100 })
 const CustomEnvironment = Type.String({ maxLength: 100, description: 'the slug or id of a custom environment' })
 const OptionalId = Type.Optional(Id)
@@ -68,7 +68,7 @@ export const ListEnvQuery = Type.Object({
   source: Type.Optional(Type.String({ maxLength: 256, description: 'who asks; not looked at' })),
   customEnvironmentId: Type.Optional(CustomEnvironment),
   customEnvironmentSlug: Type.Optional(CustomEnvironment),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_VARIABLES, description: 'all when not given' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_VARIABLES, description: 'all when not given' })),
   until: Type.Optional(Type.Integer({ minimum: 0, description: 'only variables made before this' })),
 })
 
@@ -87,8 +87,8 @@ const replyFields = {
       { description: 'the integration behind `configurationId`, to be shown beside the variable' },
     ),
   ),
-  createdAt: Moment,
-  updatedAt: Moment,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
   createdBy: Nullable(Type.String()),
   updatedBy: Nullable(Type.String()),
   edgeConfigId: Nullable(Type.String()),
@@ -157,13 +157,13 @@ export function showTargets(targets: readonly Target[]): { target: StandardTarge
 }
 
 /** A value as its reader gets it: in clear, not (write-only, not asked for, not allowed), or broken: it does not open. */
-export type Reading = { clear: string } | 'hidden' | 'broken'
+export type ValueView = { clear: string } | 'hidden' | 'broken'
 
 /**
  * The answer for a row. A value that stays hidden is a text that says nothing, and "" when it is write-only or broken.
  * What is not there is left out, never null: gitBranch and comment.
  */
-export function showEnv(row: Row<'env_var'>, reading: Reading): EnvVar {
+export function showEnv(row: Row<'env_var'>, reading: ValueView): EnvVar {
   const clear = typeof reading === 'object'
   const places = showTargets(targetsIn(row))
   const [customEnvironmentId] = places.customEnvironmentIds
@@ -177,7 +177,7 @@ export function showEnv(row: Row<'env_var'>, reading: Reading): EnvVar {
     ...(row.git_branch !== '' && { gitBranch: row.git_branch }),
     ...(row.comment !== null && { comment: row.comment }),
     configurationId: row.configuration_id,
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
     createdBy: row.created_by,
     updatedBy: row.updated_by,

@@ -3,14 +3,14 @@
  * is (key, target, branch) of a project, and the primary key of env_target says that it is taken once.
  */
 
-import type { Ctx, EventOwner, OperatorCtx } from '../../context.ts'
-import { momentOf } from '../../platform/base/clock.ts'
-import { deleteRows, insertFreeRows, insertRows, updateRows } from '../../platform/db/bulk.ts'
+import type { Ctx, EventAccount, OperatorCtx } from '../../context.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
+import { deleteRows, insertMissingRows, insertRows, updateRows } from '../../platform/db/bulk.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { SecretBox } from '../../platform/secrets/data-keys.ts'
 import { actorId } from './access.ts'
-import type { Change, Variable } from './change.ts'
+import type { Variable, VariableChange } from './change.ts'
 import { changesOf, eraseValues, recordHistory } from './history-log.ts'
 import type { Draft, Extras } from './rules.ts'
 import { showTargets, targetsIn } from './schema.ts'
@@ -19,17 +19,22 @@ import { differenceOf, writeUsage } from './usage.ts'
 type Named = Pick<Row<'project'>, 'id' | 'name'>
 
 /** What is to be different of a variable. A `value` is sealed anew, bound to the new version. */
-export type Difference = Partial<Pick<Draft, 'key' | 'type' | 'targets' | 'gitBranch' | 'extras'>> & {
+export type VariablePatch = Partial<Pick<Draft, 'key' | 'type' | 'targets' | 'gitBranch' | 'extras'>> & {
   value?: string | undefined
 }
 
 const NO_EXTRAS: Extras = { comment: null, edge_config_id: null, edge_config_token_id: null, content_hint_json: null }
 
-/** A change may be planned before its transaction: `storeVariables` sets its moments. */
+/** A change may be planned before its transaction: `applyVariableChanges` sets its moments. */
 const UNDATED = 0
 
 /** A variable that is made. */
-export function creation(ctx: Ctx, box: SecretBox, project: Named, draft: Draft): Change & { after: Variable } {
+export function createChange(
+  ctx: Ctx,
+  box: SecretBox,
+  project: Named,
+  draft: Draft,
+): VariableChange & { after: Variable } {
   const by = actorId(ctx)
   const after = {
     project_id: project.id,
@@ -54,13 +59,13 @@ export function creation(ctx: Ctx, box: SecretBox, project: Named, draft: Draft)
 }
 
 /** A variable that is changed: its id stays, and its version goes up by one. One of which nothing differs stays as it is, and no field is named. */
-export function update(
+export function updateChange(
   ctx: Ctx,
   box: SecretBox,
   before: Variable,
-  difference: Difference,
+  difference: VariablePatch,
   action: 'updated' | 'restored' = 'updated',
-): Change & { after: Variable } {
+): VariableChange & { after: Variable } {
   const { key, type, targets, gitBranch, value, extras = {} } = difference
   const version = before.version + 1
   // Each column is named: a thousand rows are made so several times as fast as by spreading them.
@@ -91,7 +96,7 @@ export function update(
 }
 
 /** A variable that is removed for good: its values go from the history too, which keeps who and when for a while. */
-export function removal(before: Variable): Change {
+export function deleteChange(before: Variable): VariableChange {
   return { before, fields: [], action: 'deleted' }
 }
 
@@ -103,11 +108,11 @@ export async function changeVariable(
   box: SecretBox,
   project: Row<'project'>,
   before: Variable,
-  difference: Difference,
+  difference: VariablePatch,
   action?: 'restored',
 ): Promise<Variable> {
-  const change = update(ctx, box, before, difference, action)
-  const unplaced = await storeVariables(ctx, ctx.account, project, [change])
+  const change = updateChange(ctx, box, before, difference, action)
+  const unplaced = await applyVariableChanges(ctx, ctx.account, project, [change])
   if (unplaced === undefined) return change.after
   const { key, git_branch } = unplaced
   const { target, customEnvironmentIds } = showTargets(targetsIn(unplaced))
@@ -124,11 +129,11 @@ export async function changeVariable(
  * Stores changes, each of which follows on those before it. `owner`: the account of the project, which hears of it. Gives a variable whose
  * place another one has, if there is one: then nothing more is written, and the caller must refuse. Refuses: env_limit 400.
  */
-export async function storeVariables(
+export async function applyVariableChanges(
   ctx: OperatorCtx,
-  owner: EventOwner,
+  owner: EventAccount,
   project: Named,
-  all: readonly Change[],
+  all: readonly VariableChange[],
 ): Promise<Variable | undefined> {
   const changes = all.filter(({ before, after }) => before !== after)
   if (changes.length === 0) return undefined
@@ -146,16 +151,16 @@ export async function storeVariables(
 }
 
 /** A variable is made at a stamp of its own, and changed at the moment of the transaction. */
-function setMoments({ now, deps }: OperatorCtx, { before, after }: Change): void {
+function setMoments({ now, deps }: OperatorCtx, { before, after }: VariableChange): void {
   if (after === undefined) return
   after.created_stamp = before?.created_stamp ?? deps.clock.stamp()
-  after.updated_at = before === undefined ? momentOf(after.created_stamp) : now
+  after.updated_at = before === undefined ? stampToMs(after.created_stamp) : now
 }
 
 /** A variable before all of the changes, and after them. */
 type Ends = { before: Variable | undefined; after: Variable | undefined }
 
-function endsOf(changes: readonly Change[]): Ends[] {
+function endsOf(changes: readonly VariableChange[]): Ends[] {
   const ends = new Map<string, Ends>()
   for (const { before, after } of changes) {
     const { id } = (before ?? after)!
@@ -177,7 +182,7 @@ async function movePlaces(ctx: OperatorCtx, all: readonly Ends[]): Promise<Varia
     added.push(...to.filter((place) => !from.some((other) => isSamePlace(place, other))))
   }
   await deleteRows(ctx.db, 'env_target', dropped)
-  const rows = await insertFreeRows(ctx.db, 'env_target', added)
+  const rows = await insertMissingRows(ctx.db, 'env_target', added)
   if (rows.length === added.length) return undefined
   const missing = added.find((place) => !rows.some((other) => isSamePlace(place, other)))!
   return all.find(({ after }) => after?.id === missing.env_id)?.after
@@ -218,7 +223,7 @@ function columnsChanged(all: readonly Ends[]): (keyof Variable)[] {
   return [...columns]
 }
 
-function emit(ctx: OperatorCtx, owner: EventOwner, project: Named, { before, after }: Change): void {
+function emit(ctx: OperatorCtx, owner: EventAccount, project: Named, { before, after }: VariableChange): void {
   const row = (after ?? before)!
   const what = before === undefined ? 'created' : after === undefined ? 'deleted' : 'updated'
   const { target, customEnvironmentIds } = showTargets(targetsIn(row))

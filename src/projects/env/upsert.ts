@@ -4,23 +4,23 @@
  */
 import type { Ctx } from '../../context.ts'
 import { REFUSALS } from '../../errors.ts'
-import { oneOf } from '../../platform/db/bulk.ts'
-import { openPace } from '../../platform/db/chunks.ts'
-import { prepared } from '../../platform/db/db.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
+import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { SecretBox } from '../../platform/secrets/data-keys.ts'
-import { isVisible, mustChange } from './access.ts'
-import type { Change } from './change.ts'
-import { type Draft, mustBeVariable, typeIn } from './rules.ts'
+import { isVisible, mustHaveWritePermission } from './access.ts'
+import type { VariableChange } from './change.ts'
+import { type Draft, effectiveType, validateVariable } from './rules.ts'
 import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './schema.ts'
-import { creation, removal, storeVariables, update } from './store.ts'
+import { applyVariableChanges, createChange, deleteChange, updateChange } from './store.ts'
 import { addIfFits, differenceOf, readUsage, type Usage } from './usage.ts'
 
 type Variable = Row<'env_var'>
 type Failure = { failed: 'env_already_exists' | 'env_limit'; error: FailedEnv['error'] }
 /** What came of a draft: the variable, or why there is none. */
-export type Outcome = { row: Variable } | Failure
+export type UpsertOutcome = { row: Variable } | Failure
 
 /** What is to be upserted. */
 export type Upsert = {
@@ -37,7 +37,7 @@ export type Upsert = {
 }
 
 /** What an upsert changes, and what comes of each draft. */
-export type Plan = { drafts: readonly Draft[]; changes: Change[]; outcomes: Outcome[] }
+export type Plan = { drafts: readonly Draft[]; changes: VariableChange[]; outcomes: UpsertOutcome[] }
 
 /**
  * Upserts by a plan. Each draft is as if alone and after those before it: one that fails leaves nothing behind, and the others stand.
@@ -47,11 +47,11 @@ export async function storePlan(
   ctx: Ctx,
   project: Row<'project'>,
   { drafts, changes, outcomes }: Plan,
-): Promise<Outcome[]> {
-  const unplaced = await storeVariables(ctx, ctx.account, project, changes)
+): Promise<UpsertOutcome[]> {
+  const unplaced = await applyVariableChanges(ctx, ctx.account, project, changes)
   if (unplaced === undefined) return outcomes
   const draft = drafts.find(({ key }) => key === unplaced.key)!
-  const [holder] = holdersOf(await findByKeys(ctx, project.id, [draft]), draft)
+  const [holder] = conflictingVariables(await findByKeys(ctx, project.id, [draft]), draft)
   refuse('env_already_exists', undefined, failure(ctx, draft, 'env_already_exists', holder).error)
 }
 
@@ -65,10 +65,10 @@ export async function planUpsert(
   const rows = existing ?? (await findByKeys(ctx, project.id, drafts))
   const there = Map.groupBy(rows, (row) => spotOf(row.key, row.git_branch))
   const usage = await readUsage(ctx, project.id)
-  const all: Change[] = withdrawn.map(({ row, targets }) => withoutTargets(ctx, box, row, targets))
+  const all: VariableChange[] = withdrawn.map(({ row, targets }) => withoutTargets(ctx, box, row, targets))
   addIfFits(usage, differenceOf(all))
-  const outcomes: Outcome[] = []
-  const pace = openPace()
+  const outcomes: UpsertOutcome[] = []
+  const pace = createYielder()
   for (const draft of drafts) {
     const changes = changesFor(ctx, box, project, draft, { replace, there, usage })
     if ('failed' in changes) outcomes.push(changes)
@@ -92,35 +92,35 @@ function changesFor(
   project: Row<'project'>,
   draft: Draft,
   { replace, there, usage }: There,
-): Change[] | Failure {
-  const holders = holdersOf(there.get(spotOf(draft.key, draft.gitBranch)), draft)
+): VariableChange[] | Failure {
+  const holders = conflictingVariables(there.get(spotOf(draft.key, draft.gitBranch)), draft)
   const isTaken = replace ? holders.some((row) => !isVisible(ctx.who, row)) : holders.length > 0
   if (isTaken) return failure(ctx, draft, 'env_already_exists', holders[0])
   const type = holders.length === 0 ? draft.type : typeOver(ctx, draft, holders)
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
   const others = holders.filter((row) => row !== inside)
   const changes = others.map((row) => withoutTargets(ctx, box, row, draft.targets))
-  if (inside === undefined) changes.push(creation(ctx, box, project, { ...draft, type }))
+  if (inside === undefined) changes.push(createChange(ctx, box, project, { ...draft, type }))
   else {
     const value = isSameValue(box, inside, draft.value) ? undefined : draft.value
-    changes.push(update(ctx, box, inside, { ...draft, type, value }))
+    changes.push(updateChange(ctx, box, inside, { ...draft, type, value }))
   }
   return addIfFits(usage, differenceOf(changes)) ? changes : failure(ctx, draft, 'env_limit')
 }
 
 /** The type of a draft that replaces variables. Refuses what the caller may not change, and what no variable may be. */
 function typeOver(ctx: Ctx, draft: Draft, holders: readonly Variable[]): EnvType {
-  for (const row of holders) mustChange(ctx.who, row)
-  const type = typeIn(ctx.account, typeFor(draft, holders), draft.targets)
+  for (const row of holders) mustHaveWritePermission(ctx.who, row)
+  const type = effectiveType(ctx.account, upsertedType(draft, holders), draft.targets)
   // With its own type the draft was checked when it was read.
-  if (type !== draft.type) mustBeVariable({ ...draft, type })
+  if (type !== draft.type) validateVariable({ ...draft, type })
   return type
 }
 
 const LEAST_SHOWN_FIRST: readonly EnvType[] = ['sensitive', 'secret', 'encrypted', 'system', 'plain']
 
 /** The type that a draft gets in the place of these variables. Where it keeps theirs, of several the one that shows the least. */
-export function typeFor(draft: Pick<Draft, 'keepType' | 'type'>, holders: readonly Variable[]): EnvType {
+export function upsertedType(draft: Pick<Draft, 'keepType' | 'type'>, holders: readonly Variable[]): EnvType {
   const formerType = draft.keepType
     ? LEAST_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type))
     : undefined
@@ -128,13 +128,13 @@ export function typeFor(draft: Pick<Draft, 'keepType' | 'type'>, holders: readon
 }
 
 /** Takes targets from a variable. It keeps its others; one that has no other is removed. */
-function withoutTargets(ctx: Ctx, box: SecretBox, row: Variable, targets: readonly Target[]): Change {
+function withoutTargets(ctx: Ctx, box: SecretBox, row: Variable, targets: readonly Target[]): VariableChange {
   const targetsLeft = targetsIn(row).filter((target) => !targets.includes(target))
-  return targetsLeft.length === 0 ? removal(row) : update(ctx, box, row, { targets: targetsLeft })
+  return targetsLeft.length === 0 ? deleteChange(row) : updateChange(ctx, box, row, { targets: targetsLeft })
 }
 
 /** Makes `there` what it is after a change. */
-function follow(there: Map<string, Variable[]>, { before, after }: Change): void {
+function follow(there: Map<string, Variable[]>, { before, after }: VariableChange): void {
   const { key, git_branch } = (after ?? before)!
   const spot = spotOf(key, git_branch)
   const rows = there.get(spot) ?? []
@@ -148,7 +148,7 @@ function spotOf(key: string, branch: string): string {
 }
 
 /** The variables of the draft's key and branch that have one of its targets. */
-export function holdersOf(rows: readonly Variable[] = [], { key, gitBranch, targets }: Draft): Variable[] {
+export function conflictingVariables(rows: readonly Variable[] = [], { key, gitBranch, targets }: Draft): Variable[] {
   return rows.filter((row) => row.key === key && row.git_branch === gitBranch && overlap(row, targets).length > 0)
 }
 
@@ -169,7 +169,7 @@ export async function findByKeys(ctx: Ctx, projectId: string, drafts: readonly {
   return selectByKeys(ctx.db, { projectId, keys: JSON.stringify(keys) })
 }
 
-const selectByKeys = prepared<{ projectId: string; keys: string }, Variable>((db, value) =>
+const selectByKeys = preparedQuery<{ projectId: string; keys: string }, Variable>((db, value) =>
   db
     .selectFrom('env_var')
     .selectAll()
@@ -179,7 +179,7 @@ const selectByKeys = prepared<{ projectId: string; keys: string }, Variable>((db
         .selectFrom('env_target')
         .select('env_id')
         .where('project_id', '=', value.projectId)
-        .where('key', 'in', oneOf(db, value.keys)),
+        .where('key', 'in', jsonArrayValues(db, value.keys)),
     )
     .orderBy('created_stamp'),
 )

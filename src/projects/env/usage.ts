@@ -1,9 +1,9 @@
 /** What the variables of a project add up to, in each target: one row each, so that asking for the limit costs the same at 1,000 variables as at none. */
 
-import { prepared, type Queries } from '../../platform/db/db.ts'
+import { preparedQuery, type Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { MOST_VARIABLES, targetsIn } from './schema.ts'
+import { MAX_VARIABLES, targetsIn } from './schema.ts'
 
 /** The most bytes of the values alone: one value of the largest size fits. */
 const MOST_BYTES = 64 * 1024
@@ -59,7 +59,7 @@ export function addIfFits(usage: Usage, difference: Usage): boolean {
 
 function isOver(change: Sum, after: Sum): boolean {
   const grows = change.variables > 0 || change.bytes > 0
-  return grows && (after.variables > MOST_VARIABLES || after.bytes > MOST_BYTES)
+  return grows && (after.variables > MAX_VARIABLES || after.bytes > MOST_BYTES)
 }
 
 /** Writes a difference, also under simultaneous calls. Refuses: env_limit 400 (a target that grows is over its limit afterwards). */
@@ -71,11 +71,11 @@ export async function writeUsage(ctx: { db: Queries }, projectId: string, differ
   }
 }
 
-const selectUsage = prepared<{ projectId: string }, Row<'env_usage'>>((db, value) =>
+const selectUsage = preparedQuery<{ projectId: string }, Row<'env_usage'>>((db, value) =>
   db.selectFrom('env_usage').selectAll().where('project_id', '=', value.projectId),
 )
 
-const addUsage = prepared<{ projectId: string; target: string } & Sum, Sum>((db, value) =>
+const addUsage = preparedQuery<{ projectId: string; target: string } & Sum, Sum>((db, value) =>
   db
     .insertInto('env_usage')
     .values({ project_id: value.projectId, target: value.target, variables: value.variables, bytes: value.bytes })

@@ -7,7 +7,7 @@ import {
   type EnvironmentsQuery,
   environmentOf,
   environmentsOf,
-  MOST_ENVIRONMENTS,
+  MAX_ENVIRONMENTS,
   type NewEnvironment,
   type PatchEnvironment,
   type RemoveEnvironment,
@@ -19,23 +19,23 @@ import { newId } from '../../platform/base/ids.ts'
 import { someOf } from '../../platform/base/text.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { leadingTo, removeDomain } from '../domains/domains.ts'
+import { findRedirectSources, removeDomain } from '../domains/domains.ts'
 import { isStandard } from '../env/schema.ts'
-import { type Copying, copyVariables, prepareCopies, takeFromVariables } from './variables.ts'
+import { copyVariables, detachFromVariables, prepareCopies, type VariableCopy } from './variables.ts'
 
 /** Domains that go with an environment in one request. */
 const MOST_DOMAINS = 100
 const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
 
 /** A project together with one of its custom environments. */
-export type WithEnvironment = Row<'project'> & { environment: Environment }
+export type ProjectWithEnvironment = Row<'project'> & { environment: Environment }
 
 /** Plans the copy of variables that a new environment begins with, before its transaction. It refuses nothing: `createEnvironment` does. */
 export async function prepareEnvironment(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: Input<unknown, NewEnvironment>,
-): Promise<Copying | undefined> {
+): Promise<VariableCopy | undefined> {
   return body.copyEnvVarsFrom ? prepareCopies(ctx, project, body.copyEnvVarsFrom) : undefined
 }
 
@@ -47,11 +47,11 @@ export async function createEnvironment(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: Input<unknown, NewEnvironment>,
-  copying: Copying | undefined,
+  copying: VariableCopy | undefined,
 ): Promise<ShownEnvironment> {
   const environments = environmentsOf(project)
   mustBeSlug(body.slug, environments)
-  if (environments.length >= MOST_ENVIRONMENTS) refuse('too_many_environments')
+  if (environments.length >= MAX_ENVIRONMENTS) refuse('too_many_environments')
   const environment: Environment = {
     id: copying?.to ?? newId('env'),
     slug: body.slug,
@@ -74,7 +74,7 @@ export function listEnvironments(
   const all = environmentsOf(project).map(showEnvironment)
   const { gitBranch } = query
   const environments = gitBranch === undefined ? all : all.filter((one) => takesBranch(one, gitBranch))
-  return { environments, accountLimit: { total: MOST_ENVIRONMENTS } }
+  return { environments, accountLimit: { total: MAX_ENVIRONMENTS } }
 }
 
 function takesBranch({ branchMatcher }: ShownEnvironment, branch: string): boolean {
@@ -84,7 +84,7 @@ function takesBranch({ branchMatcher }: ShownEnvironment, branch: string): boole
 }
 
 /** The custom environment that the path says by its slug or id, on the project that it says. Refuses: not_found 404. */
-export async function findEnvironment(ctx: Ctx, params: Params): Promise<WithEnvironment> {
+export async function findEnvironment(ctx: Ctx, params: Params): Promise<ProjectWithEnvironment> {
   const project = await findProject(ctx, params)
   const slugOrId = params.environmentSlugOrId ?? ''
   const environment = environmentOf(project, slugOrId)
@@ -95,14 +95,14 @@ export async function findEnvironment(ctx: Ctx, params: Params): Promise<WithEnv
 }
 
 /** The answer for the custom environment that was found. */
-export function getEnvironment(_ctx: Ctx, { environment }: WithEnvironment): ShownEnvironment {
+export function getEnvironment(_ctx: Ctx, { environment }: ProjectWithEnvironment): ShownEnvironment {
   return showEnvironment(environment)
 }
 
 /** Changes what the body mentions; null clears. Its id stays. Refuses: invalid_environment_slug 400, environment_slug_taken 409. */
 export async function updateEnvironment(
   ctx: Ctx,
-  { environment, ...project }: WithEnvironment,
+  { environment, ...project }: ProjectWithEnvironment,
   { body }: Input<unknown, PatchEnvironment>,
 ): Promise<ShownEnvironment> {
   const environments = environmentsOf(project)
@@ -125,19 +125,19 @@ export async function updateEnvironment(
 
 /**
  * Removes a custom environment with its domains, and the domains that redirect to them: shown production, they would show visitors
- * what nobody meant for them. Its variables stay, in no environment, or are deleted (`takeFromVariables`). Where it has some, the caller
+ * what nobody meant for them. Its variables stay, in no environment, or are deleted (`detachFromVariables`). Where it has some, the caller
  * needs the right to change them. Answers it as it was. Refuses: env_limit 400, missing_permission 403 (domains or variables stand in the
  * way), too_many_names 409.
  */
 export async function removeEnvironment(
   ctx: Ctx,
-  { environment, ...project }: WithEnvironment,
+  { environment, ...project }: ProjectWithEnvironment,
   { body }: Input<unknown, RemoveEnvironment>,
 ): Promise<ShownEnvironment> {
   const domains = await domainsIn(ctx, project, environment.id)
   mustChangeDomains(ctx, domains)
   for (const domain of domains) await removeDomain(ctx, { project, domain }, { body: { removeRedirects: true } })
-  await takeFromVariables(ctx, project, environment.id, body.deleteUnassignedEnvironmentVariables === true)
+  await detachFromVariables(ctx, project, environment.id, body.deleteUnassignedEnvironmentVariables === true)
   await keepEnvironments(
     ctx,
     project,
@@ -166,7 +166,7 @@ async function domainsIn(ctx: Ctx, project: Row<'project'>, id: string): Promise
     .limit(MOST_DOMAINS + 1)
     .execute()
   let count = domains.length
-  for (const domain of domains) count += (await leadingTo(ctx, domain)).length
+  for (const domain of domains) count += (await findRedirectSources(ctx, domain)).length
   if (count > MOST_DOMAINS) {
     const message = `More than ${MOST_DOMAINS} domains are of the environment or redirect to one that is. Remove some first.`
     refuse('too_many_names', message)

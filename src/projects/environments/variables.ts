@@ -9,11 +9,11 @@ import { someOf } from '../../platform/base/text.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../../platform/secrets/data-keys.ts'
-import { isVisible, mayChange, mustTouch, visibleTo } from '../env/access.ts'
-import { type Prepared, planOf, prepare, unlessRefused } from '../env/prepare.ts'
-import { type Draft, targetsNamed, typeIn } from '../env/rules.ts'
+import { canWriteVariable, isVisible, mustHaveTargetPermission, visibleTo } from '../env/access.ts'
+import { type PreparedPlan, planOf, preparePlan, undefinedIfRefused } from '../env/prepare.ts'
+import { type Draft, effectiveType, parseTargets } from '../env/rules.ts'
 import { type Target, targetsIn } from '../env/schema.ts'
-import { removal, storeVariables, update } from '../env/store.ts'
+import { applyVariableChanges, deleteChange, updateChange } from '../env/store.ts'
 import { type Plan, planUpsert, storePlan, type Upsert } from '../env/upsert.ts'
 import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
 
@@ -21,19 +21,23 @@ import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
 export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
 
 /** Plans, before its transaction, a copy of many variables to an environment whose id is not known yet. Refuses: rate_limited 429. */
-export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: string): Promise<Copying | undefined> {
-  const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
+export async function prepareCopies(
+  ctx: Ctx,
+  project: Row<'project'>,
+  from: string,
+): Promise<VariableCopy | undefined> {
+  const rows = await undefinedIfRefused(() => rowsToCopy(ctx, project, from))
   const ids = (rows ?? []).map(() => newId('env'))
   const to = newId('env')
   await ctx.countRows(ids.length)
-  const prepared = await prepare(ctx, project, ids, async (box) =>
+  const prepared = await preparePlan(ctx, project, ids, async (box) =>
     planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids)),
   )
   return prepared && { to, prepared }
 }
 
 /** A copy that was planned, and the id that the environment gets. */
-export type Copying = { to: EnvironmentId; prepared: Prepared<Plan> }
+export type VariableCopy = { to: EnvironmentId; prepared: PreparedPlan<Plan> }
 
 /**
  * Copies the variables that the caller sees of an environment to one that was just made; those of branches stay behind. A
@@ -45,7 +49,7 @@ export async function copyVariables(
   project: Row<'project'>,
   from: string,
   to: EnvironmentId,
-  prepared: Prepared<Plan> | undefined,
+  prepared: PreparedPlan<Plan> | undefined,
 ): Promise<void> {
   const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
   const plan = await planOf(ctx, project, box, prepared, async () => {
@@ -58,8 +62,8 @@ export async function copyVariables(
 
 async function rowsToCopy(ctx: Ctx, project: Row<'project'>, from: string): Promise<Row<'env_var'>[]> {
   permit(ctx.who, ['env:write'])
-  const [source] = targetsNamed(project, [from], 'copyEnvVarsFrom')
-  mustTouch(ctx.who, [source!])
+  const [source] = parseTargets(project, [from], 'copyEnvVarsFrom')
+  mustHaveTargetPermission(ctx.who, [source!])
   const rows = (await variablesIn(ctx, project, source!)).filter((row) => row.git_branch === '')
   for (const row of rows) mustCarry(ctx, row)
   return rows
@@ -78,7 +82,7 @@ function copiesOf(
     const { key, comment, edge_config_id, edge_config_token_id, content_hint_json } = row
     const extras = { comment, edge_config_id, edge_config_token_id, content_hint_json }
     const id = ids[at] ?? newId('env')
-    const type = typeIn(ctx.account, row.type, [to])
+    const type = effectiveType(ctx.account, row.type, [to])
     return { id, key, value, type, keepType: false, targets: [to], gitBranch: '', extras }
   })
   return { drafts, replace: false, existing: [] }
@@ -88,7 +92,7 @@ function copiesOf(
 function mustCarry({ who }: Ctx, row: Row<'env_var'>): void {
   if (row.type === 'plain' || row.type === 'system') return
   permit(who, ['env:decrypt'])
-  mustTouch(who, targetsIn(row))
+  mustHaveTargetPermission(who, targetsIn(row))
 }
 
 /**
@@ -96,7 +100,7 @@ function mustCarry({ who }: Ctx, row: Row<'env_var'>): void {
  * no environment; with `deleteUnassigned` it is deleted. Refuses: missing_permission 403 (the caller may not change one of them),
  * env_limit 400 (more stay in no environment than a project may have).
  */
-export async function takeFromVariables(
+export async function detachFromVariables(
   ctx: Ctx,
   project: Row<'project'>,
   id: EnvironmentId,
@@ -109,22 +113,22 @@ export async function takeFromVariables(
   const isDeleted = (row: Row<'env_var'>) => deleteUnassigned && row.targets === id
   const [deleted, staying] = [rows.filter(isDeleted), rows.filter((row) => !isDeleted(row))]
   const updates = staying.map((row) => {
-    return update(ctx, box, row, { targets: targetsIn(row).filter((target) => target !== id) })
+    return updateChange(ctx, box, row, { targets: targetsIn(row).filter((target) => target !== id) })
   })
-  const changes = [...deleted.map(removal), ...updates]
+  const changes = [...deleted.map(deleteChange), ...updates]
   if (!addIfFits(await readUsage(ctx, project.id), differenceOf(changes))) {
     refuse(
       'env_limit',
       'More than 1,000 variables, or 64 KiB of values, would be in no environment. Say `deleteUnassignedEnvironmentVariables`, or delete some first.',
     )
   }
-  await storeVariables(ctx, ctx.account, project, changes)
+  await applyVariableChanges(ctx, ctx.account, project, changes)
   await ctx.db.deleteFrom('env_usage').where('project_id', '=', project.id).where('target', '=', id).execute()
 }
 
 /** Refuses: missing_permission 403, naming what the caller may see of what stands in the way. Specification: Scopes. */
 function mustChangeAll({ who }: Ctx, rows: readonly Row<'env_var'>[]): void {
-  const standing = rows.filter((row) => !mayChange(who, row))
+  const standing = rows.filter((row) => !canWriteVariable(who, row))
   if (standing.length === 0) return
   const keys = who.permissions.has('env:read')
     ? standing.filter((row) => isVisible(who, row)).map(({ key }) => key)

@@ -13,7 +13,7 @@ import { readCredential } from './credentials.ts'
 export const CONNECT_REFUSALS = ['gitlab_webhook_failed', 'bitbucket_webhook_failed'] as const satisfies RefusalKey[]
 
 /** A repository that a project can be linked to: its webhook is made, and goes again when the project is not written. */
-export type Connected = {
+export type ConnectedRepository = {
   repo: string
   repoId: string
   repoUrl: string
@@ -29,24 +29,24 @@ export async function connectNewProject(
   ctx: Ctx,
   _: undefined,
   { body }: Input<unknown, { name: string; gitRepository?: GitRepository | null }>,
-): Promise<Connected | undefined> {
+): Promise<ConnectedRepository | undefined> {
   if (!body.gitRepository) return undefined
   mustBeName(body.name)
   if (await isNameTaken(ctx, ctx.account.id, body.name)) {
     refuse('project_name_taken', `A project named "${body.name}" already exists.`)
   }
-  return connect(ctx, body.gitRepository, async () => {})
+  return connectRepository(ctx, body.gitRepository, async () => {})
 }
 
 /** The project was not written: its webhook is removed as well as can be. */
-export async function disconnectAgain(ctx: Ctx, connected: Connected | undefined): Promise<void> {
+export async function undoConnect(ctx: Ctx, connected: ConnectedRepository | undefined): Promise<void> {
   const result = await connected?.undo()
   if (result && 'fault' in result)
     ctx.deps.log.warn({ fault: result.fault }, 'a webhook that nobody needs was not removed')
 }
 
 /** The columns that say what a project is linked to. */
-export function linkColumns(ctx: Pick<Ctx, 'now'>, { repo, repoId, repoUrl, link }: Connected) {
+export function linkColumns(ctx: Pick<Ctx, 'now'>, { repo, repoId, repoUrl, link }: ConnectedRepository) {
   const stored: StoredLink = { ...link, createdAt: ctx.now, updatedAt: ctx.now }
   // What lists are filtered by: names of repositories do not differ by case alone. The link shows them as they are.
   const columns = { repo: repo.toLowerCase(), repo_id: repoId, repo_url: repoUrl.toLowerCase() }
@@ -68,7 +68,11 @@ export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<
 type MayServe = (productionBranch: string) => Promise<void>
 
 /** Reads the repository of a link at its git host and adds a webhook there; GitHub is not asked. `undo` removes that webhook. Refuses: bad_request 400 (`repo`), gitlab_webhook_failed and bitbucket_webhook_failed 400, and what `mayServe` does. */
-export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayServe: MayServe): Promise<Connected> {
+export async function connectRepository(
+  ctx: Ctx,
+  { type, repo }: GitRepository,
+  mayServe: MayServe,
+): Promise<ConnectedRepository> {
   mustBeRepo(type, repo)
   if (type === 'github') return connectGithub(repo, mayServe)
   const failed = (fault: string) => refuse(`${type}_webhook_failed`, webhookSentence(type, repo, fault))
@@ -87,7 +91,7 @@ export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayServe:
 }
 
 /** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/git-links.md: Numbers for GitHub. */
-async function connectGithub(repo: string, mayServe: MayServe): Promise<Connected> {
+async function connectGithub(repo: string, mayServe: MayServe): Promise<ConnectedRepository> {
   const [org = '', name = ''] = repo.split('/')
   const repoFields = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
   const link = { type: 'github', shown: repoFields, gitCredentialId: '', productionBranch: 'main' } as const

@@ -6,7 +6,7 @@ import { randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../../platform/schema/fields.ts'
+import { Nullable, OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 
 const BASE_URLS: Record<Provider, string> = { gitlab: 'https://gitlab.com', bitbucket: 'https://api.bitbucket.org' }
@@ -33,7 +33,7 @@ export const GitCredential = Type.Object({
   baseUrl: Type.String(),
   username: Nullable(Type.String()),
   webhookUrl: Type.String(),
-  updatedAt: Moment,
+  updatedAt: Timestamp,
 })
 
 /** A credential as it is used. */

@@ -5,7 +5,7 @@ import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, OneOf } from '../../platform/schema/fields.ts'
+import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 import { type BypassEntry, bypassOf } from '../../platform/verdict/protection.ts'
 
@@ -35,7 +35,7 @@ export const UpdateBypass = Type.Object({
 type UpdateBypass = Static<typeof UpdateBypass>
 
 const BypassReply = Type.Object({
-  createdAt: Moment,
+  createdAt: Timestamp,
   createdBy: Type.String(),
   scope: OneOf('automation-bypass'),
   isEnvVar: Type.Optional(Type.Boolean()),

@@ -2,7 +2,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { walkNewest } from '../../platform/db/chunks.ts'
-import { containing } from '../../platform/db/db.ts'
+import { containsPattern } from '../../platform/db/db.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 
 type Builder = ExpressionBuilder<Schema, 'project'>
@@ -35,7 +35,7 @@ export async function findProjects(ctx: Ctx, wanted: Wanted): Promise<Found[]> {
     .$if(after !== undefined, (some) => some.where('updated_stamp', '>', after!))
   const fitting = all
     .where((eb) => eb.and(filters(eb)))
-    .$if(search !== undefined, (some) => some.where(sql<SqlBool>`name like ${containing(search!)} escape '!'`))
+    .$if(search !== undefined, (some) => some.where(sql<SqlBool>`name like ${containsPattern(search!)} escape '!'`))
   if (ids !== undefined) {
     // No index holds the sum, so the engine finds these first and then sorts them.
     const few = fitting.where('id', 'in', ids).where('updated_stamp', '<', before)

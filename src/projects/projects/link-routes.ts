@@ -1,8 +1,8 @@
 import { GitRepository, SetBranch } from '../../model/link.ts'
 import { findProject } from '../../model/project.ts'
-import { notInTransferItself } from '../../platform/access/guards.ts'
+import { notInTransferUnlocked } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
-import { CONNECT_REFUSALS, disconnectAgain, removeWebhook } from '../links/connect.ts'
+import { CONNECT_REFUSALS, removeWebhook, undoConnect } from '../links/connect.ts'
 import { connectProject, linkProject, setProductionBranch, unlinkProject } from './link.ts'
 import { Project } from './schema.ts'
 
@@ -18,10 +18,10 @@ export const linkRoutes = [
     needs: ['project:write'],
     body: GitRepository,
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     prepare: connectProject,
     run: linkProject,
-    undo: disconnectAgain,
+    undo: undoConnect,
     refuses: ['not_found', 'already_linked', 'production_branch', ...CONNECT_REFUSALS],
     status: 200,
     reply: Project,
@@ -34,7 +34,7 @@ export const linkRoutes = [
     tag,
     needs: ['project:write'],
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     prepare: removeWebhook,
     run: unlinkProject,
     refuses: ['not_found'],
@@ -50,7 +50,7 @@ export const linkRoutes = [
     needs: ['project:write'],
     body: SetBranch,
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     run: setProductionBranch,
     refuses: ['not_found', 'not_linked', 'production_branch'],
     status: 200,

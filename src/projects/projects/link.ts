@@ -5,8 +5,8 @@ import { type GitRepository, linkOf, type SetBranch, type StoredLink } from '../
 import { changeProject } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import { type Connected, connect, linkColumns } from '../links/connect.ts'
-import { answerProject } from './projects.ts'
+import { type ConnectedRepository, connectRepository, linkColumns } from '../links/connect.ts'
+import { readProjectReply } from './projects.ts'
 import type { Project } from './schema.ts'
 
 /** Before the transaction of a link: connects the repository, unless the project is linked to it already. Refuses: as `linkProject`, and CONNECT_REFUSALS. */
@@ -14,9 +14,9 @@ export async function connectProject(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: Input<unknown, GitRepository>,
-): Promise<Connected | undefined> {
+): Promise<ConnectedRepository | undefined> {
   if (mustBeUnlinked(project, body)) return undefined
-  return connect(ctx, body, (branch) => mustNotBeServed(ctx, project, branch))
+  return connectRepository(ctx, body, (branch) => mustNotBeServed(ctx, project, branch))
 }
 
 /**
@@ -27,23 +27,23 @@ export async function linkProject(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: Input<unknown, GitRepository>,
-  connected: Connected | undefined,
+  connected: ConnectedRepository | undefined,
 ): Promise<Project> {
   if (mustBeUnlinked(project, body)) {
     // Somebody else linked it while the provider was asked: the webhook that was made for this one goes again.
     if (connected !== undefined) refuse('already_linked', 'Another request has just made this link.')
-    return answerProject(ctx, project)
+    return readProjectReply(ctx, project)
   }
   if (connected === undefined) refuse('busy')
   await mustNotBeServed(ctx, project, connected.link.productionBranch)
-  return answerProject(ctx, await changeProject(ctx, project, linkColumns(ctx, connected)))
+  return readProjectReply(ctx, await changeProject(ctx, project, linkColumns(ctx, connected)))
 }
 
 /** Ends the link of a project. Without one nothing changes. */
 export async function unlinkProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
-  if (project.link_json === null) return answerProject(ctx, project)
+  if (project.link_json === null) return readProjectReply(ctx, project)
   const none = { repo: null, repo_id: null, repo_url: null, link_json: null }
-  return answerProject(ctx, await changeProject(ctx, project, none))
+  return readProjectReply(ctx, await changeProject(ctx, project, none))
 }
 
 /** Says which branch is production. Refuses: not_linked 400, production_branch 400 (one of its domains serves the branch). */
@@ -56,7 +56,7 @@ export async function setProductionBranch(
   if (link === undefined) refuse('not_linked')
   await mustNotBeServed(ctx, project, body.branch)
   const changed: StoredLink = { ...link, productionBranch: body.branch, updatedAt: ctx.now }
-  return answerProject(ctx, await changeProject(ctx, project, { link_json: JSON.stringify(changed) }))
+  return readProjectReply(ctx, await changeProject(ctx, project, { link_json: JSON.stringify(changed) }))
 }
 
 /** True when the project is linked to just this repository. Refuses: already_linked 409. */

@@ -2,14 +2,14 @@
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
-import { mapInPieces } from '../../platform/base/event-loop.ts'
-import { containing, prepared } from '../../platform/db/db.ts'
+import { mapInSlices } from '../../platform/base/event-loop.ts'
+import { containsPattern, preparedQuery } from '../../platform/db/db.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, isCursor, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { hasEdgeConfig } from '../env/project-env.ts'
 import { showBypass } from './bypass.ts'
 import { fewThatName, findProjects, readFound } from './find.ts'
-import { type ListProjectsQuery, type Project, type ProjectList, showListed } from './schema.ts'
+import { type ListProjectsQuery, type Project, type ProjectList, showProjectInList } from './schema.ts'
 
 type Query = Static<typeof ListProjectsQuery>
 
@@ -36,10 +36,10 @@ export async function listProjects(
     : readPage(ctx, query, { limit, until, since }))
   const added: ReadonlyMap<string, object>[] = []
   for (const { showPage } of ctx.deps.onProject) if (showPage) added.push(await showPage(ctx, items))
-  const projects = await mapInPieces(items, async (row) => {
+  const projects = await mapInSlices(items, async (row) => {
     const protectionBypass = await showBypass(ctx, row)
     const parts = added.map((byId) => byId.get(row.id))
-    return Object.assign(showListed(row), ...parts, protectionBypass && { protectionBypass }) as Project
+    return Object.assign(showProjectInList(row), ...parts, protectionBypass && { protectionBypass }) as Project
   })
   return { projects, pagination }
 }
@@ -69,7 +69,7 @@ async function foundPage(ctx: Ctx, query: Query, { limit, until, since }: Placed
     readsRows: projectIds !== null || rowFilters.some((filter) => filter !== undefined),
     ids,
   })
-  const { rows, pagination } = page(found, limit, until, (row) => row.updated_stamp)
+  const { rows, pagination } = paginate(found, limit, until, (row) => row.updated_stamp)
   return { rows: await readFound(ctx, rows), pagination }
 }
 
@@ -82,7 +82,7 @@ async function readPage(ctx: Ctx, query: Query, { limit, until, since }: Placed)
   const rows = await (query.search
     ? searchProjects(ctx, select, query.search, limit + 1)
     : newest(select, limit + 1, namesFew(query, ctx.who.projectIds)))
-  return page(rows, limit, until, (row) => row.updated_stamp)
+  return paginate(rows, limit, until, (row) => row.updated_stamp)
 }
 
 /** Of a project with more variables the list is made anew each time. */
@@ -92,7 +92,7 @@ const MOST_VARIABLES = 50
  * What a list without filters follows from, for a caller who sees all projects: the version of each row that it shows, where that is all that it
  * shows. Nothing is decided by it on the embedded store, which is no message away.
  */
-export async function stateOfList(ctx: Ctx, { query }: Input<Query>): Promise<string | undefined> {
+export async function projectListVersion(ctx: Ctx, { query }: Input<Query>): Promise<string | undefined> {
   const { limit = DEFAULT_LIMIT, ...filters } = query
   if (ctx.deps.db.engine !== 'postgres' || ctx.who.projectIds !== null || limit > DEFAULT_LIMIT) return undefined
   if (Object.values(filters).some((filter) => filter !== undefined)) return undefined
@@ -104,7 +104,7 @@ export async function stateOfList(ctx: Ctx, { query }: Input<Query>): Promise<st
  * PostgreSQL only: `xmin` is the transaction that wrote a row as it is, so it is another one after each change. Not known (null): for projects
  * that show secrets or the logo of an integration, or have many variables.
  */
-const selectState = prepared<{ accountId: string; count: number }, { state: string | null }>((db, value) => ({
+const selectState = preparedQuery<{ accountId: string; count: number }, { state: string | null }>((db, value) => ({
   compile: () =>
     sql<{ state: string | null }>`
       select case when bool_and(shown.simple) then md5(string_agg(shown.state, ',' order by shown.updated_stamp desc)) end as state
@@ -150,7 +150,7 @@ function namesFew({ domain, edgeConfigId, edgeConfigTokenId }: Query, projectIds
  * only what it finds is read: docs/scaling.md: How a search works.
  */
 async function searchProjects(ctx: Ctx, projects: Projects, search: string, count: number): Promise<Row<'project'>[]> {
-  const matches = sql<SqlBool>`name like ${containing(search)} escape '!'`
+  const matches = sql<SqlBool>`name like ${containsPattern(search)} escape '!'`
   const recent = projects.orderBy('updated_stamp', 'desc').limit(sql.lit(LOOKED_AT_FIRST)).as('project')
   const rows = await newest(ctx.db.selectFrom(recent).selectAll().where(matches), count, false)
   if (rows.length === count) return rows

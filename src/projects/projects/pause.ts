@@ -5,21 +5,24 @@ import { changeProject } from '../../model/project.ts'
 import type { Settings } from '../../model/project-settings.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { actorId } from '../env/access.ts'
-import { answerProject } from './projects.ts'
+import { readProjectReply } from './projects.ts'
 import type { Project } from './schema.ts'
 
 /** Takes the project offline and stops new production deployments from taking over its domains. Repeating it changes nothing. */
 export async function pauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
-  if (project.paused_at !== null) return answerProject(ctx, project)
+  if (project.paused_at !== null) return readProjectReply(ctx, project)
   const settings_json = withSettings(project, { autoAssignCustomDomains: false, pausedBy: actorId(ctx) })
-  return answerProject(ctx, await changeProject(ctx, project, { paused_at: ctx.now, settings_json }))
+  return readProjectReply(ctx, await changeProject(ctx, project, { paused_at: ctx.now, settings_json }))
 }
 
 /** Brings it back, automatic domains included. Repeating it changes nothing. */
 export async function unpauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
-  if (project.paused_at === null) return answerProject(ctx, project)
+  if (project.paused_at === null) return readProjectReply(ctx, project)
   const settings_json = withSettings(project, { autoAssignCustomDomains: true })
-  return answerProject(ctx, await changeProject(ctx, project, { paused_at: null, resumed_at: ctx.now, settings_json }))
+  return readProjectReply(
+    ctx,
+    await changeProject(ctx, project, { paused_at: null, resumed_at: ctx.now, settings_json }),
+  )
 }
 
 function withSettings(project: Row<'project'>, changes: Settings): string {

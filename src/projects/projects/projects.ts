@@ -1,20 +1,20 @@
 /** Projects: create, find, list, update, delete, and the switch of the data cache. Specification: operations 1 to 5 and 8. */
 import { isIPv4 } from 'node:net'
 import type { Static } from 'typebox'
-import type { Ctx, EventAbout, Input, Params } from '../../context.ts'
+import type { Ctx, EventContext, Input, Params } from '../../context.ts'
 import { changeProject, findProject } from '../../model/project.ts'
 import { mustBeName } from '../../model/project-name.ts'
 import { mergeSettings, type Settings, type SettingsBody } from '../../model/project-settings.ts'
 import { guard } from '../../platform/access/guards.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { prepared } from '../../platform/db/db.ts'
+import { preparedQuery } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { mustFit } from '../../platform/limiter/must-fit.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { createFirstEnv } from '../env/project-env.ts'
 import { linkColumns } from '../links/connect.ts'
 import { showBypass } from './bypass.ts'
-import { mustHavePassword, type Prepared, withoutPassword } from './password.ts'
+import { mustHavePassword, type PreparedProject, withoutPassword } from './password.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './schema.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function createProject(
   ctx: Ctx,
   _: undefined,
   { body }: Input<unknown, CreateProject>,
-  { hash, connected }: Prepared,
+  { hash, connected }: PreparedProject,
 ): Promise<Project> {
   const { name, environmentVariables, gitRepository: __, passwordProtection = null, ...fields } = body
   mustBeName(name)
@@ -54,14 +54,14 @@ export async function createProject(
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
   await createFirstEnv(ctx, row, environmentVariables ?? [])
   const project = connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row
-  if (environmentVariables?.length) return answerProject(ctx, project)
+  if (environmentVariables?.length) return readProjectReply(ctx, project)
   // A new project without variables: nothing of it is left to read.
   const ahead = { idOrName: project.id, project, variables: [] }
-  return answerProject({ ...ctx, who: { ...ctx.who, ahead } }, project)
+  return readProjectReply({ ...ctx, who: { ...ctx.who, ahead } }, project)
 }
 
 /** The answer for a project: its row, with what features add to it. */
-export async function answerProject(ctx: Ctx, row: Row<'project'>): Promise<Project> {
+export async function readProjectReply(ctx: Ctx, row: Row<'project'>): Promise<Project> {
   const reply = showProject(row)
   for (const { show } of ctx.deps.onProject) if (show) Object.assign(reply, await show(ctx, row))
   const protectionBypass = await showBypass(ctx, row)
@@ -122,12 +122,12 @@ export async function updateProject(
   if (name !== project.name) {
     ctx.emit('project.renamed', { project: { id: row.id, name }, previousName: project.name }, row.id)
   }
-  return answerProject(ctx, row)
+  return readProjectReply(ctx, row)
 }
 
 /** Removes a project and all that features keep of it: domains, variables, deployments and more (src/project-hooks.ts). */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
-  const about: EventAbout = { projectId: project.id }
+  const about: EventContext = { projectId: project.id }
   for (const { remove } of ctx.deps.onProject) await remove?.(ctx, project, about)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, about)
@@ -139,8 +139,8 @@ export async function updateDataCache(
   project: Row<'project'>,
   { body }: Input<unknown, Static<typeof UpdateDataCache>>,
 ): Promise<Project> {
-  if (body.disabled === undefined) return answerProject(ctx, project)
-  return answerProject(
+  if (body.disabled === undefined) return readProjectReply(ctx, project)
+  return readProjectReply(
     ctx,
     await changeProject(ctx, project, { data_cache_disabled_at: body.disabled ? ctx.now : null }),
   )
@@ -159,7 +159,7 @@ function mustBeAddresses({ trustedIps }: SettingsBody): void {
 }
 
 /** No row comes back when the name is taken. */
-const insertProject = prepared<
+const insertProject = preparedQuery<
   {
     id: string
     accountId: string

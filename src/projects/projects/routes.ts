@@ -1,20 +1,20 @@
 import { findProject } from '../../model/project.ts'
-import { accountInGoodStanding, notInTransferItself } from '../../platform/access/guards.ts'
-import { ofProject, ofProjects } from '../../platform/http/response-cache.ts'
+import { accountInGoodStanding, notInTransferUnlocked } from '../../platform/access/guards.ts'
+import { projectListTopics, projectTopics } from '../../platform/http/response-cache.ts'
 import { route } from '../../platform/http/route.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { CONNECT_REFUSALS, removeWebhook } from '../links/connect.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
 import { updateCrons } from './crons.ts'
-import { listProjects, stateOfList } from './list.ts'
-import { hashNewPassword, prepareProject, undoProject } from './password.ts'
+import { listProjects, projectListVersion } from './list.ts'
+import { hashProjectPassword, prepareProject, undoProject } from './password.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
 import {
-  answerProject,
   createProject,
   deleteProject,
   findProjectToPause,
   protectionInPlan,
+  readProjectReply,
   updateDataCache,
   updateProject,
 } from './projects.ts'
@@ -65,8 +65,8 @@ export const projectRoutes = [
     needs: ['project:read'],
     query: ListProjectsQuery,
     run: listProjects,
-    state: stateOfList,
-    remember: ofProjects,
+    state: projectListVersion,
+    remember: projectListTopics,
     list: { rows: 100, rowBytes: 256 * 1024 },
     status: 200,
     reply: ProjectList,
@@ -79,8 +79,8 @@ export const projectRoutes = [
     tag,
     needs: ['project:read'],
     load: findProject,
-    run: answerProject,
-    remember: ofProject,
+    run: readProjectReply,
+    remember: projectTopics,
     readAhead: true,
     refuses: ['not_found'],
     status: 200,
@@ -95,8 +95,8 @@ export const projectRoutes = [
     needs: ['project:write'],
     body: UpdateProject,
     load: findProject,
-    guards: [accountInGoodStanding, notInTransferItself, protectionInPlan],
-    prepare: hashNewPassword,
+    guards: [accountInGoodStanding, notInTransferUnlocked, protectionInPlan],
+    prepare: hashProjectPassword,
     run: updateProject,
     emits: ['project.renamed'],
     refuses: ['not_found', 'invalid_project_name', 'project_name_taken'],
@@ -111,7 +111,7 @@ export const projectRoutes = [
     tag,
     needs: ['project:write', 'project:delete'],
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     prepare: removeWebhook,
     run: deleteProject,
     emits: ['project.removed'],
@@ -154,7 +154,7 @@ export const projectRoutes = [
     needs: ['project:write'],
     body: PatchCrons,
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     run: updateCrons,
     refuses: ['not_found'],
     status: 200,
@@ -169,7 +169,7 @@ export const projectRoutes = [
     needs: ['project:write'],
     body: UpdateBypass,
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     run: updateBypass,
     refuses: ['not_found', 'bypass_exists'],
     status: 200,

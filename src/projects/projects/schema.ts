@@ -4,19 +4,19 @@ import { ShownDeployments, showDeployments } from '../../model/deployment-summar
 import { environmentsOf, ShownEnvironment, showEnvironment } from '../../model/environment.ts'
 import { GitRepository, Link, linkOf, showLink } from '../../model/link.ts'
 import {
+  FREE_FORM_SETTINGS,
+  MAX_SETTINGS_BYTES,
   MOST_OPEN,
-  MOST_SETTINGS,
-  OPEN_SETTINGS,
   type Settings,
   SettingsBody,
   ShownSettings,
   showSettings,
 } from '../../model/project-settings.ts'
 import { PasswordProtection } from '../../model/setting-schemas.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { AnyObject, Moment, Nullable, OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
+import { AnyObject, Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 import { EnvVar, NewVariable } from '../env/schema.ts'
 import { ProtectionBypass } from './bypass.ts'
 
@@ -86,9 +86,9 @@ const Open = Type.Object({}, { additionalProperties: true })
 export const PatchCrons = Type.Object({ enabled: Type.Boolean() })
 /** Berth runs nothing and knows of no job: `definitions` is empty. */
 export const Crons = Type.Object({
-  enabledAt: Moment,
-  disabledAt: Nullable(Moment),
-  updatedAt: Moment,
+  enabledAt: Timestamp,
+  disabledAt: Nullable(Timestamp),
+  updatedAt: Timestamp,
   deploymentId: Type.Null(),
   definitions: Type.Array(Open),
 })
@@ -108,7 +108,7 @@ export const Project = Type.Object(
     name: Type.String(),
     ...ShownSettings,
     alias: Type.Array(Open),
-    createdAt: Moment,
+    createdAt: Timestamp,
     customEnvironments: Type.Array(ShownEnvironment),
     dataCache: Type.Object({ userDisabled: Type.Boolean() }),
     crons: Type.Optional(Crons),
@@ -120,16 +120,16 @@ export const Project = Type.Object(
     ...ShownDeployments,
     link: Type.Optional(Link),
     paused: Type.Optional(Type.Boolean()),
-    pausedAt: Type.Optional(Moment),
+    pausedAt: Type.Optional(Timestamp),
     pausedBy: Type.Optional(
       Type.String({ description: 'the user or the installation; not told where another account paused it' }),
     ),
     protectionBypass: Type.Optional(ProtectionBypass),
-    transferCompletedAt: Type.Optional(Moment),
-    transferStartedAt: Type.Optional(Moment),
+    transferCompletedAt: Type.Optional(Timestamp),
+    transferStartedAt: Type.Optional(Timestamp),
     transferToAccountId: Type.Optional(Type.String()),
     transferredFromAccountId: Type.Optional(Type.String()),
-    updatedAt: Moment,
+    updatedAt: Timestamp,
   },
   { title: 'Project' },
 )
@@ -141,9 +141,10 @@ export const ProjectList = Type.Object({ projects: Type.Array(Project), paginati
  * As `showProject`, for a list: what a row weighs is bounded, also of projects from before there were limits. Free-form settings that
  * weigh more than one may say today are left out; the project by itself shows them. docs/limits.md.
  */
-export function showListed(row: Row<'project'>): Project {
+export function showProjectInList(row: Row<'project'>): Project {
   const reply = showProject(row)
-  if (row.settings_json.length > MOST_SETTINGS) for (const name of OPEN_SETTINGS) delete reply[name as keyof Project]
+  if (row.settings_json.length > MAX_SETTINGS_BYTES)
+    for (const name of FREE_FORM_SETTINGS) delete reply[name as keyof Project]
   return reply
 }
 
@@ -173,7 +174,7 @@ export function showProject(row: Row<'project'>): Project {
     ...(row.transfer_completed_at !== null && { transferCompletedAt: row.transfer_completed_at }),
     ...(row.transfer_to_account_id !== null && { transferToAccountId: row.transfer_to_account_id }),
     ...(row.transferred_from_account_id !== null && { transferredFromAccountId: row.transferred_from_account_id }),
-    updatedAt: momentOf(row.updated_stamp),
+    updatedAt: stampToMs(row.updated_stamp),
   }
 }
 

@@ -1,11 +1,11 @@
 /** The job behind promote and rollback: slice by slice it maps the domains of a request, and tells how far it is. docs/deployments.md: Promote and rollback in the background. */
 
 import type { Ctx, Input, OperatorCtx } from '../../context.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
+import { DEFAULT_LIMIT, paginate, stampAfter, stampBefore } from '../../platform/http/pagination.ts'
 import { aliasId } from '../aliases/aliases.ts'
-import { pointDomains } from '../serving/domain-assignment.ts'
+import { assignDomains } from '../serving/domain-assignment.ts'
 import type { PromoteAliases, PromoteAliasesQuery } from './schema.ts'
 
 /** Domains that one transaction maps. */
@@ -30,7 +30,7 @@ export async function advanceAliasRequests(ctx: OperatorCtx, limit: number): Pro
       .where('id', '=', request.id)
       .execute()
   }
-  await foldDeployments(ctx, request.project_id)
+  await refreshDeploymentSummary(ctx, request.project_id)
   return limit
 }
 
@@ -70,7 +70,7 @@ async function mapBegun(ctx: OperatorCtx, request: Request): Promise<void> {
     .where('custom_environment_id', 'is', null)
     .where('redirect', 'is', null)
     .execute()
-  await pointDomains(ctx, domains, { id: request.to_deployment_id, project_id: request.project_id })
+  await assignDomains(ctx, domains, { id: request.to_deployment_id, project_id: request.project_id })
   const mapped = new Set(domains.map(({ name }) => name))
   const failed = rows.filter(({ name }) => !mapped.has(name)).map(({ place }) => place)
   if (failed.length === 0) return
@@ -143,7 +143,7 @@ async function listMappings(
     .orderBy('place', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: items, pagination } = page(rows, limit, until, (row) => row.place)
+  const { rows: items, pagination } = paginate(rows, limit, until, (row) => row.place)
   const aliases = items.map(({ name, status }) => ({
     id: aliasId(name),
     alias: version < 9 ? name : { alias: name, deploymentId: request.to_deployment_id },

@@ -1,20 +1,20 @@
 /** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/deployments.md: Promote and rollback in the background. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import type { Settings } from '../../model/project-settings.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
-import type { OfProject } from '../deployments/deployments.ts'
+import type { DeploymentWithProject } from '../deployments/deployments.ts'
 import { showDeploymentEvent } from '../deployments/register.ts'
-import { forgetRequests, makeLive, supersedeRequests } from '../serving/production.ts'
+import { forgetRequests, setProductionDeployment, supersedeRequests } from '../serving/production.ts'
 
 /**
  * Makes a deployment serve production and asks for its domains to be mapped to it. Undoes what a rollback switched off.
  * Refuses: project_paused 409, deployment_not_ready 409.
  */
-export async function requestPromote(ctx: Ctx, { project, deployment }: OfProject): Promise<void> {
+export async function requestPromote(ctx: Ctx, { project, deployment }: DeploymentWithProject): Promise<void> {
   mustServe(project, deployment)
   const restored = project.auto_assign_off_at === null ? {} : { settings_json: autoAssigning(project, true) }
   await request(ctx, project, deployment, 'promote', { ...restored, auto_assign_off_at: null })
@@ -26,7 +26,7 @@ export async function requestPromote(ctx: Ctx, { project, deployment }: OfProjec
  * else the one that was rolled back from would be followed by the next of its kind.
  * Refuses: project_paused 409, deployment_not_ready 409, deployment_never_live 409.
  */
-export async function requestRollback(ctx: Ctx, { project, deployment }: OfProject): Promise<void> {
+export async function requestRollback(ctx: Ctx, { project, deployment }: DeploymentWithProject): Promise<void> {
   mustServe(project, deployment)
   if (deployment.promoted_at === null) refuse('deployment_never_live')
   const on = (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
@@ -73,8 +73,8 @@ async function request(
     })
     .execute()
   await listDomains(ctx, project, id)
-  await makeLive(ctx, project, deployment, columns)
-  await foldDeployments(ctx, project.id)
+  await setProductionDeployment(ctx, project, deployment, columns)
+  await refreshDeploymentSummary(ctx, project.id)
 }
 
 /** Every verified production domain as it is now, in one statement, however many they are; the oldest is first. One that is not verified serves nothing. */

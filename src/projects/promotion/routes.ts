@@ -1,5 +1,5 @@
 import { findProject } from '../../model/project.ts'
-import { notInTransferItself } from '../../platform/access/guards.ts'
+import { notInTransferUnlocked } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
 import { findDeploymentOfProject } from '../deployments/deployments.ts'
 import { listPromoteAliases, listRollbackAliases } from './mapping.ts'
@@ -18,7 +18,7 @@ export const promotionRoutes = [
     tag,
     needs: promote,
     load: findDeploymentOfProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     run: requestPromote,
     triggers: 'alias-requests',
     emits: ['deployment.promoted'],
@@ -34,7 +34,7 @@ export const promotionRoutes = [
     needs: promote,
     ignores: { query: { description: 'a rollback keeps no text: who asked for it is in the audit log' } },
     load: findDeploymentOfProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     run: requestRollback,
     triggers: 'alias-requests',
     refuses: ['not_found', 'project_paused', 'deployment_not_ready', 'deployment_never_live'],

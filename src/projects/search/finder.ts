@@ -4,13 +4,13 @@ import type { Ctx } from '../../context.ts'
 import type { SearchResult } from './schema.ts'
 
 /** `partial`: the account has more than is looked at. */
-export type Found = { found: Omit<SearchResult, 'kind'>[]; partial: boolean }
+export type FinderResult = { found: Omit<SearchResult, 'kind'>[]; partial: boolean }
 
 /** Looks for a text, which is in lower case, and gives at most `count` results. */
-export type Find = (ctx: Ctx, text: string, count: number) => Promise<Found>
+export type Finder = (ctx: Ctx, text: string, count: number) => Promise<FinderResult>
 
 /** Projects of a caller who sees only some, or that are looked through for variables. */
-export const MOST_PROJECTS = 1000
+export const MAX_SEARCHED_PROJECTS = 1000
 
 /** An order that begins with what is called exactly so. */
 export function exactly(column: string, text: string) {

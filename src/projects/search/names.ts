@@ -4,28 +4,28 @@
  */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
-import { oneOf } from '../../platform/db/bulk.ts'
-import { openPace } from '../../platform/db/chunks.ts'
-import { containing } from '../../platform/db/db.ts'
-import { exactFirst, exactly, type Found, isLonger, MOST_PROJECTS } from './finder.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
+import { containsPattern } from '../../platform/db/db.ts'
+import { exactFirst, exactly, type FinderResult, isLonger, MAX_SEARCHED_PROJECTS } from './finder.ts'
 
 /** Names of a kind that one search looks at, and those that one statement looks at: a millisecond. */
 const MOST_NAMES = 50_000
 const SLICE = 5000
 
 /** Projects that the caller sees and whose name holds the text. */
-export async function findProjects(ctx: Ctx, text: string, count: number): Promise<Found> {
+export async function findProjects(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const { projectIds } = ctx.who
   const all = ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', ctx.account.id)
   if (projectIds !== null) {
     const found = await all
-      .where('id', 'in', oneOf(ctx.db, JSON.stringify(projectIds.slice(0, MOST_PROJECTS))))
-      .where(sql<boolean>`name like ${containing(text)} escape '!'`)
+      .where('id', 'in', jsonArrayValues(ctx.db, JSON.stringify(projectIds.slice(0, MAX_SEARCHED_PROJECTS))))
+      .where(sql<boolean>`name like ${containsPattern(text)} escape '!'`)
       .orderBy(exactly('name', text))
       .orderBy('name')
       .limit(count)
       .execute()
-    return { found, partial: projectIds.length > MOST_PROJECTS }
+    return { found, partial: projectIds.length > MAX_SEARCHED_PROJECTS }
   }
   const { names, partial } = await walkNames(ctx, 'project', text, count)
   const found = await all.where('name', 'in', names).orderBy('name').execute()
@@ -33,7 +33,7 @@ export async function findProjects(ctx: Ctx, text: string, count: number): Promi
 }
 
 /** Domains of projects that the caller sees and whose name holds the text. */
-export async function findDomains(ctx: Ctx, text: string, count: number): Promise<Found> {
+export async function findDomains(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const { projectIds } = ctx.who
   if (projectIds !== null) return findDomainsOf(ctx, projectIds, text, count)
   const { names, partial } = await walkNames(ctx, 'project_domain', text, count)
@@ -48,21 +48,26 @@ export async function findDomains(ctx: Ctx, text: string, count: number): Promis
 }
 
 /** The domains of the projects that a caller sees who sees only some. */
-async function findDomainsOf(ctx: Ctx, projectIds: readonly string[], text: string, count: number): Promise<Found> {
+async function findDomainsOf(
+  ctx: Ctx,
+  projectIds: readonly string[],
+  text: string,
+  count: number,
+): Promise<FinderResult> {
   const domains = ctx.db
     .selectFrom('project_domain')
     .select(['name', 'project_id'])
     .where('account_id', '=', ctx.account.id)
-    .where('project_id', 'in', oneOf(ctx.db, JSON.stringify(projectIds.slice(0, MOST_PROJECTS))))
+    .where('project_id', 'in', jsonArrayValues(ctx.db, JSON.stringify(projectIds.slice(0, MAX_SEARCHED_PROJECTS))))
   const rows = await ctx.db
     .selectFrom(domains.limit(SLICE).as('some'))
     .selectAll()
-    .where(sql<boolean>`name like ${containing(text)} escape '!'`)
+    .where(sql<boolean>`name like ${containsPattern(text)} escape '!'`)
     .orderBy(exactly('name', text))
     .orderBy('name')
     .limit(count)
     .execute()
-  const partial = projectIds.length > MOST_PROJECTS || (await isLonger(domains, SLICE))
+  const partial = projectIds.length > MAX_SEARCHED_PROJECTS || (await isLonger(domains, SLICE))
   return { found: await withProjects(ctx, rows), partial }
 }
 
@@ -73,14 +78,14 @@ async function walkNames(
   text: string,
   count: number,
 ): Promise<{ names: string[]; partial: boolean }> {
-  const pace = openPace()
+  const pace = createYielder()
   const names = [text]
   let after = ''
   for (let looked = 0; looked < MOST_NAMES; looked += SLICE) {
     const rest = sql`from ${sql.table(table)} where account_id = ${account.id} and name > ${after} order by name`
     const found = await sql<{ name: string }>`
       select name from (select name ${rest} limit ${sql.lit(SLICE)}) as slice
-      where name like ${containing(text)} escape '!' order by name limit ${sql.lit(count)}`.execute(db)
+      where name like ${containsPattern(text)} escape '!' order by name limit ${sql.lit(count)}`.execute(db)
     names.push(...found.rows.map(({ name }) => name))
     if (names.length > count) return { names, partial: false }
     const last = await sql<{ name: string }>`select name ${rest} limit 1 offset ${sql.lit(SLICE - 1)}`.execute(db)
@@ -95,7 +100,10 @@ function firstOf<T extends { name: string }>(rows: readonly T[], text: string, c
   return exactFirst(rows, text, ({ name }) => name).slice(0, count)
 }
 
-async function withProjects(ctx: Ctx, rows: readonly { name: string; project_id: string }[]): Promise<Found['found']> {
+async function withProjects(
+  ctx: Ctx,
+  rows: readonly { name: string; project_id: string }[],
+): Promise<FinderResult['found']> {
   if (rows.length === 0) return []
   const projects = await ctx.db
     .selectFrom('project')

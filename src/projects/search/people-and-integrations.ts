@@ -1,16 +1,16 @@
 /** The people of a team, and integrations: installed on the account, and registered by it. Lists of these are short, so their first rows are looked at. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
-import { isCalled } from '../../model/account.ts'
+import { matchesAccountSearch } from '../../model/account.ts'
 import { selectVisibleInstallations } from '../../model/installation.ts'
-import { containing } from '../../platform/db/db.ts'
-import { exactly, type Found, isLonger } from './finder.ts'
+import { containsPattern } from '../../platform/db/db.ts'
+import { exactly, type FinderResult, isLonger } from './finder.ts'
 
 const MOST_PEOPLE = 5000
 const MOST_INTEGRATIONS = 1000
 
 /** The members of the team; of a personal account nobody: it has no list of people. */
-export async function findPeople({ db, account }: Ctx, text: string, count: number): Promise<Found> {
+export async function findPeople({ db, account }: Ctx, text: string, count: number): Promise<FinderResult> {
   const members = db
     .selectFrom('member')
     .select('user_id')
@@ -20,7 +20,7 @@ export async function findPeople({ db, account }: Ctx, text: string, count: numb
     .selectFrom(members.limit(MOST_PEOPLE).as('member'))
     .innerJoin('account', 'account.id', 'member.user_id')
     .select(['account.id', 'account.slug', 'account.name', 'account.email'])
-    .where(isCalled(text))
+    .where(matchesAccountSearch(text))
     .orderBy(exactly('account.slug', text))
     .orderBy('account.slug')
     .limit(count)
@@ -30,7 +30,7 @@ export async function findPeople({ db, account }: Ctx, text: string, count: numb
 }
 
 /** The integrations that are installed on the account. An installation finds itself and no other. */
-export async function findIntegrations(ctx: Ctx, text: string, count: number): Promise<Found> {
+export async function findIntegrations(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const visible = selectVisibleInstallations(ctx).orderBy('created_stamp', 'desc')
   const rows = await ctx.db
     .selectFrom(visible.limit(MOST_INTEGRATIONS).as('installation'))
@@ -45,7 +45,7 @@ export async function findIntegrations(ctx: Ctx, text: string, count: number): P
 }
 
 /** The integrations that the team registered. */
-export async function findApps({ db, account }: Ctx, text: string, count: number): Promise<Found> {
+export async function findApps({ db, account }: Ctx, text: string, count: number): Promise<FinderResult> {
   const registered = db
     .selectFrom('integration')
     .select(['id', 'slug', 'name'])
@@ -72,6 +72,6 @@ function titled(name: string | null) {
 
 /** A slug is lower case; a name is lowered as far as the engine lowers. */
 function isNamed(text: string) {
-  const part = containing(text)
+  const part = containsPattern(text)
   return sql<boolean>`(integration.slug like ${part} escape '!' or lower(integration.name) like ${part} escape '!')`
 }

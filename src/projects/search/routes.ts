@@ -1,6 +1,6 @@
 /** One search over what an account has. docs/console.md: Search. */
 import { route } from '../../platform/http/route.ts'
-import { KINDS, MOST_OF_A_KIND, SearchQuery, SearchResults } from './schema.ts'
+import { KINDS, MAX_RESULTS_PER_KIND, SearchQuery, SearchResults } from './schema.ts'
 import { searchAccount } from './search.ts'
 
 export const searchRoutes = [
@@ -14,7 +14,7 @@ export const searchRoutes = [
     needs: ['team:read'],
     query: SearchQuery,
     run: searchAccount,
-    list: { rows: KINDS.length * MOST_OF_A_KIND, rowBytes: 4 * 1024 },
+    list: { rows: KINDS.length * MAX_RESULTS_PER_KIND, rowBytes: 4 * 1024 },
     status: 200,
     reply: SearchResults,
   }),

@@ -8,7 +8,7 @@ export const KINDS = ['project', 'domain', 'variable', 'person', 'integration', 
 export type Kind = (typeof KINDS)[number]
 
 /** The most that is given of one kind. */
-export const MOST_OF_A_KIND = 20
+export const MAX_RESULTS_PER_KIND = 20
 
 export const SearchQuery = Type.Object({
   q: Type.String({
@@ -18,7 +18,11 @@ export const SearchQuery = Type.Object({
     description: 'part of a name, of a key, or of an email; not only spaces. It is blind to case',
   }),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MOST_OF_A_KIND, description: 'most results of one kind, 5 when not given' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_RESULTS_PER_KIND,
+      description: 'most results of one kind, 5 when not given',
+    }),
   ),
 })
 export type SearchQuery = Static<typeof SearchQuery>

@@ -1,7 +1,7 @@
 /** One search over what an account has, as far as the caller may see it, with a bound on the rows that are read. docs/console.md: Search. */
 import type { Ctx, Input } from '../../context.ts'
 import type { Permission } from '../../platform/permissions/roles.ts'
-import type { Find } from './finder.ts'
+import type { Finder } from './finder.ts'
 import { findDomains, findProjects } from './names.ts'
 import { findApps, findIntegrations, findPeople } from './people-and-integrations.ts'
 import { KINDS, type Kind, type SearchQuery, type SearchResults } from './schema.ts'
@@ -10,7 +10,7 @@ import { findVariables } from './variables.ts'
 const DEFAULT_LIMIT = 5
 
 /** TABLE what finds a kind, and what the caller needs besides `team:read` so that it is looked for: what the lists of that kind need. */
-const FINDERS: Record<Kind, { needs: readonly Permission[]; find: Find }> = {
+const FINDERS: Record<Kind, { needs: readonly Permission[]; find: Finder }> = {
   project: { needs: ['project:read'], find: findProjects },
   domain: { needs: ['project:read'], find: findDomains },
   /** A result names its project. */

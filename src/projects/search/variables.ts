@@ -1,11 +1,11 @@
 /** Keys of variables by a part of them, in the projects of the account that changed last. No value is read. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
-import { oneOf } from '../../platform/db/bulk.ts'
-import { openPace } from '../../platform/db/chunks.ts'
-import { containing } from '../../platform/db/db.ts'
+import { jsonArrayValues } from '../../platform/db/bulk.ts'
+import { createYielder } from '../../platform/db/chunks.ts'
+import { containsPattern } from '../../platform/db/db.ts'
 import { visibleTo } from '../env/access.ts'
-import { exactFirst, type Found, MOST_PROJECTS } from './finder.ts'
+import { exactFirst, type FinderResult, MAX_SEARCHED_PROJECTS } from './finder.ts'
 
 /** Places of variables that one search looks at. A variable that is in two environments has two. */
 const MOST_PLACES = 20_000
@@ -17,11 +17,11 @@ const ENOUGH = 100
 type Project = { id: string; name: string }
 
 /** Keys of variables that hold the text, in the projects that changed last. */
-export async function findVariables(ctx: Ctx, text: string, count: number): Promise<Found> {
+export async function findVariables(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const { projects, partial } = await recentProjects(ctx)
   const { slices, partial: isCut } = cut(projects, await placesOf(ctx, projects))
-  const found: Found['found'] = []
-  const pace = openPace()
+  const found: FinderResult['found'] = []
+  const pace = createYielder()
   for (const slice of slices) {
     found.push(...(await findIn(ctx, slice, text)))
     if (found.length >= ENOUGH) break
@@ -34,13 +34,17 @@ export async function findVariables(ctx: Ctx, text: string, count: number): Prom
 async function recentProjects({ db, account, who }: Ctx): Promise<{ projects: Project[]; partial: boolean }> {
   let recent = db.selectFrom('project').select(['id', 'name']).where('account_id', '=', account.id)
   if (who.projectIds !== null)
-    recent = recent.where('id', 'in', oneOf(db, JSON.stringify(who.projectIds.slice(0, MOST_PROJECTS))))
+    recent = recent.where(
+      'id',
+      'in',
+      jsonArrayValues(db, JSON.stringify(who.projectIds.slice(0, MAX_SEARCHED_PROJECTS))),
+    )
   const rows = await recent
     .orderBy('updated_stamp', 'desc')
-    .limit(MOST_PROJECTS + 1)
+    .limit(MAX_SEARCHED_PROJECTS + 1)
     .execute()
-  const partial = rows.length > MOST_PROJECTS || (who.projectIds?.length ?? 0) > MOST_PROJECTS
-  return { projects: rows.slice(0, MOST_PROJECTS), partial }
+  const partial = rows.length > MAX_SEARCHED_PROJECTS || (who.projectIds?.length ?? 0) > MAX_SEARCHED_PROJECTS
+  return { projects: rows.slice(0, MAX_SEARCHED_PROJECTS), partial }
 }
 
 /** In how many places each project has variables; a project without any is not there. */
@@ -48,7 +52,7 @@ async function placesOf({ db }: Ctx, projects: readonly Project[]): Promise<Map<
   const rows = await db
     .selectFrom('env_usage')
     .select(['project_id', ({ fn }) => fn.sum<number>('variables').as('places')])
-    .where('project_id', 'in', oneOf(db, JSON.stringify(projects.map(({ id }) => id))))
+    .where('project_id', 'in', jsonArrayValues(db, JSON.stringify(projects.map(({ id }) => id))))
     .groupBy('project_id')
     .execute()
   return new Map(rows.map(({ project_id, places }) => [project_id, Number(places)]))
@@ -74,13 +78,13 @@ function cut(projects: readonly Project[], places: ReadonlyMap<string, number>) 
 }
 
 /** The keys that some projects have, in the order of the projects. */
-async function findIn({ db, who }: Ctx, projects: readonly Project[], text: string): Promise<Found['found']> {
+async function findIn({ db, who }: Ctx, projects: readonly Project[], text: string): Promise<FinderResult['found']> {
   const rows = await db
     .selectFrom('env_var')
     .select(['project_id', 'key'])
     .distinct()
-    .where('project_id', 'in', oneOf(db, JSON.stringify(projects.map(({ id }) => id))))
-    .where(sql<boolean>`lower(env_var.key) like ${containing(text)} escape '!'`)
+    .where('project_id', 'in', jsonArrayValues(db, JSON.stringify(projects.map(({ id }) => id))))
+    .where(sql<boolean>`lower(env_var.key) like ${containsPattern(text)} escape '!'`)
     .where(visibleTo(who))
     .orderBy('key')
     .limit(ENOUGH)

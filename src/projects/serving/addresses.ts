@@ -4,7 +4,7 @@
  */
 import type { OperatorCtx } from '../../context.ts'
 import { isOfSuffix, movingAddress, OF_BRANCH, OF_PRODUCTION } from '../../model/addresses.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
 type Ctx = Pick<OperatorCtx, 'db' | 'deps' | 'stamp'>
@@ -52,7 +52,7 @@ async function pointAddress(
   { id, target, output_id }: Deployment,
 ): Promise<void> {
   const { domains } = ctx.deps.config
-  const leads = { deployment_id: id, target, updated_at: momentOf(ctx.stamp) }
+  const leads = { deployment_id: id, target, updated_at: stampToMs(ctx.stamp) }
   const given = await addressOf(ctx, project, branch).select.executeTakeFirst()
   if (given !== undefined && isOfSuffix(given.name, domains)) {
     if (given.deployment_id === id) return

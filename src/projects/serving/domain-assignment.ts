@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
-import { foldDeployments } from '../../model/deployment-summary.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -14,31 +14,35 @@ type Writing = Pick<OperatorCtx, 'db' | 'stamp'>
 type Domain = Row<'project_domain'>
 
 /** Makes a domain lead where it should as it now is: after it was added, verified, changed, moved or lost. */
-export async function followDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
+export async function reassignDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
   // A project that never had a deployment has nothing to lead to, and nothing that led to it.
   if (project.deployments_json === null) return
   const deployment = await deploymentFor(ctx, project, domain)
   if (deployment === undefined) await dropAlias(ctx, domain)
-  else await pointDomains(ctx, [domain], deployment)
-  await foldDeployments(ctx, project.id)
+  else await assignDomains(ctx, [domain], deployment)
+  await refreshDeploymentSummary(ctx, project.id)
 }
 
 /** Ends where a domain of this account leads, as it leaves its project or is removed from it. */
-export async function leaveDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
-  await leaveDomains(ctx, project, [domain])
+export async function unassignDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
+  await unassignDomains(ctx, project, [domain])
 }
 
-/** As `leaveDomain`, for many of one project. */
-export async function leaveDomains(ctx: Writing, project: Row<'project'>, domains: readonly Domain[]): Promise<void> {
+/** As `unassignDomain`, for many of one project. */
+export async function unassignDomains(
+  ctx: Writing,
+  project: Row<'project'>,
+  domains: readonly Domain[],
+): Promise<void> {
   if (project.deployments_json === null) return
   for (const domain of domains) await dropAlias(ctx, domain)
-  await foldDeployments(ctx, project.id)
+  await refreshDeploymentSummary(ctx, project.id)
 }
 
 /** Ends where a name led that another account has just proved: its alias was of the account that lost it. */
-export async function loseDomain(ctx: Writing, domain: Domain): Promise<void> {
+export async function unassignLostDomain(ctx: Writing, domain: Domain): Promise<void> {
   const alias = await dropAlias(ctx, domain)
-  if (alias) await foldDeployments(ctx, domain.project_id)
+  if (alias) await refreshDeploymentSummary(ctx, domain.project_id)
 }
 
 /** True when there was one. A claim that is not verified never touches the alias of the account that holds the name. */
@@ -54,10 +58,10 @@ async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id
 
 /** What a domain shows: production, a branch, or a custom environment. */
 export type TargetEnvironment = Pick<Domain, 'git_branch' | 'custom_environment_id'>
-export const SHOWS_PRODUCTION: TargetEnvironment = { git_branch: null, custom_environment_id: null }
+export const PRODUCTION_TARGET: TargetEnvironment = { git_branch: null, custom_environment_id: null }
 
 /** Whether a domain shows production, and no branch or custom environment. */
-export function showsProduction({ git_branch, custom_environment_id }: TargetEnvironment): boolean {
+export function isProductionTarget({ git_branch, custom_environment_id }: TargetEnvironment): boolean {
   return git_branch === null && custom_environment_id === null
 }
 
@@ -65,7 +69,7 @@ type Target = Pick<Row<'deployment'>, 'id' | 'project_id'>
 
 async function deploymentFor(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<Target | undefined> {
   if (domain.verified_at === null || domain.redirect !== null) return undefined
-  if (!showsProduction(domain)) return newestPreview(ctx, project.id, domain)
+  if (!isProductionTarget(domain)) return newestPreview(ctx, project.id, domain)
   return project.live_deployment_id === null ? undefined : { id: project.live_deployment_id, project_id: project.id }
 }
 
@@ -90,7 +94,7 @@ export function newestPreview(
 }
 
 /** Points these domains of the deployment's project to it. They are verified, and no redirects. */
-export async function pointDomains(ctx: Writing, domains: readonly Domain[], deployment: Target): Promise<void> {
+export async function assignDomains(ctx: Writing, domains: readonly Domain[], deployment: Target): Promise<void> {
   for (const slice of chunks(domains)) {
     await ctx.db
       .insertInto('alias')
@@ -101,9 +105,9 @@ export async function pointDomains(ctx: Writing, domains: readonly Domain[], dep
           account_id: domain.account_id,
           project_id: domain.project_id,
           deployment_id: deployment.id,
-          target: showsProduction(domain) ? ('production' as const) : ('preview' as const),
+          target: isProductionTarget(domain) ? ('production' as const) : ('preview' as const),
           created_stamp: domain.created_stamp,
-          updated_at: momentOf(ctx.stamp),
+          updated_at: stampToMs(ctx.stamp),
         })),
       )
       .onConflict((conflict) => conflict.column('name').doUpdateSet(REPLACED))
@@ -112,7 +116,11 @@ export async function pointDomains(ctx: Writing, domains: readonly Domain[], dep
 }
 
 /** Points every domain that shows this to a deployment, in one statement. */
-export async function pointAll(ctx: Writing, deployment: Target, environment: TargetEnvironment): Promise<void> {
+export async function assignMatchingDomains(
+  ctx: Writing,
+  deployment: Target,
+  environment: TargetEnvironment,
+): Promise<void> {
   const { git_branch, custom_environment_id } = environment
   const domains = ctx.db
     .selectFrom('project_domain')
@@ -124,9 +132,9 @@ export async function pointAll(ctx: Writing, deployment: Target, environment: Ta
       'project_domain.account_id',
       'project_id',
       sql<string>`cast(${deployment.id} as text)`.as('deployment_id'),
-      sql<'production'>`cast(${showsProduction(environment) ? 'production' : 'preview'} as text)`.as('target'),
+      sql<'production'>`cast(${isProductionTarget(environment) ? 'production' : 'preview'} as text)`.as('target'),
       'created_stamp',
-      sql<number>`cast(${momentOf(ctx.stamp)} as bigint)`.as('updated_at'),
+      sql<number>`cast(${stampToMs(ctx.stamp)} as bigint)`.as('updated_at'),
     ])
     .where('project.id', '=', deployment.project_id)
     .where('verified_at', 'is not', null)

@@ -1,11 +1,11 @@
 /** What one host leads to, read from the store: for whoever has no index of all hosts in memory. platform/verdict/hosts.ts decides. */
 import type { Queries } from '../../platform/db/db.ts'
-import { closestWildcards, type HostEntry, openHosts } from '../../platform/verdict/hosts.ts'
+import { closestWildcards, createHostIndex, type HostEntry } from '../../platform/verdict/hosts.ts'
 import { readDeployments, readNames, readOwnUrl, readProjects } from './hosts.ts'
 
 /** What a host leads to, as the edge answers it. `host`: lower case, without a port. */
 export async function findHost(db: Queries, host: string): Promise<HostEntry> {
-  const hosts = openHosts()
+  const hosts = createHostIndex()
   for (const facts of await readNames(db, [host, ...closestWildcards(host)])) hosts.setName(facts.name, facts)
   for (const facts of await readOwnUrl(db, host)) hosts.setDeployment(facts.id, facts)
   const { deployments } = hosts.missing()

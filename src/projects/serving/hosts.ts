@@ -1,15 +1,15 @@
 /** The rows that the verdict on a host is decided from, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
 import { sql } from 'kysely'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Queries } from '../../platform/db/db.ts'
-import type { DeploymentFacts, NameFacts, OutputFacts, ProjectFacts } from '../../platform/verdict/facts.ts'
+import type { DeploymentRecord, NameRecord, OutputFacts, ProjectRecord } from '../../platform/verdict/facts.ts'
 import { protectionOf, sourceMapProtectionOf } from '../../platform/verdict/protection.ts'
 import { siteSettingsOf } from '../../platform/verdict/site-settings.ts'
-import { showsProduction } from './domain-assignment.ts'
+import { isProductionTarget } from './domain-assignment.ts'
 
 /** What is known of these names; those that nobody claims are not in the answer. */
-export async function readNames(db: Queries, names: readonly string[]): Promise<NameFacts[]> {
+export async function readNames(db: Queries, names: readonly string[]): Promise<NameRecord[]> {
   const rows = await db
     .selectFrom('project_domain')
     .leftJoin('alias', (join) =>
@@ -27,11 +27,11 @@ export async function readNames(db: Queries, names: readonly string[]): Promise<
     ])
     .where('project_domain.name', 'in', names)
     .execute()
-  const facts = new Map<string, NameFacts>()
+  const facts = new Map<string, NameRecord>()
   for (const row of rows) {
     if (row.verified_at === null && facts.has(row.name)) continue
     const { name, project_id: projectId, redirect, redirect_status_code: redirectStatusCode } = row
-    const domain = { name, projectId, redirect, redirectStatusCode, ofBranch: !showsProduction(row) }
+    const domain = { name, projectId, redirect, redirectStatusCode, ofBranch: !isProductionTarget(row) }
     facts.set(name, {
       name,
       domain: row.verified_at === null ? undefined : { ...domain, deploymentId: row.deployment_id },
@@ -43,7 +43,7 @@ export async function readNames(db: Queries, names: readonly string[]): Promise<
 }
 
 /** The next addresses of production and of branches after this name, in their order. */
-export async function nextAddresses(db: Queries, after: string, limit: number): Promise<NameFacts[]> {
+export async function nextAddresses(db: Queries, after: string, limit: number): Promise<NameRecord[]> {
   const rows = await selectAddresses(db).where('name', '>', after).orderBy('name').limit(limit).execute()
   return rows.map(addressFacts)
 }
@@ -55,7 +55,7 @@ function selectAddresses(db: Queries) {
     .where('address_of', 'is not', null)
 }
 
-function addressFacts(row: Awaited<ReturnType<ReturnType<typeof selectAddresses>['execute']>>[number]): NameFacts {
+function addressFacts(row: Awaited<ReturnType<ReturnType<typeof selectAddresses>['execute']>>[number]): NameRecord {
   const { name, project_id: projectId, deployment_id: deploymentId, address_of } = row
   const leads = { projectId, deploymentId, ofBranch: address_of !== OF_PRODUCTION, isAddress: true }
   return { name, domain: { name, ...leads, redirect: null, redirectStatusCode: null } }
@@ -75,18 +75,18 @@ export async function nextNames(db: Queries, after: string, limit: number): Prom
 }
 
 /** These deployments, as far as they are there. */
-export async function readDeployments(db: Queries, ids: readonly string[]): Promise<DeploymentFacts[]> {
+export async function readDeployments(db: Queries, ids: readonly string[]): Promise<DeploymentRecord[]> {
   const rows = await selectDeployments(db).where('id', 'in', ids).execute()
   return rows.map(deploymentFacts)
 }
 
 /** The deployments, of which there is one at most, that have this url of their own. */
-export async function readOwnUrl(db: Queries, url: string): Promise<DeploymentFacts[]> {
+export async function readOwnUrl(db: Queries, url: string): Promise<DeploymentRecord[]> {
   return (await selectDeployments(db).where('url', '=', url).execute()).map(deploymentFacts)
 }
 
 /** The next deployments after this id, in their order. */
-export async function nextDeployments(db: Queries, after: string, limit: number): Promise<DeploymentFacts[]> {
+export async function nextDeployments(db: Queries, after: string, limit: number): Promise<DeploymentRecord[]> {
   const rows = await selectDeployments(db).where('id', '>', after).orderBy('id').limit(limit).execute()
   return rows.map(deploymentFacts)
 }
@@ -108,7 +108,7 @@ function selectDeployments(db: Queries) {
 
 function deploymentFacts(
   row: Awaited<ReturnType<ReturnType<typeof selectDeployments>['execute']>>[number],
-): DeploymentFacts {
+): DeploymentRecord {
   const { id, project_id: projectId, url, upstream } = row
   return {
     ...{ id, projectId, url, upstream },
@@ -116,7 +116,7 @@ function deploymentFacts(
     production: row.target === 'production',
     output: row.output === null ? null : outputFacts(row.output),
     ...(row.custom_environment_id !== null && { environmentId: row.custom_environment_id }),
-    createdAt: momentOf(row.created_stamp),
+    createdAt: stampToMs(row.created_stamp),
   }
 }
 
@@ -126,7 +126,7 @@ function outputFacts(text: string): OutputFacts {
 }
 
 /** These projects, as far as they are there. */
-export async function readProjects(db: Queries, ids: readonly string[]): Promise<ProjectFacts[]> {
+export async function readProjects(db: Queries, ids: readonly string[]): Promise<ProjectRecord[]> {
   const rows = await db
     .selectFrom('project')
     .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json'])

@@ -3,7 +3,7 @@ import type { OperatorCtx } from '../../context.ts'
 import type { Settings } from '../../model/project-settings.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { pointProductionAddress } from './addresses.ts'
-import { newestPreview, pointAll, SHOWS_PRODUCTION, showsProduction } from './domain-assignment.ts'
+import { assignMatchingDomains, isProductionTarget, newestPreview, PRODUCTION_TARGET } from './domain-assignment.ts'
 
 type Project = Row<'project'>
 type Deployment = Row<'deployment'>
@@ -13,19 +13,19 @@ type Deployment = Row<'deployment'>
  * autoAssignCustomDomains is on, the project is not paused, and no newer deployment serves; else it stays STAGED. Preview:
  * the domains of its custom environment, or, in none, those of its branch.
  */
-export async function takeOver(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<void> {
+export async function assignReadyDeployment(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<void> {
   if (deployment.target === 'preview') {
     const { git_branch, custom_environment_id } = deployment
     const environment = { custom_environment_id, git_branch: custom_environment_id === null ? git_branch : null }
-    if (showsProduction(environment)) return
+    if (isProductionTarget(environment)) return
     const newest = await newestPreview(ctx, project.id, environment)
-    if (newest !== undefined) await pointAll(ctx, newest, environment)
+    if (newest !== undefined) await assignMatchingDomains(ctx, newest, environment)
     return
   }
   if (project.paused_at !== null || !autoAssigns(project) || (await isOlderThanLive(ctx, project, deployment))) return
   await supersedeRequests(ctx, project.id)
-  await pointAll(ctx, deployment, SHOWS_PRODUCTION)
-  await makeLive(ctx, project, deployment, {})
+  await assignMatchingDomains(ctx, deployment, PRODUCTION_TARGET)
+  await setProductionDeployment(ctx, project, deployment, {})
 }
 
 function autoAssigns(project: Project): boolean {
@@ -44,7 +44,7 @@ async function isOlderThanLive(ctx: OperatorCtx, project: Project, deployment: D
 }
 
 /** Makes a deployment the one that serves production; the address of production and new production domains lead to it from now on. */
-export async function makeLive(
+export async function setProductionDeployment(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp'>,
   project: Project,
   deployment: Deployment,

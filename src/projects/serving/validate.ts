@@ -17,7 +17,7 @@ export function canonicalUrl(text: string, { ownNames }: Pick<DomainSettings, 'o
 }
 
 /** A domain that somebody proved stays theirs, and an address that Berth gave leads where it says. Refuses: deployment_url_taken 409. */
-export async function mustNotBeDomain(ctx: OperatorCtx, url: string): Promise<void> {
+export async function mustNotBeClaimedDomain(ctx: OperatorCtx, url: string): Promise<void> {
   const domain = await ctx.db
     .selectFrom('project_domain')
     .select('name')

@@ -1,11 +1,11 @@
 /** Which projects have a shared variable, and what it adds to what each of them may have. docs/shared-variables.md. */
 
 import type { Ctx, OperatorCtx } from '../../context.ts'
-import { seesProject } from '../../platform/access/guards.ts'
+import { canSeeProject } from '../../platform/access/guards.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { addIfFits, differenceOf, type Usage } from '../env/usage.ts'
-import { MOST_LINKS, MOST_PROJECTS, type SharedRow } from './schema.ts'
+import { MAX_LINKS, MAX_PROJECTS_PER_VARIABLE, type SharedRow } from './schema.ts'
 
 type Writing = Pick<OperatorCtx, 'db'>
 type Weight = Pick<SharedRow, 'targets' | 'value_bytes'>
@@ -42,8 +42,8 @@ export async function setProjects(
 ): Promise<void> {
   const had = new Set(before?.projectIds)
   const has = new Set(projectIds)
-  if (has.size > MOST_PROJECTS)
-    refuse('bad_request', `Invalid request: at most ${MOST_PROJECTS} projects have one variable.`)
+  if (has.size > MAX_PROJECTS_PER_VARIABLE)
+    refuse('bad_request', `Invalid request: at most ${MAX_PROJECTS_PER_VARIABLE} projects have one variable.`)
   const added = [...has].filter((id) => !had.has(id))
   const removed = [...had].filter((id) => !has.has(id))
   await mustBeProjects(ctx, [...added, ...removed])
@@ -66,7 +66,7 @@ export async function setProjects(
 }
 
 /** Of all projects that have it: what it added to what they may have is given back, and nobody has it any more. */
-export async function leaveProjects(ctx: Writing, row: SharedRow, projectIds: readonly string[]): Promise<void> {
+export async function unlinkAllProjects(ctx: Writing, row: SharedRow, projectIds: readonly string[]): Promise<void> {
   await weigh(ctx, projectIds, row, undefined)
   for (const chunk of chunks(projectIds)) await deleteLinks(ctx, row, chunk)
 }
@@ -93,7 +93,7 @@ async function mustBeProjects(ctx: Ctx, ids: readonly string[]): Promise<void> {
     const projectById = new Map((await projects.execute()).map((project) => [project.id, project]))
     for (const id of chunk) {
       const project = projectById.get(id)
-      if (project === undefined || !seesProject(ctx.who, id))
+      if (project === undefined || !canSeeProject(ctx.who, id))
         refuse('bad_request', `Invalid request: \`projectId\` names "${id}", which is no project of the account.`)
       if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
     }
@@ -151,6 +151,6 @@ async function mustNotBeTooMany({ db, account }: Ctx): Promise<void> {
     .select((eb) => eb.fn.countAll<number>().as('links'))
     .where('account_id', '=', account.id)
     .executeTakeFirstOrThrow()
-  if (Number(links) > MOST_LINKS)
-    refuse('env_limit', `The shared variables of an account are linked ${MOST_LINKS} times at most.`)
+  if (Number(links) > MAX_LINKS)
+    refuse('env_limit', `The shared variables of an account are linked ${MAX_LINKS} times at most.`)
 }

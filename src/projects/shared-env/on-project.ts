@@ -1,9 +1,9 @@
-import type { OnProject, OperatorCtx } from '../../context.ts'
+import type { OperatorCtx, ProjectHooks } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { leaveProjects } from './links.ts'
+import { unlinkAllProjects } from './links.ts'
 
 /** Shared variables are the account's: a project that is removed or moves has none of them any more. */
-export const sharedEnvOnProject: OnProject = {
+export const sharedEnvOnProject: ProjectHooks = {
   remove: leaveAll,
   forget: leaveAll,
 }
@@ -19,5 +19,5 @@ async function leaveAll(ctx: Pick<OperatorCtx, 'db'>, project: Row<'project'>): 
     .selectAll('shared_env_var')
     .where('shared_env_link.project_id', '=', project.id)
     .execute()
-  for (const row of rows) await leaveProjects(ctx, row, [project.id])
+  for (const row of rows) await unlinkAllProjects(ctx, row, [project.id])
 }

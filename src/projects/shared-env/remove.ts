@@ -1,6 +1,6 @@
 /** The end of shared variables: of one, of what an installation made, of all that an account has. */
 import type { OperatorCtx } from '../../context.ts'
-import { leaveProjects, projectsOf } from './links.ts'
+import { projectsOf, unlinkAllProjects } from './links.ts'
 import type { SharedRow } from './schema.ts'
 
 /** Removes what an installation made. */
@@ -11,7 +11,7 @@ export async function removeSharedOfInstallation(ctx: Pick<OperatorCtx, 'db'>, i
     .where('configuration_id', '=', installationId)
     .execute()
   for (const row of rows) {
-    await leaveProjects(ctx, row, (await projectsOf(ctx, row.account_id, [row.id])).get(row.id)!)
+    await unlinkAllProjects(ctx, row, (await projectsOf(ctx, row.account_id, [row.id])).get(row.id)!)
     await deleteRow(ctx, row)
   }
 }
@@ -24,12 +24,12 @@ export async function removeSharedOfAccount(ctx: Pick<OperatorCtx, 'db'>, accoun
 
 /** Removes the row, which no project has any more, and frees its places. */
 export async function deleteRow(ctx: Pick<OperatorCtx, 'db'>, row: SharedRow): Promise<void> {
-  await leavePlaces(ctx, row)
+  await releaseSlots(ctx, row)
   await ctx.db.deleteFrom('shared_env_var').where('account_id', '=', row.account_id).where('id', '=', row.id).execute()
 }
 
 /** Frees the places of a variable: its key in each of its targets. */
-export async function leavePlaces(ctx: Pick<OperatorCtx, 'db'>, row: SharedRow): Promise<void> {
+export async function releaseSlots(ctx: Pick<OperatorCtx, 'db'>, row: SharedRow): Promise<void> {
   await ctx.db
     .deleteFrom('shared_env_target')
     .where('account_id', '=', row.account_id)

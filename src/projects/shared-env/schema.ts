@@ -1,22 +1,22 @@
 /** What callers send and get for a shared variable: the shapes of the newest SDK and of the Terraform provider. docs/shared-variables.md. */
 import type { Static } from 'typebox'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { Moment, Nullable, OneOf, Pagination } from '../../platform/schema/fields.ts'
-import { type Reading, type StandardTarget, TARGETS } from '../env/schema.ts'
+import { Nullable, OneOf, Pagination, Timestamp } from '../../platform/schema/fields.ts'
+import { type StandardTarget, TARGETS, type ValueView } from '../env/schema.ts'
 
 /** Of an account. */
-export const MOST_SHARED = 200
+export const MAX_SHARED_VARIABLES = 200
 /** Projects that have one variable. */
-export const MOST_PROJECTS = 100
+export const MAX_PROJECTS_PER_VARIABLE = 100
 /** Links of all variables of an account to all its projects. */
-export const MOST_LINKS = 500
+export const MAX_LINKS = 500
 /** Variables that one request makes, changes or deletes. */
 const MOST_AT_ONCE = 20
 
 const Id = Type.String({ minLength: 1, maxLength: 100 })
-const Projects = Type.Array(Id, { maxItems: MOST_PROJECTS, description: 'projects of the account, by id' })
+const Projects = Type.Array(Id, { maxItems: MAX_PROJECTS_PER_VARIABLE, description: 'projects of the account, by id' })
 const fields = {
   type: Type.Optional(Nullable(OneOf('encrypted', 'sensitive'))),
   target: Type.Optional(
@@ -89,9 +89,9 @@ const replyFields = {
   applyToAllCustomEnvironments: Type.Boolean({ description: 'always false' }),
   customEnvironmentIds: Type.Array(Type.String(), { description: 'always empty' }),
   created: Type.String({ description: 'as a date' }),
-  createdAt: Moment,
+  createdAt: Timestamp,
   createdBy: Type.String(),
-  updatedAt: Moment,
+  updatedAt: Timestamp,
   updatedBy: Type.String(),
   decrypted: Type.Boolean(),
 }
@@ -117,7 +117,7 @@ export function sharedTargets({ targets }: Pick<SharedRow, 'targets'>): Standard
 export function showShared(
   row: Omit<SharedRow, 'sealed_value'>,
   projectId: string[],
-  reading: Reading,
+  reading: ValueView,
 ): SharedVariable {
   const clear = typeof reading === 'object'
   return {
@@ -131,8 +131,8 @@ export function showShared(
     ...(row.comment !== null && { comment: row.comment }),
     applyToAllCustomEnvironments: false,
     customEnvironmentIds: [],
-    created: new Date(momentOf(row.created_stamp)).toISOString(),
-    createdAt: momentOf(row.created_stamp),
+    created: new Date(stampToMs(row.created_stamp)).toISOString(),
+    createdAt: stampToMs(row.created_stamp),
     createdBy: row.created_by,
     updatedAt: row.updated_at,
     updatedBy: row.updated_by,

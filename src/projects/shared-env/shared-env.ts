@@ -4,11 +4,11 @@ import type { Ctx, Input, Params } from '../../context.ts'
 import { guard } from '../../platform/access/guards.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'
-import { isVisible, mayDecrypt } from '../env/access.ts'
+import { canDecrypt, isVisible } from '../env/access.ts'
 import { projectsOf } from './links.ts'
 import {
   type ListSharedQuery,
-  MOST_SHARED,
+  MAX_SHARED_VARIABLES,
   type SharedList,
   type SharedRow,
   type SharedVariable,
@@ -62,7 +62,7 @@ export async function listShared(
     .select(['account_id', 'id', 'key', 'type', 'targets', 'value_version', 'value_bytes', 'comment'])
     .select(['configuration_id', 'version', 'created_by', 'updated_by', 'created_stamp', 'updated_at'])
     .where('account_id', '=', ctx.account.id)
-    .limit(MOST_SHARED)
+    .limit(MAX_SHARED_VARIABLES)
     .execute()
   const visible = rows.filter((row) => isVisible(ctx.who, row)).sort((a, b) => b.created_stamp - a.created_stamp)
   const links = await projectsOf(
@@ -91,7 +91,7 @@ function filterOf(query: ListSharedQuery): (one: SharedVariable) => boolean {
 /** One shared variable, in clear where the caller may read it. Refuses: internal_server_error 500 (a value that does not open). */
 export async function getShared(ctx: Ctx, row: SharedRow): Promise<SharedVariable> {
   const projects = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!
-  if (row.type === 'sensitive' || !mayDecrypt(ctx.who, sharedTargets(row))) return showShared(row, projects, 'hidden')
+  if (row.type === 'sensitive' || !canDecrypt(ctx.who, sharedTargets(row))) return showShared(row, projects, 'hidden')
   const box = await openSecretBox(ctx, ctx.account.id)
   const clear = box.open(row.id, row.value_version, row.sealed_value)
   if (clear === undefined) refuse('internal_server_error')

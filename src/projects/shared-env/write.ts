@@ -2,21 +2,21 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { findProject } from '../../model/project.ts'
-import { momentOf } from '../../platform/base/clock.ts'
+import { stampToMs } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite, type SecretBox } from '../../platform/secrets/data-keys.ts'
-import { actorId, mustChange, mustTouch } from '../env/access.ts'
-import { mustBeVariable, typeIn } from '../env/rules.ts'
+import { actorId, mustHaveTargetPermission, mustHaveWritePermission } from '../env/access.ts'
+import { effectiveType, validateVariable } from '../env/rules.ts'
 import { type StandardTarget, TARGETS } from '../env/schema.ts'
 import { projectsOf, setProjects } from './links.ts'
-import { deleteRow, leavePlaces } from './remove.ts'
+import { deleteRow, releaseSlots } from './remove.ts'
 import {
   type CreatedShared,
   type CreateShared,
   type DeletedShared,
   type DeleteShared,
-  MOST_SHARED,
+  MAX_SHARED_VARIABLES,
   type SharedRow,
   sharedTargets,
   showShared,
@@ -81,16 +81,16 @@ function mustNotBeInCustom({ applyToAllCustomEnvironments }: Pick<CreateShared, 
   )
 }
 
-/** As `typeIn`: a team may say that all of production and preview is sensitive. */
+/** As `effectiveType`: a team may say that all of production and preview is sensitive. */
 function sharedType(ctx: Ctx, type: SharedRow['type'], target: StandardTarget[]): SharedRow['type'] {
-  return typeIn(ctx.account, type, target) === 'sensitive' ? 'sensitive' : 'encrypted'
+  return effectiveType(ctx.account, type, target) === 'sensitive' ? 'sensitive' : 'encrypted'
 }
 
 type Draft = { key: string; value: string; type: SharedRow['type']; target: StandardTarget[] }
 
 function mustBeShared(ctx: Ctx, { key, value, type, target }: Draft): void {
-  mustBeVariable({ key, value, type, targets: target, gitBranch: '' })
-  mustTouch(ctx.who, target)
+  validateVariable({ key, value, type, targets: target, gitBranch: '' })
+  mustHaveTargetPermission(ctx.who, target)
 }
 
 function newRow(ctx: Ctx, box: SecretBox, { key, value, type, target }: Draft, comment: string | null): SharedRow {
@@ -111,7 +111,7 @@ function newRow(ctx: Ctx, box: SecretBox, { key, value, type, target }: Draft, c
     created_by: actorId(ctx),
     updated_by: actorId(ctx),
     created_stamp: stamp,
-    updated_at: momentOf(stamp),
+    updated_at: stampToMs(stamp),
   }
 }
 
@@ -141,7 +141,8 @@ async function mustNotBeTooMany({ db, account }: Ctx): Promise<void> {
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('account_id', '=', account.id)
     .executeTakeFirstOrThrow()
-  if (Number(count) > MOST_SHARED) refuse('env_limit', `An account has at most ${MOST_SHARED} shared variables.`)
+  if (Number(count) > MAX_SHARED_VARIABLES)
+    refuse('env_limit', `An account has at most ${MAX_SHARED_VARIABLES} shared variables.`)
 }
 
 /**
@@ -158,13 +159,13 @@ export async function updateShared(
   for (const [id, update] of Object.entries(body.updates)) {
     mustNotBeInCustom(update)
     const row = await findShared(ctx, { id })
-    mustChange(ctx.who, row)
+    mustHaveWritePermission(ctx.who, row)
     const projectIds = (await projectsOf(ctx, ctx.account.id, [id])).get(id)!
     const idsAfter = projectsWanted(projectIds, update)
     await ctx.countRows(1 + new Set([...projectIds, ...idsAfter]).size)
     const next = changed(ctx, box, row, update)
     if (next.key !== row.key || next.targets !== row.targets) {
-      await leavePlaces(ctx, row)
+      await releaseSlots(ctx, row)
       await takePlaces(ctx, next)
     }
     await setProjects(ctx, next, idsAfter, { row, projectIds })
@@ -195,7 +196,7 @@ function changed(ctx: Ctx, box: SecretBox, row: SharedRow, update: Update): Shar
   const typed = value !== undefined || update.type !== undefined || update.target !== undefined
   const type = typed && row.type !== 'sensitive' ? sharedType(ctx, update.type ?? row.type, target) : row.type
   if (typed || update.key !== undefined) mustBeShared(ctx, { key, value: value ?? '', type, target })
-  else mustTouch(ctx.who, target)
+  else mustHaveTargetPermission(ctx.who, target)
   const version = row.version + 1
   return {
     ...row,
@@ -225,7 +226,7 @@ export async function deleteShared(
   await ctx.countRows(ids.length + [...links.values()].flat().length)
   for (const id of ids) {
     const row = await findShared(ctx, { id })
-    mustChange(ctx.who, row)
+    mustHaveWritePermission(ctx.who, row)
     await setProjects(ctx, row, [], { row, projectIds: links.get(id)! })
     await deleteRow(ctx, row)
   }
@@ -240,7 +241,7 @@ export async function findLink(ctx: Ctx, params: Params): Promise<{ projectId: s
 
 /** Takes a variable from one project; from one that does not have it, nothing. Refuses: missing_permission 403, in_transfer 409. */
 export async function unlinkShared(ctx: Ctx, { projectId, row }: { projectId: string; row: SharedRow }) {
-  mustChange(ctx.who, row)
+  mustHaveWritePermission(ctx.who, row)
   const projectIds = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!
   await ctx.countRows(1)
   const others = projectIds.filter((id) => id !== projectId)

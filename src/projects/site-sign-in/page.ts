@@ -2,19 +2,19 @@
 import type { Static } from 'typebox'
 import { findProject } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { actFor, findOwnAccount, nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import { html } from '../../platform/pages/html.ts'
+import { accountContext, findOwnAccount, nameOf, type OwnAccount } from '../../platform/pages/own-accounts.ts'
 import {
-  type PersonCtx,
-  personScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
+  type UserPageCtx,
+  userScreen,
   type View,
 } from '../../platform/pages/screen.ts'
 import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { guardOfSourceMap, keepsOut } from '../../platform/verdict/admission.ts'
+import { guardOfSourceMap, requiresAdmission } from '../../platform/verdict/admission.ts'
 import { isForMembers } from '../../platform/verdict/protection.ts'
 import { hostOfSite, RETURN_PATH } from '../../platform/verdict/site-sign-in.ts'
 import { judgeEntry } from '../../platform/verdict/verdict.ts'
@@ -33,12 +33,12 @@ const SiteQuery = Type.Object({
 type SiteInput = ScreenInput<Static<typeof SiteQuery>>
 
 export const siteSignInScreens: readonly Screen[] = [
-  personScreen({ method: 'GET', path: PATH, name: 'showSite', query: SiteQuery, run: showSite }),
-  personScreen({ method: 'POST', path: PATH, name: 'enterSite', query: SiteQuery, run: enterSite }),
+  userScreen({ method: 'GET', path: PATH, name: 'showSite', query: SiteQuery, run: showSite }),
+  userScreen({ method: 'POST', path: PATH, name: 'enterSite', query: SiteQuery, run: enterSite }),
 ]
 
 /** A page that is only opened changes nothing (docs/threats.md T135), so there is a button: another site may lead a browser here. */
-async function showSite(ctx: PersonCtx, { query, url }: SiteInput): Promise<View> {
+async function showSite(ctx: UserPageCtx, { query, url }: SiteInput): Promise<View> {
   const { host, project, account, seen } = await findSite(ctx, query.site)
   return {
     title: `Open ${host}`,
@@ -48,17 +48,17 @@ async function showSite(ctx: PersonCtx, { query, url }: SiteInput): Promise<View
 <strong>${ctx.visitor.username}</strong>.</p>
 <p>The site is not told who you are.</p>
 <form method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 <p class="actions"><button>Open the site</button></p>
 </form>`,
   }
 }
 
-async function enterSite(ctx: PersonCtx, { query }: SiteInput): Promise<View> {
+async function enterSite(ctx: UserPageCtx, { query }: SiteInput): Promise<View> {
   const { host, project, account } = await findSite(ctx, query.site)
   const { userId, sessionHash } = ctx.visitor
   const code = await issueSiteCode(ctx, { host, project, challenge: query.challenge, userId, sessionHash })
-  const by = actFor(ctx, account)
+  const by = accountContext(ctx, account)
   return { to: `${query.site}${RETURN_PATH}?code=${code}`, done: { by, subjectId: project.id, fields: [] } }
 }
 
@@ -69,7 +69,7 @@ type Site = { host: string; project: Row<'project'>; account: OwnAccount; seen: 
  * The project that an origin shows to members, where the person is one who may see it. Refuses: not_found 404, with one sentence for what is not
  * there and what is not theirs; second_factor_required 403.
  */
-async function findSite(ctx: PersonCtx, site: string): Promise<Site> {
+async function findSite(ctx: UserPageCtx, site: string): Promise<Site> {
   const host = hostOfSite(site)
   const shown = host === undefined ? undefined : await shownToMembers(ctx, host)
   const found = shown === undefined ? undefined : await findSeen(ctx, shown.projectId)
@@ -79,7 +79,10 @@ async function findSite(ctx: PersonCtx, site: string): Promise<Site> {
 }
 
 /** The project whose deployment with files a host shows, where a sign-in is what lets visitors see it, or its source maps. */
-async function shownToMembers(ctx: PersonCtx, host: string): Promise<{ projectId: string; seen: string } | undefined> {
+async function shownToMembers(
+  ctx: UserPageCtx,
+  host: string,
+): Promise<{ projectId: string; seen: string } | undefined> {
   const entry = await findHost(ctx.db, host)
   const verdict = judgeEntry(entry, { port: '', scheme: 'https' })
   const guard = guardOfSourceMap(entry)
@@ -87,17 +90,17 @@ async function shownToMembers(ctx: PersonCtx, host: string): Promise<{ projectId
   if (!isForMembers(guard.protection, guard)) return undefined
   return {
     projectId: verdict.live.projectId,
-    seen: keepsOut(verdict.guard) ? 'this site' : 'the source maps of this site',
+    seen: requiresAdmission(verdict.guard) ? 'this site' : 'the source maps of this site',
   }
 }
 
 /** A project that the person may see, with its account. Refuses: second_factor_required 403. */
-async function findSeen(ctx: PersonCtx, projectId: string): Promise<Pick<Site, 'project' | 'account'> | undefined> {
+async function findSeen(ctx: UserPageCtx, projectId: string): Promise<Pick<Site, 'project' | 'account'> | undefined> {
   const owner = await ctx.db.selectFrom('project').select('account_id').where('id', '=', projectId).executeTakeFirst()
   if (owner === undefined) return undefined
   try {
     const account = await findOwnAccount(ctx, owner.account_id)
-    const acting = actFor(ctx, account)
+    const acting = accountContext(ctx, account)
     if (!acting.who.permissions.has('project:read')) return undefined
     return { account, project: await findProject(acting, { idOrName: projectId }) }
   } catch (error) {

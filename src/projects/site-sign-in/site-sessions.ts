@@ -2,7 +2,7 @@
  * Members of an account in its protected sites. A row is a one-time code first, made by the console for one host and one browser, and then the
  * cookie of that host. It says who came in and nothing more: whether they may still see the project is asked at each request. docs/edge.md: Members sign in.
  */
-import type { Deps, OnProject, OperatorCtx } from '../../context.ts'
+import type { Deps, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { identifyBySession } from '../../platform/access/session-authentication.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Queries } from '../../platform/db/db.ts'
@@ -104,4 +104,4 @@ async function endAll({ db }: Pick<OperatorCtx, 'db'>, { id }: { id: string }): 
 }
 
 /** Nobody stays in the sites of a project that is removed, or that belongs to another account from now on. */
-export const siteSessionsOnProject: OnProject = { remove: endAll, move: endAll }
+export const siteSessionsOnProject: ProjectHooks = { remove: endAll, move: endAll }

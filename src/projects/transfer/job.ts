@@ -1,13 +1,13 @@
 /** The sweep that moves projects to the accounts that took them over. The rows alone say what is to be done, so it goes on wherever it was cut off. */
-import type { EventOwner, OperatorCtx } from '../../context.ts'
+import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventPayload } from '../../events.ts'
 import { linkWithoutCredential } from '../../model/link.ts'
 import { isNameTaken } from '../../model/project-name.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { writeEventsOf } from '../../platform/outbox/outbox.ts'
 import { fullBudget } from './room.ts'
-import { freeStamps } from './stamps.ts'
-import { readOwner, showBriefly } from './transfer.ts'
+import { reassignStamps } from './stamps.ts'
+import { findEventAccount, projectReference } from './transfer.ts'
 
 /** Of those that wait, any of the first may be next: one that cannot be moved for a fault of ours does not hold up the others. */
 const CANDIDATES = 20
@@ -33,7 +33,7 @@ export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
     .returning('new_name')
     .executeTakeFirst()
   const name = request?.new_name ?? project.name
-  const to = await readOwner(ctx, project.transfer_to_account_id ?? '')
+  const to = await findEventAccount(ctx, project.transfer_to_account_id ?? '')
   if (to === undefined) await unlock(ctx, project, name, 'account_gone', undefined)
   else if (await isNameTaken(ctx, to.id, name)) await unlock(ctx, project, name, 'name_taken', to)
   else if ((await fullBudget(ctx, project, to.id)) !== undefined) await unlock(ctx, project, name, 'account_full', to)
@@ -41,19 +41,19 @@ export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
   return 1
 }
 
-async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: string, to: EventOwner): Promise<void> {
-  const from = await readOwner(ctx, project.account_id)
+async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: string, to: EventAccount): Promise<void> {
+  const from = await findEventAccount(ctx, project.account_id)
   const { onProject } = ctx.deps
   const payload = { fromAccountId: project.account_id, toAccountId: to.id }
   if (from !== undefined) {
     // Told while those who listen for this project alone still do.
     await writeEventsOf(ctx, async (before) => {
       for (const { leave } of onProject) await leave?.(before, project, from)
-      before.emit('project.transfer.completed', { ...payload, project: showBriefly(project) }, project.id, from)
+      before.emit('project.transfer.completed', { ...payload, project: projectReference(project) }, project.id, from)
     })
     for (const { forget } of onProject) await forget?.(ctx, project, from)
   }
-  await freeStamps(ctx, project, to.id)
+  await reassignStamps(ctx, project, to.id)
   await ctx.db
     .updateTable('project')
     .set({
@@ -79,7 +79,7 @@ async function unlock(
   project: Row<'project'>,
   name: string,
   reason: Reason,
-  to: EventOwner | undefined,
+  to: EventAccount | undefined,
 ): Promise<void> {
   await ctx.db
     .updateTable('project')
@@ -89,7 +89,7 @@ async function unlock(
     .execute()
   const toAccountId = project.transfer_to_account_id ?? ''
   const payload = { fromAccountId: project.account_id, toAccountId, reason }
-  const from = await readOwner(ctx, project.account_id)
-  if (from) ctx.emit('project.transfer.failed', { ...payload, project: showBriefly(project) }, project.id, from)
+  const from = await findEventAccount(ctx, project.account_id)
+  if (from) ctx.emit('project.transfer.failed', { ...payload, project: projectReference(project) }, project.id, from)
   if (to) ctx.emit('project.transfer.failed', { ...payload, project: { id: project.id, name } }, project.id, to)
 }

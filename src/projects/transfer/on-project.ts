@@ -1,7 +1,7 @@
 /** An offer ends with its project. */
-import type { OnProject } from '../../context.ts'
+import type { ProjectHooks } from '../../context.ts'
 
-export const transferOnProject: OnProject = {
+export const transferOnProject: ProjectHooks = {
   async remove(ctx, { id }) {
     await ctx.db.deleteFrom('transfer_request').where('project_id', '=', id).execute()
   },

@@ -1,5 +1,5 @@
 import { findProject } from '../../model/project.ts'
-import { accountInGoodStanding, notInTransferItself } from '../../platform/access/guards.ts'
+import { accountInGoodStanding, notInTransferUnlocked } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import {
@@ -23,7 +23,7 @@ export const transferRoutes = [
     needs: ['project:transfer'],
     body: RequestTransfer,
     load: findProject,
-    guards: [notInTransferItself],
+    guards: [notInTransferUnlocked],
     run: requestTransfer,
     refuses: ['not_found', 'callback_not_supported'],
     status: 200,

@@ -8,7 +8,11 @@ type Stamped = (typeof STAMPED)[number]
 type Moving = Pick<Row<'project'>, 'id' | 'account_id'>
 
 /** Gives what a project brings a stamp of its own where the other account has that one: the next that is free in both. */
-export async function freeStamps(ctx: Pick<OperatorCtx, 'db'>, project: Moving, toAccountId: string): Promise<void> {
+export async function reassignStamps(
+  ctx: Pick<OperatorCtx, 'db'>,
+  project: Moving,
+  toAccountId: string,
+): Promise<void> {
   for (const table of STAMPED) {
     for (const stamp of await sharedStamps(ctx, table, project, toAccountId)) {
       let free = stamp + 1

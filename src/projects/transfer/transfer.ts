@@ -1,7 +1,7 @@
 /** Giving a project to another account: a code, its use, and the lock that begins with it. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 
 import type { Static } from 'typebox'
-import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../../context.ts'
+import type { Ctx, EventAccount, Input, OperatorCtx, Params } from '../../context.ts'
 import type { EventPayload } from '../../events.ts'
 import { isNameTaken, mustBeName } from '../../model/project-name.ts'
 import { mayStillGive } from '../../platform/access/offers.ts'
@@ -24,7 +24,7 @@ export const TransferCode = Type.Object({ code: Type.String({ description: 'show
 export const AcceptTransfer = Type.Object({ newProjectName: Type.Optional(Type.String()) })
 
 /** A live code, and the project that it gives. */
-export type Offer = { request: Row<'transfer_request'>; project: Row<'project'> }
+export type TransferOffer = { request: Row<'transfer_request'>; project: Row<'project'> }
 
 /** Makes the code by which another account can take the project over, once. An earlier one ends. Refuses: callback_not_supported 400. */
 export async function requestTransfer(
@@ -53,7 +53,7 @@ export async function requestTransfer(
 }
 
 /** What a code gives. Unknown, used and expired ones, and those whose giver may no longer give, are all the same. Refuses: not_found 404. */
-export async function findOffer(ctx: Ctx, params: Params): Promise<Offer> {
+export async function findOffer(ctx: Ctx, params: Params): Promise<TransferOffer> {
   const request = await ctx.db
     .selectFrom('transfer_request')
     .selectAll()
@@ -82,7 +82,7 @@ export async function findOffer(ctx: Ctx, params: Params): Promise<Offer> {
  */
 export async function acceptTransfer(
   ctx: Ctx,
-  { request, project }: Offer,
+  { request, project }: TransferOffer,
   { body }: Input<unknown, Static<typeof AcceptTransfer>>,
 ): Promise<{ id: string }> {
   if (ctx.who.projectIds !== null) {
@@ -99,10 +99,10 @@ export async function acceptTransfer(
   if (full !== undefined) refuseFull(ctx.deps, full)
   await useCode(ctx, request, body.newProjectName ?? null)
   await lockForTransfer(ctx, project)
-  const giver = await readOwner(ctx, project.account_id)
+  const giver = await findEventAccount(ctx, project.account_id)
   if (giver === undefined) throw new Error(`the account of ${project.id} is not there`)
   const payload = { fromAccountId: project.account_id, toAccountId: ctx.account.id }
-  ctx.emit('project.transfer.started', { ...payload, project: showBriefly(project) }, project.id, giver)
+  ctx.emit('project.transfer.started', { ...payload, project: projectReference(project) }, project.id, giver)
   ctx.emit('project.transfer.started', { ...payload, project: { id: project.id, name } }, project.id)
   return { id: project.id }
 }
@@ -133,17 +133,17 @@ async function lockForTransfer(ctx: Ctx, project: Row<'project'>): Promise<void>
 }
 
 /** A project as events name it. */
-export function showBriefly({ id, name }: Row<'project'>): EventPayload<'project.created'>['project'] {
+export function projectReference({ id, name }: Row<'project'>): EventPayload<'project.created'>['project'] {
   return { id, name }
 }
 
 /** An account as events are told to it; undefined when it is gone. */
-export function readOwner(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<EventOwner | undefined> {
+export function findEventAccount(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<EventAccount | undefined> {
   return ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', accountId).executeTakeFirst()
 }
 
 /** Sweep: codes that nobody used in time can do nothing any more. */
-export async function forgetTransferCodes(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function purgeTransferCodes(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('transfer_request')
     .select('project_id')

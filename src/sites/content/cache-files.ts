@@ -1,8 +1,8 @@
 /** The files of the cache on the disk: `objects/<account>/<SHA-256>`, and encoded forms beside them as `<SHA-256>.<size>.<coding>`. */
 import { type FileHandle, lstat, mkdir, open, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../platform/adapters/directory.ts'
-import { removeCutShort, writeNamedWhole } from '../../platform/adapters/atomic-file.ts'
+import { removeStaleTemporaryFiles, writeNamedWhole } from '../../platform/adapters/atomic-file.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
 import type { Encoding } from '../static/encodings.ts'
 
 /** Owner's eyes only, and nobody writes. */
@@ -25,7 +25,7 @@ export function keyOf(account: string, sha256: string, encoding?: Encoding): str
 export type CacheFiles = {
   /** Every file that is there, the one that was used longest ago first. Removes encoded forms that are not whole, and empty folders. */
   list(): Promise<CachedFile[]>
-  /** Writes a file whole; `keyOf` the name is asked for once all pieces are there. What the pieces throw leaves nothing behind. */
+  /** Writes a file whole; `cacheKey` the name is asked for once all pieces are there. What the pieces throw leaves nothing behind. */
   write(account: string, pieces: AsyncIterable<Buffer>, file: () => CachedFile): Promise<void>
   /** Opens a file to read; undefined where it is gone or has another size. */
   open(file: CachedFile): Promise<FileHandle | undefined>
@@ -36,8 +36,8 @@ export type CacheFiles = {
 export function openCacheFiles(folder: string): CacheFiles {
   const objects = join(folder, 'objects')
   const arriving = join(folder, 'arriving')
-  for (const one of [folder, objects, arriving]) makeFolder(one)
-  removeCutShort(arriving, '', Number.NEGATIVE_INFINITY)
+  for (const one of [folder, objects, arriving]) createDirectory(one)
+  removeStaleTemporaryFiles(arriving, '', Number.NEGATIVE_INFINITY)
   const pathOf = ({ key, size }: CachedFile) => {
     const [plain = '', encoding] = key.split('.')
     return join(objects, encoding === undefined ? plain : `${plain}.${size}.${encoding}`)

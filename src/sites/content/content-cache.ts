@@ -2,7 +2,7 @@
  * The files that visitors read, each by its digest in its account: fetched at the first use, checked while they are written, kept within
  * a budget over restarts. docs/deploying-sites.md: Cache of files.
  */
-import { openSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
+import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { ENCODINGS, type EncodedForm, type Encoding, LARGEST_ENCODED } from '../static/encodings.ts'
 import { keyOf } from './cache-files.ts'
 import { ContentUnavailable } from './content-fault.ts'
@@ -76,7 +76,7 @@ export async function openContentCache(options: CacheOptions): Promise<ContentCa
     ...options,
     kept: await openKeptFiles(folder, budgetBytes, memoryBytes),
     encoder: openEncoder(options.onFault),
-    turns: openSemaphore({
+    turns: createSemaphore({
       slots: FETCHES,
       mayTake: (_, inUse, free) => inUse === 0 || (inUse < FETCHES_OF_ACCOUNT && free > FETCHES_OF_ACCOUNT),
     }),

@@ -4,7 +4,7 @@
  */
 import { pipeline, Readable } from 'node:stream'
 import { constants, createBrotliCompress, createZstdCompress } from 'node:zlib'
-import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { Encoding } from '../static/encodings.ts'
 
 /** Files of one account that wait. What is more is asked for again by the next visitor. */
@@ -51,7 +51,7 @@ export type Encoder = {
 
 /** `onFault` is told what fails: nobody waits for it. */
 export function openEncoder(onFault: (error: unknown) => void): Encoder {
-  const turns = openSemaphore({ slots: 1 })
+  const turns = createSemaphore({ slots: 1 })
   const running = new Map<string, Promise<void>>()
   let isClosed = false
   const takeTurn = async (account: string, work: () => Promise<void>) => {

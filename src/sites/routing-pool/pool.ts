@@ -3,7 +3,7 @@
  * time in each worker, accounts take turns, and a worker that works too long on one question is ended. docs/deploying-sites.md: Patterns.
  */
 import type { Worker } from 'node:worker_threads'
-import { type FairQueue, openFairQueue } from '../../platform/fairness/fair-queue.ts'
+import { createFairQueue, type FairQueue } from '../../platform/fairness/fair-queue.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
 import { type DecisionCache, openDecisionCache } from './decision-cache.ts'
 import { openProcessorBudget, type ProcessorBudget } from './processor-budget.ts'
@@ -54,7 +54,7 @@ export function openRoutingPool({
 }): RoutingPool {
   const state: State = {
     spawn,
-    waiting: openFairQueue(),
+    waiting: createFairQueue(),
     cache: openDecisionCache(),
     budget: openProcessorBudget(now),
     threads: new Map(),

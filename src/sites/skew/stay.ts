@@ -5,7 +5,7 @@ import type { SkewProtection } from '../../platform/verdict/site-settings.ts'
 import type { Live } from '../../platform/verdict/verdict.ts'
 import type { VisitorRequest } from '../router/request.ts'
 import type { KnownHosts } from '../snapshot/known-hosts.ts'
-import { readWish } from './wish.ts'
+import { readPinnedDeployment } from './wish.ts'
 
 /** The output to show. `isPrivate`: it is not what the address alone leads to. `gone`: not there, or too old. `unavailable`: that cannot be known now. */
 type Staying = { output: OutputFacts; isPrivate: boolean } | 'gone' | 'unavailable'
@@ -26,7 +26,7 @@ export async function stay(
     deploymentId: wanted = live.deploymentId,
     ofAddress = live.deploymentId,
     isNavigation,
-  } = readWish(request, skew)
+  } = readPinnedDeployment(request, skew)
   const current = { output: live.output, isPrivate: ofAddress !== live.deploymentId }
   if (wanted === live.deploymentId) return current
   const found = await known.findDeployment(wanted, address)

@@ -3,7 +3,11 @@ import type { SkewProtection } from '../../platform/verdict/site-settings.ts'
 import type { VisitorRequest } from '../router/request.ts'
 
 /** `deploymentId`: undefined where none counts. `ofAddress`: the one that the address names, whether it counts or not. `isNavigation`: a page is opened. */
-export type Wish = { deploymentId: string | undefined; ofAddress: string | undefined; isNavigation: boolean }
+export type PinnedDeployment = {
+  deploymentId: string | undefined
+  ofAddress: string | undefined
+  isNavigation: boolean
+}
 
 /** Ids of another form are passed over: a builder may have made one that is its own, and a site may have a parameter of this name. */
 const ID = /^dpl_[0-9A-Za-z]{20,40}$/
@@ -13,7 +17,10 @@ const COOKIE = /(?:^|;)[ \t]*__vdpl=([^;]*)/
  * The deployment that a request asks for: in `x-deployment-id`, else in `?dpl=`, else in the cookie `__vdpl`, of which the first counts. For a page
  * that is opened the cookie alone counts, and none does for the pages of another origin that may not ask.
  */
-export function readWish({ headers, search, host }: VisitorRequest, { allowedDomains = [] }: SkewProtection): Wish {
+export function readPinnedDeployment(
+  { headers, search, host }: VisitorRequest,
+  { allowedDomains = [] }: SkewProtection,
+): PinnedDeployment {
   const isNavigation = headers.get('sec-fetch-mode') === 'navigate' || headers.get('sec-fetch-dest') === 'document'
   const cookie = idOf(COOKIE.exec(headers.get('cookie') ?? '')?.[1]?.trim())
   const ofAddress = search.includes('dpl=') ? idOf(new URLSearchParams(search).get('dpl')) : undefined

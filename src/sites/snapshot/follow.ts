@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { FactLine } from '../../delivery/protocol/snapshot.ts'
-import type { Hosts } from '../../platform/verdict/hosts.ts'
+import type { HostIndex } from '../../platform/verdict/hosts.ts'
 import type { ControlPlane, End } from './control-plane.ts'
 import { compareGeneration } from './generation.ts'
 import { openSiteIndex, type SiteIndex } from './site-index.ts'
@@ -31,7 +31,7 @@ export type FollowOptions = {
 
 export type Follower = {
   /** What is known; empty until something is. */
-  hosts(): Hosts
+  hosts(): HostIndex
   /** Undefined until anything is known. */
   version(): string | undefined
   /** For how long the control plane could not be asked; 0 while it can, infinite where nothing is known. */

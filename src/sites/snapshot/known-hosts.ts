@@ -1,6 +1,6 @@
 /** What a sites server knows of every host: the snapshot that it follows, and own urls that it looks up. docs/deploying-sites.md: What the sites server knows. */
 import type { Logger } from 'pino'
-import type { HostEntry, Hosts } from '../../platform/verdict/hosts.ts'
+import type { HostEntry, HostIndex } from '../../platform/verdict/hosts.ts'
 import { LOOKUPS_AT_ONCE, openControlPlane } from './control-plane.ts'
 import { follow } from './follow.ts'
 import { compareGeneration } from './generation.ts'
@@ -59,7 +59,7 @@ export async function openKnownHosts({ origin, token, folder, log }: KnownHostsO
 }
 
 async function find(
-  hosts: () => Hosts,
+  hosts: () => HostIndex,
   ownUrls: OwnUrls,
   host: string,
   address: string,

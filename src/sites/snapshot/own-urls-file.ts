@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { BadSnapshot, readHostFacts } from '../../delivery/protocol/snapshot.ts'
-import { removeCutShort, writeWholePieces } from '../../platform/adapters/atomic-file.ts'
+import { removeStaleTemporaryFiles, writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
 import type { HostFactsOf, OwnUrls } from './own-urls.ts'
 import { textLines } from './text-lines.ts'
 
@@ -14,14 +14,14 @@ const SLICE = 200
 
 /** Restores the urls of the file in this folder, and then writes it anew some seconds after urls changed. `stop` writes it once more. */
 export async function keepOwnUrls(ownUrls: OwnUrls, folder: string, log: Logger): Promise<{ stop(): Promise<void> }> {
-  removeCutShort(folder, NAME, Number.NEGATIVE_INFINITY)
+  removeStaleTemporaryFiles(folder, NAME, Number.NEGATIVE_INFINITY)
   const file = join(folder, NAME)
   ownUrls.restore(await readUrls(file).catch((error) => warn(log, error, 'cannot read the own urls that were kept')))
   let written = ownUrls.version()
   const write = async () => {
     const version = ownUrls.version()
     if (version === written) return
-    await writeWholePieces(file, piecesOf(ownUrls.kept()))
+    await writeStreamAtomically(file, piecesOf(ownUrls.kept()))
     written = version
   }
   const writeQuietly = () => write().catch((error) => void warn(log, error, 'cannot keep own urls on disk'))

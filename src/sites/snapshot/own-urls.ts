@@ -4,7 +4,7 @@
  */
 import { deploymentFacts, type FactLine, type HostFacts, projectFacts } from '../../delivery/protocol/snapshot.ts'
 import { networkOf } from '../../platform/base/network.ts'
-import { openSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
+import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { entryOfDeployment, type HostEntry, versionOf } from '../../platform/verdict/hosts.ts'
 
 /** `none`: no deployment has this url. `unavailable`: that cannot be known now. */
@@ -75,7 +75,7 @@ export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
     urls: openKept(mostKept),
     negative: new Map(),
     flights: new Map(),
-    slots: openSemaphore({ slots: rules.atOnce }),
+    slots: createSemaphore({ slots: rules.atOnce }),
     mayAsk: openRate(perSecond, now),
     pausedUntil: 0,
     now,

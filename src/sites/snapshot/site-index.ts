@@ -8,11 +8,11 @@ import {
   projectFacts,
   projectLine,
 } from '../../delivery/protocol/snapshot.ts'
-import type { NameFacts } from '../../platform/verdict/facts.ts'
-import { type Hosts, openHosts } from '../../platform/verdict/hosts.ts'
+import type { NameRecord } from '../../platform/verdict/facts.ts'
+import { createHostIndex, type HostIndex } from '../../platform/verdict/hosts.ts'
 
 export type SiteIndex = {
-  hosts: Hosts
+  hosts: HostIndex
   /** Takes what a line says. Deployments and projects that no name leads to are not kept, so a name stands before what it leads to. */
   apply(line: FactLine): void
   /** All that is known at the moment of the call, in the order in which `apply` takes it. */
@@ -21,12 +21,12 @@ export type SiteIndex = {
 
 /** An empty index. */
 export function openSiteIndex(): SiteIndex {
-  const hosts = openHosts()
+  const hosts = createHostIndex()
   const { facts } = hosts
   const deployments = openUses((id) => hosts.setDeployment(id, undefined))
   const projects = openUses((id) => hosts.setProject(id, undefined))
 
-  function setName(name: string, next: NameFacts | undefined): void {
+  function setName(name: string, next: NameRecord | undefined): void {
     const before = facts.names.get(name)?.domain
     hosts.setName(name, next)
     deployments.add(next?.domain?.deploymentId)

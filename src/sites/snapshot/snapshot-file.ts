@@ -12,8 +12,8 @@ import {
   SNAPSHOT_PROTOCOL,
   type SnapshotLine,
 } from '../../delivery/protocol/snapshot.ts'
-import { makeFolder } from '../../platform/adapters/directory.ts'
-import { removeCutShort, writeWholePieces } from '../../platform/adapters/atomic-file.ts'
+import { removeStaleTemporaryFiles, writeStreamAtomically } from '../../platform/adapters/atomic-file.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
 import { openSiteIndex, type SiteIndex } from './site-index.ts'
 import { textLines } from './text-lines.ts'
 
@@ -39,8 +39,8 @@ export type SnapshotFile = {
 
 /** The file in this folder, which is made where it is not there. What a killed process left unfinished in it is removed. */
 export function openSnapshotFile(folder: string): SnapshotFile {
-  makeFolder(folder)
-  removeCutShort(folder, NAME, Number.NEGATIVE_INFINITY)
+  createDirectory(folder)
+  removeStaleTemporaryFiles(folder, NAME, Number.NEGATIVE_INFINITY)
   const file = join(folder, NAME)
   let handle: FileHandle | undefined
   /** Where the next list is written, and where the whole snapshot ends. */
@@ -77,7 +77,7 @@ export function openSnapshotFile(folder: string): SnapshotFile {
       length += bytes.length
     },
     async replace(lines, version) {
-      await writeWholePieces(file, piecesOf(lines, version))
+      await writeStreamAtomically(file, piecesOf(lines, version))
       await close()
       isBroken = true
       handle = await open(file, 'r+')

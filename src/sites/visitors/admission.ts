@@ -5,21 +5,21 @@
 import type { Logger } from 'pino'
 import { type Dispatcher, Pool } from 'undici'
 import { networkOf } from '../../platform/base/network.ts'
-import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import { isSecret, REDEEM_PATH, type Redeemed, SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
-import { type Answer, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
+import { type EdgeResponse, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import { READERS } from '../../readers.ts'
 import { ERROR_HEADER } from './send.ts'
 import type { Visit } from './visit.ts'
 
 /** `signInPage`: where a member would be let in. */
-type NotLetIn = { answer: Answer; signInPage: string | undefined }
+type NotLetIn = { answer: EdgeResponse; signInPage: string | undefined }
 
 export type Admission = {
   /** Why a visitor is not let in; undefined: may come in. It never throws. */
   refuse(visit: Visit): Promise<NotLetIn | undefined>
   /** The cookie for a code that a browser with this state brought; else the answer in its place. It never throws. */
-  redeem(visit: Visit, code: string, state: string): Promise<Redeemed | Answer>
+  redeem(visit: Visit, code: string, state: string): Promise<Redeemed | EdgeResponse>
   close(): Promise<void>
 }
 
@@ -47,10 +47,10 @@ const PASSED_ON = [
 /** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openAdmission(origin: string, token: string, log: Logger): Admission {
   const pool = new Pool(origin, { connections: AT_ONCE, pipelining: 1, connect: { timeout: CONNECT_MS } })
-  const slots = openSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < free })
+  const slots = createSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < free })
   let isLogged = false
   /** Whoever asks for too long, or cannot be asked for, gets the page of a moment. */
-  const inTurn = async <T>(visit: Visit, ask: () => Promise<T>): Promise<T | Answer> => {
+  const inTurn = async <T>(visit: Visit, ask: () => Promise<T>): Promise<T | EdgeResponse> => {
     const owner = networkOf(visit.visitor.ip)
     if (!(await slots.take(owner, WAIT_MS))) return closed(visit)
     try {
@@ -75,7 +75,7 @@ export function openAdmission(origin: string, token: string, log: Logger): Admis
   }
 }
 
-function closed({ visitor }: Visit): Answer {
+function closed({ visitor }: Visit): EdgeResponse {
   return pageAnswer('BACK_IN_A_MOMENT', 503, visitor, { 'retry-after': MOMENT_SECONDS })
 }
 
@@ -121,7 +121,7 @@ async function askToRedeem(
   token: string,
   { visitor }: Visit,
   { code, state }: { code: string; state: string },
-): Promise<Redeemed | Answer> {
+): Promise<Redeemed | EdgeResponse> {
   const { statusCode, body } = await pool.request({
     method: 'POST',
     path: REDEEM_PATH,
@@ -140,7 +140,7 @@ async function askToRedeem(
 }
 
 /** The answer to a browser whose sign-in leads nowhere. */
-export function signInOver(visitor: Visit['visitor']): Answer {
+export function signInOver(visitor: Visit['visitor']): EdgeResponse {
   return pageAnswer('SIGN_IN_OVER', 403, visitor, { [ERROR_HEADER]: 'SIGN_IN_OVER' })
 }
 

@@ -2,12 +2,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
-import { keepsOut } from '../../platform/verdict/admission.ts'
+import { requiresAdmission } from '../../platform/verdict/admission.ts'
 import type { OutputFacts } from '../../platform/verdict/facts.ts'
-import type { Guard, HostEntry } from '../../platform/verdict/hosts.ts'
+import type { HostEntry, HostProtection } from '../../platform/verdict/hosts.ts'
 import { letsOptionsPass } from '../../platform/verdict/site-settings.ts'
 import { judgeEntry } from '../../platform/verdict/verdict.ts'
-import { type Answer, answerOf, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
+import { denialResponse, type EdgeResponse, MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import type { RoutingPool } from '../routing-pool/pool.ts'
@@ -65,10 +65,10 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
     parts.usage.count(exchange.response, serving.deploymentId)
   const verdict = judgeEntry(entry, visitor)
   if (!('live' in verdict))
-    return tell(exchange, named(answerOf(verdict, visitor), 'error' in verdict ? verdict.error : undefined))
+    return tell(exchange, named(denialResponse(verdict, visitor), 'error' in verdict ? verdict.error : undefined))
   const { live } = verdict
   if (live.output === null) return tell(exchange, notFound(visit))
-  const isProtected = keepsOut(verdict.guard)
+  const isProtected = requiresAdmission(verdict.guard)
   const refused = isProtected && (await notLetIn(parts, { ...entry, guard: verdict.guard! }, visit, exchange))
   if (refused) return tell(exchange, refused)
   const staying = await stay(parts.known, { entry, live: { ...live, output: live.output } }, visit.request, visitor.ip)
@@ -82,10 +82,10 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
 /** Why a visitor of a protected site is not let in; undefined where they may come in. */
 async function notLetIn(
   { admission }: Pick<Parts, 'admission'>,
-  { guard, settings }: Pick<HostEntry, 'settings'> & { guard: Guard },
+  { guard, settings }: Pick<HostEntry, 'settings'> & { guard: HostProtection },
   visit: Visit,
   exchange: Exchange,
-): Promise<Answer | undefined> {
+): Promise<EdgeResponse | undefined> {
   const { raw, response } = exchange
   const { method, path } = visit.request
   keepPrivate(response)
@@ -135,20 +135,20 @@ function asksForWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade)
 }
 
-function tell({ raw, response }: Exchange, answer: Answer): void {
+function tell({ raw, response }: Exchange, answer: EdgeResponse): void {
   drain(raw, response)
   sendAnswer(raw, response, answer)
 }
 
-function named(answer: Answer, code: string | undefined): Answer {
+function named(answer: EdgeResponse, code: string | undefined): EdgeResponse {
   return code === undefined ? answer : { ...answer, headers: { ...answer.headers, [ERROR_HEADER]: code } }
 }
 
-function notFound({ visitor }: Visit): Answer {
+function notFound({ visitor }: Visit): EdgeResponse {
   return named(pageAnswer('DEPLOYMENT_NOT_FOUND', 404, visitor), 'DEPLOYMENT_NOT_FOUND')
 }
 
-function comeAgain({ visitor }: Visit): Answer {
+function comeAgain({ visitor }: Visit): EdgeResponse {
   return pageAnswer('BACK_IN_A_MOMENT', 503, visitor, { 'retry-after': MOMENT_SECONDS })
 }
 

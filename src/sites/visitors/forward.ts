@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
 import { type Egress, type ForwardedAnswer, Unanswered } from '../../platform/adapters/egress.ts'
-import { openSemaphore } from '../../platform/fairness/semaphore.ts'
+import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { Decision } from '../router/decision.ts'
 import { RoutingFault, withoutSecrets } from '../router/destination.ts'
@@ -51,7 +51,7 @@ class TooLarge extends Error {}
 
 /** Sends requests on by this way out. */
 export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Forwarding {
-  const slots = openSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < OF_ACCOUNT && inUse < free })
+  const slots = createSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < OF_ACCOUNT && inUse < free })
   return {
     async send(order, exchange) {
       const { account, visit, decision } = order

@@ -3,16 +3,16 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../../context.ts'
-import { noteConnection } from '../../platform/base/event-loop.ts'
-import { answerUnreadable } from '../../platform/http/error-handler.ts'
-import { openRequestIds } from '../../platform/http/request-metrics.ts'
+import { countConnection } from '../../platform/base/event-loop.ts'
+import { respondToParseError } from '../../platform/http/error-handler.ts'
+import { createRequestIds } from '../../platform/http/request-metrics.ts'
 import { takeTlsOnLaptop } from '../../platform/server/both-protocols.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
-import { emptyServer } from '../../platform/server/graceful-shutdown.ts'
+import { drainServer } from '../../platform/server/graceful-shutdown.ts'
 import { HTTP_LIMITS } from '../../platform/server/http-limits.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
-import { isOfTls, keepSecure, readPair, secureOptions } from '../../platform/tls/tls.ts'
+import { isTlsError, readPair, secureOptions, watchCertificate } from '../../platform/tls/tls.ts'
 import { READERS } from '../../readers.ts'
 import { CountedResponse } from '../usage/counted-response.ts'
 import { keepCookiesApart } from './cookies.ts'
@@ -36,7 +36,7 @@ const REQUEST_MS = 60_000
 export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, answer: Answering): Listener {
   const { config, log } = deps
   const server = openServer(deps)
-  const nextId = openRequestIds()
+  const nextId = createRequestIds()
   const suffix = config.domains.platformSuffix ?? LAPTOP_SUFFIX
   const isTold = log.isLevelEnabled('debug')
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -53,15 +53,15 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, an
   answerOneAtATime(server)
   if (config.tls === undefined) takeTlsOnLaptop(server, deps)
   const endsOnceAnswered = boundConnections(server, config.connections)
-  server.on('connection', noteConnection)
+  server.on('connection', countConnection)
   server.on('clientError', (error, socket) => {
-    if (isOfTls(error)) return void socket.destroy()
+    if (isTlsError(error)) return void socket.destroy()
     if (endsOnceAnswered(socket as Parameters<typeof endsOnceAnswered>[0])) return
-    answerUnreadable(error, socket as Parameters<typeof answerUnreadable>[1], nextId())
+    respondToParseError(error, socket as Parameters<typeof respondToParseError>[1], nextId())
   })
   return {
     listen: (host, port) => listen(server, host, port, config.tls === undefined ? 'http' : 'https'),
-    close: (graceMs, whenClosed) => emptyServer({ server, close: async () => {} }, { graceMs }, whenClosed),
+    close: (graceMs, whenClosed) => drainServer({ server, close: async () => {} }, { graceMs }, whenClosed),
   }
 }
 
@@ -74,7 +74,8 @@ function openServer({ config, log, stopping }: Pick<Deps, 'config' | 'log' | 'st
     pair === undefined
       ? process.getBuiltinModule('node:http').createServer(options)
       : process.getBuiltinModule('node:https').createServer({ ...options, ...secureOptions(pair) })
-  if (pair !== undefined) keepSecure(server as Parameters<typeof keepSecure>[0], { log, stopping }, config.tls!, pair)
+  if (pair !== undefined)
+    watchCertificate(server as Parameters<typeof watchCertificate>[0], { log, stopping }, config.tls!, pair)
   server.maxHeadersCount = READERS.headers.parts
   return server
 }

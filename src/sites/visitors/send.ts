@@ -1,6 +1,6 @@
 /** Short answers to visitors: pages and sentences, and what becomes of bodies that nobody reads. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 
 /** The name of an error, for whoever looks at the headers. */
 export const ERROR_HEADER = 'x-vercel-error'
@@ -38,7 +38,7 @@ export function leaveOutBody(response: ServerResponse): void {
 }
 
 /** As `Answer`, with headers that may be there several times. */
-export type Outgoing = Omit<Answer, 'headers'> & { headers: Record<string, string | string[]> }
+export type Outgoing = Omit<EdgeResponse, 'headers'> & { headers: Record<string, string | string[]> }
 
 /** Sends an answer whole. One to HEAD has no body. */
 export function sendAnswer(
@@ -51,7 +51,7 @@ export function sendAnswer(
 }
 
 /** An answer that is a sentence. `code`: the name of the error. */
-export function sentence(status: number, text: string, code?: string): Answer {
+export function sentence(status: number, text: string, code?: string): EdgeResponse {
   const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
   return { status, headers: { ...headers, ...(code !== undefined && { [ERROR_HEADER]: code }) }, body: `${text}\n` }
 }

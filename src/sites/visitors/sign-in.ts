@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { randomText } from '../../platform/base/ids.ts'
-import type { Guard } from '../../platform/verdict/hosts.ts'
 import { pageOf } from '../../platform/verdict/error-page.ts'
+import type { HostProtection } from '../../platform/verdict/hosts.ts'
 import { isForMembers } from '../../platform/verdict/protection.ts'
 import {
   challengeOf,
@@ -14,7 +14,7 @@ import {
   RETURN_PATH,
   SECRET_LENGTH,
 } from '../../platform/verdict/site-sign-in.ts'
-import { type Answer, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
+import { type EdgeResponse, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import { type Admission, signInOver } from './admission.ts'
 import type { Exchange } from './carry-out.ts'
 import { ownCookie, readOwnCookie } from './cookies.ts'
@@ -29,10 +29,10 @@ const BASE = 'http://here.invalid'
 /** The answer to a visitor of a protected host: undefined where they may come in. */
 export async function answerAtDoor(
   admission: Pick<Admission, 'refuse' | 'redeem'>,
-  guard: Guard,
+  guard: HostProtection,
   visit: Visit,
   exchange: Exchange,
-): Promise<Answer | undefined> {
+): Promise<EdgeResponse | undefined> {
   const { path, search } = visit.request
   const isOfSignIn = path === RETURN_PATH && isForMembers(guard.protection, guard)
   if (isOfSignIn && search !== '') return finish(admission, visit, exchange)
@@ -54,7 +54,7 @@ export function isOfPerson({ visitor, request }: Visit, { headers }: IncomingMes
 }
 
 /** Two tabs that begin at once share a state, so that the second does not end the first. */
-function begin({ visitor }: Visit, { raw, response }: Exchange, signInPage: string): Answer | undefined {
+function begin({ visitor }: Visit, { raw, response }: Exchange, signInPage: string): EdgeResponse | undefined {
   const isSecure = visitor.scheme === 'https'
   const origin = URL.parse(`${visitor.scheme}://${visitor.host}${visitor.port}`)?.origin
   const state = readBegun(raw, isSecure)?.state ?? randomText(SECRET_LENGTH)
@@ -69,7 +69,7 @@ async function finish(
   admission: Pick<Admission, 'redeem'>,
   visit: Visit,
   { raw, response }: Exchange,
-): Promise<Answer> {
+): Promise<EdgeResponse> {
   const { visitor, request, credentials } = visit
   const isSecure = visitor.scheme === 'https'
   const code = /^\?code=(\w+)$/.exec(request.search)?.[1]
@@ -85,7 +85,7 @@ async function finish(
   return goOn(visit, begun.path)
 }
 
-function goOn({ visitor }: Visit, path: string): Answer {
+function goOn({ visitor }: Visit, path: string): EdgeResponse {
   return pageAnswer('SIGN_IN', 303, visitor, { location: path })
 }
 

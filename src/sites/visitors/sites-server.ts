@@ -4,9 +4,9 @@ import { Worker } from 'node:worker_threads'
 import { BadSetting } from '../../config.ts'
 import type { Deps } from '../../context.ts'
 import { isPublicAddress } from '../../platform/adapters/addresses.ts'
+import { createDirectory } from '../../platform/adapters/directory.ts'
 import { openDns } from '../../platform/adapters/dns.ts'
 import { openEgress } from '../../platform/adapters/egress.ts'
-import { makeFolder } from '../../platform/adapters/directory.ts'
 import { workerCode } from '../../platform/base/shipped-files.ts'
 import { openContentCache } from '../content/content-cache.ts'
 import { openRoutingPool } from '../routing-pool/pool.ts'
@@ -38,7 +38,7 @@ export async function openSitesServer(
   const token = config.edge.sitesToken
   if (token === undefined)
     throw new BadSetting('BERTH_SITES_TOKEN must be set for berth sites, to what the control plane has')
-  makeFolder(folder)
+  createDirectory(folder)
   const stop = new AbortController()
   const source = openFileSource(controlPlane, token)
   const onFault = (error: unknown) => log.warn({ err: error }, 'a file of a site could not be encoded')

@@ -2,9 +2,9 @@
  * Source maps of a project that protects them, on a deployment that is open otherwise: members get them, and for everybody else there are none.
  * docs/deploying-sites.md: Source maps.
  */
-import type { Guard } from '../../platform/verdict/hosts.ts'
+import type { HostProtection } from '../../platform/verdict/hosts.ts'
 import { RETURN_PATH } from '../../platform/verdict/site-sign-in.ts'
-import type { Answer } from '../../platform/verdict/visitor-answer.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import type { Decision } from '../router/decision.ts'
 import type { Admission } from './admission.ts'
 import { keepBypass } from './bypass-cookie.ts'
@@ -19,7 +19,7 @@ export function isSourceMap(decision: Decision): boolean {
 }
 
 /** Whether a visitor comes back from the console, or asks to be led there, on a host where members sign in for source maps alone. */
-export function isSignInForMaps(guard: Guard | undefined, { request }: Visit): boolean {
+export function isSignInForMaps(guard: HostProtection | undefined, { request }: Visit): boolean {
   return guard !== undefined && request.path === RETURN_PATH
 }
 
@@ -29,10 +29,10 @@ export function isSignInForMaps(guard: Guard | undefined, { request }: Visit): b
  */
 export async function answerAtSourceMap(
   admission: Pick<Admission, 'refuse' | 'redeem'>,
-  guard: Guard,
+  guard: HostProtection,
   { visitor, ...visit }: Visit,
   exchange: Exchange,
-): Promise<Answer | 'hidden' | undefined> {
+): Promise<EdgeResponse | 'hidden' | undefined> {
   const { raw, response } = exchange
   keepPrivate(response)
   const asking = { ...visit, visitor: { ...visitor, wantsSourceMap: true } }

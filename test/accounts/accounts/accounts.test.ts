@@ -1,9 +1,9 @@
 /** Users, teams and members through the operator API, and what the person behind a token sees of them. docs/spec/operator-api.md. */
 import assert from 'node:assert/strict'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, onBothEngines } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines } from '../../support/world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 
 onBothEngines('a user and a team are made, and their owner is OWNER', async ({ operator, as, user }) => {
   const made = await operator('POST', '/operator/v1/users', { email: 'Ada@Example.com', username: 'ada', name: 'Ada' })
@@ -82,7 +82,7 @@ onBothEngines('a reference to an unknown id is refused with its name, and nothin
   const other = await user('other')
   const before = await digest(world)
   const members = (team: string, who: string) => `/operator/v1/teams/${team}/members/${who}` as const
-  const refused: [Promise<Answer>, number, string, string][] = [
+  const refused: [Promise<ApiResponse>, number, string, string][] = [
     [
       operator.try('POST', '/operator/v1/teams', { slug: 'a', name: 'A', ownerId: 'usr_none' }),
       400,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { callWith } from '../../support/call.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 onBothEngines('the activity of an account has what was done in it, by whom, and nothing of others', async (world) => {
   const { teamId } = world.credentials
@@ -12,7 +12,7 @@ onBothEngines('the activity of an account has what was done in it, by whom, and 
   const { id } = (await team('POST', '/v10/projects', { name: 'web' })).body
   await world.call('POST', '/v10/projects', { name: 'elsewhere' })
   await callWith(guest.call, `teamId=${teamId}`)('PATCH', '/v9/projects/web', { devCommand: 'a value of mine' })
-  const { call } = await makeInstallation(world)
+  const { call } = await seedInstallation(world)
   await callWith(call, `teamId=${teamId}`)('POST', '/v10/projects', { name: 'of-app' })
 
   const all = await team('GET', '/v1/activity?limit=100')

@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
-import { OPERATORS, openSamples, sampleOf } from '../../support/sample-requests.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { OPERATORS, sampleRequest, seedSamples } from '../../support/sample-requests.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const DAY_MS = 86_400_000
 
 onBothEngines(
   'every operator route refuses a field or a query parameter that it does not know, by its name',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     let bodies = 0
     for (const route of OPERATORS) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const asked = await world.operator.try(method, withQuery(url, 'nonsense=1'), body)
       assert.deepEqual(said(asked), [400, 'bad_request'], route.operationId)
       assert.match(asked.body.error.message, /`nonsense`/, route.operationId)

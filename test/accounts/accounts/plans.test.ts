@@ -1,9 +1,9 @@
 /** What an account's plan, its debts and a transfer allow. Specification: Errors; docs/spec/decisions.md: Plans and billing, Transfer. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { endTransfer, setInTransfer } from '../../support/states.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
 
 const IPS = { deploymentType: 'all', addresses: [{ value: '10.0.0.1', note: 'office' }], protectionMode: 'exclusive' }
 const PASSWORD = { deploymentType: 'preview', password: 'correct horse' }
@@ -14,7 +14,7 @@ async function account(world: World, body: object): Promise<void> {
   assert.equal(answer.status, 200, answer.text)
 }
 
-function said(answer: Answer): unknown[] {
+function said(answer: ApiResponse): unknown[] {
   return [answer.status, answer.body?.error?.code]
 }
 
@@ -37,7 +37,7 @@ onBothEngines(
       ['softBlocked', 'account_soft_blocked'],
       ['paymentMissing', 'payment_method_missing'],
     ] as const) {
-      await makeProject(world, 'web')
+      await seedProject(world, 'web')
       await account(world, { [flag]: true })
       const before = await digest(world)
       const all = operations(world.call)
@@ -61,7 +61,7 @@ onBothEngines(
 )
 
 onBothEngines('password protection needs the add-on or the enterprise plan, else 428', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const set = () => world.call.try('PATCH', '/v9/projects/web', { passwordProtection: PASSWORD })
   for (const plan of ['hobby', 'pro']) {
     await account(world, { plan, addOns: [] })
@@ -75,7 +75,7 @@ onBothEngines('password protection needs the add-on or the enterprise plan, else
 })
 
 onBothEngines('protecting all deployments is not for the hobby plan: 428 at create and update', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const set = (deploymentType: string) => [
     world.call.try('PATCH', '/v9/projects/web', { ssoProtection: { deploymentType } }),
     world.call.try('POST', '/v10/projects', {
@@ -95,7 +95,7 @@ onBothEngines('protecting all deployments is not for the hobby plan: 428 at crea
 })
 
 onBothEngines('trusted IPs are for the enterprise plan, and only IPv4 addresses and ranges', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const set = (trustedIps: unknown) => world.call.try('PATCH', '/v9/projects/web', { trustedIps })
   for (const plan of ['hobby', 'pro']) {
     await account(world, { plan, addOns: ['advanced-deployment-protection'] })
@@ -146,7 +146,7 @@ onBothEngines('trusted IPs are for the enterprise plan, and only IPv4 addresses 
 })
 
 onBothEngines('turning a protection off is always allowed', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   await account(world, { plan: 'enterprise' })
   const set = { trustedIps: IPS, passwordProtection: PASSWORD, ssoProtection: { deploymentType: 'all' } }
   assert.equal((await world.call('PATCH', '/v9/projects/web', set)).status, 200)
@@ -163,7 +163,7 @@ onBothEngines('turning a protection off is always allowed', async (world) => {
 onBothEngines(
   'while a project is in transfer, update and delete answer 409, and afterwards they do not',
   async (world) => {
-    const id = await makeProject(world, 'web')
+    const id = await seedProject(world, 'web')
     await setInTransfer(world, id, 5)
     const all = operations(world.call)
     for (const name of ['update', 'remove'] as const) assert.deepEqual(said(await all[name]()), [409, 'conflict'], name)

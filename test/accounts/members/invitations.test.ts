@@ -2,20 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { endSessionsOf } from '../../../src/accounts/sign-in/sessions.ts'
-import { postDue } from '../../../src/platform/mail/worker.ts'
+import { sendDueMail } from '../../../src/platform/mail/worker.ts'
 import { withQuery } from '../../support/call.ts'
-import { type Client, openClient, pathOf, signedIn } from '../../support/clients/browser-client.ts'
-import { makeProject } from '../../support/projects.ts'
-import { openSamples, PUBLIC, sampleOf } from '../../support/sample-requests.ts'
+import { type Client, openClient, openSignedInClient, pathOf } from '../../support/clients/browser-client.ts'
+import { seedProject } from '../../support/projects.ts'
+import { PUBLIC, sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { openSmtp } from '../../support/servers/smtp.ts'
 import { addRows } from '../../support/states.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 
 // It ends with the process.
 const smtp = await openSmtp()
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const DAY_MS = 86_400_000
 
 type Person = Awaited<ReturnType<World['user']>>
@@ -41,9 +41,9 @@ function teamOf(world: World) {
 }
 
 onBothEngines('an invited person gets from every operation what a stranger gets, until they accept', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const { invite, accept, isIn } = teamOf(world)
-  await makeProject(world, 'theirs', `?teamId=${samples.teamId}`)
+  await seedProject(world, 'theirs', `?teamId=${samples.teamId}`)
   const [invited, stranger] = [await world.user('invited'), await world.user('strange')]
   const { code } = await invite({ uid: invited.id }, 'OWNER')
   let asked = 0
@@ -53,7 +53,7 @@ onBothEngines('an invited person gets from every operation what a stranger gets,
       projectId: 'theirs',
       ...(route.operationId !== 'joinTeam' && { idOrSlug: 'team' }),
     }
-    const { method, url, body } = sampleOf(route, samples, names)
+    const { method, url, body } = sampleRequest(route, samples, names)
     for (const query of [`teamId=${samples.teamId}`, 'slug=team', '']) {
       // What people make in their personal account has ids of its own; what is said of the team is said to both alike.
       if (query === '' && !/\/teams\/:/.test(route.path)) continue
@@ -129,7 +129,7 @@ onBothEngines(
     const { path, invite, accept, isIn } = teamOf(world)
     const [ada, eve] = [await world.user('ada'), await world.user('eve')]
     const { code } = await invite({ uid: ada.id })
-    await makeProject({ ...world, call: ada.call }, 'own')
+    await seedProject({ ...world, call: ada.call }, 'own')
     const tokenOf = async (narrowed: object) =>
       world.as((await world.operator('POST', '/operator/v1/tokens', { userId: ada.id, ...narrowed })).body.token)
     const own = (await ada.call('GET', '/v9/projects/own')).body.id
@@ -183,12 +183,12 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
   const page = pathOf((await invite({ uid: ada.id }, 'DEVELOPER')).inviteUrl)
   const asNobody = await openClient(world).get(page)
   assert.deepEqual([asNobody.status, asNobody.location], [303, `/sign-in?return=${encodeURIComponent(page)}`])
-  const asEve = await signedIn(world, eve.id, 'eve')
+  const asEve = await openSignedInClient(world, eve.id, 'eve')
   assert.equal((await asEve.get(page)).status, 404)
   assert.equal((await asEve.post(page, { answer: 'accept' })).status, 404)
   assert.match((await asEve.get('/invitations')).text, /No team waits/)
 
-  const asAda = await signedIn(world, ada.id, 'ada')
+  const asAda = await openSignedInClient(world, ada.id, 'ada')
   assert.match((await asAda.get('/invitations')).text, new RegExp(`href="${page}"`))
   const seen = await asAda.get(page)
   assert.match(seen.text, /admin invites you, <strong>ada<\/strong>, to this team as <strong>DEVELOPER<\/strong>/)
@@ -213,7 +213,7 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
   )
 
   const other = pathOf((await invite({ uid: bob.id })).inviteUrl)
-  const asBob: Client = await signedIn(world, bob.id, 'bob')
+  const asBob: Client = await openSignedInClient(world, bob.id, 'bob')
   await asBob.get(other)
   const declined = (await asBob.post(other, { answer: 'decline' })).text
   assert.match(declined, /You declined/)
@@ -258,7 +258,7 @@ onBothEngines(
 onBothEngines('what an OWNER offered ends when they fall or go', async (world) => {
   const { path, accept } = teamOf(world)
   const [ada, bob, friend] = [await world.user('ada'), await world.user('bob'), await world.user('friend')]
-  const ways: [Person, (id: string) => Promise<Answer>][] = [
+  const ways: [Person, (id: string) => Promise<ApiResponse>][] = [
     [ada, (id) => world.call.try('DELETE', `${path}/${id}`)],
     [bob, (id) => world.call.try('PATCH', `${path}/${id}`, { role: 'MEMBER' })],
   ]
@@ -389,7 +389,7 @@ onBothEngines(
     const invited = await world.call('POST', path, { uid: ada.id, role: 'VIEWER' })
     assert.deepEqual(Object.keys(invited.body).sort(), ['email', 'role', 'uid', 'username'])
     smtp.received.length = 0
-    await postDue(world.deps)
+    await sendDueMail(world.deps)
     const [{ to, letter }] = smtp.received as [(typeof smtp.received)[number]]
     assert.deepEqual(to, ['ada@example.com'])
     assert.match(
@@ -406,7 +406,7 @@ onBothEngines('a form whose session ends while it waits for its turn to write is
   const { invite } = teamOf(world)
   const ada = await world.user('ada')
   const { code } = await invite({ uid: ada.id })
-  const client = await signedIn(world, ada.id, 'ada')
+  const client = await openSignedInClient(world, ada.id, 'ada')
   const page = `/invitations/${code}` as const
   assert.equal((await client.get(page)).status, 200)
   const { db } = world.deps

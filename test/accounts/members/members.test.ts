@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { type Kysely, sql } from 'kysely'
 import { up } from '../../../src/platform/db/migrations/0016-members.ts'
 import { callWith } from '../../support/call.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const ROLES = ['OWNER', 'MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING']
 type Listed = { username: string; role: string; uid: string }
 
@@ -113,7 +113,7 @@ onBothEngines('an invalid request is refused with a sentence, and nothing is wri
   const ada = await join('ada', 'MEMBER')
   const uid = (await world.user('bob')).id
   const before = await digest(world)
-  const wrong: [Promise<Answer>, number, string][] = [
+  const wrong: [Promise<ApiResponse>, number, string][] = [
     [world.call.try('POST', path, { email: 'nobody' }), 400, '`email`'],
     [world.call.try('POST', path, { uid: 'usr_none' }), 400, '"usr_none"'],
     [world.call.try('POST', path, { uid: world.credentials.teamId }), 400, world.credentials.teamId],
@@ -196,15 +196,15 @@ onBothEngines('a team without the caller is 404, and a limited token manages no 
   const { teamId, userId } = world.credentials
   const rival = await world.user('rival')
   const team = await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
-  await makeProject(world, 'web', `?teamId=${teamId}`)
+  await seedProject(world, 'web', `?teamId=${teamId}`)
   await world.operator('POST', '/operator/v1/teams', { slug: 'second', name: 'S', ownerId: userId })
   const web = (await world.call('GET', `/v9/projects/web?teamId=${teamId}`)).body.id
   const narrow = [
     await world.token({ teamId, projectIds: [web] }),
     await world.token({ scopes: ['read-write:team', 'read-write:project'] }),
   ]
-  const app = await makeIntegration(world, { scopes: ['read-write:team', 'read-write:project'] })
-  const { access_token } = (await exchange(world, app, (await install(world, app)).code)).body
+  const app = await seedIntegration(world, { scopes: ['read-write:team', 'read-write:project'] })
+  const { access_token } = (await exchange(world, app, (await consentAndInstall(world, app)).code)).body
   const installed = callWith(world.as(access_token), `teamId=${teamId}`)
   const before = await digest(world)
   const asked = (named: string) =>
@@ -271,7 +271,7 @@ onBothEngines(
   'two owners who remove or demote each other at once leave one OWNER, round after round',
   async (world) => {
     const { teamId } = world.credentials
-    const ways: ((by: Call, of: string) => Promise<Answer>)[] = [
+    const ways: ((by: Call, of: string) => Promise<ApiResponse>)[] = [
       (by, of) => by.try('DELETE', `/v1/teams/${teamId}/members/${of}`),
       (by, of) => by.try('DELETE', `/v1/teams/${teamId}/members/${of}?teamId=${teamId}`),
       (by, of) => by.try('PATCH', `/v1/teams/${teamId}/members/${of}?teamId=${teamId}`, { role: 'MEMBER' }),
@@ -308,7 +308,7 @@ onBothEngines(
   async (world) => {
     const { teamId } = world.credentials
     const { path, join } = teamOf(world)
-    const ways: [string, (id: string, call: Call) => Promise<Answer>, string][] = [
+    const ways: [string, (id: string, call: Call) => Promise<ApiResponse>, string][] = [
       ['left', (id, call) => call.try('DELETE', `${path}/${id}`), 'original-owner-left-the-team'],
       ['removed', (id) => world.call.try('DELETE', `${path}/${id}`), 'original-owner-left-the-team'],
       [
@@ -319,8 +319,8 @@ onBothEngines(
     ]
     for (const [name, end, reason] of ways) {
       const user = await join(name, 'OWNER')
-      const app = await makeIntegration(world, { slug: name })
-      const { installationId, code } = await install(world, app, { userId: user.id })
+      const app = await seedIntegration(world, { slug: name })
+      const { installationId, code } = await consentAndInstall(world, app, { userId: user.id })
       const { access_token } = (await exchange(world, app, code)).body
       assert.equal((await world.call('PATCH', `${path}/${user.id}`, { role: 'MEMBER' })).status, 200)
       const ask = () => world.as(access_token).try('GET', `/v9/projects?teamId=${teamId}`)
@@ -337,8 +337,8 @@ onBothEngines('the people who see a project are listed with the role that they h
   const { teamId, userId } = world.credentials
   const { join } = teamOf(world)
   for (const role of ROLES.slice(1)) await join(role.toLowerCase(), role)
-  await makeProject(world, 'web', `?teamId=${teamId}`)
-  await makeProject(world, 'mine')
+  await seedProject(world, 'web', `?teamId=${teamId}`)
+  await seedProject(world, 'mine')
   const list = async (project: string, query = '') =>
     (await world.call('GET', `/v1/projects/${project}/members${query}`)).body
   const { members, pagination } = await list('web', `?teamId=${teamId}`)
@@ -416,8 +416,8 @@ onBothEngines('where a team sets so, new variables of production and preview are
     const answer = await world.call('PATCH', `/v2/teams/${teamId}`, { sensitiveEnvironmentVariablePolicy })
     assert.equal(answer.body.sensitiveEnvironmentVariablePolicy, sensitiveEnvironmentVariablePolicy)
   }
-  await makeProject(world, 'web', query)
-  await makeProject(world, 'mine')
+  await seedProject(world, 'web', query)
+  await seedProject(world, 'mine')
   const env = '/v10/projects/web/env'
   const create = (key: string, more: object, where = query) =>
     world.call.try('POST', `${env}${where}`, {
@@ -527,7 +527,7 @@ for (const [version, load] of Object.entries(LOAD)) {
       )
       assert.equal(pagination.hasNext, false)
     }
-    await makeProject(world, 'web', `?teamId=${teamId}`)
+    await seedProject(world, 'web', `?teamId=${teamId}`)
     const seen = await projectMembers.getProjectMembers!({ idOrName: 'web', teamId })
     // The older two read the answer as an object of nothing, whatever is in it.
     if (version === '1.28.35') {

@@ -1,27 +1,27 @@
 /** A challenge of a passkey: of one browser and purpose, for five minutes, once. Each check by itself, for over HTTP one hides the other. docs/sign-in-and-consent.md: Second factors. */
 import assert from 'node:assert/strict'
 import {
-  type Asking,
+  type ChallengeCtx,
+  consumeChallenge,
+  createChallenge,
+  createChallengeKey,
   isOwnChallenge,
-  makeChallenge,
-  makeChallengeKey,
-  spendChallenge,
 } from '../../../src/accounts/second-factor/challenges.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const FIVE_MINUTES_MS = 5 * 60_000
 
 /** A browser that opens a page now. */
-function browser({ deps }: World, formToken = 'here'): Asking {
+function browser({ deps }: World, formToken = 'here'): ChallengeCtx {
   return { db: deps.db.read, deps, now: deps.clock.now(), formToken }
 }
 
-async function make(asking: Asking): Promise<string> {
-  return Buffer.from((await makeChallenge(asking, 'sign in'))!).toString('base64url')
+async function make(asking: ChallengeCtx): Promise<string> {
+  return Buffer.from((await createChallenge(asking, 'sign in'))!).toString('base64url')
 }
 
 onBothEngines('a challenge is of one browser and one purpose, and as it was made', async (world) => {
-  await makeChallengeKey(world.deps)
+  await createChallengeKey(world.deps)
   const here = browser(world)
   const challenge = await make(here)
   assert.equal(await isOwnChallenge(here, 'sign in', challenge), true)
@@ -41,7 +41,7 @@ onBothEngines('a challenge is of one browser and one purpose, and as it was made
 onBothEngines(
   'a challenge that is five minutes old is none, before the transaction that believes it',
   async (world) => {
-    await makeChallengeKey(world.deps)
+    await createChallengeKey(world.deps)
     const here = browser(world)
     const challenge = await make(here)
     const later = (ms: number) => ({ ...here, now: here.now + ms })
@@ -51,11 +51,11 @@ onBothEngines(
 )
 
 onBothEngines('a challenge that became five minutes old meanwhile is not believed, nor twice', async (world) => {
-  await makeChallengeKey(world.deps)
+  await createChallengeKey(world.deps)
   const here = browser(world)
   const [challenge, other] = [await make(here), await make(here)]
   const spend = (which: string, ms: number) =>
-    world.deps.db.write((db) => spendChallenge({ db, now: here.now + ms }, which))
+    world.deps.db.write((db) => consumeChallenge({ db, now: here.now + ms }, which))
   assert.equal(await spend(challenge, FIVE_MINUTES_MS), false)
   assert.deepEqual(await world.deps.db.read.selectFrom('spent_challenge').selectAll().execute(), [])
   assert.equal(await spend(challenge, FIVE_MINUTES_MS - 1), true)

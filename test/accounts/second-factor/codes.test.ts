@@ -1,17 +1,17 @@
 /** One-time codes and recovery codes: set up, asked for, used once; a stolen password alone opens nothing. */
 import assert from 'node:assert/strict'
-import { admitFactor, tryFactor } from '../../../src/accounts/sign-in/verify-factor.ts'
-import type { VisitorCtx } from '../../../src/platform/pages/screen.ts'
+import { acceptFactor, checkFactorLimited } from '../../../src/accounts/sign-in/verify-factor.ts'
+import type { PageCtx } from '../../../src/platform/pages/screen.ts'
 import {
   type Client,
-  givePassword,
   openClient,
+  openSignedInClient,
   PASSWORD,
   pathOf,
-  signedIn,
+  seedPassword,
 } from '../../support/clients/browser-client.ts'
-import { FACTORS, halfIn, recoveryCodesIn, setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { FACTORS, openClientAfterPassword, recoveryCodesIn, setUpCodes } from '../../support/clients/second-factor.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const MINUTE_MS = 60_000
@@ -23,13 +23,13 @@ async function isIn(client: Client): Promise<boolean> {
 
 /** Tries a code as the second step of a new sign-in. */
 async function tryCode(world: World, code: string): Promise<number> {
-  return (await (await halfIn(world)).post('/sign-in/code', { code })).status
+  return (await (await openClientAfterPassword(world)).post('/sign-in/code', { code })).status
 }
 
-const subjects = async (world: World) => (await lettersOf(world)).map(({ subject }) => subject)
+const subjects = async (world: World) => (await readQueuedMail(world)).map(({ subject }) => subject)
 
 onBothEngines('one-time codes are set up by a right code, and recovery codes are shown once', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const elsewhere = openClient(world)
   await elsewhere.get('/sign-in')
   assert.equal((await elsewhere.post('/sign-in', { name: 'admin', password: PASSWORD })).location, '/console')
@@ -63,9 +63,9 @@ onBothEngines('one-time codes are set up by a right code, and recovery codes are
 })
 
 onBothEngines('a stolen password opens nothing but the second step', async (world) => {
-  const owner = await signedIn(world)
+  const owner = await openSignedInClient(world)
   const phone = await setUpCodes(world, owner)
-  const thief = await halfIn(world)
+  const thief = await openClientAfterPassword(world)
   assert.equal(thief.cookies.has('berth_session'), false)
   for (const path of [INSTALLED, '/console', '/confirm', FACTORS, '/invitations'])
     assert.match((await thief.get(path)).location, /^\/sign-in\?return=/, path)
@@ -91,18 +91,18 @@ onBothEngines('a stolen password opens nothing but the second step', async (worl
   const again = { password: 'a thief knows this', again: 'a thief knows this' }
   assert.equal((await reader.post(link, again)).location, '/sign-in?done=password')
   assert.equal((await thief.post('/sign-in/code', { code: phone.next() })).location, '/sign-in')
-  const second = await halfIn(world, 'admin', 'a thief knows this')
+  const second = await openClientAfterPassword(world, 'admin', 'a thief knows this')
   assert.equal(await isIn(second), false)
   assert.equal((await second.post('/sign-in/code', { code: '000000' })).status, 403)
   assert.equal(await isIn(second), false)
 })
 
 onBothEngines('a code counts once, also of five at once, and one from before it counts no more', async (world) => {
-  const phone = await setUpCodes(world, await signedIn(world))
+  const phone = await setUpCodes(world, await openSignedInClient(world))
   // The code that switched it on was used by that.
   assert.equal(await tryCode(world, phone.code()), 403)
   const code = phone.next()
-  const browsers = await Promise.all(Array.from({ length: 5 }, () => halfIn(world)))
+  const browsers = await Promise.all(Array.from({ length: 5 }, () => openClientAfterPassword(world)))
   const statuses = await Promise.all(browsers.map(async (one) => (await one.post('/sign-in/code', { code })).status))
   assert.deepEqual(statuses.filter((status) => status === 303).length, 1, statuses.join())
   const early = phone.code(-1)
@@ -114,9 +114,9 @@ onBothEngines('a code counts once, also of five at once, and one from before it 
 })
 
 onBothEngines('a recovery code counts once, also of five at once, however it is typed', async (world) => {
-  const phone = await setUpCodes(world, await signedIn(world))
+  const phone = await setUpCodes(world, await openSignedInClient(world))
   const [one = '', other = '', third = ''] = phone.recovery
-  const browsers = await Promise.all(Array.from({ length: 5 }, () => halfIn(world)))
+  const browsers = await Promise.all(Array.from({ length: 5 }, () => openClientAfterPassword(world)))
   const used = await Promise.all(
     browsers.map(async (client) => (await client.post('/sign-in/code', { code: one })).status),
   )
@@ -126,11 +126,11 @@ onBothEngines('a recovery code counts once, also of five at once, however it is 
   assert.ok((await subjects(world)).includes('A recovery code was used'))
   // Of somebody else they are nothing.
   const ada = await world.user('ada')
-  await setUpCodes(world, await signedIn(world, ada.id, 'ada'))
-  const client = await halfIn(world, 'ada')
+  await setUpCodes(world, await openSignedInClient(world, ada.id, 'ada'))
+  const client = await openClientAfterPassword(world, 'ada')
   assert.equal((await client.post('/sign-in/code', { code: third })).status, 403)
   // New ones take the place of the old ones.
-  const back = await halfIn(world)
+  const back = await openClientAfterPassword(world)
   assert.equal((await back.post('/sign-in/code', { code: phone.next() })).status, 303)
   assert.match((await back.get(FACTORS)).text, /8 of 10 are left/)
   const renewed = recoveryCodesIn(await back.post(`${FACTORS}/recovery`))
@@ -143,9 +143,9 @@ onBothEngines(
   'wrong codes are counted as wrong passwords: ten lock the person, and the password does not begin the count anew',
   async (world) => {
     const { clock } = world.deps
-    const phone = await setUpCodes(world, await signedIn(world))
+    const phone = await setUpCodes(world, await openSignedInClient(world))
     for (let at = 0; at < 9; at++) assert.equal(await tryCode(world, '000000'), 403)
-    const waiting = await halfIn(world)
+    const waiting = await openClientAfterPassword(world)
     const tenth = await Promise.all(Array.from({ length: 5 }, () => waiting.post('/sign-in/code', { code: 'abcd' })))
     assert.deepEqual(new Set(tenth.map(({ status }) => status)), new Set([403]))
     assert.equal(
@@ -170,7 +170,7 @@ onBothEngines(
 
 onBothEngines('the second step is of one browser, ten minutes, and of a new secret', async (world) => {
   const { clock } = world.deps
-  const phone = await setUpCodes(world, await signedIn(world))
+  const phone = await setUpCodes(world, await openSignedInClient(world))
   const planted = openClient(world)
   await planted.get('/sign-in')
   const victim = openClient(world)
@@ -191,7 +191,7 @@ onBothEngines('the second step is of one browser, ten minutes, and of a new secr
   const swept = await world.operator('POST', '/operator/v1/timers/half-sign-ins/run')
   assert.deepEqual(swept.body, { swept: 1 })
   // Twenty wait at most.
-  for (let at = 0; at < 23; at++) await halfIn(world)
+  for (let at = 0; at < 23; at++) await openClientAfterPassword(world)
   assert.equal((await world.deps.db.read.selectFrom('half_sign_in').select('hash').execute()).length, 20)
   // Where one was going is where one comes.
   const back = `/sign-in?return=${encodeURIComponent(INSTALLED)}`
@@ -206,8 +206,8 @@ onBothEngines(
   'whoever gives a password where somebody is signed in ends that session, also before the second step',
   async (world) => {
     const ada = await world.user('ada')
-    await setUpCodes(world, await signedIn(world, ada.id, 'ada'))
-    const client = await signedIn(world)
+    await setUpCodes(world, await openSignedInClient(world, ada.id, 'ada'))
+    const client = await openSignedInClient(world)
     const earlier = client.cookies.get('berth_session')!
     await client.get(INSTALLED)
     assert.equal((await client.post('/sign-in', { name: 'ada', password: PASSWORD })).location, '/sign-in/code?return=')
@@ -221,7 +221,7 @@ onBothEngines(
 onBothEngines('confirming asks for the code too, and a suspended person finishes nothing', async (world) => {
   const { clock } = world.deps
   const ada = await world.user('ada')
-  const client = await signedIn(world, ada.id, 'ada')
+  const client = await openSignedInClient(world, ada.id, 'ada')
   const phone = await setUpCodes(world, client)
   clock.set(clock.now() + 61 * MINUTE_MS)
   const url = (await client.get(FACTORS)).location
@@ -236,7 +236,7 @@ onBothEngines('confirming asks for the code too, and a suspended person finishes
   assert.equal((await client.get(FACTORS)).status, 303)
   assert.equal((await client.post(url, { password: PASSWORD, code: phone.next() })).location, FACTORS)
   assert.equal((await client.get(FACTORS)).status, 200)
-  const waiting = await halfIn(world, 'ada')
+  const waiting = await openClientAfterPassword(world, 'ada')
   await world.operator('PATCH', `/operator/v1/users/${ada.id}`, { suspended: true })
   assert.equal((await waiting.post('/sign-in/code', { code: phone.next() })).location, '/sign-in')
 })
@@ -246,15 +246,17 @@ onBothEngines(
   async (world) => {
     const { clock, db } = world.deps
     const [ada, bob] = [await world.user('ada'), await world.user('bob')]
-    const phone = await setUpCodes(world, await signedIn(world, ada.id, 'ada'))
-    await setUpCodes(world, await signedIn(world, bob.id, 'bob'))
+    const phone = await setUpCodes(world, await openSignedInClient(world, ada.id, 'ada'))
+    await setUpCodes(world, await openSignedInClient(world, bob.id, 'bob'))
     /** As the page does it: the code is checked before the transaction, and believed in it. */
     const believe = async (code: string, userId: string, between = async () => {}) => {
-      const ctx = { ...world, address: '192.0.2.1', formToken: 'x', visitor: undefined } as unknown as VisitorCtx
-      const checked = await tryFactor({ ...ctx, db: db.read, now: clock.now() }, 'second step', ada.id, { code })
+      const ctx = { ...world, address: '192.0.2.1', formToken: 'x', visitor: undefined } as unknown as PageCtx
+      const checked = await checkFactorLimited({ ...ctx, db: db.read, now: clock.now() }, 'second step', ada.id, {
+        code,
+      })
       assert.notEqual(checked, undefined, 'the code is right')
       await between()
-      return db.write((tx) => admitFactor({ ...ctx, db: tx, now: clock.now(), stamp: clock.stamp() }, userId, checked))
+      return db.write((tx) => acceptFactor({ ...ctx, db: tx, now: clock.now(), stamp: clock.stamp() }, userId, checked))
     }
     for (const code of [phone.next(), phone.recovery[0]!]) {
       assert.equal(await believe(code, bob.id), false)
@@ -269,13 +271,13 @@ onBothEngines(
   'a person removes their codes; the operator removes the factors of a person, who is told',
   async (world) => {
     const { userId } = world.credentials
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await setUpCodes(world, client)
     assert.equal((await client.post(`${FACTORS}/codes/remove`)).location, FACTORS)
     assert.match((await client.get(FACTORS)).text, /password alone signs you in/)
     assert.equal((await world.deps.db.read.selectFrom('recovery_code').selectAll().execute()).length, 0)
-    await signedIn(world)
-    const again = await signedIn(world)
+    await openSignedInClient(world)
+    const again = await openSignedInClient(world)
     await setUpCodes(world, again)
     assert.equal((await world.call.try('DELETE', `/operator/v1/users/${userId}/second-factors`)).status, 401)
     const shown = await world.operator('GET', `/operator/v1/users/${userId}`)
@@ -284,8 +286,8 @@ onBothEngines(
     assert.equal((await world.operator.try('DELETE', '/operator/v1/users/usr_unknown/second-factors')).status, 404)
     for (const table of ['totp', 'recovery_code', 'passkey'] as const)
       assert.equal((await world.deps.db.read.selectFrom(table).select('user_id').execute()).length, 0)
-    await givePassword(world, userId)
-    await signedIn(world)
+    await seedPassword(world, userId)
+    await openSignedInClient(world)
     const told = await subjects(world)
     assert.ok(told.includes('One-time codes were removed'))
     assert.ok(told.includes('Your second factors were removed'))
@@ -298,7 +300,7 @@ onBothEngines(
 )
 
 onBothEngines('a rotation of the keyring takes the secrets along', async (world) => {
-  const phone = await setUpCodes(world, await signedIn(world))
+  const phone = await setUpCodes(world, await openSignedInClient(world))
   assert.equal((await world.operator('POST', '/operator/v1/keys/rotate')).status, 200)
   const { body } = await world.operator('GET', '/operator/v1/keys')
   const old = body.keys.find((key: { active: boolean }) => !key.active)
@@ -307,9 +309,9 @@ onBothEngines('a rotation of the keyring takes the secrets along', async (world)
 })
 
 onBothEngines('before the password is right no answer tells who has a second factor', async (world) => {
-  await setUpCodes(world, await signedIn(world))
+  await setUpCodes(world, await openSignedInClient(world))
   const ada = await world.user('ada')
-  await givePassword(world, ada.id)
+  await seedPassword(world, ada.id)
   const answers = new Set<string>()
   for (const name of ['admin', 'ada', 'nobody']) {
     const client = openClient(world)
@@ -323,8 +325,8 @@ onBothEngines('before the password is right no answer tells who has a second fac
 })
 
 onBothEngines('the second step is sent from a page of ours, in the browser that gave the password', async (world) => {
-  const phone = await setUpCodes(world, await signedIn(world))
-  const client = await halfIn(world)
+  const phone = await setUpCodes(world, await openSignedInClient(world))
+  const client = await openClientAfterPassword(world)
   const other = openClient(world)
   await other.get('/sign-in')
   const code = phone.next()
@@ -342,8 +344,8 @@ onBothEngines('the second step is sent from a page of ours, in the browser that 
 onBothEngines(
   'codes that are guessed from one address are counted for the address, over all people',
   async (world) => {
-    await setUpCodes(world, await signedIn(world))
-    const client = await halfIn(world)
+    await setUpCodes(world, await openSignedInClient(world))
+    const client = await openClientAfterPassword(world)
     const statuses: number[] = []
     for (let at = 0; at < 6; at++) statuses.push((await client.post('/sign-in/code', { code: '000000' })).status)
     assert.ok(statuses.includes(429), statuses.join())

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { ROUTES } from '../../../src/routes.ts'
 import { SCREENS } from '../../../src/screens.ts'
 import { withQuery } from '../../support/call.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { FACTORS, setUpCodes } from '../../support/clients/second-factor.ts'
-import { openSamples, sampleOf } from '../../support/sample-requests.ts'
+import { sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openTeam } from '../../support/worlds/team-installation.ts'
 
@@ -13,7 +13,7 @@ const TEAM = '/v2/teams/team' as const
 
 /** The first team demands a factor, and the first person has one. */
 async function demand(world: World, requireSecondFactor = true): Promise<void> {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   if (requireSecondFactor) await setUpCodes(world, client)
   const { teamId } = world.credentials
   const answer = await world.call('PATCH', `${TEAM}?teamId=${teamId}`, { requireSecondFactor })
@@ -23,14 +23,14 @@ async function demand(world: World, requireSecondFactor = true): Promise<void> {
 onBothEngines(
   'over all routes a member without a second factor is refused for the team, with what to do',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const { teamId } = samples
     const ada = await world.user('ada')
     await world.join(ada, 'OWNER')
     await demand(world)
     const said = new Set<string>()
     for (const route of ROUTES.filter(({ auth }) => auth === 'public')) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       for (const query of [`teamId=${teamId}`, 'slug=team']) {
         const answer = await ada.call.try(method, withQuery(url, query), body)
         assert.equal(answer.status, 403, `${route.operationId} ${query}: ${answer.text}`)
@@ -64,7 +64,7 @@ onBothEngines(
     assert.equal((await list()).status, 200)
     await demand(world)
     assert.equal((await list()).status, 403, 'what was remembered of her is forgotten')
-    const client = await signedIn(world, ada.id, 'ada')
+    const client = await openSignedInClient(world, ada.id, 'ada')
     const paths = SCREENS.filter(({ method, path }) => method === 'GET' && /^\/console\/t\/:slug/.test(path)).map(
       ({ path }) => path.replace(':slug', 'team').replaceAll(/:\w+/g, 'x'),
     )
@@ -94,7 +94,7 @@ onBothEngines(
     assert.deepEqual([before.status, before.body.error.message.slice(0, 22)], [409, 'Set up a second factor'])
     const bob = await world.user('bob')
     await world.join(bob, 'MEMBER')
-    await setUpCodes(world, await signedIn(world, bob.id, 'bob'))
+    await setUpCodes(world, await openSignedInClient(world, bob.id, 'bob'))
     assert.equal((await bob.call.try('PATCH', `${TEAM}${query}`, { requireSecondFactor: true })).status, 403)
     assert.equal((await world.call('GET', `${TEAM}${query}`)).body.requireSecondFactor, false)
     await demand(world)
@@ -108,7 +108,7 @@ onBothEngines(
     const page = '/console/t/team/settings'
     const form = { name: 'Team', slug: 'team', description: '', sensitive: 'default' }
     await world.operator('DELETE', `/operator/v1/users/${world.credentials.userId}/second-factors`)
-    const admin = await signedIn(world)
+    const admin = await openSignedInClient(world)
     await setUpCodes(world, admin)
     assert.match((await admin.get(page)).text, /<option value="on" selected>With a second factor/)
     await admin.post(page, { ...form, factor: 'off' })
@@ -127,7 +127,7 @@ onBothEngines('one-time codes that are begun and not confirmed are no second fac
   const ada = await world.user('ada')
   await world.join(ada, 'OWNER')
   await demand(world)
-  const client = await signedIn(world, ada.id, 'ada')
+  const client = await openSignedInClient(world, ada.id, 'ada')
   await client.get(FACTORS)
   assert.equal((await client.post(`${FACTORS}/codes/begin`)).location, `${FACTORS}/codes`)
   const rows = world.deps.db.read.selectFrom('totp').select('confirmed_at').where('user_id', '=', ada.id)

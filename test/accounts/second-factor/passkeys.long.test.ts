@@ -6,10 +6,10 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
+import { PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium } from '../../support/clients/chromium.ts'
 import { FACTORS } from '../../support/clients/second-factor.ts'
-import { lacking } from '../../support/programs.ts'
+import { skipReason } from '../../support/programs.ts'
 import { noCertificates, openCertificates } from '../../support/servers/certificates.ts'
 import { ENGINES, openWorld, type World } from '../../support/world.ts'
 
@@ -72,7 +72,7 @@ async function typePassword(page: Page): Promise<void> {
 }
 
 async function liveThrough(world: World, browser: Browser, origin: string): Promise<void> {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const { page, complaints, verifies } = await openPage(browser)
   await page.goto(`${origin}${FACTORS}`)
   await typePassword(page)
@@ -120,7 +120,7 @@ for (const engine of ENGINES) {
   const name = `a person registers a passkey, signs in by it, uses it behind a password and to confirm, and removes it [${engine}]`
   test(name, { timeout: 300_000, skip: noCertificates }, async (t) => {
     const chromium = findChromium()
-    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', `"${name}" on a screen`))
+    if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', `"${name}" on a screen`))
     const https = await openHttps(t)
     const world = await openWorld(engine, { BERTH_PUBLIC_URL: https.origin })
     // Chromium offers no passkeys where a certificate is in doubt.

@@ -1,10 +1,21 @@
 /** Passkeys: registered, signed in with, asked for as a second step and to confirm; and every answer that proves nothing. */
 import assert from 'node:assert/strict'
-import { type Authenticator, type Lies, openAuthenticator, optionsIn } from '../../support/clients/authenticator.ts'
-import { type Client, givePassword, openClient, type Seen, signedIn } from '../../support/clients/browser-client.ts'
-import { FACTORS, halfIn, recoveryCodesIn, setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
-import { forgetPassword } from '../../support/states.ts'
+import {
+  type Authenticator,
+  type ForgedFields,
+  openAuthenticator,
+  optionsIn,
+} from '../../support/clients/authenticator.ts'
+import {
+  type Client,
+  openClient,
+  openSignedInClient,
+  type PageResponse,
+  seedPassword,
+} from '../../support/clients/browser-client.ts'
+import { FACTORS, openClientAfterPassword, recoveryCodesIn, setUpCodes } from '../../support/clients/second-factor.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
+import { clearPassword } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const ORIGIN = 'https://berth.example'
@@ -15,7 +26,11 @@ const MINUTE_MS = 60_000
 const BY_PASSKEY = '/sign-in/passkey?return='
 
 /** A passkey of whoever is signed in. */
-async function register(client: Client, name = 'Laptop', counts = true): Promise<Authenticator & { added: Seen }> {
+async function register(
+  client: Client,
+  name = 'Laptop',
+  counts = true,
+): Promise<Authenticator & { added: PageResponse }> {
   const device = openAuthenticator(ORIGIN, counts)
   const options = optionsIn(await client.get(FACTORS))
   const added = await client.post(`${FACTORS}/passkeys`, { answer: device.create(options), name })
@@ -24,7 +39,11 @@ async function register(client: Client, name = 'Laptop', counts = true): Promise
 }
 
 /** Signs in by a passkey alone, in a new browser. */
-async function signInBy(world: World, device: Authenticator, lies?: Lies): Promise<Seen & { client: Client }> {
+async function signInBy(
+  world: World,
+  device: Authenticator,
+  lies?: ForgedFields,
+): Promise<PageResponse & { client: Client }> {
   const client = openClient(world)
   const answer = device.get(optionsIn(await client.get('/sign-in')), lies)
   return { ...(await client.post(BY_PASSKEY, { answer })), client }
@@ -37,7 +56,7 @@ onBothEngines(
   'a passkey is registered, signs in without a name, is asked for behind a password, and confirms',
   async (world) => {
     const { clock } = world.deps
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const device = await register(client)
     assert.equal(recoveryCodesIn(device.added).length, 10)
     const [row] = await passkeysOf(world)
@@ -48,7 +67,7 @@ onBothEngines(
     const [used] = await passkeysOf(world)
     assert.deepEqual([used!.counter, used!.used_at! >= used!.created_at], [1, true])
     // A password alone leads to the second step.
-    const half = await halfIn(world)
+    const half = await openClientAfterPassword(world)
     const step = await half.get('/sign-in/code?return=')
     assert.equal(JSON.parse(optionsIn(step)).allowCredentials[0].id, device.id())
     assert.equal(
@@ -60,7 +79,7 @@ onBothEngines(
     const { location } = await half.get(FACTORS)
     const confirm = await half.get(location)
     assert.equal((await half.post(location, { answer: device.get(optionsIn(confirm)) })).location, FACTORS)
-    const told = (await lettersOf(world)).map(({ subject }) => subject)
+    const told = (await readQueuedMail(world)).map(({ subject }) => subject)
     assert.ok(told.includes('The passkey “Laptop” was added'))
   },
   HTTPS,
@@ -70,7 +89,7 @@ onBothEngines(
   'whoever confirms in the middle of a form of passkeys comes back to the page with what was typed',
   async (world) => {
     const { clock } = world.deps
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const device = await register(client)
     await client.get(FACTORS)
     clock.set(clock.now() + 61 * MINUTE_MS)
@@ -112,7 +131,7 @@ onBothEngines(
       false,
       'nobody ever looked at passkeys',
     )
-    await register(await signedIn(world))
+    await register(await openSignedInClient(world))
     const pages = await Promise.all([1, 2].map(() => openClient(world).get('/sign-in')))
     const asked = pages.map((page) => JSON.parse(optionsIn(page)))
     for (const options of asked) {
@@ -140,7 +159,7 @@ onBothEngines(
   async (world) => {
     const { clock } = world.deps
     // It does not count, so only the challenge tells a replay.
-    const device = await register(await signedIn(world), 'Key', false)
+    const device = await register(await openSignedInClient(world), 'Key', false)
     for (const lies of [
       { origin: 'https://evil.example' },
       { origin: 'https://berth.example.evil.example' },
@@ -152,7 +171,7 @@ onBothEngines(
       { userHandle: Buffer.from('usr_somebody').toString('base64url') },
       { challenge: Buffer.alloc(54).toString('base64url') },
       { challenge: '' },
-    ] satisfies Lies[]) {
+    ] satisfies ForgedFields[]) {
       const refused = await signInBy(world, device, lies)
       assert.deepEqual(
         [refused.status, refused.client.cookies.has('__Host-berth_session')],
@@ -185,7 +204,7 @@ onBothEngines(
       'the browser is signed in, and has another secret',
     )
     // A challenge of one purpose is none of another.
-    const half = await halfIn(world)
+    const half = await openClientAfterPassword(world)
     const step = optionsIn(await half.get('/sign-in/code'))
     const signIn = optionsIn(await half.get('/sign-in'))
     assert.equal((await half.post('/sign-in/code', { answer: device.get(signIn) })).status, 403)
@@ -206,11 +225,11 @@ onBothEngines(
   'a passkey of somebody else is no second step, and confirms nothing',
   async (world) => {
     const { clock } = world.deps
-    const mine = await register(await signedIn(world))
+    const mine = await register(await openSignedInClient(world))
     const ada = await world.user('ada')
-    const hers = await signedIn(world, ada.id, 'ada')
+    const hers = await openSignedInClient(world, ada.id, 'ada')
     await register(hers, 'Phone of Ada')
-    const half = await halfIn(world, 'ada')
+    const half = await openClientAfterPassword(world, 'ada')
     const step = optionsIn(await half.get('/sign-in/code'))
     assert.equal((await half.post('/sign-in/code', { answer: mine.get(step) })).status, 403)
     clock.set(clock.now() + 61 * MINUTE_MS)
@@ -225,7 +244,7 @@ onBothEngines(
 onBothEngines(
   'a counter that does not go on is refused; one that stays zero is an authenticator that does not count',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const counting = await register(client)
     assert.equal((await signInBy(world, counting, { counter: 5 })).status, 303)
     for (const counter of [5, 4, 0])
@@ -243,9 +262,9 @@ onBothEngines(
 onBothEngines(
   'registrations: of the own page, once, verified, and twenty at most',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const options = optionsIn(await client.get(FACTORS))
-    const other = await signedIn(world, (await world.user('ada')).id, 'ada')
+    const other = await openSignedInClient(world, (await world.user('ada')).id, 'ada')
     const theirs = optionsIn(await other.get(FACTORS))
     await client.get(FACTORS)
     const device = openAuthenticator(ORIGIN)
@@ -278,11 +297,11 @@ onBothEngines(
   async (world) => {
     const { db } = world.deps
     const { userId } = world.credentials
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const first = await register(client, 'First')
     const second = await register(client, '<b>&"')
     assert.ok((await client.get(FACTORS)).text.includes('&lt;b&gt;&amp;&quot;'))
-    const ada = await signedIn(world, (await world.user('ada')).id, 'ada')
+    const ada = await openSignedInClient(world, (await world.user('ada')).id, 'ada')
     await ada.get(FACTORS)
     await ada.post(`${FACTORS}/passkeys/name`, { id: first.id(), name: 'Of Ada' })
     await ada.post(`${FACTORS}/passkeys/remove`, { id: first.id() })
@@ -300,20 +319,20 @@ onBothEngines(
     assert.equal((await signInBy(world, second)).status, 303, 'locked are passwords and codes')
     await client.post(`${FACTORS}/passkeys/remove`, { id: second.id() })
     assert.equal((await signInBy(world, second)).status, 403)
-    await forgetPassword(world, userId)
+    await clearPassword(world, userId)
     const last = await client.post(`${FACTORS}/passkeys/remove`, { id: first.id() })
     assert.deepEqual([last.status, /last way in/.test(last.text)], [409, true])
     assert.deepEqual(
       (await passkeysOf(world)).map(({ name }) => name),
       ['First'],
     )
-    await givePassword(world, userId)
+    await seedPassword(world, userId)
     const back = (await signInBy(world, first)).client
     await back.get(FACTORS)
     assert.equal((await back.post(`${FACTORS}/passkeys/remove`, { id: first.id() })).location, FACTORS)
     assert.deepEqual(await passkeysOf(world), [])
     assert.equal((await db.read.selectFrom('recovery_code').selectAll().execute()).length, 0)
-    const told = (await lettersOf(world)).map(({ subject }) => subject)
+    const told = (await readQueuedMail(world)).map(({ subject }) => subject)
     assert.ok(told.includes('The passkey “First” was removed'))
   },
   HTTPS,
@@ -322,7 +341,7 @@ onBothEngines(
 onBothEngines(
   'after a wrong password the page offers every way in again, and leads to where the person was going',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const device = openAuthenticator(LOCAL)
     await client.post(`${FACTORS}/passkeys`, {
       answer: device.create(optionsIn(await client.get(FACTORS))),
@@ -365,7 +384,7 @@ onBothEngines(
   'a suspended person and one who is removed sign in by no passkey',
   async (world) => {
     const ada = await world.user('ada')
-    const device = await register(await signedIn(world, ada.id, 'ada'))
+    const device = await register(await openSignedInClient(world, ada.id, 'ada'))
     await world.operator('PATCH', `/operator/v1/users/${ada.id}`, { suspended: true })
     assert.equal((await signInBy(world, device)).status, 403)
     await world.operator('PATCH', `/operator/v1/users/${ada.id}`, { suspended: false })
@@ -378,7 +397,7 @@ onBothEngines(
 )
 
 onBothEngines('without a name over https the page says what is missing, and one-time codes work', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const page = await client.get(FACTORS)
   assert.match(page.text, /BERTH_PUBLIC_URL/)
   assert.equal(page.text.includes('data-passkey'), false)

@@ -1,20 +1,20 @@
 /** People sign in: passwords by link, sessions, forms that are ours, the lock, and no way out by `return`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admitUser, checkPassword } from '../../../src/accounts/sign-in/sign-in.ts'
-import { hashPassword, UNMATCHED } from '../../../src/platform/adapters/argon2.ts'
+import { acceptPassword, checkPassword } from '../../../src/accounts/sign-in/sign-in.ts'
+import { DUMMY_HASH, hashPassword } from '../../../src/platform/adapters/argon2.ts'
 import { localPath } from '../../../src/platform/pages/local-path.ts'
 import { SCREENS } from '../../../src/screens.ts'
 import {
   type Client,
-  givePassword,
   openClient,
+  openSignedInClient,
   PASSWORD,
   pathOf,
-  signedIn,
+  seedPassword,
 } from '../../support/clients/browser-client.ts'
-import { follow, stampOf } from '../../support/clients/event-client.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { openEventStream, stampOf } from '../../support/clients/event-client.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const HOUR_MS = 3_600_000
@@ -43,7 +43,7 @@ async function isIn(client: Client): Promise<boolean> {
 onBothEngines(
   'a link that a mail program cut says that it is not whole, on every page that a letter leads to',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const ofLetters = SCREENS.filter(
       ({ method, query }) => method === 'GET' && 'link' in ((query as { properties?: object })?.properties ?? {}),
     )
@@ -62,7 +62,7 @@ onBothEngines(
   'a link sets a password once: it is mailed, replaced by the next one, and too old after 24 hours',
   async (world) => {
     const first = await link(world)
-    const mail = (await lettersOf(world))[0]!
+    const mail = (await readQueuedMail(world))[0]!
     assert.deepEqual([mail.recipient, mail.body_text.includes(first.path)], ['admin@berth.localhost', true])
     assert.ok(Math.abs(first.expiresAt - world.deps.clock.now() - 24 * HOUR_MS) < 10_000)
     const second = await link(world)
@@ -102,21 +102,21 @@ onBothEngines(
 )
 
 onBothEngines('a new password ends every session of the user and lifts the lock', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   assert.ok(await isIn(client))
   for (let at = 0; at < 10; at++) assert.equal(await tryPassword(world, 'wrong wrong wrong'), 403)
   assert.equal(await tryPassword(world, PASSWORD), 403)
-  await givePassword(world, world.credentials.userId, 'another long password')
+  await seedPassword(world, world.credentials.userId, 'another long password')
   assert.equal(await isIn(client), false)
   assert.equal(await tryPassword(world, PASSWORD), 403)
   assert.equal(await tryPassword(world, 'another long password'), 303)
 })
 
 onBothEngines('a lock holds one person alone', async (world) => {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const { id } = (await world.operator('POST', '/operator/v1/users', { email: 'bob@example.com', username: 'bob' }))
     .body
-  await givePassword(world, id)
+  await seedPassword(world, id)
   for (let at = 0; at < 10; at++) await tryPassword(world, 'wrong wrong wrong')
   assert.equal(await tryPassword(world, PASSWORD), 403)
   assert.equal(await tryPassword(world, PASSWORD, 'bob'), 303)
@@ -125,7 +125,7 @@ onBothEngines('a lock holds one person alone', async (world) => {
 onBothEngines(
   'whoever is signed in is told that a lock holds, and until when; the sign-in tells nobody',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await client.get('/confirm')
     const wrong = async (password: string) => (await client.post('/confirm', { password })).text
     for (let at = 0; at < 9; at++) assert.match(await wrong(`wrong number ${at}`), /The password is wrong/)
@@ -146,7 +146,7 @@ onBothEngines(
 )
 
 onBothEngines('a password is the same however its characters are composed', async (world) => {
-  await givePassword(world, world.credentials.userId, 'caf\u00e9 \ufb01ne and long')
+  await seedPassword(world, world.credentials.userId, 'caf\u00e9 \ufb01ne and long')
   assert.equal(await tryPassword(world, 'cafe\u0301 fine and long'), 303)
   assert.equal(await tryPassword(world, 'cafe\u0301 fine and long', 'ADMIN@berth.localhost'), 303)
 })
@@ -154,7 +154,7 @@ onBothEngines('a password is the same however its characters are composed', asyn
 onBothEngines(
   'ten wrong passwords lock the user, for longer each time; no answer tells whether a user exists',
   async (world) => {
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const said = new Set<string>()
     const attempt = async (name: string, password: string) => {
       const client = openClient(world)
@@ -194,7 +194,7 @@ onBothEngines(
 )
 
 onBothEngines('a session begins with a new secret, whatever the browser brought', async (world) => {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const client = openClient(world)
   const planted = 'a'.repeat(43)
   client.cookies.set('berth_session', planted)
@@ -220,10 +220,10 @@ onBothEngines('a session begins with a new secret, whatever the browser brought'
 })
 
 onBothEngines('whoever signs in where somebody is signed in ends the earlier session', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const earlier = client.cookies.get('berth_session')!
   const other = await world.user('other')
-  await givePassword(world, other.id, 'a password of the other')
+  await seedPassword(world, other.id, 'a password of the other')
   await client.get(INSTALLED)
   const answer = await client.post('/sign-in', { name: 'other', password: 'a password of the other' })
   assert.equal(answer.status, 303)
@@ -234,7 +234,7 @@ onBothEngines('whoever signs in where somebody is signed in ends the earlier ses
 })
 
 onBothEngines('a session that is brought twice counts as none: one of them may be planted', async (world) => {
-  const session = `berth_session=${(await signedIn(world)).cookies.get('berth_session')}`
+  const session = `berth_session=${(await openSignedInClient(world)).cookies.get('berth_session')}`
   const planted = `berth_session=${'a'.repeat(43)}`
   const brings = async (...pairs: string[]) => {
     const { status } = await openClient(world).get(INSTALLED, { cookie: pairs.join('; ') })
@@ -254,18 +254,18 @@ onBothEngines('a password that is replaced after it was checked opens no session
   const { db, clock } = world.deps
   const check = (password: string) =>
     checkPassword({ db: db.read, deps: world.deps }, 'admin', password, { kind: 'stranger', owner: '192.0.2.1' })
-  await givePassword(world, userId)
+  await seedPassword(world, userId)
   const checked = await check(PASSWORD)
   assert.equal(checked?.matches, true)
-  await givePassword(world, userId, 'another long password')
-  const admitted = await db.write((tx) => admitUser({ db: tx, now: clock.now() }, checked))
+  await seedPassword(world, userId, 'another long password')
+  const admitted = await db.write((tx) => acceptPassword({ db: tx, now: clock.now() }, checked))
   assert.equal(admitted, undefined)
   const again = await check('another long password')
-  assert.equal(await db.write((tx) => admitUser({ db: tx, now: clock.now() }, again)), userId)
+  assert.equal(await db.write((tx) => acceptPassword({ db: tx, now: clock.now() }, again)), userId)
 })
 
 onBothEngines('signing out ends the session on the server', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const kept = client.cookies.get('berth_session')!
   await client.get(INSTALLED)
   assert.equal((await client.post('/sign-out')).location, '/sign-in')
@@ -278,14 +278,14 @@ onBothEngines('signing out ends the session on the server', async (world) => {
 onBothEngines('a session lasts 30 days of use; that of an operator ends after 12 hours without use', async (world) => {
   const { clock } = world.deps
   const begin = clock.now()
-  const idle = await signedIn(world)
+  const idle = await openSignedInClient(world)
   clock.set(begin + 12 * HOUR_MS - 60_000)
   assert.ok(await isIn(idle))
   clock.set(begin + 24 * HOUR_MS + 60_000)
   assert.equal(await isIn(idle), false)
   const ada = await world.user('ada')
-  const busy = await signedIn(world)
-  const plain = await signedIn(world, ada.id, 'ada')
+  const busy = await openSignedInClient(world)
+  const plain = await openSignedInClient(world, ada.id, 'ada')
   const start = clock.now()
   for (let hours = 11; hours < 720; hours += 11) {
     clock.set(start + hours * HOUR_MS)
@@ -303,14 +303,14 @@ onBothEngines(
   async (world, t) => {
     const { clock } = world.deps
     const origin = await world.listen()
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const page = (await client.get('/console')).location
     const begin = clock.now()
     for (const hours of [4, 8, 11]) {
       clock.set(begin + hours * HOUR_MS)
       const shown = await client.get(page, { 'x-berth-refresh': '1' })
       assert.equal(shown.status, 200)
-      const stream = await follow(t, origin, client, page, stampOf(shown.text))
+      const stream = await openEventStream(t, origin, client, page, stampOf(shown.text))
       assert.equal(stream.status, 200)
       stream.close()
     }
@@ -324,7 +324,7 @@ onBothEngines(
   async (world) => {
     const { clock } = world.deps
     const ada = await world.user('ada')
-    await givePassword(world, ada.id)
+    await seedPassword(world, ada.id)
     const client = openClient(world)
     await client.get('/sign-in')
     const answer = await client.post('/sign-in', { name: 'ada', password: PASSWORD })
@@ -345,7 +345,7 @@ onBothEngines(
     const { clock } = world.deps
     const ada = await world.user('ada')
     const begin = clock.now()
-    const client = await signedIn(world, ada.id, 'ada')
+    const client = await openSignedInClient(world, ada.id, 'ada')
     clock.set(begin + 47 * HOUR_MS)
     await world.operator('PATCH', `/operator/v1/users/${ada.id}`, { operator: true })
     clock.set(begin + 48 * HOUR_MS + 60_000)
@@ -355,7 +355,7 @@ onBothEngines(
 )
 
 onBothEngines('a form is taken from a page of ours and from nowhere else', async (world) => {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const other = openClient(world)
   await other.get('/sign-in')
   const good = { name: 'admin', password: PASSWORD }
@@ -400,7 +400,7 @@ onBothEngines(
       String(first.headers['set-cookie']),
       /^__Host-berth_visit=\w{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/,
     )
-    const in_ = await signedIn(world)
+    const in_ = await openSignedInClient(world)
     assert.deepEqual([...in_.cookies.keys()], ['__Host-berth_session'])
     await in_.get(INSTALLED)
     assert.equal((await in_.post('/sign-out', {}, { origin: 'null' })).status, 403)
@@ -445,7 +445,7 @@ test('a path to come back to is a page of this service, however it is written', 
 })
 
 onBothEngines('signing in leads back to where one was, and never out', async (world) => {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   for (const out of OUT) {
     const client = openClient(world)
     const url = `/sign-in?return=${encodeURIComponent(out)}`
@@ -512,5 +512,5 @@ test('a user without a password costs as much as one with it', async () => {
       .slice(4)
       .map((part) => part.length),
   ]
-  assert.deepEqual(shape(UNMATCHED), shape(made))
+  assert.deepEqual(shape(DUMMY_HASH), shape(made))
 })

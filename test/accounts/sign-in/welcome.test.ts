@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
 import { SCREENS } from '../../../src/screens.ts'
-import { givePassword, openClient, PASSWORD, pathOf } from '../../support/clients/browser-client.ts'
+import { openClient, PASSWORD, pathOf, seedPassword } from '../../support/clients/browser-client.ts'
 import { berth, berthProcess } from '../../support/clients/command.ts'
-import { credentialsOf, newHome, processOnBothEngines, start } from '../../support/process.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { credentialsOf, newHome, processOnBothEngines, startService } from '../../support/process.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import { root } from '../../support/root.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
@@ -60,7 +60,7 @@ onBothEngines(
     const client = openClient(world)
     assert.equal((await client.get(welcome)).status, 404)
     assert.equal((await client.get(pathOf(body.url).replace('/set-password', '/welcome'))).status, 404)
-    await givePassword(world, userId)
+    await seedPassword(world, userId)
     assert.match((await client.get('/console')).location, /^\/sign-in/)
   },
 )
@@ -106,7 +106,7 @@ onBothEngines('no page before sign-in holds a secret, and the first visitor cann
 
 processOnBothEngines('berth welcome prints the link until it was used', async (t, engine) => {
   const home = await newHome(t, engine)
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const env = { ...home.env, PORT: new URL(running.address).port }
   const { welcome } = credentialsOf(home)
   assert.equal(running.out().includes(welcome), false, 'a log collector may read it')
@@ -130,10 +130,11 @@ processOnBothEngines('berth welcome prints the link until it was used', async (t
 })
 
 test('on a terminal the start prints the link', { timeout: 300_000 }, async (t) => {
-  if (!starts('script', '--version')) return t.skip(lacking('script', 'bsdutils', 'what a start prints on a terminal'))
+  if (!canRun('script', '--version'))
+    return t.skip(skipReason('script', 'bsdutils', 'what a start prints on a terminal'))
   const home = await newHome(t, 'sqlite')
   const words = ['script', '--quiet', '--flush', '--command', `${process.execPath} ${root}/bin/berth.mjs`, '/dev/null']
-  const running = await start(t, home, {}, words)
+  const running = await startService(t, home, {}, words)
   const { welcome } = credentialsOf(home)
   assert.ok(
     running

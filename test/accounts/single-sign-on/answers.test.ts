@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
-import { openProvider } from '../../../src/platform/adapters/identity-provider.ts'
+import { openIdentityProvider } from '../../../src/platform/adapters/identity-provider.ts'
 import { type Client, openClient, pathOf } from '../../support/clients/browser-client.ts'
 import { signInBy, startProvider, startStandIn } from '../../support/servers/identity-provider.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -323,7 +323,7 @@ onBothEngines(
     const another = await startStandIn()
     t.after(() => another.close())
     const adapters = world.deps.adapters as { provider?: unknown }
-    adapters.provider = openProvider({
+    adapters.provider = openIdentityProvider({
       ...world.deps.config.singleSignOn!,
       issuer: another.settings.BERTH_OIDC_ISSUER!,
     })

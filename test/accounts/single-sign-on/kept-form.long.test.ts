@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
-import { lacking } from '../../support/programs.ts'
+import { skipReason } from '../../support/programs.ts'
 import { startProvider } from '../../support/servers/identity-provider.ts'
 import { ENGINES, openWorld } from '../../support/world.ts'
 
@@ -14,7 +14,7 @@ for (const engine of ENGINES) {
   test(`a form is kept over a sign-in, and over a proof, by the provider [${engine}]`, {
     timeout: 300_000,
   }, async (t) => {
-    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'forms that are kept over a provider'))
+    if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'forms that are kept over a provider'))
     // The browser goes first, so that nothing waits for its connections.
     const browser = await openChromium(chromium)
     t.after(() => browser.close())

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import {
   type Client,
-  givePassword,
   openClient,
+  openSignedInClient,
   PASSWORD,
   pathOf,
-  signedIn,
+  seedPassword,
 } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { signInBy, startProvider } from '../../support/servers/identity-provider.ts'
-import { proveDomains } from '../../support/states.ts'
+import { markDomainsVerified } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const provider = await startProvider()
@@ -131,7 +131,7 @@ onBothEngines(
   'whoever is here already confirms by a letter, once, before the provider speaks for them',
   async (world) => {
     const user = await world.user('dora')
-    await givePassword(world, user.id)
+    await seedPassword(world, user.id)
     provider.people.set('dora', { email: 'dora@example.com', email_verified: false })
     const client = openClient(world)
     const unverified = await signInBy(provider, client, 'dora')
@@ -140,12 +140,12 @@ onBothEngines(
     const asked = await signInBy(provider, client, 'dora')
     assert.deepEqual([asked.status, /Look into your mail/.test(asked.text)], [200, true], asked.text)
     assert.equal(await isIn(client), false)
-    const letter = (await lettersOf(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
+    const letter = (await readQueuedMail(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
     assert.equal(letter.recipient, 'dora@example.com')
     const link = pathOf(/http:\/\/\S+/.exec(letter.body_text)![0])
     assert.match((await client.get(link)).text, /<strong>dora<\/strong>/)
     const used = await Promise.all([client.post(link), client.post(link), client.post(link)])
-    const told = (await lettersOf(world)).filter(({ subject }) => /^You sign in by 127\.0\.0\.1/.test(subject))
+    const told = (await readQueuedMail(world)).filter(({ subject }) => /^You sign in by 127\.0\.0\.1/.test(subject))
     assert.deepEqual(
       told.map(({ recipient }) => recipient),
       ['dora@example.com'],
@@ -161,7 +161,7 @@ onBothEngines(
     // Another one at the provider gets nothing by the same address: dora is bound.
     provider.people.set('mallory', { email: 'dora@example.com', email_verified: true })
     await signInBy(provider, openClient(world), 'mallory')
-    const second = (await lettersOf(world)).filter(({ subject }) => subject.startsWith('Sign in by'))
+    const second = (await readQueuedMail(world)).filter(({ subject }) => subject.startsWith('Sign in by'))
     assert.equal(second.length, 2)
     const again = pathOf(
       /http:\/\/\S+/.exec(second.find((one) => one !== letter && one.id !== letter.id)!.body_text)![0],
@@ -176,11 +176,11 @@ onBothEngines(
 onBothEngines(
   'whoever has a second factor proves it before the provider speaks for them, and again after an hour',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await setUpCodes(world, client)
     provider.people.set('root', { email: 'admin@berth.localhost', email_verified: true })
     assert.match((await signInBy(provider, openClient(world), 'root')).text, /Look into your mail/)
-    const letter = (await lettersOf(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
+    const letter = (await readQueuedMail(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
     const link = pathOf(/http:\/\/\S+/.exec(letter.body_text)![0])
     assert.match((await openClient(world).get(link)).location, /^\/sign-in\?return=/)
     assert.match((await client.get(link)).text, /<strong>admin<\/strong>/)
@@ -200,7 +200,9 @@ onBothEngines(
     const client = openClient(world)
     await signInBy(provider, client, 'dora')
     await signInBy(provider, client, 'dora')
-    const links = (await lettersOf(world)).flatMap(({ body_text }) => /http:\/\/\S+sso\S+/.exec(body_text)?.[0] ?? [])
+    const links = (await readQueuedMail(world)).flatMap(
+      ({ body_text }) => /http:\/\/\S+sso\S+/.exec(body_text)?.[0] ?? [],
+    )
     const [replaced, link] = links.map(pathOf) as [string, string]
     assert.deepEqual([(await client.get(replaced)).status, (await client.get(link)).status], [404, 200])
     world.deps.clock.set(world.deps.clock.now() + 24 * HOUR_MS + 1)
@@ -235,7 +237,7 @@ onBothEngines(
 onBothEngines(
   'a password that was set before they were switched off opens nothing, at the sign-in and where it confirms',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     ;(world.deps.config as { passwords: boolean }).passwords = false
     const other = openClient(world)
     await other.get('/sign-in')
@@ -309,7 +311,7 @@ onBothEngines(
     const domain = { name: 'www.placed-people.com' }
     const added = await world.call('POST', `/v10/projects/web/domains?teamId=${world.credentials.teamId}`, domain)
     assert.equal(added.status, 200, added.text)
-    await proveDomains(world)
+    await markDomainsVerified(world)
     const made = await world.operator('POST', '/operator/v1/tokens', { userId: id })
     assert.equal(made.status, 201, made.text)
     const call = world.as(made.body.token)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
-import { openProvider } from '../../../src/platform/adapters/identity-provider.ts'
+import { openIdentityProvider } from '../../../src/platform/adapters/identity-provider.ts'
 import { openSecretBoxToWrite } from '../../../src/platform/secrets/data-keys.ts'
 import { type Client, openClient, pathOf } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { signInBy, startStandIn } from '../../support/servers/identity-provider.ts'
 import { addRows, tamper } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -20,7 +20,7 @@ async function isIn(client: Client): Promise<boolean> {
 /** Starts to spell the provider otherwise, as a start with another setting does. */
 function respell(world: World, issuer: string): void {
   const adapters = world.deps.adapters as { provider?: unknown }
-  adapters.provider = openProvider({ ...world.deps.config.singleSignOn!, issuer })
+  adapters.provider = openIdentityProvider({ ...world.deps.config.singleSignOn!, issuer })
 }
 
 function ties(world: World) {
@@ -57,7 +57,7 @@ for (const path of ['', '/', '/realms/berth', '/realms/berth/']) {
         await ask(world, 13)
         assert.ok(await isIn(client), `${spelled}: the provider still vouches`)
       }
-      assert.equal((await lettersOf(world)).length, 0)
+      assert.equal((await readQueuedMail(world)).length, 0)
     },
     provider.settings,
   )
@@ -96,7 +96,7 @@ onBothEngines(
     provider.answer.claims = { email: 'dora@example.com', email_verified: true }
     const client = openClient(world)
     await signInBy(provider, client, 'one')
-    const letter = (await lettersOf(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
+    const letter = (await readQueuedMail(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
     respell(world, `${issuer}/`)
     const link = pathOf(/http:\/\/\S+/.exec(letter.body_text)![0])
     await client.get(link)

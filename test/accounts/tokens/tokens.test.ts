@@ -1,9 +1,9 @@
 /** Tokens: narrowed, expired, deleted; and members who leave. docs/spec/decisions.md: Tokens. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
-import { type Answer, onBothEngines } from '../../support/world.ts'
+import { seedProject } from '../../support/projects.ts'
+import { type ApiResponse, onBothEngines } from '../../support/world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 
 onBothEngines('a token is shown once, stored as a hash, and never shown again', async (world) => {
   const made = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId, name: 'ci' })
@@ -23,8 +23,8 @@ onBothEngines('a token is shown once, stored as a hash, and never shown again', 
 
 onBothEngines('a token bound to a team acts for it and sees no other account', async (world) => {
   const { teamId } = world.credentials
-  await makeProject(world, 'mine')
-  await makeProject(world, 'ours', `?teamId=${teamId}`)
+  await seedProject(world, 'mine')
+  await seedProject(world, 'ours', `?teamId=${teamId}`)
   await world.operator('POST', '/operator/v1/teams', { slug: 'second', name: 'S', ownerId: world.credentials.userId })
   const call = await world.token({ teamId })
   for (const query of ['', `?teamId=${teamId}`, '?slug=team']) {
@@ -48,8 +48,8 @@ onBothEngines('a token bound to a team acts for it and sees no other account', a
 
 onBothEngines('a token limited to projects sees and touches those, and makes none', async (world) => {
   const { teamId } = world.credentials
-  const [a, b] = [await makeProject(world, 'a'), await makeProject(world, 'b')]
-  const ours = await makeProject(world, 'a', `?teamId=${teamId}`)
+  const [a, b] = [await seedProject(world, 'a'), await seedProject(world, 'b')]
+  const ours = await seedProject(world, 'a', `?teamId=${teamId}`)
   const call = await world.token({ projectIds: [a, ours, 'prj_unknown'] })
   assert.deepEqual(
     (await call('GET', '/v9/projects')).body.projects.map((one: { id: string }) => one.id),

@@ -1,11 +1,11 @@
 /** The tokens that people make for themselves: shown once, never wider than the one that made them, seen and ended by their user alone. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const DAY = 86_400_000
 
 onBothEngines('a token is made, shown once, listed, seen by its id and ended', async (world) => {
@@ -69,8 +69,8 @@ onBothEngines('pages of tokens come newest first and meet every token once', asy
 onBothEngines('tokens of others are 404, and the token of an installation belongs to no person', async (world) => {
   const other = await world.user('other')
   const theirs = (await other.call('GET', '/v5/user/tokens/current')).body.token.id
-  const app = await makeIntegration(world)
-  const { code } = await install(world, app)
+  const app = await seedIntegration(world)
+  const { code } = await consentAndInstall(world, app)
   const installed: string = (await exchange(world, app, code)).body.access_token
   const rows = await world.deps.db.read.selectFrom('token').selectAll().execute()
   const ofInstallation = rows.find((row) => row.configuration_id !== null)!.id
@@ -103,8 +103,8 @@ onBothEngines('tokens of others are 404, and the token of an installation belong
 onBothEngines('a token acts for the team that it was made for, for one project or with some scopes', async (world) => {
   const { teamId } = world.credentials
   const query = `?teamId=${teamId}`
-  const [web] = [await makeProject(world, 'web', query), await makeProject(world, 'other', query)]
-  await makeProject(world, 'mine')
+  const [web] = [await seedProject(world, 'web', query), await seedProject(world, 'other', query)]
+  await seedProject(world, 'mine')
   const make = async (where: string, body: object) =>
     (await world.call('POST', `/v3/user/tokens${where}`, { name: 'narrow', ...body })).body
   const names = async (token: string, where = '') =>
@@ -146,7 +146,7 @@ onBothEngines('a token acts for the team that it was made for, for one project o
 
 onBothEngines('a narrower token makes no wider one', async (world) => {
   const { teamId } = world.credentials
-  await makeProject(world, 'web', `?teamId=${teamId}`)
+  await seedProject(world, 'web', `?teamId=${teamId}`)
   const made = async (call: Call, body: object = {}, where = '') =>
     call.try('POST', `/v3/user/tokens${where}`, { name: 'child', ...body })
 

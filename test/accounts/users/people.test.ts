@@ -2,15 +2,20 @@
 import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { rowsOf, type Store, tablesOf } from '../../../src/platform/db/tables.ts'
-import { postDue } from '../../../src/platform/mail/worker.ts'
-import { becomes } from '../../support/eventually.ts'
-import { givePassword, openClient, PASSWORD, signedIn } from '../../support/clients/browser-client.ts'
-import { makeProject } from '../../support/projects.ts'
+import { sendDueMail } from '../../../src/platform/mail/worker.ts'
+import { openClient, openSignedInClient, PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, LOCAL, receiver } from '../../support/servers/receiver.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
-import { exchange, install, makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
+import {
+  consentAndInstall,
+  exchange,
+  seedInstallation,
+  seedIntegration,
+} from '../../support/worlds/integration-world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const HOUR_MS = 3_600_000
 
 onBothEngines('users, teams and tokens are listed in pages, searched and shown, never with a secret', async (world) => {
@@ -36,7 +41,7 @@ onBothEngines('users, teams and tokens are listed in pages, searched and shown, 
   assert.deepEqual(await teams(''), ['acme', 'team'])
   assert.deepEqual(await teams('search=inc'), ['acme'])
 
-  await signedIn(world, people[0]!.id, 'ada')
+  await openSignedInClient(world, people[0]!.id, 'ada')
   const ada = await operator('GET', '/operator/v1/users/ada')
   assert.deepEqual(
     [ada.body.teams.length, ada.body.teams[0].slug, ada.body.sessions.length, ada.body.tokens.length],
@@ -85,16 +90,16 @@ onBothEngines(
     const { teamId } = credentials
     const ada = await world.user('ada')
     await world.join(ada, 'OWNER')
-    await makeProject(world, 'web', `?teamId=${teamId}`)
-    const app = await makeIntegration(world, { slug: 'mine' })
-    const { code } = await install(world, app, { userId: ada.id, teamId })
+    await seedProject(world, 'web', `?teamId=${teamId}`)
+    const app = await seedIntegration(world, { slug: 'mine' })
+    const { code } = await consentAndInstall(world, app, { userId: ada.id, teamId })
     const { access_token } = (await exchange(world, app, code)).body
     const installed = () => world.as(access_token).try('GET', `/v9/projects?teamId=${teamId}`)
     assert.equal((await installed()).status, 200)
     const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
     const { id } = (await ada.call('POST', `/v1/webhooks?teamId=${teamId}`, hook)).body
     const heldReason = async () => (await world.call('GET', `/v1/webhooks/${id}?teamId=${teamId}`)).body.heldReason
-    const browser = await signedIn(world, ada.id, 'ada')
+    const browser = await openSignedInClient(world, ada.id, 'ada')
 
     const path = '/operator/v1/users/ada'
     const answer = await operator('PATCH', path, { suspended: true })
@@ -132,14 +137,14 @@ onBothEngines(
   async (world) => {
     const { operator, credentials } = world
     const { teamId } = credentials
-    const app = await makeIntegration(world, { slug: 'mine' })
+    const app = await seedIntegration(world, { slug: 'mine' })
     for (const [name, lose] of [
       ['ada', (id: string) => operator.try('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role: 'VIEWER' })],
       ['bob', (id: string) => operator.try('DELETE', `/operator/v1/teams/${teamId}/members/${id}`)],
     ] as const) {
       const person = await world.user(name)
       await world.join(person, 'OWNER')
-      const { installationId } = await install(world, app, { userId: person.id, teamId })
+      const { installationId } = await consentAndInstall(world, app, { userId: person.id, teamId })
       const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
       const { id } = (await person.call('POST', `/v1/webhooks?teamId=${teamId}`, hook)).body
       const path = `/operator/v1/users/${name}` as const
@@ -172,7 +177,7 @@ onBothEngines(
       }
     }
     const storm = Array.from({ length: 6 }, (_, worker) => write(worker))
-    await becomes(() => made >= 12)
+    await eventually(() => made >= 12)
     assert.equal((await world.operator('PATCH', '/operator/v1/users/ada', { suspended: true })).status, 200)
     const count = async () =>
       (await world.deps.db.read.selectFrom('project').select('id').where('account_id', '=', ada.id).execute()).length
@@ -245,10 +250,10 @@ onBothEngines(
       { userId: credentials.userId, teamId: credentials.teamId },
       { userId: ada.id, teamId: acme.id },
     ]
-    const app = await makeIntegration(world, { slug: 'mine' })
-    const stays = await makeInstallation(world, { app }, here)
-    const again = await makeIntegration(world, { slug: 'other' })
-    const goes = await makeInstallation(world, { app: again }, there)
+    const app = await seedIntegration(world, { slug: 'mine' })
+    const stays = await seedInstallation(world, { app }, here)
+    const again = await seedIntegration(world, { slug: 'other' })
+    const goes = await seedInstallation(world, { app: again }, there)
     assert.equal((await goes.call('GET', `/v9/projects?teamId=${acme.id}`)).status, 200)
     assert.equal((await operator('DELETE', '/operator/v1/teams/acme')).status, 204)
     assert.equal((await stays.call('GET', `/v9/projects?teamId=${credentials.teamId}`)).status, 200)
@@ -266,7 +271,7 @@ onBothEngines(
   async (world, t) => {
     const { operator } = world
     const hook = await receiver(t)
-    const app = await makeIntegration(world, { webhookUrl: hook.url, scopes: ['read:project'] })
+    const app = await seedIntegration(world, { webhookUrl: hook.url, scopes: ['read:project'] })
     const ada = await world.user('ada')
     const acme = await operator('POST', '/operator/v1/teams', { slug: 'acme', name: 'Acme', ownerId: ada.id })
     assert.equal(acme.status, 201, acme.text)
@@ -277,7 +282,7 @@ onBothEngines(
     for (const [path, query, accountId] of removed) {
       const made = await ada.call('POST', `/v10/projects${query}`, { name: 'web' })
       assert.equal(made.status, 200, made.text)
-      await install(world, app, { userId: ada.id, teamId: query === '' ? undefined : accountId })
+      await consentAndInstall(world, app, { userId: ada.id, teamId: query === '' ? undefined : accountId })
       await deliver(world)
       hook.got.length = 0
       const answer = await operator('DELETE', path as `/operator/v1/teams/${string}`)
@@ -316,11 +321,11 @@ onBothEngines(
     await user.call('POST', '/v1/teams/team/members', { email: 'guest@example.com' })
     await user.call('POST', '/v10/projects', { name: 'own' })
     await user.call('POST', '/v1/webhooks', { url: 'https://h.example.com', events: ['project.created'] })
-    await givePassword(world, id)
-    await signedIn(world, id, 'needle-user')
+    await seedPassword(world, id)
+    await openSignedInClient(world, id, 'needle-user')
     await operator('POST', `/operator/v1/users/${id}/password-link`)
-    const app = await makeIntegration(world, { slug: 'mine' })
-    const { code } = await install(world, app, { userId: id, teamId: credentials.teamId })
+    const app = await seedIntegration(world, { slug: 'mine' })
+    const { code } = await consentAndInstall(world, app, { userId: id, teamId: credentials.teamId })
     await exchange(world, app, code)
     await world.call('POST', '/v1/teams/team/members', { email: 'waiting@example.com' })
     await writeLastSeen(world.deps)
@@ -338,7 +343,7 @@ onBothEngines(
     assert.equal((await user.call.try('GET', '/v2/user')).status, 401)
 
     // Letters to others that wait to be posted may name them; those are on their way.
-    await postDue(world.deps)
+    await sendDueMail(world.deps)
     const inAMonth = { now: world.deps.clock.now() + 31 * 86_400_000 }
     await operator('POST', '/operator/v1/timers/old-mail/run', inAMonth)
     const rest = await dump(world)

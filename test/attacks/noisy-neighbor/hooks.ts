@@ -1,7 +1,7 @@
 /** A few requests that become many deliveries. docs/threats.md T80. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Caller } from '../../support/process.ts'
+import type { HttpCaller } from '../../support/process.ts'
 import { type Attack, again, mustDo, openTeam } from './scene.ts'
 
 const HOOKS = 20
@@ -30,7 +30,7 @@ export const floodHooks: Attack = {
   },
 }
 
-async function openHooks(call: Caller, port: number): Promise<void> {
+async function openHooks(call: HttpCaller, port: number): Promise<void> {
   await mustDo(call, 'POST', '/v10/projects', { name: 'web' })
   const events = ['created', 'updated', 'deleted'].map((what) => `project.env-variable.${what}`)
   for (let at = 0; at < HOOKS; at++)

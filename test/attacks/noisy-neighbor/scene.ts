@@ -3,18 +3,24 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type Method, withQuery } from '../../support/call.ts'
-import { type Caller, callerAt, credentialsOf, type Home, type Running } from '../../support/process.ts'
+import {
+  callerAt,
+  credentialsOf,
+  type HttpCaller,
+  type RunningService,
+  type ServiceHome,
+} from '../../support/process.ts'
 
 export type Scene = {
-  running: Running
-  home: Home
+  running: RunningService
+  home: ServiceHome
   /** Where proxies ask, as `http://host:port`. */
   edge: string
   /** The attacker's token, and calls with it that name their team. */
   token: string
   teamId: string
-  call: Caller
-  operator: Caller
+  call: HttpCaller
+  operator: HttpCaller
   /** Aborted when the attack has lasted long enough. */
   ended: AbortSignal
 }
@@ -27,7 +33,7 @@ export type Attack = {
 }
 
 /** A team of its own on the running service, whose owner calls. */
-export async function openTeam(running: Running, home: Home, slug: string) {
+export async function openTeam(running: RunningService, home: ServiceHome, slug: string) {
   const { operatorToken } = credentialsOf(home)
   const operator = callerAt(running, operatorToken)
   const user = await operator('POST', '/operator/v1/users', { email: `${slug}@example.com`, username: `${slug}-owner` })
@@ -38,12 +44,12 @@ export async function openTeam(running: Running, home: Home, slug: string) {
   const made = await operator('POST', '/operator/v1/tokens', { userId: ownerId })
   const { token } = made.body as { token: string }
   const bare = callerAt(running, token)
-  const call: Caller = (method, path, body) => bare(method, withQuery(path, `teamId=${teamId}`), body)
+  const call: HttpCaller = (method, path, body) => bare(method, withQuery(path, `teamId=${teamId}`), body)
   return { operator, token, teamId, call }
 }
 
 /** Calls, and fails unless it succeeded. */
-export async function mustDo(call: Caller, method: Method, path: string, body?: object): Promise<unknown> {
+export async function mustDo(call: HttpCaller, method: Method, path: string, body?: object): Promise<unknown> {
   const answer = await call(method, path, body)
   assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`)
   return answer.body

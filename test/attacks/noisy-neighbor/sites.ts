@@ -1,5 +1,5 @@
 /** Passwords tried at one site, all of them wrong. docs/threats.md T85. */
-import { askAt } from '../../support/worlds/edge-world.ts'
+import { callEdgeAt } from '../../support/worlds/edge-world.ts'
 import { type Attack, again, mustDo, type Scene } from './scene.ts'
 
 /** A project with a site of its own behind a password. */
@@ -19,7 +19,7 @@ export async function openGuardedSite({ call, operator }: Scene, host: string): 
 /** Asks the edge as a proxy does for a visitor of this address who says this password. */
 export function visit({ edge }: Scene, host: string, address: string, password: string): Promise<{ status: number }> {
   const authorization = `Basic ${Buffer.from(`anybody:${password}`).toString('base64')}`
-  return askAt(edge, '/edge/v1/check', { host, 'x-forwarded-for': address, authorization })
+  return callEdgeAt(edge, '/edge/v1/check', { host, 'x-forwarded-for': address, authorization })
 }
 
 export const tryPasswords: Attack = {

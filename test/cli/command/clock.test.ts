@@ -1,13 +1,13 @@
 /** What `berth doctor` says of clocks that differ: five seconds apart are a fault. docs/operations.md. */
 import assert from 'node:assert/strict'
 import { checkClock } from '../../../src/operations/doctor/store.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** Writes an event as of so many seconds ahead of the machine, and gives what the doctor says then. */
 async function checkAhead(world: World, seconds: number): Promise<string[]> {
   world.deps.clock.set(Date.now() + seconds * 1000)
-  await makeProject(world, `ahead-${seconds}`)
+  await seedProject(world, `ahead-${seconds}`)
   return (await checkClock(world.deps.config)).map(({ is }) => is)
 }
 

@@ -7,21 +7,21 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { pathOf } from '../../../src/cli/command/service-client.ts'
 import { COMMANDS } from '../../../src/cli/command/commands.ts'
+import { servicePath } from '../../../src/cli/command/service-client.ts'
 import { BadUsage } from '../../../src/cli/command-line/command.ts'
 import { commandLineText } from '../../../src/cli/command-line/document.ts'
-import { parseWords } from '../../../src/cli/command-line/parse.ts'
+import { parseArguments } from '../../../src/cli/command-line/parse.ts'
 import { berth, berthProcess } from '../../support/clients/command.ts'
-import { credentialsOf, newHome, processOnBothEngines, start } from '../../support/process.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { credentialsOf, newHome, processOnBothEngines, startService } from '../../support/process.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import { root } from '../../support/root.ts'
 
 processOnBothEngines(
   'the audit log is verified from the command line, which ends with 1 when it does not hold',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const env = { ...home.env, PORT: new URL(running.address).port }
     assert.equal((await berthProcess(['keys', 'rotate'], env)).code, 0)
     let seen = { out: '', code: 0 }
@@ -41,7 +41,7 @@ processOnBothEngines(
 
 processOnBothEngines('keys are rotated, shown and retired from the command line', async (t, engine) => {
   const home = await newHome(t, engine)
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const env = { ...home.env, PORT: new URL(running.address).port }
   const before = JSON.parse((await berth(['keys', 'status', '--json'], env)).out)
   const rotated = await berth(['keys', 'rotate', '--json'], env)
@@ -64,7 +64,7 @@ processOnBothEngines('keys are rotated, shown and retired from the command line'
 
 processOnBothEngines('users, teams, members, tokens and integrations are made and ended', async (t, engine) => {
   const home = await newHome(t, engine)
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const env = { ...home.env, PORT: new URL(running.address).port }
   const json = async (...words: string[]) => {
     const { code, out, err } = await berth([...words, '--json'], env)
@@ -210,9 +210,12 @@ test('a command line that cannot be read ends with 64, suggests a command, and d
 
 test('no word that was typed makes the path of another thing', () => {
   for (const part of ['', '.', '..', undefined])
-    assert.throws(() => pathOf('/operator/v1', ['integrations', 'oac_1', 'secrets', part]), BadUsage)
+    assert.throws(() => servicePath('/operator/v1', ['integrations', 'oac_1', 'secrets', part]), BadUsage)
   for (const part of ['a/../..', '%2e%2e', '..;', '?x', '#x', '\\..', 'a b'])
-    assert.equal(new URL(`http://berth${pathOf('/v1', [part, 'env'])}`).pathname, `/v1/${encodeURIComponent(part)}/env`)
+    assert.equal(
+      new URL(`http://berth${servicePath('/v1', [part, 'env'])}`).pathname,
+      `/v1/${encodeURIComponent(part)}/env`,
+    )
 })
 
 test('a stdout that cannot be written gives one sentence, and one that was closed early gives none', async () => {
@@ -252,13 +255,13 @@ test('what a backup or restore lacks is named', async (t) => {
 test('every command has help with an example that the command itself understands', async () => {
   const all = (await berth(['--help'])).out
   for (const { words } of COMMANDS) assert.ok(all.includes(`berth ${words}`), words)
-  const { parseWords, findCommand } = await import('../../../src/cli/command-line/parse.ts')
+  const { parseArguments, findCommand } = await import('../../../src/cli/command-line/parse.ts')
   for (const command of COMMANDS) {
     const typed = command.example.replace(/^(?:[A-Z_]+=\S+ )*berth /, '').replace(/ [<>] .*$/, '')
     const words = (typed.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
     const found = findCommand(COMMANDS, words)
     assert.equal(found.command.words, command.words)
-    parseWords(found.command, found.rest)
+    parseArguments(found.command, found.rest)
   }
   for (const words of [
     ['keys', 'retire', '--help'],
@@ -290,7 +293,7 @@ test('a start loads no command, and a command no server', async (t) => {
     })
   const [served, asked] = ['served', 'asked'].map((name) => join(home.folder, name)) as [string, string]
   mkdirSync(home.folder)
-  const running = await start(t, home, { NODE_V8_COVERAGE: served })
+  const running = await startService(t, home, { NODE_V8_COVERAGE: served })
   assert.equal(await running.kill('SIGTERM'), 0)
   assert.ok(loadedBy(served).some((url) => url.endsWith('/src/start.ts')))
   assert.deepEqual(
@@ -318,7 +321,7 @@ function offered(shell: 'bash' | 'zsh' | 'fish', script: string, words: string[]
 
 for (const shell of ['bash', 'zsh', 'fish'] as const) {
   test(`completion in a real ${shell}`, async (t) => {
-    if (!starts(shell, '-c', 'true')) return t.skip(lacking(shell, shell, 'its completion'))
+    if (!canRun(shell, '-c', 'true')) return t.skip(skipReason(shell, shell, 'its completion'))
     const { out } = await berth(['completion', shell])
     assert.deepEqual(offered(shell, out, ['berth', 'k']), ['keys'])
     assert.deepEqual(offered(shell, out, ['berth', 'keys', 'r']).sort(), ['retire', 'rotate'])
@@ -339,7 +342,7 @@ processOnBothEngines(
     const applied = runs.map(({ out }) => JSON.parse(out).applied as string[])
     assert.equal(applied.filter((names) => names.length > 0).length, 1, 'one of them ran them, and all of them')
     assert.ok(applied.flat().includes('0001-start'))
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const beside = await berth(['migrate'], home.env)
     assert.deepEqual([beside.code, beside.out], [0, 'the store has the schema of this version\n'], beside.err)
     assert.equal(await running.kill('SIGTERM'), 0)
@@ -348,7 +351,7 @@ processOnBothEngines(
 
 processOnBothEngines('a .env file goes in and comes out with every value as it was', async (t, engine) => {
   const home = await newHome(t, engine)
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const { token } = credentialsOf(home)
   const env = { ...home.env, PORT: new URL(running.address).port }
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -448,7 +451,7 @@ test('no command takes an address for the path of a file, and each place in a bu
   for (const { command, called, inBucket } of PLACES) {
     const parse = (place: string) => {
       const words = lineWith(command, called, place)
-      return parseWords(command, words.slice(command.words.split(' ').length))
+      return parseArguments(command, words.slice(command.words.split(' ').length))
     }
     for (const wrong of ['s3:', 's3:/bucket/x', 's3://bk/x', 'S3://bucket/x', 'gs://bucket/x', 'https://example.com/x'])
       assert.throws(() => parse(wrong), BadUsage, `${command.words}: ${called} ${wrong}`)

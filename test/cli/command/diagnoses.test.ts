@@ -21,10 +21,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { SETTINGS } from '../../../src/settings.ts'
-import { within } from '../../support/time-limits.ts'
 import { berth } from '../../support/clients/command.ts'
-import { credentialsOf, ended, newHome, start } from '../../support/process.ts'
+import { credentialsOf, newHome, runUntilExit, startService } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { ENGINES } from '../../support/world.ts'
 
 const hasTerminals = spawnSync('script', ['--version']).status === 0
@@ -39,7 +39,7 @@ async function doctor(env: Record<string, string>): Promise<(about: string) => F
 test('each unknown BERTH_ variable has a line of the greeting, with the setting it may mean, and does not stop the start', async (t) => {
   const home = await newHome(t, 'sqlite')
   const env = { BERTH_PORT: 'tcp://10.0.0.1:80', BERTH_OPERATR_TOKEN: 'hunter2', 'BERTH_XYZZY\nXYZZY': '1' }
-  const running = await start(t, home, env)
+  const running = await startService(t, home, env)
   assert.equal(await running.kill('SIGTERM'), 0)
   const told = running
     .out()
@@ -66,7 +66,7 @@ test('a BERTH_DATA that is a file and a backup that is missing are named in the 
   mkdirSync(home.folder)
   const file = join(home.folder, 'file')
   writeFileSync(file, '')
-  const { code, err } = await ended(t, home, { BERTH_DATA: file })
+  const { code, err } = await runUntilExit(t, home, { BERTH_DATA: file })
   assert.deepEqual([code, err], [78, `berth: BERTH_DATA must be a folder, and ${file} is a file\n`])
   assert.match((await doctor({ ...home.env, BERTH_DATA: file }))('folder')!.found, /which is a file/)
   const restored = await berth(['restore', join(home.folder, 'nofile.db')], home.env)
@@ -80,7 +80,7 @@ test('a keyring that is none ends the start with 78 and names BERTH_KEYS', async
   mkdirSync(home.folder)
   writeFileSync(file, 'no JSON', { mode: 0o600 })
   for (const BERTH_KEYS of [file, '{"keys":[]}', '{"keys":'] as const) {
-    const { code, err } = await ended(t, home, { BERTH_KEYS })
+    const { code, err } = await runUntilExit(t, home, { BERTH_KEYS })
     assert.deepEqual([code, err.startsWith('berth: BERTH_KEYS'), err.split('\n').length], [78, true, 2], err)
   }
 })
@@ -90,20 +90,20 @@ for (const engine of ENGINES)
     const home = await newHome(t, engine)
     const folder = join(home.folder, '..', 'unmounted')
     const env = { BERTH_KEYS: join(folder, 'keys.json') }
-    const refused = await ended(t, home, env)
+    const refused = await runUntilExit(t, home, env)
     assert.deepEqual([refused.code, refused.err.split('\n').length], [78, 2], refused.err)
     assert.match(refused.err, /^berth: BERTH_KEYS: the folder \S+unmounted of the keyring is not there.*Mount its disk/)
     assert.equal(existsSync(folder), false)
     mkdirSync(folder, { mode: 0o700 })
     t.after(() => rmSync(folder, { recursive: true, force: true }))
-    const running = await start(t, home, env)
+    const running = await startService(t, home, env)
     assert.equal(await running.kill('SIGTERM'), 0)
     assert.equal(existsSync(env.BERTH_KEYS), true)
   })
 
 test('damaged pages of the store are reported by the doctor, and by a start that reads them', async (t) => {
   const home = await newHome(t, 'sqlite')
-  assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
+  assert.equal(await (await startService(t, home)).kill('SIGTERM'), 0)
   const file = join(home.folder, 'berth.db')
   const damage = (from: number) => {
     const handle = openSync(file, 'r+')
@@ -118,14 +118,14 @@ test('damaged pages of the store are reported by the doctor, and by a start that
     ['wrong', true, true],
   )
   damage(4096)
-  const { code, err } = await ended(t, home)
+  const { code, err } = await runUntilExit(t, home)
   assert.equal(code, 1)
   assert.match(err, /^berth: .*berth\.db is damaged.*restore a backup \(docs\/backup\.md\)/)
 })
 
 test('the pages of a store that is too large to be read are not read, and that is said', async (t) => {
   const home = await newHome(t, 'sqlite')
-  assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
+  assert.equal(await (await startService(t, home)).kill('SIGTERM'), 0)
   // A hole takes no place on the disk. SQLite knows from the head of the file how many pages are its own.
   const size = (bytes: number) => truncateSync(join(home.folder, 'berth.db'), bytes)
   const found = async () => (await doctor(home.env))('database')!
@@ -168,15 +168,15 @@ test('a disk that is full at the first start or at a later one is named in the e
   }
   for (const kept of [0, 200 * 1024]) {
     fill(kept)
-    const { code, err } = await ended(t, home)
+    const { code, err } = await runUntilExit(t, home)
     assert.equal(code, 1)
     assert.match(err, /^berth: the disk of .* is full \(\d+ KiB free\): make room/, `${kept}: ${err}`)
     rmSync(home.folder, { recursive: true, force: true })
   }
   rmSync(join(disk, 'fill'))
-  assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
+  assert.equal(await (await startService(t, home)).kill('SIGTERM'), 0)
   fill(0)
-  const { code, err } = await ended(t, home)
+  const { code, err } = await runUntilExit(t, home)
   assert.equal(code, 1)
   assert.match(err, /^berth: the disk of .* is full/)
 })
@@ -195,7 +195,7 @@ test('a PostgreSQL that accepts connections and never answers is reported within
   const tookMs = performance.now() - before
   t.diagnostic(`took ${Math.round(tookMs)} ms`)
   // Under 5 s on a quiet machine; one that waits for a hanging server in turn takes half a minute.
-  within(tookMs, 15_000)
+  assertWithin(tookMs, 15_000)
   assert.deepEqual([found('database')!.is, /cannot be used/.test(found('database')!.found)], ['wrong', true])
 })
 

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { askServer } from '../../../src/platform/db/postgres/capabilities.ts'
-import { becomes } from '../../support/eventually.ts'
+import { probeServer } from '../../../src/platform/db/postgres/capabilities.ts'
 import { berth } from '../../support/clients/command.ts'
+import { eventually } from '../../support/eventually.ts'
 import { newHome } from '../../support/process.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { newDatabase } from '../../support/world.ts'
 
@@ -72,14 +72,14 @@ test('a server that only reads is told [postgres]', async (t) => {
   assert.match(told.advice!, /leads to the server that writes/)
 })
 
-if (starts(`${BIN}/postgres`, '--version')) {
+if (canRun(`${BIN}/postgres`, '--version')) {
   test('PostgreSQL 15 does all that Berth needs [postgres]', { timeout: 300_000 }, async (t) => {
     const url = await startDebian(t)
-    const { version, major, lacks } = await askServer(url)
+    const { version, major, lacks } = await probeServer(url)
     assert.deepEqual([major, lacks], [15, []], version)
     assert.equal(await countOwn(url), 0)
   })
-} else test('PostgreSQL 15', { skip: lacking('postgres', 'postgresql-15', 'PostgreSQL 15') }, () => {})
+} else test('PostgreSQL 15', { skip: skipReason('postgres', 'postgresql-15', 'PostgreSQL 15') }, () => {})
 
 type Told = { about: string; is: string; found: string; advice?: string }
 
@@ -143,7 +143,7 @@ async function startDebian(t: TestContext): Promise<string> {
     rmSync(folder, { recursive: true, force: true })
   })
   const url = `postgres://berth@127.0.0.1:${port}/postgres`
-  await becomes(() =>
+  await eventually(() =>
     countOwn(url).then(
       () => true,
       () => false,

@@ -8,12 +8,12 @@ import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
 import { CHECKS } from '../../../src/operations/doctor/checks.ts'
 import { publish } from '../../sites/visitors/publish.ts'
-import { becomes } from '../../support/eventually.ts'
-import { newHome, processOnBothEngines, start, startSites } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
+import { newHome, processOnBothEngines, startService, startSites } from '../../support/process.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { openWorld } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 
 /** What a check finds: its kind and its sentence. */
@@ -29,7 +29,7 @@ processOnBothEngines('the files that deployments name are looked for, and who sh
   assert.deepEqual(await check('sites server', env), [])
   const { BERTH_DATA, DATABASE_URL } = env
   const world = await openWorld(engine, { ...SETTINGS, BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL! })
-  const web = await openWeb(world)
+  const web = await seedWebProject(world)
   await publish(world, await web.deploy(), {}, { 'static/index.html': 'here', 'static/new.html': 'new' })
   await world.close()
   const [[is, found] = []] = await check('files', env)
@@ -54,11 +54,11 @@ test('what answers where proxies are sent is a sites server, another program, or
   )
   const nobody = { ...home.env, ...token, BERTH_SITES_ADDRESS: `http://127.0.0.1:${port}` }
   assert.match((await check('sites server', nobody)).join(), /^wrong,.*ECONNREFUSED/)
-  await start(t, home, { ...token, BERTH_EDGE_PORT: String(port) })
+  await startService(t, home, { ...token, BERTH_EDGE_PORT: String(port) })
   const controlPlane = { BERTH_SITES_CONTROL_PLANE: `http://127.0.0.1:${port}` }
   const sites = await startSites(t, home, { ...token, ...controlPlane })
   const real = { ...home.env, ...token, BERTH_SITES_ADDRESS: sites.address }
-  await becomes(async () => (await check('sites server', real)).join() === `well,one answers at ${sites.address}`)
+  await eventually(async () => (await check('sites server', real)).join() === `well,one answers at ${sites.address}`)
   const address = await otherProgram(t)
   assert.match((await check('sites server', { ...real, BERTH_SITES_ADDRESS: address })).join(), /^wrong,.* is no sites/)
   // A laptop has one beside it.

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { migrate } from '../../../src/platform/db/db.ts'
-import { openPostgresAlone } from '../../../src/platform/db/postgres/open.ts'
+import { openPostgresConnection } from '../../../src/platform/db/postgres/open.ts'
 import { openSqliteFile } from '../../../src/platform/db/sqlite/open.ts'
 import { berth } from '../../support/clients/command.ts'
-import { credentialsOf, type Home, newHome, processOnBothEngines, start } from '../../support/process.ts'
+import { credentialsOf, newHome, processOnBothEngines, type ServiceHome, startService } from '../../support/process.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { openSmtp } from '../../support/servers/smtp.ts'
 
@@ -25,7 +25,10 @@ async function doctor(env: Record<string, string>) {
 }
 
 /** A resolver that answers, so that no test depends on the world outside. */
-async function withDns(home: Home, t: { after(run: () => Promise<void>): void }): Promise<Record<string, string>> {
+async function withDns(
+  home: ServiceHome,
+  t: { after(run: () => Promise<void>): void },
+): Promise<Record<string, string>> {
   const dns = await startDnsServer()
   t.after(() => dns.close())
   return { ...home.env, BERTH_DNS_SERVERS: dns.address }
@@ -39,7 +42,7 @@ processOnBothEngines(
     const fresh = await doctor(env)
     assert.ok(fresh.well, JSON.stringify(fresh.findings))
     assert.equal(existsSync(home.folder), false)
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const beside = await doctor({ ...env, PORT: new URL(running.address).port })
     assert.ok(beside.well, JSON.stringify(beside.findings))
     assert.match(beside.of('port')!.found, /a Berth answers at/)
@@ -55,7 +58,7 @@ processOnBothEngines(
 processOnBothEngines('a name of Berth that a project has is told, with whose it is', async (t, engine) => {
   const home = await newHome(t, engine)
   const env = { ...(await withDns(home, t)), BERTH_DOMAIN_PROOF: 'contested' }
-  const running = await start(t, { ...home, env })
+  const running = await startService(t, { ...home, env })
   const { token, teamId } = credentialsOf(home)
   const post = async (path: string, body: object) => {
     const answer = await fetch(`${running.address}${path}`, {
@@ -107,7 +110,7 @@ test('a drill is told, so that nobody leaves production in one', async (t) => {
 
 test('folder, files, keyring', async (t) => {
   const home = await newHome(t, 'sqlite')
-  const running = await start(t, home)
+  const running = await startService(t, home)
   assert.equal(await running.kill('SIGTERM'), 0)
   const env = await withDns(home, t)
   chmodSync(join(home.folder, 'credentials.json'), 0o644)
@@ -119,7 +122,7 @@ test('folder, files, keyring', async (t) => {
   chmodSync(join(home.folder, 'credentials.json'), 0o600)
   chmodSync(join(home.folder, 'keys.json'), 0o600)
   const other = await newHome(t, 'sqlite')
-  assert.equal(await (await start(t, other)).kill('SIGTERM'), 0)
+  assert.equal(await (await startService(t, other)).kill('SIGTERM'), 0)
   const strange = await doctor({ ...env, BERTH_KEYS: join(other.folder, 'keys.json') })
   assert.match(strange.of('keyring')!.found, /lacks the key rk_/)
   const gone = await doctor({ ...env, BERTH_KEYS: join(home.folder, 'gone.json') })
@@ -133,7 +136,7 @@ processOnBothEngines('a store of another schema, or none that answers', async (t
   const env = await withDns(home, t)
   mkdirSync(home.folder, { mode: 0o700 })
   const file = join(home.folder, 'berth.db')
-  const open = () => (engine === 'sqlite' ? openSqliteFile(file, false) : openPostgresAlone(env.DATABASE_URL!))
+  const open = () => (engine === 'sqlite' ? openSqliteFile(file, false) : openPostgresConnection(env.DATABASE_URL!))
   const older = open()
   await migrate(older, '0003-env')
   await older.destroy()

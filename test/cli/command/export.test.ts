@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseDotenv } from '../../../src/projects/env-files/dotenv.ts'
 import { berth } from '../../support/clients/command.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { ENGINES, openWorld } from '../../support/world.ts'
 
 for (const engine of ENGINES) {
@@ -15,7 +15,7 @@ for (const engine of ENGINES) {
     const world = await openWorld(engine)
     t.after(() => world.close())
     const team = `teamId=${world.credentials.teamId}` as const
-    for (let at = 0; at < 21; at++) await makeProject(world, `p-${at}`, `?${team}`)
+    for (let at = 0; at < 21; at++) await seedProject(world, `p-${at}`, `?${team}`)
     const post = async (path: string, body: object) => {
       const made = await world.call('POST', `${path}?${team}` as '/v10/projects', body)
       assert.ok(made.status < 300, made.text)

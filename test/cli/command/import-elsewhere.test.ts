@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { readProject } from '../../../src/cli/command/import/project.ts'
 import { openServer, type Server } from '../../../src/cli/command/import/server.ts'
-import { differingSwitches } from '../../../src/cli/command/import/settings.ts'
+import { toggleDifference } from '../../../src/cli/command/import/settings.ts'
 import { berth } from '../../support/clients/command.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -221,7 +221,7 @@ test('a repository is named as each git host names it', async () => {
     [ofGitlab, 'acme/web'],
     [{ ...ofGitlab, projectUrl: 'https://gitlab.example.com/acme/sub/web' }, 'acme/sub/web'],
   ] as const) {
-    const [first, ...others] = differingSwitches({ link }, undefined)
+    const [first, ...others] = toggleDifference({ link }, undefined)
     await first!.send(here, 'prj_1')
     assert.deepEqual(written.pop(), ['POST', '/v9/projects/prj_1/link', { type: link.type, repo }])
     assert.deepEqual(others, [])

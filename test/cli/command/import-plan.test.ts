@@ -1,15 +1,21 @@
 /** What a plan of an import counts, sends and gives up. docs/moving-in.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refused } from '../../../src/cli/command/service-client.ts'
-import { addPlan, newReport, runPlan, sendHalves, tried } from '../../../src/cli/command/import/plan.ts'
+import {
+  addPlan,
+  newAccountImportReport,
+  runPlan,
+  sendBisecting,
+  tryRequest,
+} from '../../../src/cli/command/import/plan.ts'
+import type { ServerItem } from '../../../src/cli/command/import/schemas.ts'
 import type { Server } from '../../../src/cli/command/import/server.ts'
 import { projectChange, projectCreation } from '../../../src/cli/command/import/settings.ts'
-import type { Item } from '../../../src/cli/command/import/schemas.ts'
-import { readValue, variableSteps } from '../../../src/cli/command/import/variables.ts'
+import { readServerValue, variableSteps } from '../../../src/cli/command/import/variables.ts'
+import { ServiceError } from '../../../src/cli/command/service-client.ts'
 
 test('changes are told one by one, up to 200, and all are counted', () => {
-  const report = newReport()
+  const report = newAccountImportReport()
   const names = Array.from({ length: 300 }, (_, at) => `web: K${at}`)
   addPlan(report, {
     steps: [{ kind: 'variable', action: 'change', names, run: async () => [] }],
@@ -22,27 +28,28 @@ test('changes are told one by one, up to 200, and all are counted', () => {
 
 test('a refusal of the thing stands alone; one of the person, and what is no refusal, end the import', async () => {
   const refused = (status: number) => async () => {
-    throw new Refused(status, { message: `says ${status}` })
+    throw new ServiceError(status, { message: `says ${status}` })
   }
   for (const status of [400, 402, 403, 409, 413, 422, 428])
-    assert.deepEqual(await tried(refused(status)), { message: `says ${status}` })
-  for (const status of [401, 404, 429, 500]) await assert.rejects(tried(refused(status)), new RegExp(`says ${status}`))
+    assert.deepEqual(await tryRequest(refused(status)), { message: `says ${status}` })
+  for (const status of [401, 404, 429, 500])
+    await assert.rejects(tryRequest(refused(status)), new RegExp(`says ${status}`))
   const broken = async () => {
     throw new TypeError('a bug')
   }
-  await assert.rejects(tried(broken), /a bug/)
+  await assert.rejects(tryRequest(broken), /a bug/)
 })
 
 test('what is refused together is sent in halves, until those that are refused stand alone', async () => {
   const sent: number[][] = []
   const send = async (items: readonly number[]) => {
     sent.push([...items])
-    if (items.includes(3)) throw new Refused(400, { message: 'not 3' })
+    if (items.includes(3)) throw new ServiceError(400, { message: 'not 3' })
     return []
   }
-  assert.deepEqual(await sendHalves([1, 2, 3, 4], String, send), [{ what: '3', message: 'not 3' }])
+  assert.deepEqual(await sendBisecting([1, 2, 3, 4], String, send), [{ what: '3', message: 'not 3' }])
   assert.deepEqual(sent, [[1, 2, 3, 4], [1, 2], [3, 4], [3], [4]])
-  assert.deepEqual(await sendHalves([], String, () => assert.fail('nothing is sent')), [])
+  assert.deepEqual(await sendBisecting([], String, () => assert.fail('nothing is sent')), [])
 })
 
 test('variables are sent 100 at a time, and at most 512 KiB', () => {
@@ -63,7 +70,7 @@ function refusing(refused: readonly string[]) {
   const written: string[] = []
   const write = async (method: string, path: string, body?: object) => {
     const line = [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(' ')
-    if (refused.some((word) => line.includes(word))) throw new Refused(400, { message: 'not here' })
+    if (refused.some((word) => line.includes(word))) throw new ServiceError(400, { message: 'not here' })
     written.push(line)
     return { id: 'prj_1' }
   }
@@ -82,7 +89,7 @@ const REFUSED = [
 
 test('of a project that is here everything that is taken is changed, and what is refused is told', async () => {
   const { here, written } = refusing(['1.x', 'crons'])
-  const report = newReport()
+  const report = newAccountImportReport()
   const step = projectChange(here, { name: 'web', id: 'prj_1' }, CHANGES)
   await runPlan(report, { steps: [step], same: {}, todo: [] })
   assert.deepEqual(written, ['PATCH /v9/projects/web {"framework":"astro"}', 'POST /prj_1/paused'])
@@ -92,7 +99,7 @@ test('of a project that is here everything that is taken is changed, and what is
 
 test('a project that is refused with its settings is made without them, and takes those that it may', async () => {
   const { here, written } = refusing(['1.x', 'crons'])
-  const report = newReport()
+  const report = newAccountImportReport()
   await runPlan(report, { steps: [projectCreation(here, 'web', CHANGES)], same: {}, todo: [] })
   assert.deepEqual(written, [
     'POST /v10/projects {"name":"web"}',
@@ -102,7 +109,7 @@ test('a project that is refused with its settings is made without them, and take
   assert.deepEqual([report.failed, report.counts.project.created], [REFUSED, 1])
 
   const whole = refusing([])
-  await runPlan(newReport(), { steps: [projectCreation(whole.here, 'web', CHANGES)], same: {}, todo: [] })
+  await runPlan(newAccountImportReport(), { steps: [projectCreation(whole.here, 'web', CHANGES)], same: {}, todo: [] })
   assert.deepEqual(whole.written, [
     'POST /v10/projects {"name":"web","framework":"astro","nodeVersion":"1.x"}',
     'POST /prj_1/crons',
@@ -113,32 +120,38 @@ test('a project that is refused with its settings is made without them, and take
 test('a value is taken where it is in clear, and asked for by itself where it may not be', async () => {
   const V1 = '/v1/projects/web/env/env_1?decrypt=true'
   const V10 = '/v10/projects/web/env/env_1?decrypt=true'
-  const cases: [listed: Item, answers: Record<string, Item>, value: string | undefined, asked: string[]][] = [
-    // What the list says.
-    [{ type: 'plain', value: 'open' }, {}, 'open', []],
-    [{ type: 'system', value: 'open' }, {}, 'open', []],
-    [{ type: 'encrypted', value: 'open', decrypted: true }, {}, 'open', []],
-    [{ type: 'encrypted', value: '', decrypted: true }, {}, '', []],
-    [{ type: 'sensitive', value: 'open', decrypted: true }, { [V1]: { value: 'open' } }, undefined, []],
-    // What may be sealed, and what is no text.
-    [{ type: 'encrypted', value: 'sealed' }, { [V1]: { value: 'open' } }, 'open', [V1]],
-    [{ type: 'plain', value: 'sealed', decrypted: false }, { [V1]: { value: 'open', decrypted: true } }, 'open', [V1]],
-    [{ type: 'plain', value: 7 }, { [V1]: { value: 'open' } }, 'open', [V1]],
-    [{ type: 'secret', value: 'id', decrypted: false }, { [V1]: { value: '', decrypted: true } }, '', [V1]],
-    // What one by itself says.
-    [{ type: 'encrypted' }, { [V1]: { value: '' } }, undefined, [V1]],
-    [{ type: 'encrypted' }, { [V1]: { value: 'sealed', decrypted: false } }, undefined, [V1]],
-    [{ type: 'encrypted' }, { [V1]: { value: 7 } }, undefined, [V1]],
-    [{ type: 'encrypted' }, { [V10]: { value: 'open' } }, 'open', [V1, V10]],
-    [{ type: 'encrypted' }, {}, undefined, [V1, V10]],
-  ]
+  const cases: [listed: ServerItem, answers: Record<string, ServerItem>, value: string | undefined, asked: string[]][] =
+    [
+      // What the list says.
+      [{ type: 'plain', value: 'open' }, {}, 'open', []],
+      [{ type: 'system', value: 'open' }, {}, 'open', []],
+      [{ type: 'encrypted', value: 'open', decrypted: true }, {}, 'open', []],
+      [{ type: 'encrypted', value: '', decrypted: true }, {}, '', []],
+      [{ type: 'sensitive', value: 'open', decrypted: true }, { [V1]: { value: 'open' } }, undefined, []],
+      // What may be sealed, and what is no text.
+      [{ type: 'encrypted', value: 'sealed' }, { [V1]: { value: 'open' } }, 'open', [V1]],
+      [
+        { type: 'plain', value: 'sealed', decrypted: false },
+        { [V1]: { value: 'open', decrypted: true } },
+        'open',
+        [V1],
+      ],
+      [{ type: 'plain', value: 7 }, { [V1]: { value: 'open' } }, 'open', [V1]],
+      [{ type: 'secret', value: 'id', decrypted: false }, { [V1]: { value: '', decrypted: true } }, '', [V1]],
+      // What one by itself says.
+      [{ type: 'encrypted' }, { [V1]: { value: '' } }, undefined, [V1]],
+      [{ type: 'encrypted' }, { [V1]: { value: 'sealed', decrypted: false } }, undefined, [V1]],
+      [{ type: 'encrypted' }, { [V1]: { value: 7 } }, undefined, [V1]],
+      [{ type: 'encrypted' }, { [V10]: { value: 'open' } }, 'open', [V1, V10]],
+      [{ type: 'encrypted' }, {}, undefined, [V1, V10]],
+    ]
   for (const [listed, answers, value, expected] of cases) {
     const asked: string[] = []
     const find = async (path: string) => {
       asked.push(path)
       return answers[path]
     }
-    const read = await readValue({ find } as unknown as Server, 'web', { ...listed, id: 'env_1' })
+    const read = await readServerValue({ find } as unknown as Server, 'web', { ...listed, id: 'env_1' })
     assert.deepEqual([read, asked], [value, expected], JSON.stringify([listed, answers]))
   }
 })

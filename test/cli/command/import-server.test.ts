@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { ServerItem } from '../../../src/cli/command/import/schemas.ts'
 import { openServer, type Server } from '../../../src/cli/command/import/server.ts'
-import type { Item } from '../../../src/cli/command/import/schemas.ts'
 
 type Reply = (request: IncomingMessage, response: ServerResponse, count: number) => void
 
@@ -38,8 +38,8 @@ function send(
   response.writeHead(status, headers).end(JSON.stringify(body))
 }
 
-async function all(server: Server, path: string, name: string, absent?: 'absent'): Promise<Item[]> {
-  const items: Item[] = []
+async function all(server: Server, path: string, name: string, absent?: 'absent'): Promise<ServerItem[]> {
+  const items: ServerItem[] = []
   for await (const one of server.list(path.split(' '), name, absent)) items.push(one)
   return items
 }

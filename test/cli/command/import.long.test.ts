@@ -5,14 +5,14 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { berthProcess } from '../../support/clients/command.ts'
 import {
-  type Caller,
   callerAt,
   credentialsOf,
+  type HttpCaller,
   launch,
   newHome,
   processOnBothEngines,
-  type Running,
-  start,
+  type RunningService,
+  startService,
 } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 
@@ -24,7 +24,7 @@ const KILLS = [20, 90, 160]
 /** How many requests fill a service at once. */
 const AT_ONCE = 8
 
-type Side = { running: Running; call: Caller; teamId: string; token: string }
+type Side = { running: RunningService; call: HttpCaller; teamId: string; token: string }
 
 processOnBothEngines(
   'an import that is killed three times ends with the same projects, variables and domains',
@@ -69,7 +69,7 @@ processOnBothEngines(
 
 async function openSide(t: TestContext, engine: 'sqlite' | 'postgres') {
   const home = await newHome(t, engine)
-  const running = await start(t, home, {
+  const running = await startService(t, home, {
     BERTH_TIMERS: 'off',
     BERTH_DNS_SERVERS: '127.0.0.1:1',
     BERTH_LOG_LEVEL: 'error',

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { berth } from '../../support/clients/command.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import { root } from '../../support/root.ts'
 import { ENGINES, type Engine, openWorld, type World } from '../../support/world.ts'
 
@@ -403,7 +403,7 @@ test('a server that calls a project by a path, or says what a terminal obeys, re
 })
 
 test('on a terminal the plan is shown and a person is asked: only yes changes something', async (t) => {
-  if (!starts('script', '--version')) return t.skip(lacking('script', 'bsdutils', 'the question of an import'))
+  if (!canRun('script', '--version')) return t.skip(skipReason('script', 'bsdutils', 'the question of an import'))
   const { there, here } = await openSides(t, 'sqlite')
   await there.call('POST', `/v10/projects?teamId=${there.credentials.teamId}`, { name: 'web' })
   const words = ['import', '--from', addressOf(there), '--token', there.credentials.token, '--team', 'team']

@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { aliasLine } from '../../../src/cli/command/link/alias-line.ts'
 import { berth, berthProcess } from '../../support/clients/command.ts'
-import { credentialsOf, newHome, start } from '../../support/process.ts'
+import { credentialsOf, newHome, startService } from '../../support/process.ts'
 
 /** Each as it is started, and what it needs to know an alias of the line before. */
 const SHELLS: [program: string, script: (line: string) => string][] = [
@@ -32,7 +32,7 @@ const HERE = SHELLS.filter(([program]) => spawnSync(program, ['--version']).stat
 
 async function openHome(t: TestContext) {
   const home = await newHome(t, 'sqlite', 'da ta')
-  const service = await start(t, home)
+  const service = await startService(t, home)
   const env = { ...home.env, PORT: new URL(service.address).port }
   return { home, env, token: credentialsOf(home).token, teamId: credentialsOf(home).teamId }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { askService } from '../../../src/cli/command/service-client.ts'
+import { callService } from '../../../src/cli/command/service-client.ts'
 import { readConfig } from '../../../src/config.ts'
 
 const ASKING = { method: 'POST', path: '/operator/v1/things?secret=1', body: { a: 1 }, as: 'operator' } as const
@@ -27,7 +27,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<{ origi
 
 function ask(origin: string, timeoutMs?: number): Promise<unknown> {
   const config = readConfig({ BERTH_PUBLIC_URL: origin, BERTH_OPERATOR_TOKEN: OPERATOR_TOKEN })
-  return askService(config, ASKING, timeoutMs)
+  return callService(config, ASKING, timeoutMs)
 }
 
 test('a redirect is told and not followed: the token stays with the service that was named', async (t) => {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { berth } from '../../support/clients/command.ts'
-import { newHome, start } from '../../support/process.ts'
+import { newHome, startService } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 
 /** Nobody answers there, as at an address behind a NAT from within. */
@@ -49,7 +49,7 @@ test('a service whose public address its machine cannot reach is asked at HOST a
   timeout: 300_000,
 }, async (t) => {
   const home = await newHome(t, 'sqlite')
-  const running = await start(t, home, { BERTH_PUBLIC_URL: UNREACHED })
+  const running = await startService(t, home, { BERTH_PUBLIC_URL: UNREACHED })
   const env = { ...home.env, BERTH_PUBLIC_URL: UNREACHED, PORT: new URL(running.address).port }
   for (const words of [['welcome'], ['user', 'list'], ['report'], ['export', join(home.folder, 'out')]]) {
     const { code, out, err } = await berth(words, env)

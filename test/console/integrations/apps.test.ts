@@ -1,9 +1,9 @@
 /** Apps in the console: registered with a secret that is shown once, changed, given a second secret, installed, tried and removed. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { install, makeInstallation } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, seedInstallation } from '../../support/worlds/integration-world.ts'
 
 const APP = {
   slug: 'helper',
@@ -16,7 +16,7 @@ onBothEngines(
   'an app is registered, changed, given a second secret, tried and removed',
   async (world, t) => {
     const to = await receiver(t)
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const path = '/console/t/team/apps'
     assert.match((await client.get(path)).text, /No app yet/)
     await client.get(`${path}/new`)
@@ -57,7 +57,7 @@ onBothEngines(
     assert.match(tried.text, /It arrived: the receiver answered 200/, tried.text)
     assert.equal(to.got[0]!.body.type, 'webhook.test')
 
-    await install(world, { id: id!, clientId: id!, clientSecret: other!, secretId: '', slug: 'helper' })
+    await consentAndInstall(world, { id: id!, clientId: id!, clientSecret: other!, secretId: '', slug: 'helper' })
     assert.match((await client.get(one)).text, /icfg_\w+/)
     const installed = (await client.get(one)).text
     assert.match(installed, /Each account above has to uninstall it first/)
@@ -68,13 +68,13 @@ onBothEngines(
 )
 
 onBothEngines('an installed integration is shown with what it may do and where, and is removed', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const team = `?teamId=${world.credentials.teamId}` as const
   const { id: projectId } = (await world.call('POST', `/v10/projects${team}`, { name: 'web' })).body
   await world.call('POST', `/v10/projects${team}`, { name: 'shop' })
   const list = '/console/t/team/integrations'
   assert.match((await client.get(list)).text, /No integration is installed/)
-  const { app, installationId } = await makeInstallation(world, {}, { projects: [projectId] })
+  const { app, installationId } = await seedInstallation(world, {}, { projects: [projectId] })
   assert.match((await client.get(list)).text, /Helper[\s\S]*<span class="state good">Active<[\s\S]*1 project /)
   await world.call('PATCH', `/v1/integrations/apps/${app.id}${team}`, { scopes: ['read-write:project', 'read:user'] })
   assert.match((await client.get(list)).text, /<span class="state warn">Asks for more access</)

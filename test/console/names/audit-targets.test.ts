@@ -1,12 +1,18 @@
 /** Whose names the lines of activity and of the audit log may show. docs/console.md: How a page looks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findSubjects, findSubjectsOf, pathIn, type Subject, showSubject } from '../../../src/console/names/audit-targets.ts'
+import {
+  type AuditTarget,
+  findAuditTargets,
+  findTargetsById,
+  targetLink,
+  targetPathIn,
+} from '../../../src/console/names/audit-targets.ts'
 import type { OwnAccount } from '../../../src/platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../../src/platform/pages/screen.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 onBothEngines('names are found of the ids that were asked for, and of no other account', async (world) => {
   const { credentials, deps, operator } = world
@@ -15,14 +21,14 @@ onBothEngines('names are found of the ids that were asked for, and of no other a
   const teams = [teamId, other.body.id as string]
   const made: { project: string; integration: string; installation: string }[] = []
   for (const [at, id] of teams.entries()) {
-    const project = await makeProject(world, `web-${at}`, `?teamId=${id}`)
-    const app = await makeIntegration(world, { slug: `app-${at}`, name: `App ${at}`, teamId: id })
-    const { installationId } = await install(world, app, { teamId: id })
+    const project = await seedProject(world, `web-${at}`, `?teamId=${id}`)
+    const app = await seedIntegration(world, { slug: `app-${at}`, name: `App ${at}`, teamId: id })
+    const { installationId } = await consentAndInstall(world, app, { teamId: id })
     made.push({ project, integration: app.id, installation: installationId })
   }
   const ctx = { db: deps.db.read } as unknown as ConsoleCtx
   const namesOf = async (ids: (string | null)[], accountId?: string) =>
-    [...(await findSubjects(ctx, ids, accountId)).values()].map(({ kind, name }) => `${kind} ${name}`).sort()
+    [...(await findTargetsById(ctx, ids, accountId)).values()].map(({ kind, name }) => `${kind} ${name}`).sort()
   const all = [userId, null, ...teams, 'prj_gone', ...made.flatMap((one) => Object.values(one))]
   const people = ['person admin', 'team other', 'team team']
   const ofFirst = ['installation App 0', 'integration App 0', 'project web-0']
@@ -49,16 +55,16 @@ onBothEngines('names are found of the ids that were asked for, and of no other a
     .selectAll()
     .where('id', '=', teamId)
     .executeTakeFirstOrThrow()
-  const told = await findSubjectsOf(ctx, account as OwnAccount, [...variables, 'web-0', 'web-1', null])
+  const told = await findAuditTargets(ctx, account as OwnAccount, [...variables, 'web-0', 'web-1', null])
   assert.deepEqual([...told.keys()].sort(), ['team', variables[0]!, 'web-0'].sort())
   assert.deepEqual(told.get(variables[0]!), { kind: 'variable', name: 'KEY_0', project: 'web-0' })
-  assert.equal((await findSubjectsOf(ctx, account as OwnAccount, [null])).size, 0)
+  assert.equal((await findAuditTargets(ctx, account as OwnAccount, [null])).size, 0)
 })
 
 test('a name leads to the page of what it is of, and to none where the account has no such page', () => {
   const team = { id: 'team_1', slug: 'acme', kind: 'team' } as OwnAccount
   const own = { id: 'user_1', slug: 'ada', kind: 'user' } as OwnAccount
-  const pages: [OwnAccount, Exclude<Subject['kind'], 'variable'>, string, string | undefined][] = [
+  const pages: [OwnAccount, Exclude<AuditTarget['kind'], 'variable'>, string, string | undefined][] = [
     [team, 'project', 'prj_1', '/console/t/acme/projects/x'],
     [team, 'installation', 'icfg_1', '/console/t/acme/integrations/icfg_1'],
     [team, 'integration', 'oac_1', '/console/t/acme/apps/oac_1'],
@@ -67,11 +73,11 @@ test('a name leads to the page of what it is of, and to none where the account h
     [own, 'person', 'user_1', undefined],
   ]
   for (const [account, kind, id, path] of pages) {
-    const shown = showSubject(id, new Map([[id, { kind, name: 'x' }]]), pathIn(account)).markup
+    const shown = targetLink(id, new Map([[id, { kind, name: 'x' }]]), targetPathIn(account)).markup
     const wanted = path === undefined ? `<span title="${id}">x</span>` : `<a href="${path}" title="${id}">x</a>`
     assert.equal(shown, wanted)
   }
-  const itself = showSubject('team_1', new Map([['team_1', { kind: 'team', name: 'acme' }]]), pathIn(team)).markup
+  const itself = targetLink('team_1', new Map([['team_1', { kind: 'team', name: 'acme' }]]), targetPathIn(team)).markup
   assert.equal(itself, '<a href="/console/t/acme/settings" title="team_1">acme</a>')
-  assert.equal(showSubject('gone', new Map(), pathIn(team)).markup, '<code class="small">gone</code>')
+  assert.equal(targetLink('gone', new Map(), targetPathIn(team)).markup, '<code class="small">gone</code>')
 })

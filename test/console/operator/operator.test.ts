@@ -4,14 +4,14 @@ import { chmodSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { operatorScreens } from '../../../src/console/operator/screens.ts'
-import { becomes } from '../../support/eventually.ts'
-import { openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
+import { openClient, openSignedInClient, PASSWORD, pathOf } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { eventually } from '../../support/eventually.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { endDeliveries, tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const ROOT = '/console/operator'
 const LISTS = operatorScreens.filter(({ method, path }) => method === 'GET' && !path.includes(':'))
@@ -20,7 +20,7 @@ onBothEngines(
   'every page of the operator is there for an operator who gave a password of late, and for nobody else',
   async (world) => {
     const ada = await world.user('ada')
-    const [operator, person] = [await signedIn(world), await signedIn(world, ada.id, 'ada')]
+    const [operator, person] = [await openSignedInClient(world), await openSignedInClient(world, ada.id, 'ada')]
     assert.ok(LISTS.length >= 13, `${LISTS.length}`)
     for (const { path } of LISTS) {
       const shown = await operator.get(path)
@@ -39,7 +39,7 @@ onBothEngines(
 )
 
 onBothEngines('an operator invites somebody, who sets a password, and suspends and reinstates them', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await client.get(`${ROOT}/people/invite`)
   const invite = { email: 'Ada@Example.com', username: 'ada', name: 'Ada & co' }
   const refused = await client.post(`${ROOT}/people/invite`, { ...invite, username: 'No Name' })
@@ -79,8 +79,8 @@ onBothEngines(
   'an operator removes the second factors of somebody who lost them: their sessions end, and they are told',
   async (world) => {
     const ada = await world.user('ada')
-    const theirs = await signedIn(world, ada.id, 'ada')
-    const operator = await signedIn(world)
+    const theirs = await openSignedInClient(world, ada.id, 'ada')
+    const operator = await openSignedInClient(world)
     const path = `${ROOT}/people/${ada.id}`
     assert.match((await operator.get(path)).text, /They have none: their password alone signs them in/)
     await setUpCodes(world, theirs)
@@ -95,7 +95,7 @@ onBothEngines(
     assert.equal((await operator.post(`${path}/second-factors`)).location, path)
     assert.match((await operator.get(path)).text, /They have none/)
     assert.equal((await theirs.get('/invitations')).location, '/sign-in?return=%2Finvitations', 'the session has ended')
-    const letter = (await lettersOf(world)).find(({ subject }) => subject === 'Your second factors were removed')!
+    const letter = (await readQueuedMail(world)).find(({ subject }) => subject === 'Your second factors were removed')!
     assert.deepEqual([letter.recipient, /signed out everywhere/.test(letter.body_text)], ['ada@example.com', true])
     const { entries } = (await world.operator('GET', '/operator/v1/audit?type=operatorRemoveSecondFactors')).body
     assert.deepEqual(
@@ -115,7 +115,7 @@ onBothEngines(
 onBothEngines(
   'a team is made and its plan set; a token ended; a key rotated and retired; a timer run; an integration removed',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await client.get(`${ROOT}/teams/new`)
     assert.equal(
       (await client.post(`${ROOT}/teams/new`, { slug: 'acme', name: 'Acme', ownerId: 'nobody' })).status,
@@ -173,7 +173,7 @@ onBothEngines(
       JSON.stringify(refusals),
     )
 
-    const app = await makeIntegration(world, { slug: 'sentinel', name: 'Sentinel' })
+    const app = await seedIntegration(world, { slug: 'sentinel', name: 'Sentinel' })
     assert.match((await client.get(`${ROOT}/integrations`)).text, /Sentinel/)
     assert.equal((await client.post(`${ROOT}/integrations/${app.id}/delete`)).status, 303)
     assert.match((await client.get(`${ROOT}/integrations`)).text, /No team has registered/)
@@ -181,7 +181,7 @@ onBothEngines(
 )
 
 onBothEngines('what failed is found and sent again, and the overview says so', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events: ['project.created'] })
   for (const name of ['one', 'two', 'three']) await world.call('POST', '/v10/projects', { name })
   await endDeliveries(world, 'failed')
@@ -195,7 +195,7 @@ onBothEngines('what failed is found and sent again, and the overview says so', a
 })
 
 onBothEngines('the audit log is filtered, and its chain is checked', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
   const found = (await client.get(`${ROOT}/audit?type=createProject`)).text
@@ -212,19 +212,19 @@ onBothEngines('the audit log is filtered, and its chain is checked', async (worl
 })
 
 onBothEngines('a backup is made and listed, one at a time', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   assert.match((await client.get(`${ROOT}/backups`)).text, /No backup yet/)
   const begun = await Promise.all([1, 2, 3].map(() => client.post(`${ROOT}/backups`)))
   assert.deepEqual(begun.map(({ status }) => status).sort(), [303, 409, 409])
   let page = ''
-  await becomes(async () => {
+  await eventually(async () => {
     page = (await client.get(`${ROOT}/backups`)).text
     return /berth-[\w.-]+\.db/.test(page)
   })
   assert.match(page, /berth-[\w.-]+\.db/)
   assert.doesNotMatch(page, /could not be made/)
   // The file is there a moment before the run has ended.
-  await becomes(async () => (await world.operator('GET', '/operator/v1/backups')).body.runningSince === null)
+  await eventually(async () => (await world.operator('GET', '/operator/v1/backups')).body.runningSince === null)
   const { body } = await world.operator('GET', '/operator/v1/backups')
   assert.equal(body.backups.length, 1)
   assert.ok(body.backups[0].rows > 0 && body.backups[0].bytes > 0)
@@ -240,7 +240,7 @@ onBothEngines(
     // A test's store is a copy that others may read.
     const store = join(world.folder, 'berth.db')
     if (existsSync(store)) chmodSync(store, 0o600)
-    const page = (await (await signedIn(world)).get(`${ROOT}/health/checks`)).text
+    const page = (await (await openSignedInClient(world)).get(`${ROOT}/health/checks`)).text
     const { findings } = (await world.operator('GET', '/operator/v1/health')).body
     const worries = findings.filter(({ is }: { is: string }) => is === 'worry').length
     assert.ok(worries > 1, 'no backup was ever made')
@@ -262,7 +262,7 @@ onBothEngines(
 onBothEngines(
   'the overview and the page of health wait for no check: a frame asks for them, and without script there is a link',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const checks = `${ROOT}/health/checks`
     const overview = (await client.get(ROOT)).text
     const state = `<turbo-frame id="health-state" src="${checks}" loading="lazy"></turbo-frame>`
@@ -279,9 +279,9 @@ onBothEngines(
 )
 
 onBothEngines('a token of an installation says what the installation may do, whose it is and where', async (world) => {
-  const app = await makeIntegration(world, { scopes: ['read:project', 'read-write:domain'] })
-  const { installationId } = await makeInstallation(world, { app })
-  const text = (await (await signedIn(world)).get(`${ROOT}/tokens`)).text
+  const app = await seedIntegration(world, { scopes: ['read:project', 'read-write:domain'] })
+  const { installationId } = await seedInstallation(world, { app })
+  const text = (await (await openSignedInClient(world)).get(`${ROOT}/tokens`)).text
   const row = text.split('<tr>').find((one) => one.includes(installationId))!
   assert.match(row, /, installed on <a href="\/console\/operator\/(teams|people)\/\w+">\w+<\/a>/)
   const [, permissions] = /data-label="Permissions">([^<]*)</.exec(row)!
@@ -289,7 +289,7 @@ onBothEngines('a token of an installation says what the installation may do, who
 })
 
 onBothEngines('the page of the checks says what the doctor says', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const page = (await client.get(`${ROOT}/health/checks`)).text
   const { well, findings } = (await world.operator('GET', '/operator/v1/health')).body
   assert.equal(well, false, 'the resolver of this test answers nobody')
@@ -301,7 +301,7 @@ onBothEngines('the page of the checks says what the doctor says', async (world) 
 onBothEngines(
   'a person and a team are removed once their name is typed, with all that they have where the box is ticked',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const ada = await world.user('ada')
     await ada.call('POST', '/v10/projects', { name: 'hers' })
     const pathOfAda = `${ROOT}/people/${ada.id}`

@@ -1,12 +1,12 @@
 /** The pages of a project in a real Chromium: axe finds nothing, nothing is wider than the window, and the browser has nothing to complain about. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
-import { givePassword } from '../../support/clients/browser-client.ts'
+import { seedPassword } from '../../support/clients/browser-client.ts'
 import { findChromium, look, openChromium, openWindow, signInTo } from '../../support/clients/chromium.ts'
-import { lacking } from '../../support/programs.ts'
+import { eventually } from '../../support/eventually.ts'
+import { skipReason } from '../../support/programs.ts'
 import { openWorld, type World } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 const chromium = findChromium()
 const ACCOUNT = '/console/t/admin'
@@ -14,7 +14,7 @@ const WEB = `${ACCOUNT}/projects/web`
 
 /** A project with something on each of its pages, and their addresses. */
 async function open(world: World): Promise<Record<string, string>> {
-  const web = await openWeb(world)
+  const web = await seedWebProject(world)
   await world.call('POST', '/v10/projects', { name: 'empty' })
   const ids: string[] = []
   for (const body of [
@@ -58,12 +58,12 @@ async function open(world: World): Promise<Record<string, string>> {
 }
 
 test('axe finds nothing on the pages of a project, narrow and wide, light and dark', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read the pages'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read the pages'))
   const world = await openWorld('sqlite', SETTINGS)
   const browser = await openChromium(chromium)
   try {
     const pages = await open(world)
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const origin = await world.listen()
     for (const width of [390, 1280])
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -98,12 +98,12 @@ test('axe finds nothing on the pages of a project, narrow and wide, light and da
 
 for (const script of [true, false])
   test(`filters are behind one line on a telephone, open once one is set, and all seen where there is room, ${script ? 'with' : 'without'} script`, async (t) => {
-    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether filters can be opened'))
+    if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether filters can be opened'))
     const world = await openWorld('sqlite', SETTINGS)
     const browser = await openChromium(chromium)
     try {
-      await (await openWeb(world)).deploy()
-      await givePassword(world, world.credentials.userId)
+      await (await seedWebProject(world)).deploy()
+      await seedPassword(world, world.credentials.userId)
       const origin = await world.listen()
       const wide = await openWindow(browser, 1280, script)
       await signInTo(wide.page, origin)
@@ -128,12 +128,12 @@ for (const script of [true, false])
 
 test('a pointer above a link asks for nothing: a value is opened, and the audit log says so, only once its link is followed', async (t) => {
   if (chromium === undefined)
-    return t.skip(lacking('chromium', 'chromium', 'whether a pointer above a link opens values'))
+    return t.skip(skipReason('chromium', 'chromium', 'whether a pointer above a link opens values'))
   const world = await openWorld('sqlite', SETTINGS)
   const browser = await openChromium(chromium)
   try {
     const pages = await open(world)
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const origin = await world.listen()
     const { page } = await openWindow(browser, 1280, true)
     await signInTo(page, origin)
@@ -174,12 +174,12 @@ const DROPPED = (bytes: string) => `(() => {
 })()`
 
 test('a file that is dropped becomes the text, and one that is too large does not', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether a file can be dropped'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether a file can be dropped'))
   const world = await openWorld('sqlite')
   const browser = await openChromium(chromium)
   try {
     await world.call('POST', '/v10/projects', { name: 'web' })
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const origin = await world.listen()
     const { page, complaints } = await openWindow(browser, 1280, true)
     await signInTo(page, origin)
@@ -193,7 +193,7 @@ test('a file that is dropped becomes the text, and one that is too large does no
     assert.match(await page.evaluate<string>(`document.getElementById('text').validationMessage`), /larger than 1 MiB/)
     await page.evaluate(DROPPED(`'A=1\\nB="two words"\\n'`))
     // The file is read a moment later. The page's policy lets nobody wait in it by text.
-    await becomes(async () => (await page.inputValue('#text')) !== '')
+    await eventually(async () => (await page.inputValue('#text')) !== '')
     assert.equal(await page.inputValue('#text'), 'A=1\nB="two words"\n')
     await page.click('button[value=plan]')
     await page.click('button[value=apply]')

@@ -1,19 +1,19 @@
 /** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
 import assert from 'node:assert/strict'
 import { addUsage } from '../../../src/projects/deployments/usage.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { setInTransfer, tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 const PATH = '/console/t/admin/projects/web/deployments'
 
 onBothEngines(
   'a deployment is promoted and rolled back, and the page follows until it is done',
   async (world) => {
-    const client = await signedIn(world)
-    const web = await openWeb(world)
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
     const none = (await client.get(PATH)).text
     assert.match(none, /No deployment yet/)
     assert.ok(none.includes(`<pre>curl -X POST "$BERTH/operator/v1/projects/${web.id}/deployments" `), none)
@@ -59,8 +59,8 @@ onBothEngines(
 onBothEngines(
   'what visitors were answered within a day stands on the page of the deployment, and nothing where there were none',
   async (world) => {
-    const client = await signedIn(world)
-    const web = await openWeb(world)
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
     const [id, other] = [await web.deploy(), await web.deploy()]
     const now = world.deps.clock.now()
     const hour = now - (now % 3_600_000)
@@ -77,17 +77,17 @@ onBothEngines(
 onBothEngines(
   'a page is visited where the sites server of a laptop listens, and elsewhere over https',
   async (world) => {
-    const client = await signedIn(world)
-    await makeProject(world, 'web')
+    const client = await openSignedInClient(world)
+    await seedProject(world, 'web')
     const files = [{ file: '.vercel/output/config.json', data: '{"version":3}' }]
     const { body } = await world.call('POST', '/v13/deployments?prebuilt=1', { name: 'web', files })
     const visit = (href: string) => `<a class="button quiet" href="${href}" rel="noreferrer">Visit</a>`
     const own = (await client.get(`${PATH}/${body.id}`)).text
     assert.match(body.url, /\.berth\.localhost:3002$/)
     assert.ok(own.includes(visit(`http://${body.url}`)), own)
-    const elsewhere = await makeDeployment(world, body.projectId, { url: 'built.host.test' })
+    const elsewhere = await seedDeployment(world, body.projectId, { url: 'built.host.test' })
     assert.ok((await client.get(`${PATH}/${elsewhere}`)).text.includes(visit('https://built.host.test')))
-    const queued = await makeDeployment(world, body.projectId, { url: 'queued.host.test', readyState: 'QUEUED' })
+    const queued = await seedDeployment(world, body.projectId, { url: 'queued.host.test', readyState: 'QUEUED' })
     assert.doesNotMatch((await client.get(`${PATH}/${queued}`)).text, /Visit/)
   },
 )
@@ -95,8 +95,8 @@ onBothEngines(
 onBothEngines(
   'what cannot be promoted comes back on its page with the reason, and is not offered while the project is paused or on its way to another account',
   async (world) => {
-    const client = await signedIn(world)
-    const web = await openWeb(world)
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
     const building = await web.deploy({ readyState: 'BUILDING' })
     await client.get(`${PATH}/${building}`)
     const early = await client.post(`${PATH}/${building}/promote`)
@@ -126,8 +126,8 @@ onBothEngines(
 onBothEngines(
   'the list is narrowed, and shows no deployment of another project',
   async (world) => {
-    const client = await signedIn(world)
-    const web = await openWeb(world)
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
     await web.deploy({ readyState: 'ERROR' })
     await web.deploy({ target: 'preview', gitBranch: 'next' })
     const other = (await world.call('POST', '/v10/projects', { name: 'shop' })).body
@@ -158,8 +158,8 @@ onBothEngines(
 onBothEngines(
   'the overview tells of a deployment that waits, and of domains that a promote could not map',
   async (world) => {
-    const client = await signedIn(world)
-    const web = await openWeb(world)
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
     const overview = async () => (await client.get('/console/t/admin/projects/web')).text
     const first = await web.deploy()
     await web.deploy()

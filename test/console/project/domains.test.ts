@@ -1,7 +1,7 @@
 /** Domains of a project in the console, against a real DNS server. docs/console.md. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { type DnsServer, startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { freshApex } from '../../support/worlds/domain-world.ts'
@@ -20,7 +20,7 @@ const PATH = '/console/t/admin/projects/web/domains'
 onBothEngines(
   'a domain is added, proven by the record that the page shows, changed and removed',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const name = `www.${freshApex()}`
     assert.match((await client.get(PATH)).text, /No domain yet/)
@@ -66,7 +66,7 @@ onBothEngines(
 onBothEngines(
   'the page says where DNS leads a name, and which record leads it here',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const name = `www.${freshApex()}`
     await client.get(`${PATH}/add`)
@@ -91,7 +91,7 @@ onBothEngines(
 onBothEngines(
   'the page of a domain says its state beside its name, the short names of its records, and which of two records is the better one',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const apex = freshApex()
     for (const name of [apex, `www.${apex}`]) await world.call('POST', '/v10/projects/web/domains', { name })
@@ -117,7 +117,7 @@ onBothEngines(
 onBothEngines(
   'where no edge is set, where a name leads cannot be judged: nothing is said to be wrong, and what DNS has is told',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const name = `www.${freshApex()}`
     await world.call('POST', '/v10/projects/web/domains', { name })
@@ -139,7 +139,7 @@ onBothEngines(
 onBothEngines(
   'what each name server says of the record stands beside the record, and is asked again by a button',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const name = `www.${freshApex()}`
     const { verification } = (await world.call('POST', '/v10/projects/web/domains', { name })).body
@@ -177,7 +177,7 @@ onBothEngines(
     const name = `www.${freshApex()}`
     await guest.call('POST', '/v10/projects', { name: 'web' })
     await guest.call('POST', '/v10/projects/web/domains', { name })
-    const client = await signedIn(world, guest.id, 'guest')
+    const client = await openSignedInClient(world, guest.id, 'guest')
     const path = `/console/t/guest/projects/web/domains/${name}`
     const { text } = await client.get(path)
     assert.match(text, /Make this record where/)
@@ -194,7 +194,7 @@ onBothEngines(
 onBothEngines(
   'a name that another project has is refused beside its field, and name servers that do not answer are told',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const name = freshApex()
     await world.call('POST', '/v10/projects', { name: 'web' })
     await world.call('POST', '/v10/projects', { name: 'shop' })

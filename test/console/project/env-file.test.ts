@@ -1,13 +1,13 @@
 /** A `.env` text in the console: its plan comes first and names no value, and applying it does what the plan says. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/projects/web/variables/import'
 const TEXT = 'KEPT=same-value-1\r\nCHANGED=new-value-2\r\nADDED="line one\r\nline two"\r\n'
 
 async function open(world: World) {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', {
     name: 'web',
     environmentVariables: ['KEPT=same-value-1', 'CHANGED=old-value-3', 'GOES=old-value-4'].map((line) => {
@@ -128,7 +128,7 @@ onBothEngines('a text of a mebibyte passes, and one that the route does not take
 onBothEngines('whoever may not write production is refused the plan of it', async (world) => {
   const guest = await world.user('guest')
   await world.join(guest, 'DEVELOPER')
-  const client = await signedIn(world, guest.id, 'guest')
+  const client = await openSignedInClient(world, guest.id, 'guest')
   await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
   const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body as { slug: string }
   const path = `/console/t/${slug}/projects/web/variables/import`

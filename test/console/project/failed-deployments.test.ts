@@ -1,10 +1,10 @@
 /** Deployments that failed, as the overview and the card of their project tell them. docs/console.md: The pages of a project. */
 import assert from 'node:assert/strict'
 import { hearStatements, walksOf } from '../../platform/db/statements.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
-import { makeDeployment } from '../../support/projects.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 /** What the card of the project `web` says of deployments that failed: the words by their id. */
 function cardOf(list: string): Record<string, string> {
@@ -15,8 +15,8 @@ function cardOf(list: string): Record<string, string> {
 onBothEngines(
   'the newest deployment of production that failed is a problem of its project, also behind later previews',
   async (world) => {
-    const client = await signedIn(world)
-    const web = await openWeb(world)
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
     const see = async () => {
       const overview = (await client.get('/console/t/admin/projects/web')).text
       return { overview, card: cardOf((await client.get('/console/t/admin')).text) }
@@ -26,7 +26,7 @@ onBothEngines(
     for (let at = 0; at < 6; at++) await web.deploy({ target: 'preview', gitBranch: `b${at}` })
     // The newest of another project says nothing of this one.
     const { id } = (await world.call('POST', '/v10/projects', { name: 'other' })).body
-    await makeDeployment(world, id, { url: 'other.host.test', target: 'production', readyState: 'READY' })
+    await seedDeployment(world, id, { url: 'other.host.test', target: 'production', readyState: 'READY' })
     const behind = await see()
     assert.ok(!(await web.read()).latestDeployments.some(({ id }: { id: string }) => id === failed))
     assert.match(
@@ -52,8 +52,8 @@ onBothEngines(
 onBothEngines(
   'a preview that failed is a problem until its branch or its environment has a newer one, and one that was canceled is none',
   async (world) => {
-    const client = await signedIn(world)
-    const web = await openWeb(world)
+    const client = await openSignedInClient(world)
+    const web = await seedWebProject(world)
     const card = async () => cardOf((await client.get('/console/t/admin')).text)
     const environment = await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
     assert.equal(environment.status, 201, JSON.stringify(environment.body))
@@ -87,7 +87,7 @@ onBothEngines(
 onBothEngines(
   'the list of projects asks for what failed once, by indexes, however many projects it shows',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const read = async () => {
       const heard = hearStatements()
       await client.get('/console/t/admin').finally(heard.stop)
@@ -95,7 +95,7 @@ onBothEngines(
     }
     const deploy = async (name: string) => {
       const { id } = (await world.call('POST', '/v10/projects', { name })).body
-      await makeDeployment(world, id, { url: `${name}.host.test`, readyState: 'ERROR' })
+      await seedDeployment(world, id, { url: `${name}.host.test`, readyState: 'ERROR' })
     }
     await deploy('web-1')
     const [one] = [...(await read()).keys()]

@@ -1,7 +1,7 @@
 /** The forms of a project's pages: nobody without the right does anything by them, and no id of another opens anything. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
-import { type Fields, signedIn } from '../../support/clients/browser-client.ts'
-import { makeDeployment } from '../../support/projects.ts'
+import { type Fields, openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { FORMS, formsBelow } from '../form-table.ts'
 
@@ -26,7 +26,7 @@ async function open(world: World) {
   const variable = (await world.call('POST', `/v10/projects/web/env?teamId=${teamId}`, body)).body.created
   await world.call('POST', `/v10/projects/web/domains?teamId=${teamId}`, { name: 'www.example.com' })
   await world.call('POST', `/v9/projects/web/custom-environments?teamId=${teamId}`, { slug: 'staging' })
-  const deployment = await makeDeployment(world, project.id, { url: 'one.host.test', target: 'preview' })
+  const deployment = await seedDeployment(world, project.id, { url: 'one.host.test', target: 'preview' })
   const fill = (path: string) =>
     `${START}${path}`
       .replace(':slug', slug)
@@ -50,7 +50,7 @@ async function stateOf({ call, credentials: { teamId } }: World): Promise<string
 
 onBothEngines('ids that are not there, and those of others, are not found', async (world) => {
   const { fill } = await open(world)
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await client.get(fill('new'))
   for (const path of forms().filter((one) => /:id|:domain/.test(one))) {
     const url = `${START}${path}`
@@ -75,8 +75,8 @@ onBothEngines('whoever may not write changes nothing by any form, and strangers 
   const viewer = await world.user('viewer')
   await world.join(viewer, 'VIEWER')
   const clients = {
-    viewer: await signedIn(world, viewer.id, 'viewer'),
-    stranger: await signedIn(world, (await world.user('stranger')).id, 'stranger'),
+    viewer: await openSignedInClient(world, viewer.id, 'viewer'),
+    stranger: await openSignedInClient(world, (await world.user('stranger')).id, 'stranger'),
   }
   const before = await stateOf(world)
   for (const [who, client] of Object.entries(clients)) {
@@ -98,7 +98,7 @@ onBothEngines('pages lead a reader to no form that their role would be refused',
   const { slug } = await open(world)
   const viewer = await world.user('viewer')
   await world.join(viewer, 'VIEWER')
-  const client = await signedIn(world, viewer.id, 'viewer')
+  const client = await openSignedInClient(world, viewer.id, 'viewer')
   const start = `/console/t/${slug}`
   const found = new Set([start])
   for (const url of found) {

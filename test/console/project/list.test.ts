@@ -1,10 +1,10 @@
 /** The list of projects in the console, and making one. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 onBothEngines('a person makes a project and finds it in the list', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const home = await client.get('/console')
   assert.equal(home.status, 303)
   const empty = await client.get(home.location)
@@ -35,10 +35,13 @@ onBothEngines('the first page names three teams that wait for an answer, and lea
       ownerId: rival.id,
     })
     if (at === 4)
-      assert.doesNotMatch((await (await signedIn(world)).get('/console/t/admin')).text, /Show all invitations/)
+      assert.doesNotMatch(
+        (await (await openSignedInClient(world)).get('/console/t/admin')).text,
+        /Show all invitations/,
+      )
     await rival.call('POST', `/v1/teams/${body.id}/members`, { uid: world.credentials.userId, role: 'VIEWER' })
   }
-  const { text } = await (await signedIn(world)).get('/console/t/admin')
+  const { text } = await (await openSignedInClient(world)).get('/console/t/admin')
   assert.deepEqual(
     [...text.matchAll(/To the team (N\d) \(team-\d\), as VIEWER/g)].map(([, name]) => name),
     ['N4', 'N3', 'N2'],
@@ -47,7 +50,7 @@ onBothEngines('the first page names three teams that wait for an answer, and lea
 })
 
 onBothEngines('the list says how many there are, is searched, and goes on where a page ends', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   for (let at = 1; at <= 25; at++) await world.call('POST', '/v10/projects', { name: `web-${at}` })
   const first = (await client.get('/console/t/admin')).text
   assert.match(first, /<h1>Projects <span class="soft">25</)

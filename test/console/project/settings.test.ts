@@ -1,14 +1,14 @@
 /** Settings of a project in the console, giving it away, and deleting it. docs/console.md. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/projects/web'
 const read = async ({ call }: World, name = 'web') => (await call('GET', `/v9/projects/${name}`)).body
 
 onBothEngines('settings are shown, saved, refused beside their field, and cleared', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web', buildCommand: 'make', framework: 'vite' })
   const page = await client.get(`${PATH}/settings`)
   assert.match(page.text, /name="buildCommand" value="make"/)
@@ -40,7 +40,7 @@ onBothEngines('settings are shown, saved, refused beside their field, and cleare
 })
 
 onBothEngines('the data cache is switched, and a protection is set and taken away', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const { id } = (await world.call('POST', '/v10/projects', { name: 'web' })).body
   await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
   await client.get(`${PATH}/settings`)
@@ -66,7 +66,7 @@ onBothEngines('the data cache is switched, and a protection is set and taken awa
 })
 
 onBothEngines('a project is deleted only where its name was typed', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   await client.get(`${PATH}/settings`)
   for (const typed of ['', 'Web', 'web2']) {
@@ -82,7 +82,7 @@ onBothEngines('a project is deleted only where its name was typed', async (world
 })
 
 onBothEngines('a project is given to another account by a code that is shown this once', async (world) => {
-  const giver = await signedIn(world)
+  const giver = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   const variable = { key: 'A', value: '1', target: ['preview'] }
   const { id } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
@@ -91,7 +91,7 @@ onBothEngines('a project is given to another account by a code that is shown thi
   await giver.get(PATH)
   await giver.post(`${PATH}/pause`)
   assert.match((await giver.get(PATH)).text, /It was paused by you <time/)
-  const receiver = await signedIn(world, taker.id, 'taker')
+  const receiver = await openSignedInClient(world, taker.id, 'taker')
   assert.match((await giver.get(`${PATH}/transfer`)).text, /data-turbo="false"/)
   const made = await giver.post(`${PATH}/transfer`)
   assert.equal(made.status, 200, made.text)
@@ -121,7 +121,7 @@ onBothEngines('a project is given to another account by a code that is shown thi
 })
 
 onBothEngines('a code is made only by whoever gave their password of late', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   await client.get(PATH)
   world.deps.clock.set(world.deps.clock.now() + 3_600_000)
@@ -138,7 +138,7 @@ onBothEngines('the overview says who paused a project, and what needs attention'
   const { teamId } = world.credentials
   const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
   const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).body
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const path = `/console/t/${slug}/projects/web`
   assert.doesNotMatch((await client.get(path)).text, /What needs attention/)
   await world.call('POST', `/v10/projects/web/domains?teamId=${teamId}`, { name: 'www.example.com' })
@@ -156,7 +156,7 @@ onBothEngines('the overview says who paused a project, and what needs attention'
 onBothEngines(
   'a custom environment is made, chosen, and removed with its domains and, where asked, its variables',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const list = `${PATH}/settings/environments`
     assert.match((await client.get(`${PATH}/settings`)).text, new RegExp(`href="${list}"`))
@@ -196,7 +196,7 @@ onBothEngines(
       slug: 'shown',
     })
     await world.join(guest, 'VIEWER')
-    const viewer = await signedIn(world, guest.id, 'guest')
+    const viewer = await openSignedInClient(world, guest.id, 'guest')
     const theirs = '/console/t/team/projects/web/settings/environments'
     for (const url of [theirs, `${theirs}/shown`]) {
       const seen = await viewer.get(url)

@@ -1,12 +1,12 @@
 /** Editing, history, restoring and comparing variables in the console. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/projects/web/variables'
 
 async function open(world: World, variables: object[]) {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   const ids: string[] = []
   for (const body of variables) {
@@ -96,7 +96,7 @@ onBothEngines('the history names members of the team, and nobody else', async (w
     target: ['preview'],
   })
   const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const path = `/console/t/${slug}/projects/web/variables/${made.body.created.id}/history`
   assert.match((await client.get(path)).text, /<td[^>]*>guest<\/td>/)
   await world.call('DELETE', `/v1/teams/${teamId}/members/${guest.id}`)
@@ -152,7 +152,7 @@ onBothEngines('whoever reads no values learns no difference of values', async (w
   for (const target of ['production', 'preview'])
     await world.call('POST', `/v10/projects/web/env?teamId=${teamId}`, { key: 'A', value: 'equal', target: [target] })
   const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
-  const client = await signedIn(world, guest.id, 'guest')
+  const client = await openSignedInClient(world, guest.id, 'guest')
   const page = await client.get(`/console/t/${slug}/projects/web/variables/compare`)
   assert.match(page.text, /<td[^>]*>not compared<\/td>/)
 })

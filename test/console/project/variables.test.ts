@@ -1,12 +1,12 @@
 /** Variables in the console: no value is in the list, and one is shown by itself to whoever gave their password of late. docs/console.md. */
 import assert from 'node:assert/strict'
-import { PASSWORD, signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient, PASSWORD } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const SECRET = 'not-to-be-seen-in-lists'
 
 onBothEngines('a variable is added, listed without its value, revealed and deleted', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
   const path = '/console/t/admin/projects/web/variables'
   assert.match((await client.get(path)).text, /No variable yet/)
@@ -47,7 +47,7 @@ onBothEngines('a variable is added, listed without its value, revealed and delet
 onBothEngines(
   'whoever gave their password longer than an hour ago gives it again before a value is shown',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', {
       name: 'web',
       environmentVariables: [{ key: 'TOKEN', value: SECRET, target: 'production' }],
@@ -70,7 +70,7 @@ onBothEngines(
 
 onBothEngines('a page allows what the role of its person allows, in this account and in no other', async (world) => {
   const guest = await world.user('guest')
-  const client = await signedIn(world, guest.id, 'guest')
+  const client = await openSignedInClient(world, guest.id, 'guest')
   await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
   const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body as { slug: string }
   const path = `/console/t/${slug}/projects/web`
@@ -82,7 +82,7 @@ onBothEngines('a page allows what the role of its person allows, in this account
   assert.match(paused.text, /project:write/)
   const forged = await client.post(`${path}/pause`, { form: 'forged' })
   assert.equal(forged.status, 403)
-  const owner = await signedIn(world)
+  const owner = await openSignedInClient(world)
   await owner.get(path)
   assert.equal((await owner.post(`${path}/pause`)).location, path)
   assert.match((await owner.get(path)).text, /Paused/)
@@ -90,7 +90,7 @@ onBothEngines('a page allows what the role of its person allows, in this account
 
 onBothEngines('a page that a route refuses says so, and it is no fault', async (world) => {
   const guest = await world.user('guest')
-  const client = await signedIn(world, guest.id, 'guest')
+  const client = await openSignedInClient(world, guest.id, 'guest')
   await world.join(guest, 'BILLING')
   const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body as { slug: string }
   await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })

@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { givePassword } from '../../support/clients/browser-client.ts'
+import { seedPassword } from '../../support/clients/browser-client.ts'
 import { findChromium, look, openChromium, openWindow, signInTo } from '../../support/clients/chromium.ts'
-import { lacking } from '../../support/programs.ts'
+import { skipReason } from '../../support/programs.ts'
 import { deliver, LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { openWorld, type World } from '../../support/world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 const chromium = findChromium()
 const TEAM = '/console/t/team'
@@ -19,7 +19,7 @@ async function open(world: World, url: string): Promise<Record<string, string>> 
   const { teamId } = world.credentials
   const team = `teamId=${teamId}` as const
   const { id: projectId } = (await world.call('POST', `/v10/projects?${team}`, { name: 'web' })).body
-  const { installationId, app } = await makeInstallation(world, {}, { projects: [projectId] })
+  const { installationId, app } = await seedInstallation(world, {}, { projects: [projectId] })
   const hook = { url, events: ['project.created', 'deployment.ready', 'project.env-variable.created'] }
   const webhookId = (await world.call('POST', `/v1/webhooks?${team}`, hook)).body.id
   for (const name of ['shop', 'docs']) await world.call('POST', `/v10/projects?${team}`, { name })
@@ -68,14 +68,14 @@ async function open(world: World, url: string): Promise<Record<string, string>> 
 }
 
 test('axe finds nothing on the pages of a team and of a person, narrow and wide, light and dark', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read the pages'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read the pages'))
   const to = await receiver(t)
   to.answer((response) => response.writeHead(500).end('broken'))
   const world = await openWorld('sqlite', LOCAL)
   const browser = await openChromium(chromium)
   try {
     const pages = await open(world, to.url)
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const origin = await world.listen()
     for (const width of [390, 1280])
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -97,12 +97,12 @@ test('axe finds nothing on the pages of a team and of a person, narrow and wide,
 
 for (const script of [true, false])
   test(`what is shown once is shown, and what is refused comes back, ${script ? 'with' : 'without'} script`, async (t) => {
-    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether forms work in a browser'))
+    if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether forms work in a browser'))
     const to = await receiver(t)
     const world = await openWorld('sqlite', LOCAL)
     const browser = await openChromium(chromium)
     try {
-      await givePassword(world, world.credentials.userId)
+      await seedPassword(world, world.credentials.userId)
       const origin = await world.listen()
       const { page } = await openWindow(browser, 1280, script)
       await signInTo(page, origin)

@@ -1,9 +1,9 @@
 /** The forms of a team's pages: nobody without the right does anything by them, and no id of another account opens anything. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
-import { type Fields, signedIn } from '../../support/clients/browser-client.ts'
+import { type Fields, openSignedInClient } from '../../support/clients/browser-client.ts'
 import { digest } from '../../support/stores/digest.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 import { FORMS, formsBelow } from '../form-table.ts'
 
 const START = '/console/'
@@ -24,7 +24,7 @@ async function open(world: World) {
   const { teamId, userId } = world.credentials
   const team = `teamId=${teamId}` as const
   const { id: projectId } = (await world.call('POST', `/v10/projects?${team}`, { name: 'web' })).body
-  const { installationId, app } = await makeInstallation(world, {}, { projects: [projectId] })
+  const { installationId, app } = await seedInstallation(world, {}, { projects: [projectId] })
   const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
   const webhookId = (await world.call('POST', `/v1/webhooks?${team}`, hook)).body.id
   await world.call('POST', `/v10/projects?${team}`, { name: 'told' })
@@ -54,9 +54,9 @@ onBothEngines(
     const { fill } = await open(world)
     const guest = await world.user('guest')
     await world.join(guest, 'VIEWER')
-    const viewer = await signedIn(world, guest.id, 'guest')
+    const viewer = await openSignedInClient(world, guest.id, 'guest')
     const other = await world.user('other')
-    const stranger = await signedIn(world, other.id, 'other')
+    const stranger = await openSignedInClient(world, other.id, 'other')
     await viewer.get('/console/t/team')
     await stranger.get('/console/account')
     const before = await digest(world)
@@ -75,7 +75,7 @@ onBothEngines(
 onBothEngines('the ids of another account open nothing in one of your own', async (world) => {
   const { fill } = await open(world)
   const guest = await world.user('guest')
-  const client = await signedIn(world, guest.id, 'guest')
+  const client = await openSignedInClient(world, guest.id, 'guest')
   await client.get('/console/teams/new')
   assert.equal((await client.post('/console/teams/new', { slug: 'crew' })).status, 303)
   const before = await digest(world)

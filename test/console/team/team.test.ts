@@ -1,11 +1,11 @@
 /** A team in the console: made, its people invited, changed and removed, its settings, and who changed what. docs/console.md. */
 import assert from 'node:assert/strict'
-import { givePassword, openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
+import { openClient, openSignedInClient, PASSWORD, pathOf, seedPassword } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 onBothEngines('a person makes a team, invites somebody, changes their role, and both leave it', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await client.get('/console/teams/new')
   const wrong = await client.post('/console/teams/new', { name: 'ünï 🚢', slug: 'Not A Slug' })
   assert.equal(wrong.status, 400)
@@ -33,7 +33,7 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
   const twice = await client.post(`${path}/invite`, { email: 'guest@example.com', role: 'VIEWER' })
   assert.equal(twice.status, 409)
 
-  const other = await signedIn(world, guest.id, 'guest')
+  const other = await openSignedInClient(world, guest.id, 'guest')
   assert.equal((await other.get(path)).status, 404, 'no member yet')
   await other.get(pathOf(link!))
   assert.equal((await other.post(pathOf(link!), { answer: 'accept' })).status, 200)
@@ -52,7 +52,7 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
 })
 
 onBothEngines('a member is removed, an invitation is taken back, and people are found', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const guest = await world.user('guest')
   await world.join(guest, 'MEMBER')
   const path = '/console/t/team/members'
@@ -67,7 +67,7 @@ onBothEngines('a member is removed, an invitation is taken back, and people are 
 })
 
 onBothEngines('the settings of a team are changed by its owners, and its pages move with the slug', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const path = '/console/t/team/settings'
   await client.get(path)
   const long = await client.post(path, { name: 'n'.repeat(101), slug: 'team', sensitive: 'on' })
@@ -84,7 +84,7 @@ onBothEngines('the settings of a team are changed by its owners, and its pages m
   assert.equal((await client.get(path)).status, 404)
   const guest = await world.user('guest')
   await world.join(guest, 'MEMBER')
-  const other = await signedIn(world, guest.id, 'guest')
+  const other = await openSignedInClient(world, guest.id, 'guest')
   const read = await other.get(changed.location)
   assert.match(read.text, /Only an OWNER/)
   assert.equal((await other.post('/console/t/harbour/settings', { ...fields, slug: 'mine' })).status, 403)
@@ -93,7 +93,7 @@ onBothEngines('the settings of a team are changed by its owners, and its pages m
 onBothEngines(
   'who changed what is shown to those who see the projects, filtered, and kept as a file',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const team = `?teamId=${world.credentials.teamId}` as const
     await world.call('POST', `/v10/projects${team}`, { name: 'web' })
     const variable = { key: 'TOKEN', value: 'a value of mine', target: ['production'], type: 'encrypted' }
@@ -118,13 +118,13 @@ onBothEngines(
     const lines = file.text.trim().split('\r\n')
     assert.equal(lines.length, 2)
     assert.match(lines[1]!, /,user,usr_\w+,admin,createProjectEnv,web,key value target type$/)
-    const { call } = await makeInstallation(world, { app: await makeIntegration(world, { name: '=SUM(1,2)' }) })
+    const { call } = await seedInstallation(world, { app: await seedIntegration(world, { name: '=SUM(1,2)' }) })
     await call('POST', `/v10/projects${team}`, { name: 'of-app' })
     const formula = (await client.get(`${path}/export`)).text
     assert.match(formula, /,integration,icfg_\w+,"'=SUM\(1,2\)",createProject,/, 'a spreadsheet computes nothing')
     const guest = await world.user('guest')
     await world.join(guest, 'BILLING')
-    const other = await signedIn(world, guest.id, 'guest')
+    const other = await openSignedInClient(world, guest.id, 'guest')
     assert.equal((await other.get(path)).status, 403)
     assert.equal((await other.get(`${path}/export`)).status, 403)
     const tabs = (await other.get('/console/t/team/members')).text
@@ -141,7 +141,7 @@ onBothEngines(
 onBothEngines(
   'where the operator makes the teams, nobody else does',
   async (world) => {
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const client = openClient(world)
     await client.get('/sign-in')
     await client.post('/sign-in', { name: 'admin', password: PASSWORD })

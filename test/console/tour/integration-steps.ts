@@ -1,6 +1,6 @@
 /** What the maker of an integration does, and whoever installs it; and a webhook that fails. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { deliver } from '../../support/servers/receiver.ts'
 import { formOf } from '../../support/worlds/integration-world.ts'
 import { type Steps, TEAM } from './scene.ts'
@@ -44,7 +44,7 @@ export const integrationSteps: Steps = {
     const row = ada.page.getByRole('row').filter({ hasText: 'HELPER_KEY' })
     await row.getByText('Helper', { exact: true }).waitFor()
     assert.equal(await row.getByRole('presentation').getAttribute('src'), site.logoUrl)
-    await becomes(() => site.logos() > before)
+    await eventually(() => site.logos() > before)
     await ada.look('variable-of-app')
     await ada.go('/console/t/ada/integrations')
     await ada.follow('Helper')

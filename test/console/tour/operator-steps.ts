@@ -1,6 +1,6 @@
 /** What an operator does: a backup, a new root key, and shutting somebody out. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { OPERATOR, type Steps, TEAM, VALUE, variableId, WEB } from './scene.ts'
 
 const SECTIONS = ['teams', 'tokens', 'integrations', 'timers', 'deliveries', 'audit', 'audit/verify', 'health']
@@ -16,7 +16,7 @@ export const operatorSteps: Steps = {
     await tour.page.getByText('checks in order').waitFor()
     await tour.go(`${OPERATOR}/backups`)
     await tour.press('Make a backup')
-    await becomes(async () => {
+    await eventually(async () => {
       await tour.go(`${OPERATOR}/backups`)
       return (await tour.page.getByText(/berth-.*\.db/).count()) > 0
     })

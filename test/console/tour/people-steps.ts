@@ -1,6 +1,6 @@
 /** What a new user does with other people and with tokens. */
 import assert from 'node:assert/strict'
-import { postDue } from '../../../src/platform/mail/worker.ts'
+import { sendDueMail } from '../../../src/platform/mail/worker.ts'
 import { PASSWORD } from '../../support/clients/browser-client.ts'
 import { OPERATOR, type Steps, TEAM } from './scene.ts'
 
@@ -15,7 +15,7 @@ export const peopleSteps: Steps = {
     await tour.look('invite-person')
     await tour.fill({ email: 'ada@example.com', username: 'ada', name: 'Ada' })
     await tour.press('Invite')
-    await postDue(world.deps)
+    await sendDueMail(world.deps)
     const links = smtp.received.map(({ letter }) => /https:\/\/\S+\/set-password\?link=\w+/.exec(letter.text)?.[0])
     const link = links.find((one) => one !== undefined) ?? assert.fail('no letter has the link')
     tour.secret(new URL(link).searchParams.get('link')!, /\/people\/invite$|\/set-password/)

@@ -1,7 +1,7 @@
 /** What the steps of the tour have in common. docs/console.md: Tried in a browser. */
 import type { TestContext } from 'node:test'
 import type { Tour } from '../../support/clients/tour.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import type { AppSite } from '../../support/servers/app-site.ts'
 import { type Dnsmasq, hasDnsmasq } from '../../support/servers/dnsmasq.ts'
 import type { Receiver } from '../../support/servers/receiver.ts'
@@ -38,13 +38,13 @@ export const EDGE_TOKEN = 'token-of-the-proxies-at-the-edge'
 /** Whether a step can be taken on this machine. Where it cannot it is skipped, loudly. */
 export function canProveDomains(t: TestContext): boolean {
   if (hasDnsmasq) return true
-  t.skip(lacking('dnsmasq', 'dnsmasq-base', 'whether a new user proves a domain'))
+  t.skip(skipReason('dnsmasq', 'dnsmasq-base', 'whether a new user proves a domain'))
   return false
 }
 
 export function canRunCaddy(t: TestContext): boolean {
-  if (starts('caddy', 'version')) return true
-  t.skip(lacking('caddy', 'caddy', 'whether a visitor sees that a project is paused'))
+  if (canRun('caddy', 'version')) return true
+  t.skip(skipReason('caddy', 'caddy', 'whether a visitor sees that a project is paused'))
   return false
 }
 

@@ -1,8 +1,8 @@
 /** The pages of a person: profile, email, password, sessions and tokens. docs/console.md. */
 import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../../src/platform/access/last-seen.ts'
-import { type Client, openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { type Client, openClient, openSignedInClient, PASSWORD, pathOf } from '../../support/clients/browser-client.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const PROFILE = '/console/account'
@@ -11,7 +11,7 @@ const TOKENS = '/console/account/tokens'
 const CHROME = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0 Safari/537.36' }
 
 onBothEngines('a person changes their name and username, and their pages move with it', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await client.get(PROFILE)
   const wrong = await client.post(PROFILE, { name: 'Ada 🚢', username: 'Not A Name' })
   assert.equal(wrong.status, 400)
@@ -35,7 +35,7 @@ onBothEngines('a person changes their name and username, and their pages move wi
 })
 
 onBothEngines('a password is changed by the present one, and every other session ends', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const other = openClient(world)
   await other.get('/sign-in')
   await other.post('/sign-in', { name: 'admin', password: PASSWORD })
@@ -69,7 +69,7 @@ onBothEngines('a password is changed by the present one, and every other session
 })
 
 onBothEngines('sessions are listed with browser and moments, and one or all others are ended', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const sign = async () => {
     const one = openClient(world)
     await one.get('/sign-in')
@@ -89,7 +89,7 @@ onBothEngines('sessions are listed with browser and moments, and one or all othe
   const gone = await client.post(ends[0]!)
   assert.equal(gone.status, 404)
   const guest = await world.user('guest')
-  const stranger = await signedIn(world, guest.id, 'guest')
+  const stranger = await openSignedInClient(world, guest.id, 'guest')
   await stranger.get(SECURITY)
   assert.equal((await stranger.post(ends[1]!)).status, 404, 'a session of somebody else')
   await client.get(SECURITY)
@@ -100,7 +100,7 @@ onBothEngines('sessions are listed with browser and moments, and one or all othe
 })
 
 onBothEngines('a token is made for a team, a project and some scopes, shown once, used and ended', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const { teamId } = world.credentials
   await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
   await client.get(`${TOKENS}/new`)
@@ -153,7 +153,7 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
 onBothEngines(
   'an email changes once the link in a letter to the new address is opened by the person who asked',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     assert.match((await client.get(PROFILE)).text, /New email/)
     const wrong = await client.post(`${PROFILE}/email/change`, { email: 'nowhere' })
     assert.equal(wrong.status, 400)
@@ -162,14 +162,14 @@ onBothEngines(
       await client.get(PROFILE)
       const asked = await client.post(`${PROFILE}/email/change`, { email })
       assert.equal(asked.location, `${PROFILE}?done=asked`, asked.text)
-      const letter = (await lettersOf(world)).findLast(({ recipient }) => recipient === email.toLowerCase())!
+      const letter = (await readQueuedMail(world)).findLast(({ recipient }) => recipient === email.toLowerCase())!
       return pathOf(/https?:\S+email\?link=\w+/.exec(letter.body_text)![0])
     }
     const first = await ask('first@example.com')
     const link = await ask('Ada@Example.com')
     assert.equal((await client.get(first)).status, 404, 'a later link takes the place of it')
     const guest = await world.user('guest')
-    const stranger = await signedIn(world, guest.id, 'guest')
+    const stranger = await openSignedInClient(world, guest.id, 'guest')
     assert.equal((await stranger.get(link)).status, 404)
     await stranger.get(PROFILE)
     assert.equal((await stranger.post(link)).status, 404)
@@ -177,7 +177,7 @@ onBothEngines(
     assert.equal((await client.post(link)).location, `${PROFILE}?done=email`)
     assert.match((await client.get(PROFILE)).text, /ada@example.com/)
     assert.equal((await client.post(link)).status, 404, 'once')
-    const told = (await lettersOf(world)).filter(({ recipient }) => recipient === 'admin@berth.localhost')
+    const told = (await readQueuedMail(world)).filter(({ recipient }) => recipient === 'admin@berth.localhost')
     for (const subject of ['Another email was asked for', 'Your email was changed'])
       assert.ok(
         told.some((letter) => letter.subject === subject),
@@ -209,20 +209,20 @@ onBothEngines(
 onBothEngines(
   'only so many letters go to addresses that a person wants as their email',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await client.get(PROFILE)
     const ask = (email: string) => client.post(`${PROFILE}/email/change`, { email })
     assert.equal((await ask('one@example.com')).status, 303)
     const refused = await ask('two@example.com')
     assert.equal(refused.status, 429)
     assert.match(refused.text, /value="two@example.com"/)
-    assert.equal((await lettersOf(world)).filter(({ recipient }) => recipient === 'two@example.com').length, 0)
+    assert.equal((await readQueuedMail(world)).filter(({ recipient }) => recipient === 'two@example.com').length, 0)
   },
   { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'b@example.com', BERTH_RATE_LIMITS: '{"email-changes": 1}' },
 )
 
 onBothEngines('without a mail server no email is changed by its person', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   assert.doesNotMatch((await client.get(PROFILE)).text, /New email/)
   assert.equal((await client.post(`${PROFILE}/email/change`, { email: 'ada@example.com' })).status, 403)
 })
@@ -234,7 +234,7 @@ async function signIn(client: Client): Promise<void> {
 }
 
 onBothEngines('the page of an account shows the tokens of the person that open it, and no others', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const { teamId, userId } = world.credentials
   const { body: team } = await world.operator('POST', '/operator/v1/teams', {
     slug: 'acme',

@@ -1,7 +1,7 @@
 /** Webhooks in the console: made with a secret that is shown once, tried, and what failed is seen and sent again. docs/console.md. */
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../../src/events.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { endDeliveries } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -9,7 +9,7 @@ import { onBothEngines } from '../../support/world.ts'
 const PATH = '/console/t/admin/webhooks'
 
 onBothEngines('every event can be chosen, in a group that is named in words', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const { text } = await client.get(`${PATH}/new`)
   const groups = [...text.matchAll(/<fieldset><legend>([^<]*)<\/legend>([\s\S]*?)<\/fieldset>/g)]
   for (const [, heading] of groups) assert.match(heading!, /^[A-Z][a-z ]+$/)
@@ -21,7 +21,7 @@ onBothEngines(
   'a webhook is made, tried and removed, and its secret is on one page alone',
   async (world, t) => {
     const to = await receiver(t)
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     assert.match((await client.get(PATH)).text, /No webhook yet/)
     await client.get(`${PATH}/new`)
     const wrong = await client.post(`${PATH}/new`, {
@@ -57,7 +57,7 @@ onBothEngines(
   'what did not arrive is seen with request and attempts, and is sent again by itself and by its time',
   async (world, t) => {
     const to = await receiver(t)
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const { id } = await register(world, to.url, ['project.created'])
     const path = `${PATH}/${id}`
     to.answer((response) => response.writeHead(500).end('no'))
@@ -115,7 +115,7 @@ onBothEngines(
   'a log drain is tried before it is made, switched off and on, and what was sent to it is seen',
   async (world, t) => {
     const to = await receiver(t)
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const list = '/console/t/admin/drains'
     assert.match((await client.get(list)).text, /No log drain yet/)
     await client.get(`${list}/new`)

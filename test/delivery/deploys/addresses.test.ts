@@ -1,10 +1,10 @@
 /** The addresses that production of a project and its branches have, and what they follow. docs/deploying-sites.md: Addresses. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { leads } from '../../support/worlds/deploy-world.ts'
-import { openSides } from '../../support/worlds/transfer-world.ts'
+import { readDomainAssignments } from '../../support/worlds/deploy-world.ts'
+import { seedTransferAccounts } from '../../support/worlds/transfer-world.ts'
 import { create, deploy, SITE, SUFFIX, uploadAll } from './deploying.ts'
 
 const DAY_MS = 86_400_000
@@ -15,7 +15,7 @@ const ofBranch = (commitRef: string) => ({ gitMetadata: { commitRef } })
 
 /** A project `web`, and ways to deploy to it. Each deployment says something else, as a create that is sent twice makes one. */
 async function openSite(world: World) {
-  const id = await makeProject(world, 'web')
+  const id = await seedProject(world, 'web')
   let serial = 0
   const site = async (said: object = {}) => deploy(world.call, SITE, { ...said, meta: { n: String(++serial) } })
   return { id, production: (said: object = {}) => site({ target: 'production', ...said }), preview: site }
@@ -40,32 +40,40 @@ onBothEngines(
     assert.deepEqual([first.alias, first.automaticAliases, first.aliasAssigned], [[name], [name], true])
     const project = (await call('GET', '/v9/projects/web')).body
     assert.deepEqual([project.targets.production.alias, project.targets.production.automaticAliases], [[name], [name]])
-    assert.deepEqual(await leads(world), { [name]: first.id })
+    assert.deepEqual(await readDomainAssignments(world), { [name]: first.id })
 
     const second = await site.production()
-    assert.deepEqual([second.alias, await leads(world)], [[name], { [name]: second.id }])
+    assert.deepEqual([second.alias, await readDomainAssignments(world)], [[name], { [name]: second.id }])
     assert.equal('automaticAliases' in (await call('GET', `/v13/deployments/${first.id}`)).body, false)
     const staged = await site.production({ autoAssignCustomDomains: false })
-    assert.deepEqual([staged.alias, await leads(world)], [[], { [name]: second.id }])
+    assert.deepEqual([staged.alias, await readDomainAssignments(world)], [[], { [name]: second.id }])
 
     await call('PATCH', '/v9/projects/web', { name: 'shop' })
     await call('POST', `/v10/projects/${site.id}/promote/${staged.id}`, {})
-    assert.deepEqual(await leads(world), { [name]: staged.id }, 'at once, and by the name that it had')
+    assert.deepEqual(await readDomainAssignments(world), { [name]: staged.id }, 'at once, and by the name that it had')
     await call('POST', `/v1/projects/${site.id}/rollback/${first.id}`, {})
-    assert.deepEqual(await leads(world), { [name]: first.id })
+    assert.deepEqual(await readDomainAssignments(world), { [name]: first.id })
     await call('PATCH', '/v9/projects/shop', { name: 'web' })
     await call('POST', `/v1/projects/${site.id}/pause`)
     await site.production()
-    assert.deepEqual(await leads(world), { [name]: first.id }, 'a paused project goes on with nothing else')
+    assert.deepEqual(
+      await readDomainAssignments(world),
+      { [name]: first.id },
+      'a paused project goes on with nothing else',
+    )
 
     await call('DELETE', `/v13/deployments/${first.id}`)
-    assert.deepEqual(await leads(world), { [name]: staged.id }, 'the rollback was under way, and is undone')
+    assert.deepEqual(
+      await readDomainAssignments(world),
+      { [name]: staged.id },
+      'the rollback was under way, and is undone',
+    )
     await world.operator('POST', '/operator/v1/timers/alias-requests/run', {})
     await call('DELETE', `/v13/deployments/${staged.id}`)
-    assert.deepEqual(await leads(world), {}, 'nothing serves production')
+    assert.deepEqual(await readDomainAssignments(world), {}, 'nothing serves production')
     await call('POST', `/v1/projects/${site.id}/unpause`)
     const last = await site.production()
-    assert.deepEqual(await leads(world), { [name]: last.id }, 'it has the same again')
+    assert.deepEqual(await readDomainAssignments(world), { [name]: last.id }, 'it has the same again')
   },
   SUFFIX,
 )
@@ -86,7 +94,7 @@ onBothEngines(
     const all = await addresses(world)
     assert.deepEqual(all['branch main'], { name, leadsTo: live.id })
     assert.deepEqual(live.alias, [all.production!.name, name])
-    const failed = await makeDeployment(world, site.id, {
+    const failed = await seedDeployment(world, site.id, {
       ...{ url: 'd1.host.test', target: 'preview', readyState: 'BUILDING', gitBranch: 'main' },
     })
     assert.deepEqual((await addresses(world))['branch main'], { name, leadsTo: live.id }, 'it is not READY')
@@ -115,10 +123,10 @@ onBothEngines(
   'a deployment that the build system registers gets no address, and takes over those that are there',
   async (world) => {
     const site = await openSite(world)
-    await makeDeployment(world, site.id, { url: 'd1.host.test', gitBranch: 'main' })
+    await seedDeployment(world, site.id, { url: 'd1.host.test', gitBranch: 'main' })
     assert.deepEqual(await addresses(world), {})
     await site.production(ofBranch('main'))
-    const registered = await makeDeployment(world, site.id, { url: 'd2.host.test', gitBranch: 'main' })
+    const registered = await seedDeployment(world, site.id, { url: 'd2.host.test', gitBranch: 'main' })
     const all = Object.values(await addresses(world))
     assert.deepEqual(
       all.map(({ leadsTo }) => leadsTo),
@@ -159,15 +167,18 @@ onBothEngines(
 onBothEngines(
   'addresses move with their project to another account, and go on leading to what is deployed there',
   async (world) => {
-    const { taker, offer, take, sweep } = await openSides(world)
+    const { taker, offer, take, sweep } = await seedTransferAccounts(world)
     const first = await deploy(world.call, SITE, { target: 'production', ...ofBranch('main') })
     const given = await addresses(world)
     assert.equal((await take(await offer())).status, 202)
     await sweep()
     assert.deepEqual(await addresses(world), given)
     const theirs = { ...world, call: taker.call }
-    assert.deepEqual(await leads(theirs), Object.fromEntries(first.alias.map((name) => [name, first.id])))
-    assert.deepEqual(await leads(world), {})
+    assert.deepEqual(
+      await readDomainAssignments(theirs),
+      Object.fromEntries(first.alias.map((name) => [name, first.id])),
+    )
+    assert.deepEqual(await readDomainAssignments(world), {})
     const second = await deploy(taker.call, SITE, { target: 'production', ...ofBranch('main') })
     assert.deepEqual([second.projectId, second.alias], [first.projectId, first.alias])
   },

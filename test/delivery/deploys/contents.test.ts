@@ -1,9 +1,9 @@
 /** What a deployment has of files, and how one that has not ended is canceled. docs/deploying-sites.md: Files of a deployment, States. */
 import assert from 'node:assert/strict'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { setInTransfer } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 import { nodeFunction } from '../outputs/upload.ts'
 import { deploy, SITE, SUFFIX } from './deploying.ts'
 
@@ -11,7 +11,7 @@ onBothEngines(
   'the files of a deployment are a tree, and one is read by its id, by whoever sees the deployment',
   async (world) => {
     const { call } = world
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     const functions = Object.entries(nodeFunction('api/hello')).map(([path, text]) => [`.vercel/output/${path}`, text])
     const { id } = await deploy(call, { ...SITE, ...Object.fromEntries(functions) })
     const tree = (await call('GET', `/v6/deployments/${id}/files`)).body
@@ -28,15 +28,15 @@ onBothEngines(
     const large = { ...SITE, '.vercel/output/static/large.bin': Buffer.alloc(4 * 1024 ** 2 + 1) }
     const other = await deploy(call, large)
     const file = (await call('GET', `/v6/deployments/${other.id}/files`)).body.find(({ name }) => name === 'large.bin')!
-    refused(await read(call, file.uid!, other.id), 413, 'payload_too_large')
-    refused(await read(call, file.uid!), 404, 'not_found')
-    refused(await read(call, 'nosuch'), 404, 'not_found')
-    const registered = await makeDeployment(world, projectId, { url: 'x.host.test' })
+    assertRefused(await read(call, file.uid!, other.id), 413, 'payload_too_large')
+    assertRefused(await read(call, file.uid!), 404, 'not_found')
+    assertRefused(await read(call, 'nosuch'), 404, 'not_found')
+    const registered = await seedDeployment(world, projectId, { url: 'x.host.test' })
     assert.deepEqual((await call('GET', `/v6/deployments/${registered}/files`)).body, [])
-    refused(await read(call, page!.uid!, registered), 404, 'not_found')
+    assertRefused(await read(call, page!.uid!, registered), 404, 'not_found')
     const stranger = await world.user('other')
-    refused(await stranger.call.try('GET', `/v6/deployments/${id}/files`), 404, 'not_found')
-    refused(await read(stranger.call, page!.uid!), 404, 'not_found')
+    assertRefused(await stranger.call.try('GET', `/v6/deployments/${id}/files`), 404, 'not_found')
+    assertRefused(await read(stranger.call, page!.uid!), 404, 'not_found')
   },
   SUFFIX,
 )
@@ -45,7 +45,7 @@ onBothEngines(
   'a deployment that moved to another account keeps its files, which count where they were uploaded',
   async (world) => {
     const { call } = world
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const site = await deploy(call, SITE, { target: 'production' })
     const usage = () => world.deps.db.read.selectFrom('file_usage').selectAll().execute()
     const before = await usage()
@@ -58,7 +58,7 @@ onBothEngines(
     assert.equal(Buffer.from(content.data, 'base64').toString(), '<h1>Hello</h1>')
     const again = { name: 'web', deploymentId: site.id, meta: { action: 'redeploy' } }
     assert.equal((await other.call('POST', '/v13/deployments', again)).body.readyState, 'READY')
-    refused(await call.try('GET', `/v6/deployments/${site.id}/files`), 404, 'not_found')
+    assertRefused(await call.try('GET', `/v6/deployments/${site.id}/files`), 404, 'not_found')
     assert.deepEqual(await usage(), before)
   },
   SUFFIX,
@@ -68,20 +68,24 @@ onBothEngines(
   'a deployment is canceled once, unless it has ended, and what its build system says then is refused',
   async (world) => {
     const { call, operator } = world
-    const projectId = await makeProject(world, 'web')
-    const id = await makeDeployment(world, projectId, { url: 'x.host.test', readyState: 'BUILDING' })
+    const projectId = await seedProject(world, 'web')
+    const id = await seedDeployment(world, projectId, { url: 'x.host.test', readyState: 'BUILDING' })
     const cancel = (from: typeof call, of: string) => from.try('PATCH', `/v12/deployments/${of}/cancel`)
     const stranger = await world.user('other')
-    refused(await cancel(stranger.call, id), 404, 'not_found')
+    assertRefused(await cancel(stranger.call, id), 404, 'not_found')
     await setInTransfer(world, projectId, 5)
-    refused(await cancel(call, id), 409, 'conflict')
+    assertRefused(await cancel(call, id), 409, 'conflict')
     await setInTransfer(world, projectId, null)
     const { body } = await cancel(call, id)
     assert.deepEqual([body.readyState, body.aliasAssigned, typeof body.canceledAt], ['CANCELED', false, 'number'])
-    refused(await cancel(call, id), 409, 'conflict')
-    refused(await operator.try('PATCH', `/operator/v1/deployments/${id}`, { readyState: 'READY' }), 409, 'conflict')
+    assertRefused(await cancel(call, id), 409, 'conflict')
+    assertRefused(
+      await operator.try('PATCH', `/operator/v1/deployments/${id}`, { readyState: 'READY' }),
+      409,
+      'conflict',
+    )
     const site = await deploy(call)
-    refused(await cancel(call, site.id), 409, 'conflict')
+    assertRefused(await cancel(call, site.id), 409, 'conflict')
     const events = await world.deps.db.read.selectFrom('event').select('type').execute()
     assert.equal(events.filter(({ type }) => type === 'deployment.canceled').length, 1)
   },

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { contentOf } from '../../../src/delivery/deploys/uploaded-entries.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { setInTransfer } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 import { file, header, tgz } from '../archive/tar.ts'
 import { nodeFunction } from '../outputs/upload.ts'
 import { sha1Of, upload } from '../uploads/uploading.ts'
@@ -39,9 +39,9 @@ onBothEngines(
   'files that were uploaded become a READY deployment, whose manifest and files are in the store',
   async (world) => {
     const { call } = world
-    const id = await makeProject(world, 'web')
+    const id = await seedProject(world, 'web')
     const asked = await create(call, SITE, { target: 'production' })
-    refused(asked, 400, 'missing_files')
+    assertRefused(asked, 400, 'missing_files')
     assert.deepEqual(
       asked.body.error.missing,
       listOf(SITE).map(({ sha }) => sha),
@@ -76,7 +76,7 @@ onBothEngines(
   'equal outputs are one, also of deployments that are made at once, and go with the last of them',
   async (world) => {
     const { call } = world
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await uploadAll(call, SITE)
     const all = await Promise.all(Array.from({ length: 8 }, (_, at) => create(call, SITE, { meta: { n: String(at) } })))
     const ids = new Set(all.map((one) => one.body.id))
@@ -106,7 +106,7 @@ onBothEngines(
   'a create that is sent twice gives one deployment, unless it says something else or comes later',
   async (world) => {
     const { call } = world
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await uploadAll(call, SITE)
     const both = await Promise.all([create(call, SITE), create(call, SITE), create(call, SITE)])
     assert.equal(new Set(both.map((one) => one.body.id)).size, 1)
@@ -126,7 +126,7 @@ onBothEngines(
   'inline files, links, empty folders and archives deploy as plain files do',
   async (world) => {
     const { call } = world
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const data = Object.entries(SITE).map(([file, content], at) => ({
       file,
       ...(at === 0
@@ -166,7 +166,7 @@ const FUNCTIONS: Record<string, Content> = {
 onBothEngines(
   'what will not run is said at the deploy, in headers that clients print',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await uploadAll(world.call, FUNCTIONS)
     const made = await create(world.call, FUNCTIONS)
     assert.equal(made.status, 200, made.text)
@@ -180,12 +180,12 @@ onBothEngines(
   'sources, outputs with faults and bad archives are refused with sentences, and nothing is made',
   async (world) => {
     const { call } = world
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const before = await everything(world)
     const source = { 'index.html': 'a', 'package.json': '{}' }
     const says = async (files: unknown, sentence: RegExp, query = '', headers: Record<string, string> = {}) => {
       const answer = await call.try('POST', `/v13/deployments${query}`, { name: 'web', files }, headers)
-      refused(answer, 400, 'bad_request')
+      assertRefused(answer, 400, 'bad_request')
       assert.match(answer.body.error.message, sentence)
     }
     const build = /does not build.*vercel build && vercel deploy --prebuilt.*upstream/
@@ -223,13 +223,17 @@ onBothEngines(
   async (world) => {
     const { call } = world
     const before = await everything(world)
-    refused(await create(call, SITE), 400, 'missing_project_settings')
-    refused(await create(call, SITE, { project: 'prj_none' }, '?skipAutoDetectionConfirmation=1'), 404, 'not_found')
+    assertRefused(await create(call, SITE), 400, 'missing_project_settings')
+    assertRefused(
+      await create(call, SITE, { project: 'prj_none' }, '?skipAutoDetectionConfirmation=1'),
+      404,
+      'not_found',
+    )
     const yes = '?skipAutoDetectionConfirmation=1'
-    refused(await create(call, SITE, { name: 'Not A Name' }, yes), 400, 'invalid_project_name')
-    refused(await create(call, SITE, {}, yes), 400, 'missing_files')
+    assertRefused(await create(call, SITE, { name: 'Not A Name' }, yes), 400, 'invalid_project_name')
+    assertRefused(await create(call, SITE, {}, yes), 400, 'missing_files')
     await uploadAll(call, SITE)
-    refused(await create(call, SITE, { customEnvironmentSlugOrId: 'staging' }, yes), 400, 'bad_request')
+    assertRefused(await create(call, SITE, { customEnvironmentSlugOrId: 'staging' }, yes), 400, 'bad_request')
     assert.deepEqual(await everything(world), before)
     const settings = { framework: 'vite', buildCommand: 'x', rootDirectory: null, unknown: 1 }
     const made = await create(call, SITE, { projectSettings: settings }, yes)
@@ -246,7 +250,7 @@ onBothEngines(
       const { body } = await create(call, SITE, { name: 'nobody', project: project.id, ...said })
       assert.deepEqual([body.customEnvironment.id, body.target, body.projectId], [id, null, project.id])
     }
-    refused(await create(call, SITE, { target: 'nowhere' }), 400, 'bad_request')
+    assertRefused(await create(call, SITE, { target: 'nowhere' }), 400, 'bad_request')
     const branch = await create(call, SITE, { gitMetadata: { commitRef: 'main', dirty: true } })
     assert.equal(branch.body.gitBranch, 'main')
     assert.equal((await create(call, SITE, { meta: { githubCommitRef: 'dev' } })).body.gitBranch, 'dev')
@@ -255,7 +259,7 @@ onBothEngines(
     const staged = await create(call, SITE, { target: 'production', autoAssignCustomDomains: false })
     assert.equal(staged.body.readySubstate, 'STAGED')
     await setInTransfer(world, project.id, 5)
-    refused(await create(call, SITE, { meta: { n: '9' } }), 409, 'conflict')
+    assertRefused(await create(call, SITE, { meta: { n: '9' } }), 409, 'conflict')
     await mustCountRight(world)
   },
   SUFFIX,
@@ -265,7 +269,7 @@ onBothEngines(
   'a deployment of files is deployed again, promoted and rolled back by its output, and one of an upstream is not built',
   async (world) => {
     const { call } = world
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     const first = await deploy(call, SITE, { target: 'production' })
     const preview = await deploy(call, SITE, { meta: { n: '1' }, gitMetadata: { commitRef: 'dev' } })
     const again = (body: object) => call.try('POST', '/v13/deployments?forceNew=1', { name: 'web', ...body })
@@ -280,11 +284,11 @@ onBothEngines(
     assert.equal((await call.try('POST', `/v9/projects/web/rollback/${first.id}`, {})).status, 201)
     await world.operator('POST', '/operator/v1/timers/alias-requests/run', {})
     assert.equal((await call('GET', '/v9/projects/web')).body.targets.production.id, first.id)
-    const registered = await makeDeployment(world, projectId, { url: 'x.host.test', upstream: 'http://10.0.0.1:80' })
+    const registered = await seedDeployment(world, projectId, { url: 'x.host.test', upstream: 'http://10.0.0.1:80' })
     const refusal = await again({ deploymentId: registered })
-    refused(refusal, 400, 'bad_request')
+    assertRefused(refusal, 400, 'bad_request')
     assert.match(refusal.body.error.message, /does not build/)
-    refused(await again({ deploymentId: 'dpl_none' }), 404, 'not_found')
+    assertRefused(await again({ deploymentId: 'dpl_none' }), 404, 'not_found')
     await mustCountRight(world)
   },
   SUFFIX,
@@ -294,15 +298,19 @@ onBothEngines(
   'files and deployments of another account stay its own, and its names tell nothing',
   async (world) => {
     const { call } = world
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const mine = await deploy(call)
     const other = await world.user('other')
     await other.call('POST', '/v10/projects', { name: 'web' })
     const asked = await create(other.call, SITE)
-    refused(asked, 400, 'missing_files')
+    assertRefused(asked, 400, 'missing_files')
     assert.equal(asked.body.error.missing.length, 3)
-    refused(await other.call.try('POST', '/v13/deployments', { name: 'web', deploymentId: mine.id }), 404, 'not_found')
-    refused(await create(other.call, SITE, { project: mine.projectId }), 404, 'not_found')
+    assertRefused(
+      await other.call.try('POST', '/v13/deployments', { name: 'web', deploymentId: mine.id }),
+      404,
+      'not_found',
+    )
+    assertRefused(await create(other.call, SITE, { project: mine.projectId }), 404, 'not_found')
     await uploadAll(other.call, SITE)
     const theirs = await create(other.call, SITE)
     assert.equal(theirs.status, 200, theirs.text)

@@ -1,6 +1,6 @@
 /** The unmodified SDK uploads files, deploys them and looks at what it made. docs/spec/wire.md 4. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { bytesOf, listOf, SITE, SUFFIX } from './deploying.ts'
 
@@ -17,7 +17,7 @@ const FIELDS = [
 onBothEngines(
   'the newest SDK uploads files and deploys them, with some in the request, and loses no field',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const { Vercel } = await import('sdk-1.28.35')
     const serverURL = await world.listen()
     const sdk = new Vercel({ bearerToken: world.credentials.token, serverURL }) as unknown as { deployments: Api }

@@ -1,9 +1,9 @@
 /** Large outputs are written ahead of their deployment, and what an archive holds counts before it is kept. docs/deploying-sites.md: Outputs. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { cutOffOutputs } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 import { file, tgz } from '../archive/tar.ts'
 import { DAY_MS, sha1Of, thereIs, upload } from '../uploads/uploading.ts'
 import { mustCountRight, outputsOf, SUFFIX } from './deploying.ts'
@@ -26,7 +26,7 @@ const sweep = ({ operator }: World) => operator('POST', '/operator/v1/timers/unu
 onBothEngines(
   'a large output is one row also when two requests write it at once, and what is cut off is swept',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const archive = pack(600)
     await upload(world.call, archive)
     const all = await Promise.all(['1', '2'].map((n) => deployArchive(world, archive, { meta: { n } })))
@@ -46,7 +46,7 @@ onBothEngines(
     const other = pack(600, 'other')
     await upload(world.call, other)
     const refusal = await deployArchive(world, other, { customEnvironmentSlugOrId: null, meta: { n: '3' } })
-    refused(refusal, 409, 'budget_used_up')
+    assertRefused(refusal, 409, 'budget_used_up')
     await sweep(world)
     const { outputs, held, deployments } = await outputsOf(world)
     assert.deepEqual([outputs.length, held.length, deployments.length], [1, 601, 2])
@@ -62,7 +62,7 @@ onBothEngines(
 onBothEngines(
   'what was written ahead by a process that died is swept an hour later, and not before',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const archive = pack(600)
     await upload(world.call, archive)
     assert.equal((await deployArchive(world, archive)).status, 200)
@@ -81,11 +81,11 @@ onBothEngines(
 onBothEngines(
   'an archive that holds more than the account has room for is refused, and what was unpacked counts until it is collected',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const archive = pack(40)
     assert.equal((await upload(world.call, archive)).status, 200)
     const asked = await deployArchive(world, archive)
-    refused(asked, 409, 'budget_used_up')
+    assertRefused(asked, 409, 'budget_used_up')
     const { outputs, deployments } = await outputsOf(world)
     assert.deepEqual([outputs, deployments], [[], []])
     const { files, blobs, used } = await thereIs(world)

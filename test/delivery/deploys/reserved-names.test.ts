@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { couldBeAddress, deploymentAddress, movingAddress } from '../../../src/model/addresses.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { type Call, onBothEngines } from '../../support/world.ts'
-import { leads } from '../../support/worlds/deploy-world.ts'
+import { readDomainAssignments } from '../../support/worlds/deploy-world.ts'
 import { create, deploy, SITE, SUFFIX, uploadAll } from './deploying.ts'
 
 const MAIN = { gitMetadata: { commitRef: 'main' }, target: 'production' }
@@ -57,13 +57,13 @@ onBothEngines(
     const eve = await world.user('eve')
     await eve.call('POST', '/v10/projects', { name: 'shop' })
     const own = await deploy(eve.call, SITE, { name: 'shop', target: 'production' })
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     await uploadAll(call, SITE)
     const of = { accountId: world.credentials.userId, projectId, projectName: 'web' }
     const names = [0, 1, 2].flatMap((attempt) =>
       [undefined, 'main'].map((branch) => movingAddress({ ...of, branch, attempt }, world.deps.config.domains)),
     )
-    const before = await leads({ ...world, call: eve.call })
+    const before = await readDomainAssignments({ ...world, call: eve.call })
     const take = ways(eve.call, own.id)
     const [made, ...taken] = await Promise.all([create(call, SITE, MAIN), ...names.flatMap(take)])
     assert.equal(made!.status, 200, made!.text)
@@ -76,7 +76,7 @@ onBothEngines(
       )
     }
     assert.deepEqual(made!.body.alias, [names[0], names[1]])
-    assert.deepEqual(await leads({ ...world, call: eve.call }), before)
+    assert.deepEqual(await readDomainAssignments({ ...world, call: eve.call }), before)
     assert.deepEqual((await eve.call('GET', '/v9/projects/shop/domains')).body.domains, [])
     // A project of the same name, by a rename, gives no name of the other.
     await eve.call('PATCH', '/v9/projects/shop', { name: 'web' })
@@ -98,7 +98,7 @@ onBothEngines(
   async (world) => {
     const { call } = world
     const eve = await world.user('eve')
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     const of = { accountId: world.credentials.userId, projectId, projectName: 'web', branch: undefined, attempt: 0 }
     const { domains } = world.deps.config
     const name = movingAddress(of, domains)
@@ -120,7 +120,7 @@ onBothEngines(
     assert.match(refused.body.error.message, /is the address of a project or of one of its branches/)
     const next = await deploy(call, SITE, { ...MAIN, meta: { n: '1' } })
     assert.match(next.alias[0]!, /^web-[a-z0-9]{8}\.other\.example\.net$/)
-    assert.equal(Object.keys(await leads(world)).length, 2)
+    assert.equal(Object.keys(await readDomainAssignments(world)).length, 2)
   },
   { ...SUFFIX, BERTH_DOMAIN_PROOF: 'contested' },
 )

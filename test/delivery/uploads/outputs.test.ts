@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Deps } from '../../../src/context.ts'
 import { collectFiles } from '../../../src/delivery/uploads/collect.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { addRows, takeOutput, tamper } from '../../support/states.ts'
 import { addFile, addOutput, type StoredOutput, showOutput } from '../../support/stores/outputs.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -61,7 +61,7 @@ onBothEngines(
   'an output that no deployment shows goes, however many files it has, and those that no other one has follow it',
   async (world) => {
     const { userId } = world.credentials
-    const id = await makeDeployment(world, await makeProject(world, 'web'), { url: 'd1.host.test' })
+    const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
     const kept = await addOutput(world, userId, '{"kept":1}', ['shared', 'of the kept'])
     const gone = await addOutput(world, userId, '{"gone":1}', ['shared', 'of the other'])
     await addMany(world, userId, gone, MANY)
@@ -80,7 +80,7 @@ onBothEngines(
 
 onBothEngines('an equal output is made anew while its former one goes, and its files come back', async (world) => {
   const { userId } = world.credentials
-  const id = await makeDeployment(world, await makeProject(world, 'web'), { url: 'd1.host.test' })
+  const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
   const former = await addOutput(world, userId, '{"a":1}', ['a page'])
   // What a process leaves that is killed behind its first step.
   await tamper(world, 'output', { sha256: `removed ${former.id}` }, { id: former.id })
@@ -116,7 +116,7 @@ onBothEngines(
   'a deployment that takes an output while it is collected has all of its files, or finds none to take',
   async (world) => {
     const { userId } = world.credentials
-    const id = await makeDeployment(world, await makeProject(world, 'web'), { url: 'd1.host.test' })
+    const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
     const outcomes: boolean[] = []
     for (let step = 1; step <= 3; step++) {
       const output = await addOutput(world, userId, `{"step":${step}}`, ['one', 'two'])
@@ -136,7 +136,7 @@ onBothEngines(
 
 onBothEngines('of collections and deployments at the same moment none loses a file', async (world) => {
   const { userId } = world.credentials
-  const id = await makeDeployment(world, await makeProject(world, 'web'), { url: 'd1.host.test' })
+  const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
   for (let round = 0; round < 8; round++) {
     const output = await addOutput(world, userId, `{"round":${round}}`, ['a page'])
     const [taken] = await Promise.all([takeOutput(world, id, output.sha256), collect(world), collect(world)])
@@ -150,7 +150,7 @@ onBothEngines(
   'an output that a deployment shows and that counts none ends the collection (logs a fault)',
   async (world) => {
     const { userId } = world.credentials
-    const id = await makeDeployment(world, await makeProject(world, 'web'), { url: 'd1.host.test' })
+    const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
     const [shown, idle] = [await addOutput(world, userId, '{"a":1}'), await addOutput(world, userId, '{"b":1}')]
     const unused = await addFile(world, userId, 'unused')
     await showOutput(world, id, shown)

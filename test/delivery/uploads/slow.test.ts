@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atLeastSpeed, openTurns } from '../../../src/platform/fairness/file-turns.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { beginUpload, thereIs, upload } from './uploading.ts'
 
@@ -59,15 +59,15 @@ test('an owner has eight turns and never more than are left, the others wait, an
   }
   const countOf = (owner: string) => running.filter((one) => one === owner).length
   const first = Array.from({ length: 10 }, () => open('a'))
-  await becomes(() => countOf('a') === 8)
+  await eventually(() => countOf('a') === 8)
   const leaving = new AbortController()
   const left = open('a', leaving.signal)
   leaving.abort()
   await assert.rejects(left.ended, /did not arrive whole/)
   first[0]!.end()
-  await becomes(() => countOf('a') === 9)
+  await eventually(() => countOf('a') === 9)
   for (let owner = 0; owner < 40; owner++) for (let at = 0; at < 8; at++) void open(`o${owner}`)
-  await becomes(() => running.length > 100)
+  await eventually(() => running.length > 100)
   assert.equal(countOf('o0'), 8)
   assert.ok(running.length - 1 <= 128, String(running.length))
   assert.ok(countOf('o20') < 8, 'who comes later has fewer')
@@ -92,7 +92,7 @@ onBothEngines(
     const stalled = Array.from({ length: 8 }, () => beginUpload(address, token!, ['Content-Length: 100000']))
     for (const { socket } of stalled) socket.write('x')
     const isReading = async () => (await world.call.try('GET', '/v2/user')).status === 200
-    await becomes(isReading)
+    await eventually(isReading)
     const waiting = upload(world.call, 'in its turn')
     const slow = beginUpload(address, other.token, ['Content-Length: 200'])
     for (let at = 0; at < 20; at++) {
@@ -107,7 +107,7 @@ onBothEngines(
         await answered,
         /^HTTP\/1\.1 408 .*The file came too slowly: at least 80 KiB must come in 10 seconds/s,
       )
-      await becomes(() => socket.destroyed)
+      await eventually(() => socket.destroyed)
     }
     assert.equal((await waiting).status, 200)
     slow.socket.destroy()

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { collectFiles } from '../../../src/delivery/uploads/collect.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { beginUpload, cliHeaders, DAY_MS, sha1Of, thereIs, upload } from './uploading.ts'
 
@@ -209,9 +209,9 @@ onBothEngines('of a sender that leaves half way nothing is kept', async (world) 
   const address = await world.listen()
   const begun = beginUpload(address, world.credentials.token, ['Content-Length: 1000'])
   begun.socket.write('half')
-  await becomes(() => arriving(world).length === 1)
+  await eventually(() => arriving(world).length === 1)
   begun.socket.destroy()
-  await becomes(() => arriving(world).length === 0)
+  await eventually(() => arriving(world).length === 0)
   assert.deepEqual(await thereIs(world), { files: [], blobs: [], uploads: [], used: [] })
 })
 
@@ -222,12 +222,12 @@ onBothEngines(
     const { body } = await world.call('POST', '/v3/user/tokens', { name: 'short' })
     const begun = beginUpload(address, body.bearerToken, ['Content-Length: 9000'])
     begun.socket.write('x'.repeat(8999))
-    await becomes(() => arriving(world).length === 1)
+    await eventually(() => arriving(world).length === 1)
     await world.call('DELETE', `/v3/user/tokens/${body.token.id}`)
     begun.socket.write('x')
     assert.match(await begun.answered, /^HTTP\/1\.1 (401|403) /)
     begun.socket.destroy()
-    await becomes(async () => (await thereIs(world)).used.length === 1)
+    await eventually(async () => (await thereIs(world)).used.length === 1)
     const { files, uploads, used } = await thereIs(world)
     assert.deepEqual([files.length, uploads, used], [1, [], [3 * 4096]])
     const { clock } = world.deps

@@ -4,14 +4,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { becomes } from '../../support/eventually.ts'
-import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
+import { PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium, openSite, openWindow, type Site } from '../../support/clients/chromium.ts'
-import { lacking } from '../../support/programs.ts'
-import { makeProject } from '../../support/projects.ts'
+import { eventually } from '../../support/eventually.ts'
+import { skipReason } from '../../support/programs.ts'
+import { seedProject } from '../../support/projects.ts'
 import { nameAccounts } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { type App, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { type App, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const chromium = findChromium()
 const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
@@ -20,7 +20,7 @@ const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
 function inChromium(name: string, run: (world: World, browser: Browser) => Promise<void>): void {
   onBothEngines(name, async (world: World, t: TestContext) => {
     if (chromium === undefined) {
-      return t.skip(lacking('chromium', 'chromium', `"${name}" on a screen`))
+      return t.skip(skipReason('chromium', 'chromium', `"${name}" on a screen`))
     }
     await world.listen()
     const browser = await openChromium(chromium)
@@ -63,7 +63,7 @@ async function openIntegration(
     seen.push({ status: exchanged.status, names, state: url.searchParams.get('state') })
     response.writeHead(302, { location: `http://localhost:${site.port}/done` }).end()
   })
-  app = await makeIntegration(world, {
+  app = await seedIntegration(world, {
     slug: 'sentinel',
     name: 'Sentinel Monitoring',
     redirectUrl: `${site.origin}/callback`,
@@ -74,7 +74,7 @@ async function openIntegration(
 
 async function makeProjects(world: World): Promise<void> {
   for (const name of ['storefront', 'checkout', 'docs', 'internal-tools']) {
-    await makeProject(world, name, `?teamId=${world.credentials.teamId}`)
+    await seedProject(world, name, `?teamId=${world.credentials.teamId}`)
   }
 }
 
@@ -179,7 +179,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
 
 inChromium('by keyboard alone and on a phone: sign in, choose, approve, confirm, uninstall', async (world, browser) => {
   await makeProjects(world)
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const { site, app, seen } = await openIntegration(world)
   const { page, complaints } = await openWindow(browser, 390)
   const press = async (name: string, key = 'Enter') => {
@@ -242,7 +242,7 @@ inChromium('by keyboard alone and on a phone: sign in, choose, approve, confirm,
 })
 
 inChromium('cancelling leads back to the integration, which is told', async (world, browser) => {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const { site } = await openIntegration(world)
   const { page, complaints } = await openWindow(browser, 390)
   try {
@@ -257,7 +257,7 @@ inChromium('cancelling leads back to the integration, which is told', async (wor
 })
 
 inChromium("another site's forms, requests and frames move nothing, be it on the same host", async (world, browser) => {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const { site: integration } = await openIntegration(world)
   const target = `${world.deps.origin()}/integrations/sentinel/new?account=${world.credentials.userId}`
   const scopes = [
@@ -292,10 +292,10 @@ inChromium("another site's forms, requests and frames move nothing, be it on the
       await page.goto(`http://${host}:${evil.port}/form`)
       await page.getByRole('heading', { name: said }).waitFor()
       await page.goto(`http://${host}:${evil.port}/fetch`)
-      await becomes(async () => (await page.title()) === 'sent')
+      await eventually(async () => (await page.title()) === 'sent')
       complaints.length = 0
       await page.goto(`http://${host}:${evil.port}/frame`)
-      await becomes(() => /frame-ancestors/.test(complaints.join()))
+      await eventually(() => /frame-ancestors/.test(complaints.join()))
       assert.equal(await page.frames()[1]?.getByText('Sentinel').count(), 0)
     }
     assert.deepEqual(await world.deps.db.read.selectFrom('configuration').selectAll().execute(), [])
@@ -313,7 +313,7 @@ inChromium("another site's forms, requests and frames move nothing, be it on the
 })
 
 inChromium('what others named runs nothing, in a browser that would run it', async (world, browser) => {
-  await givePassword(world, world.credentials.userId)
+  await seedPassword(world, world.credentials.userId)
   const { page, complaints, asked } = await openWindow(browser, 1280, true)
   await page.goto(`${world.deps.origin()}/integrations/installed`)
   await signIn(page)
@@ -326,7 +326,7 @@ inChromium('what others named runs nothing, in a browser that would run it', asy
     'javascript:alert(1)',
   ]
   for (const [at, payload] of payloads.entries()) {
-    await makeIntegration(world, { slug: `s${at}`, name: payload })
+    await seedIntegration(world, { slug: `s${at}`, name: payload })
     await nameAccounts(world, payload)
     const said = encodeURIComponent(payload)
     await page.goto(

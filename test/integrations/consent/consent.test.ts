@@ -1,8 +1,8 @@
 /** Consent: who may give it, to what, for which projects, and what the integration is told. */
 import assert from 'node:assert/strict'
-import { type Client, openClient, PASSWORD, signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
-import { makeProject } from '../../support/projects.ts'
+import { type Client, openClient, openSignedInClient, PASSWORD } from '../../support/clients/browser-client.ts'
+import { seedProject } from '../../support/projects.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { addRows, disableInstallation, nameAccounts } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
@@ -79,7 +79,7 @@ const encoded = (text: string) => encodeURIComponent(text)
 /** An owner of nothing but the personal account. */
 async function person(world: World, name: string): Promise<{ id: string; client: Client; call: World['call'] }> {
   const user = await world.user(name)
-  return { id: user.id, client: await signedIn(world, user.id, name), call: user.call }
+  return { id: user.id, client: await openSignedInClient(world, user.id, name), call: user.call }
 }
 
 onBothEngines(
@@ -120,7 +120,7 @@ onBothEngines(
 onBothEngines('the owner of a team chooses the account first, and the answer names the team', async (world) => {
   await integration(world)
   const { teamId } = world.credentials
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const first = await client.get('/integrations/app/new?state=s%0A1')
   assert.match(first.text, /Where should it work\?/)
   const link = `/integrations/app/new?state=s%0A1&account=${teamId}`
@@ -194,7 +194,7 @@ onBothEngines(
     const { client, call } = await person(world, 'anna')
     const made = await Promise.all(['one', 'two', 'three'].map((name) => call.try('POST', '/v10/projects', { name })))
     const [one, two] = made.map((answer) => answer.body.id as string)
-    const foreign = await makeProject(world, 'foreign')
+    const foreign = await seedProject(world, 'foreign')
     const page = await client.get('/integrations/app/new')
     assert.match(page.text, /<input type="checkbox" name="project" value="prj_\w+"> <span>three<\/span>/)
     assert.doesNotMatch(page.text, /foreign/)
@@ -337,7 +337,7 @@ onBothEngines(
 )
 
 onBothEngines('names that others chose are plain text on every page', async (world) => {
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const { userId } = world.credentials
   for (const [at, payload] of HOSTILE.entries()) {
     const name = payload.replaceAll(/[\r\n]/g, ' ')
@@ -448,7 +448,7 @@ onBothEngines(
   async (world) => {
     const { teamId } = world.credentials
     const integrationId = await integration(world)
-    const owner = await signedIn(world)
+    const owner = await openSignedInClient(world)
     const url = `/integrations/app/new?account=${teamId}`
     await owner.get(url)
     const { configurationId } = told((await owner.post(url, approve())).location)
@@ -527,7 +527,7 @@ onBothEngines(
     const { client } = await person(world, 'anna')
     await client.get('/integrations/app/new?state=canary-state')
     const { code } = told((await client.post('/integrations/app/new?state=canary-state', approve())).location)
-    const links = await lettersOf(world)
+    const links = await readQueuedMail(world)
     const link = /link=(\w+)/.exec(links.map((mail) => mail.body_text).join(''))?.[1]
     const secrets = [PASSWORD, code, link, client.token(), ...client.cookies.values()]
     const { body } = await world.operator('GET', '/operator/v1/audit?limit=100')

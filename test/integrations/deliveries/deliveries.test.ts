@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { callWith } from '../../support/call.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { addRows, endDeliveries } from '../../support/states.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const BOTH = ['project.created', 'project.removed']
 
@@ -20,8 +20,8 @@ const listed = async (call: Call, id: string, query = '') => {
 const ofTeam = (world: World, call: Call) => callWith(call, `teamId=${world.credentials.teamId}`)
 
 onBothEngines('a webhook that was narrowed is not sent events of other projects that waited for it', async (world) => {
-  const kept = await makeProject(world, 'kept')
-  await makeProject(world, 'other')
+  const kept = await seedProject(world, 'kept')
+  await seedProject(world, 'other')
   const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
   const { id } = (await world.call('POST', '/v1/webhooks', hook)).body
   for (const name of ['kept', 'other']) await world.call('PATCH', `/v9/projects/${name}`, { name: `${name}-2` })
@@ -39,7 +39,7 @@ onBothEngines(
     hook.answer((response) => response.writeHead(500).end('no'))
     const { id } = await register(world, hook.url, BOTH)
     const other = await register(world, hook.url, BOTH)
-    for (const name of ['a', 'b', 'c']) await makeProject(world, name)
+    for (const name of ['a', 'b', 'c']) await seedProject(world, name)
     await world.call('DELETE', '/v9/projects/a')
     await deliver(world)
 
@@ -96,7 +96,7 @@ onBothEngines(
 
 onBothEngines('the answer of a receiver is shown where private networks are refused', async (world) => {
   const { id } = await register(world, 'https://hooks.example.com', BOTH)
-  await makeProject(world, 'a')
+  await seedProject(world, 'a')
   const [{ id: deliveryId }] = (await listed(world.call, id)).deliveries
   const attempt = { delivery_id: deliveryId, attempt: 1, at: 1, status_code: 500, duration_ms: 3, response: 'why not' }
   await addRows(world, 'delivery_attempt', [attempt])
@@ -142,7 +142,7 @@ onBothEngines(
     assert.equal((await narrow('GET', `/v1/webhooks/${id}/deliveries/${told[0].id}`)).status, 200)
 
     const scopes = ['read-write:integration-configuration', 'read-write:project']
-    const installed = await makeInstallation(world, { scopes })
+    const installed = await seedInstallation(world, { scopes })
     const own = ofTeam(world, installed.call)
     assert.equal((await own.try('GET', `/v1/webhooks/${id}/deliveries`)).status, 404)
     assert.equal((await own.try('POST', `${path}/replay`)).status, 404)
@@ -161,8 +161,8 @@ onBothEngines(
 onBothEngines(
   'a team sees the deliveries to its integration, and whoever may change the integration sends them again',
   async (world) => {
-    const app = await makeIntegration(world, { webhookUrl: 'https://hooks.example.com' })
-    const { call } = await makeInstallation(world, { app })
+    const app = await seedIntegration(world, { webhookUrl: 'https://hooks.example.com' })
+    const { call } = await seedInstallation(world, { app })
     await ofTeam(world, world.call)('POST', '/v10/projects', { name: 'a' })
     const team = ofTeam(world, world.call)
     const { webhookId } = (await team('GET', `/v1/integrations/apps/${app.id}`)).body

@@ -1,12 +1,12 @@
 /** Deliveries that wait for one account delay no other account, and their number is limited. docs/webhooks.md, docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shareOut } from '../../../src/integrations/deliveries/allocation.ts'
-import { makeProject } from '../../support/projects.ts'
+import { allocateSlots } from '../../../src/integrations/deliveries/allocation.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { addRows } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, seedIntegration } from '../../support/worlds/integration-world.ts'
 import { count, pile } from './delivery-rows.ts'
 
 const MOST_PENDING = 10_000
@@ -14,7 +14,7 @@ const relieve = (world: World) => world.operator('POST', '/operator/v1/timers/de
 onBothEngines(
   'when too many deliveries wait for an account, its fullest endpoint is disabled with a reason and a letter, and nothing else',
   async (world) => {
-    await makeProject(world, 'first')
+    await seedProject(world, 'first')
     const url = 'http://127.0.0.1:9/hook'
     const full = await register(world, url, ['project.created'])
     const other = await register(world, url, ['project.created'])
@@ -29,7 +29,7 @@ onBothEngines(
     assert.equal((await world.call('GET', `/v1/webhooks/${full.id}`)).body.disabledAt, undefined)
     assert.equal(await count(world, full.id, 'dropped'), 0)
 
-    await makeProject(world, 'one-more')
+    await seedProject(world, 'one-more')
     assert.equal((await relieve(world)).status, 200)
     const disabled = (await world.call('GET', `/v1/webhooks/${full.id}`)).body
     assert.equal(disabled.disabledReason, 'overflow')
@@ -55,10 +55,10 @@ onBothEngines(
 onBothEngines(
   'when too many deliveries of an account wait for the webhook of an integration, some of that account are dropped, and the webhook goes on',
   async (world) => {
-    await makeProject(world, 'first')
+    await seedProject(world, 'first')
     const webhookUrl = 'http://127.0.0.1:9/app'
-    const app = await makeIntegration(world, { webhookUrl })
-    await install(world, app)
+    const app = await seedIntegration(world, { webhookUrl })
+    await consentAndInstall(world, app)
     const { id } = await world.deps.db.read
       .selectFrom('webhook')
       .select('id')
@@ -88,11 +88,11 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     hook.answer((response) => void setTimeout(() => response.end(), 5))
-    await makeProject(world, 'first')
-    const app = await makeIntegration(world, { webhookUrl: hook.url })
-    await install(world, app)
+    await seedProject(world, 'first')
+    const app = await seedIntegration(world, { webhookUrl: hook.url })
+    await consentAndInstall(world, app)
     const rival = await world.user('rival')
-    await install(world, app, { userId: rival.id, teamId: undefined })
+    await consentAndInstall(world, app, { userId: rival.id, teamId: undefined })
     const { id } = await world.deps.db.read
       .selectFrom('webhook')
       .select('id')
@@ -117,7 +117,7 @@ onBothEngines(
       ...{ status: 'pending' as const, due_at: Date.now() + 3_600_000, created_stamp: world.deps.clock.stamp() },
     }))
     await addRows(world, 'delivery', rows)
-    await makeProject(world, 'late')
+    await seedProject(world, 'late')
     await deliver(world)
     assert.equal(hook.got.length, 1)
   },
@@ -132,7 +132,7 @@ test('however many accounts have receivers that hang or fail, the next account h
   for (const failingSince of [null, 1]) {
     for (const accounts of [1, 8, 50]) {
       const due = Array.from({ length: accounts }, (_, account) => queuesOf(account, failingSince)).flat()
-      const running = [...shareOut(due, [])].flatMap(([queue, count]) =>
+      const running = [...allocateSlots(due, [])].flatMap(([queue, count]) =>
         Array.from({ length: count }, () => ({
           ...{ accountId: queue.account_id, endpointId: queue.endpoint_id, failing: failingSince !== null },
         })),
@@ -143,7 +143,7 @@ test('however many accounts have receivers that hang or fail, the next account h
       assert.ok(Math.max(...each) <= 48 && running.length <= (failingSince === null ? 256 : 128), `${each}`)
       assert.ok(accounts !== 8 || running.length >= 64, `${running.length} of 8 accounts`)
       // While those hang they get no more places, and another account gets one.
-      const next = shareOut([...due, ...queuesOf(99, failingSince)], running)
+      const next = allocateSlots([...due, ...queuesOf(99, failingSince)], running)
       assert.ok((next.get([...next.keys()].find((one) => one.account_id === 'a99')!) ?? 0) > 0, `of ${accounts}`)
     }
   }

@@ -1,10 +1,10 @@
 /** When an installation ends, what waits for it is dropped, however much it is. docs/webhooks.md. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { LOCAL } from '../../support/servers/receiver.ts'
 import { addRows } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 onBothEngines(
   'an uninstall drops all 1,200 deliveries that wait for the installation, with their lines, and none of another one',
@@ -13,13 +13,13 @@ onBothEngines(
     const scopes = ['read-write:project', 'read-write:log-drain']
     const [leaving, staying] = await Promise.all(
       ['leaving', 'staying'].map(async (slug) => {
-        const app = await makeIntegration(world, { slug, scopes, webhookUrl: 'http://127.0.0.1:9/' })
-        return makeInstallation(world, { app })
+        const app = await seedIntegration(world, { slug, scopes, webhookUrl: 'http://127.0.0.1:9/' })
+        return seedInstallation(world, { app })
       }),
     )
     const drain = { url: 'http://127.0.0.1:9/', name: 'logs' }
     assert.equal((await leaving!.call('POST', `/v2/integrations/log-drains${team}`, drain)).status, 200)
-    const projectId = await makeProject(world, 'web', team)
+    const projectId = await seedProject(world, 'web', team)
     const line = { timestamp: 1, message: 'hello', source: 'lambda' }
     await world.operator('POST', `/operator/v1/projects/${projectId}/logs`, { lines: [line] })
     await multiply(1200)

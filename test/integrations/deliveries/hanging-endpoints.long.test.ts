@@ -1,9 +1,9 @@
 /** Endpoints that hang with thousands of deliveries waiting delay no other account. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { within } from '../../support/time-limits.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { LOCAL, receiver, register } from '../../support/servers/receiver.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { pile } from './delivery-rows.ts'
 
@@ -12,7 +12,7 @@ onBothEngines(
   async (world, t) => {
     const [hangs, good] = await Promise.all([receiver(t), receiver(t)])
     hangs.answer(() => {})
-    await makeProject(world, 'first')
+    await seedProject(world, 'first')
     const endpointIds: string[] = []
     for (let at = 0; at < 20; at++) endpointIds.push((await register(world, hangs.url, ['project.created'])).id)
     const rival = await world.user('rival')
@@ -29,7 +29,7 @@ onBothEngines(
       assert.equal((await rival.call('POST', '/v10/projects', { name: `r${at}` })).status, 200)
       await good.until(at + 1)
       const { body, at: arrived } = good.got[at]!
-      within(arrived - body.createdAt, 2000)
+      assertWithin(arrived - body.createdAt, 2000)
       // It goes on for longer than the time-out of 15 s, after which the endpoints are known to fail.
       await sleep(2200)
     }

@@ -1,12 +1,12 @@
 /** Held deliveries are sent in the order of their events, also where an older one is held later than a newer one. */
 import assert from 'node:assert/strict'
-import { dueQueues, hold, lease, releaseHeld } from '../../../src/integrations/deliveries/queue.ts'
-import { makeProject } from '../../support/projects.ts'
+import { dueQueues, holdDelivery, lease, releaseHeld } from '../../../src/integrations/deliveries/queue.ts'
+import { seedProject } from '../../support/projects.ts'
 import { LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { addRows, setDue } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { install } from '../../support/worlds/installation-rows.ts'
-import { makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall } from '../../support/worlds/installation-rows.ts'
+import { seedIntegration } from '../../support/worlds/integration-world.ts'
 
 /** When each delivery is due, oldest first; null: it is held. */
 async function due({ deps }: World): Promise<(number | null)[]> {
@@ -24,7 +24,7 @@ onBothEngines(
   async (world, t) => {
     const { deps, credentials } = world
     const hook = await receiver(t)
-    const app = await makeIntegration(world, {
+    const app = await seedIntegration(world, {
       slug: 'helper',
       scopes: ['read-write:project'],
       webhookUrl: hook.url,
@@ -36,16 +36,16 @@ onBothEngines(
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
     const account = { id: credentials.teamId, kind: 'team' as const }
-    await install(world, integration, { userId: credentials.userId, account })
-    for (const name of ['older', 'newer']) await makeProject(world, name, `?teamId=${credentials.teamId}`)
+    await consentAndInstall(world, integration, { userId: credentials.userId, account })
+    for (const name of ['older', 'newer']) await seedProject(world, name, `?teamId=${credentials.teamId}`)
     const now = deps.clock.now()
     const [queue] = (await dueQueues(deps.db.read, now)).due
     const leased = await lease(deps, new Map([[queue!, 4]]), now)
     const [older, newer] = leased.sort((one, other) => one.created_stamp - other.created_stamp)
-    await hold(deps, newer!, now)
+    await holdDelivery(deps, newer!, now)
     await releaseHeld(deps, now)
     assert.deepEqual(await due(world), [older!.due_at, null], 'the older one may be about to be held')
-    await hold(deps, older!, now)
+    await holdDelivery(deps, older!, now)
     // Deliveries of other accounts and endpoints delay nothing, though they are older and due.
     await addRows(world, 'delivery', [
       { ...older!, due_at: now, id: 'dlv_account', account_id: 'team_other', created_stamp: 1 },

@@ -1,20 +1,20 @@
 /** A delivery whose lease has ended is another instance's: whoever had it changes nothing of it any more. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import {
-  drop,
+  dropDelivery,
   dueQueues,
-  giveBack,
-  hold,
+  holdDelivery,
   LEASE_MS,
-  type Leased,
+  type LeasedDelivery,
   lease,
+  releaseLease,
 } from '../../../src/integrations/deliveries/queue.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** Takes the one delivery that is due, as an instance does whose clock says `now`. */
-async function take({ deps }: World, now: number): Promise<Leased> {
+async function take({ deps }: World, now: number): Promise<LeasedDelivery> {
   const { due } = await dueQueues(deps.db.read, now)
   const leased = await lease(deps, new Map(due.map((queue) => [queue, 1])), now)
   assert.equal(leased.length, 1)
@@ -32,7 +32,7 @@ onBothEngines(
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     hook.answer((response) => void held.then(() => response.writeHead(410).end()))
     const { id } = await register(world, hook.url, ['project.created'])
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const now = world.deps.clock.now()
     const late = deliver(world, now)
     await hook.until(1)
@@ -56,16 +56,16 @@ onBothEngines(
   'whoever lost a lease neither gives the delivery back, nor holds it, nor drops it',
   async (world) => {
     await register(world, 'http://127.0.0.1:9/hook', ['project.created'])
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const now = world.deps.clock.now()
     const lost = await take(world, now)
     const taken = await take(world, now + LEASE_MS)
     const kept = await rowOf(world)
-    await giveBack(world.deps, lost, now)
-    await hold(world.deps, lost, now)
-    await drop(world.deps, lost, now, false)
+    await releaseLease(world.deps, lost, now)
+    await holdDelivery(world.deps, lost, now)
+    await dropDelivery(world.deps, lost, now, false)
     assert.deepEqual(await rowOf(world), kept)
-    await giveBack(world.deps, taken, now)
+    await releaseLease(world.deps, taken, now)
     assert.deepEqual(await rowOf(world), { ...kept, due_at: now })
   },
   LOCAL,

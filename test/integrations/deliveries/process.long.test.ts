@@ -5,20 +5,27 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
-import { credentialsOf, type Home, newHome, processOnBothEngines, type Running, start } from '../../support/process.ts'
-import { rounds } from '../../support/iterations.ts'
+import { eventually } from '../../support/eventually.ts'
+import { iterations } from '../../support/iterations.ts'
+import {
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  type RunningService,
+  type ServiceHome,
+  startService,
+} from '../../support/process.ts'
 import { LOCAL, type Receiver, receiver, verify } from '../../support/servers/receiver.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { ENGINES, type Engine } from '../../support/world.ts'
 
-const KILLS = rounds(2, 20)
-const PROJECTS = rounds(40, 500)
+const KILLS = iterations(2, 20)
+const PROJECTS = iterations(40, 500)
 const LANES = 8
 
 type Asked = { status: number; body: Record<string, string> }
 
-async function ask({ address }: Running, token: string, method: string, path: string, body?: object) {
+async function ask({ address }: RunningService, token: string, method: string, path: string, body?: object) {
   try {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const answer = await fetch(`${address}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
@@ -29,7 +36,7 @@ async function ask({ address }: Running, token: string, method: string, path: st
   }
 }
 
-async function hookOn(running: Running, home: Home, url: string, events: string[]): Promise<string> {
+async function hookOn(running: RunningService, home: ServiceHome, url: string, events: string[]): Promise<string> {
   const made = await ask(running, credentialsOf(home).token, 'POST', '/v1/webhooks', { url, events })
   assert.equal(made?.status, 200, JSON.stringify(made?.body))
   return made!.body.secret!
@@ -38,7 +45,7 @@ async function hookOn(running: Running, home: Home, url: string, events: string[
 type Work = { name: string; made: boolean; removed: boolean }
 
 /** Creates and removes projects until all are done or the service is gone. After a broken answer the request is sent again. */
-async function storm(running: Running, token: string, todo: Work[]): Promise<void> {
+async function storm(running: RunningService, token: string, todo: Work[]): Promise<void> {
   const lane = async () => {
     for (let work = todo.pop(); work !== undefined; work = todo.pop()) {
       if (!work.made) {
@@ -63,22 +70,22 @@ for (const engine of ENGINES) {
     const todo: Work[] = Array.from({ length: PROJECTS }, (_, at) => ({ name: `p${at}`, made: false, removed: false }))
     let secret: string | undefined
     for (let kill = 0; kill < KILLS; kill++) {
-      const running = await start(t, home, LOCAL)
+      const running = await startService(t, home, LOCAL)
       secret ??= await hookOn(running, home, hook.url, ['project.created', 'project.removed'])
       const load = storm(running, credentialsOf(home).token, todo)
       const enough = PROJECTS - ((kill + 1) * PROJECTS) / (KILLS + 1)
-      await becomes(() => todo.length <= enough)
+      await eventually(() => todo.length <= enough)
       // The kill comes at a random moment.
       await sleep(Math.random() * 50)
       await running.kill('SIGKILL')
       await load
     }
-    const running = await start(t, home, LOCAL)
+    const running = await startService(t, home, LOCAL)
     await storm(running, credentialsOf(home).token, todo)
     assert.equal(todo.length, 0)
     // Deliveries that a killed process had leased are attempted again when the lease ends.
     const distinct = () => new Set(hook.got.map(({ body }) => body.id))
-    await becomes(
+    await eventually(
       () => distinct().size >= 2 * PROJECTS,
       () => `${distinct().size} of ${2 * PROJECTS} arrived`,
     )
@@ -95,7 +102,7 @@ for (const engine of ENGINES) {
   })
 }
 
-async function eventsIn(home: Home, engine: Engine): Promise<string[]> {
+async function eventsIn(home: ServiceHome, engine: Engine): Promise<string[]> {
   const query = 'select id from event'
   if (engine === 'sqlite') {
     const database = new DatabaseSync(join(home.folder, 'berth.db'))
@@ -121,7 +128,7 @@ processOnBothEngines('an event is on its way at once, with no one asking (a boun
     waits.push(Date.now() - before)
   }
   waits.sort((a, b) => a - b)
-  within(waits[5]!, 500)
+  assertWithin(waits[5]!, 500)
   assert.equal(await running.kill('SIGTERM'), 0)
 })
 
@@ -135,12 +142,12 @@ processOnBothEngines(
     await hook.until(2)
     const before = Date.now()
     assert.equal(await running.kill('SIGTERM'), 0)
-    within(Date.now() - before, 9000)
+    assertWithin(Date.now() - before, 9000)
     hook.answer((response) => response.end())
-    const again = await start(t, home, LOCAL)
+    const again = await startService(t, home, LOCAL)
     const started = Date.now()
     await hook.until(4)
-    within(Date.now() - started, 10_000)
+    assertWithin(Date.now() - started, 10_000)
     const ids = hook.got.map(({ body }) => body.id)
     assert.deepEqual(ids.slice(0, 2).sort(), ids.slice(2).sort())
     assert.equal(await again.kill('SIGTERM'), 0)
@@ -151,10 +158,10 @@ test('two instances on one PostgreSQL make each delivery once, also when one of 
   timeout: 300_000,
 }, async (t) => {
   const { running: one, home, hook } = await withHook(t, 'postgres')
-  const two = await start(t, home, LOCAL)
+  const two = await startService(t, home, LOCAL)
   hook.answer((response) => void setTimeout(() => response.end(), 20))
   const { token } = credentialsOf(home)
-  const make = async (first: number, on: Running[]) => {
+  const make = async (first: number, on: RunningService[]) => {
     const made = Array.from({ length: 60 }, (_, at) =>
       ask(on[at % on.length]!, token, 'POST', '/v10/projects', { name: `p${first + at}` }),
     )
@@ -173,9 +180,12 @@ test('two instances on one PostgreSQL make each delivery once, also when one of 
   for (const { out } of [one, two]) assert.equal(/"level":(50|60)/.test(out()), false, out())
 })
 
-async function withHook(t: TestContext, engine: Engine): Promise<{ running: Running; home: Home; hook: Receiver }> {
+async function withHook(
+  t: TestContext,
+  engine: Engine,
+): Promise<{ running: RunningService; home: ServiceHome; hook: Receiver }> {
   const home = await newHome(t, engine)
-  const running = await start(t, home, LOCAL)
+  const running = await startService(t, home, LOCAL)
   const hook = await receiver(t)
   await hookOn(running, home, hook.url, ['project.created'])
   return { running, home, hook }

@@ -1,15 +1,15 @@
 /** Receivers that misbehave: each has its documented outcome, and nobody else waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
-import { makeProject } from '../../support/projects.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../../support/servers/receiver.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** Registers the receiver, makes one event and gives the outcome of its first attempt. */
 async function attempted(world: World, hook: Receiver, name: string) {
   const { id } = await register(world, hook.url, ['project.created'])
-  await makeProject(world, name)
+  await seedProject(world, name)
   await deliver(world)
   const [told] = await deliveries(world, `&endpointId=${id}`)
   await world.call('DELETE', `/v1/webhooks/${id}`)
@@ -85,10 +85,10 @@ onBothEngines(
     for (const hook of [hangs, drips, fails]) await register(world, hook.url, ['project.created'])
     const goods = await register(world, good.url, ['project.created'])
     const before = Date.now()
-    for (let at = 0; at < 20; at++) await makeProject(world, `p${at}`)
+    for (let at = 0; at < 20; at++) await seedProject(world, `p${at}`)
     await good.until(20)
     for (const { at, body } of good.got) {
-      within(at - body.createdAt, 1000)
+      assertWithin(at - body.createdAt, 1000)
     }
     // Both time out after 15 s in all, whatever they send in that time.
     const timedOut = async () =>
@@ -96,13 +96,13 @@ onBothEngines(
         /within 15 s/.test(one.attempts[0]?.error ?? ''),
       )
     const endpoints = async () => new Set((await timedOut()).map((one: { endpointId: string }) => one.endpointId))
-    await becomes(async () => (await endpoints()).size === 2)
-    for (const one of await timedOut()) within(one.attempts[0].durationMs, 16_000)
+    await eventually(async () => (await endpoints()).size === 2)
+    for (const one of await timedOut()) assertWithin(one.attempts[0].durationMs, 16_000)
     assert.ok(Date.now() >= before + 15_000)
     // While they hung, new events were delivered to others.
-    await makeProject(world, 'late')
+    await seedProject(world, 'late')
     await good.until(21)
-    within(good.got.at(-1)!.at - good.got.at(-1)!.body.createdAt, 1000)
+    assertWithin(good.got.at(-1)!.at - good.got.at(-1)!.body.createdAt, 1000)
     for (const hook of [hangs, drips, fails]) assert.ok(hook.mostOpen() <= 4, String(hook.mostOpen()))
     assert.equal(new Set(good.got.map((one) => one.body.id)).size, 21)
     // The last event has arrived; its outcome is written a moment later.
@@ -110,7 +110,7 @@ onBothEngines(
       (await deliveries(world, `&endpointId=${goods.id}`)).filter(
         (one: { status: string }) => one.status !== 'delivered',
       )
-    await becomes(async () => (await waiting()).length === 0)
+    await eventually(async () => (await waiting()).length === 0)
   },
   { ...LOCAL, BERTH_TIMERS: 'on' },
 )

@@ -4,7 +4,7 @@ import { callWith } from '../../support/call.ts'
 import { deliver, LOCAL, receiver, register, verify } from '../../support/servers/receiver.ts'
 import { endDeliveries, holdWebhook } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const CREATED = ['project.created']
 
@@ -109,8 +109,8 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     const who = await people(world)
-    const app = await makeIntegration(world, { webhookUrl: hook.url, scopes: ['read-write:project'] })
-    await makeInstallation(world, { app })
+    const app = await seedIntegration(world, { webhookUrl: hook.url, scopes: ['read-write:project'] })
+    await seedInstallation(world, { app })
     const own = (await who.owner('POST', '/v1/webhooks', { url: hook.url, events: CREATED })).body.id
     const ofApp = (await who.owner('GET', `/v1/integrations/apps/${app.id}`)).body.webhookId
     await who.owner('POST', '/v10/projects', { name: 'web' })
@@ -149,7 +149,7 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     const scopes = ['read-write:project', 'read-write:integration-configuration']
-    const { call } = await makeInstallation(world, { scopes })
+    const { call } = await seedInstallation(world, { scopes })
     const own = callWith(call, `teamId=${world.credentials.teamId}`)
     const { id } = (await own('POST', '/v1/webhooks', { url: hook.url, events: CREATED })).body
     await own('POST', '/v10/projects', { name: 'web' })

@@ -1,7 +1,7 @@
 /** When a delivery is attempted again, and when an endpoint is disabled. docs/spec/decisions.md: Webhooks, mail, drains; docs/webhooks.md. */
 import assert from 'node:assert/strict'
-import { lettersOf } from '../../support/queued-mail.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { deliver, deliveries, LOCAL, receiver, register, verify } from '../../support/servers/receiver.ts'
 import { endDeliveries } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -12,7 +12,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const WAITS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 
-const mails = lettersOf
+const mails = readQueuedMail
 
 onBothEngines(
   'a delivery that fails is attempted ten times over 75 h 35 min with one webhook-id, then given up',
@@ -20,7 +20,7 @@ onBothEngines(
     const hook = await receiver(t)
     hook.answer((response) => response.writeHead(503).end())
     const { secret } = await register(world, hook.url)
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await deliver(world)
     let [told] = await deliveries(world)
     for (const [at, wait] of WAITS.entries()) {
@@ -54,7 +54,7 @@ onBothEngines(
       release = () => void response.end()
     })
     await register(world, hook.url)
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const now = world.deps.clock.now()
     const attempt = deliver(world, now)
     await hook.until(1)
@@ -76,7 +76,7 @@ onBothEngines(
     const { id } = await register(world, hook.url, ['project.created'])
     const waits = async (retryAfter: string) => {
       hook.answer((response) => response.writeHead(429, { 'retry-after': retryAfter }).end())
-      await makeProject(world, `p${hook.got.length}`)
+      await seedProject(world, `p${hook.got.length}`)
       // Each event fails for the first time; those that failed before are not due yet.
       await deliver(world)
       const [told] = await deliveries(world, `&endpointId=${id}`)
@@ -100,7 +100,7 @@ onBothEngines(
     const hook = await receiver(t)
     const { id } = await register(world, hook.url)
     hook.answer((response) => response.writeHead(410).end())
-    await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => makeProject(world, name)))
+    await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => seedProject(world, name)))
     await deliver(world)
     const shown = (await world.call('GET', `/v1/webhooks/${id}`)).body
     assert.equal(shown.disabledReason, 'gone')
@@ -113,7 +113,7 @@ onBothEngines(
     const seen = hook.got.length
     await deliver(world, Date.now() + DAY)
     assert.equal(hook.got.length, seen, 'nothing more is sent there')
-    await makeProject(world, 'meanwhile')
+    await seedProject(world, 'meanwhile')
     assert.equal((await deliveries(world, '&status=pending')).length, 0)
     const failed = (await deliveries(world, '&status=dropped'))[0]
     assert.equal((await world.operator.try('POST', `/operator/v1/webhook-deliveries/${failed.id}/replay`)).status, 409)
@@ -122,7 +122,7 @@ onBothEngines(
     const enabled = await world.call('PATCH', `/v1/webhooks/${id}`, { enabled: true })
     assert.equal(enabled.status, 200)
     assert.equal('disabledAt' in enabled.body, false)
-    await makeProject(world, 'again')
+    await seedProject(world, 'again')
     await deliver(world)
     assert.equal(hook.got.length, seen + 1)
     assert.equal(hook.got.at(-1)!.body.payload.project.name, 'again')
@@ -139,7 +139,7 @@ onBothEngines(
     let up = false
     hook.answer((response) => response.writeHead(up ? 200 : 500).end())
     const tryAt = async (moment: number, name: string) => {
-      await makeProject(world, name)
+      await seedProject(world, name)
       // Only the newest delivery matters here, so those that failed before are moved away.
       const [newest] = await deliveries(world, `&endpointId=${id}`)
       await endDeliveries(world, 'failed', newest.id)
@@ -169,7 +169,7 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     const { secret } = await register(world, hook.url, ['project.created'])
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const [{ id }] = await deliveries(world)
     const replay = `/operator/v1/webhook-deliveries/${id}/replay`
     assert.equal((await world.operator.try('POST', replay)).status, 409, 'it is still to be sent')
@@ -192,7 +192,7 @@ onBothEngines(
     ]
     // A delivery that is still to be sent keeps its event, however old it is.
     hook.answer((response) => response.writeHead(500).end())
-    await makeProject(world, 'other')
+    await seedProject(world, 'other')
     await deliver(world)
     assert.deepEqual(await count(), [2, 2, 3])
     const later = Date.now() + 31 * DAY
@@ -217,14 +217,14 @@ onBothEngines(
     old.answer((response) => {
       answer = () => response.writeHead(410).end()
     })
-    await makeProject(world, 'one')
+    await seedProject(world, 'one')
     const delivering = deliver(world)
     await old.until(1)
     assert.equal((await world.call('PATCH', `/v1/webhooks/${id}`, { url: next.url })).status, 200)
     answer()
     await delivering
     assert.equal('disabledAt' in (await world.call('GET', `/v1/webhooks/${id}`)).body, false)
-    await makeProject(world, 'two')
+    await seedProject(world, 'two')
     await deliver(world, Date.now() + 60_000)
     assert.deepEqual(next.got.map(({ body }) => body.payload.project.name).sort(), ['one', 'two'])
   },
@@ -236,7 +236,7 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     await register(world, hook.url, ['project.created'])
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     hook.answer((response) => response.writeHead(500).end())
     await deliver(world)
     await deliver(world, Date.now() + 10_000)

@@ -1,9 +1,9 @@
 /** The bytes that wait for log drains are limited, for a drain and for an account. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBudget } from '../../../src/integrations/drains/budget.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
-import { makeProject } from '../../support/projects.ts'
+import { createBacklogBudget } from '../../../src/integrations/drains/budget.ts'
+import { seedProject } from '../../support/projects.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { deliver, deliveries, LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -18,7 +18,7 @@ onBothEngines(
     hook.answer((response) => response.writeHead(500).end())
     const wanted = { url: hook.url, deliveryFormat: 'ndjson', sources: ['lambda'] }
     const { id } = (await world.call('POST', '/v1/log-drains', wanted)).body
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     const hand = async () => {
       const taken = await world.operator('POST', `/operator/v1/projects/${projectId}/logs`, { lines: LINES })
       assert.equal(taken.status, 202, taken.text)
@@ -31,7 +31,7 @@ onBothEngines(
     assert.deepEqual(answers.slice(17), Array(3).fill({ lines: 4, drains: 0, dropped: 4 }))
     assert.equal(world.deps.metrics.counter('berth_drain_lines_dropped_total').value, 12)
     // The next one, if it is still so, comes a day later.
-    const letters = (await lettersOf(world)).filter(({ due_at }) => due_at! <= world.deps.clock.now())
+    const letters = (await readQueuedMail(world)).filter(({ due_at }) => due_at! <= world.deps.clock.now())
     assert.deepEqual(
       letters.map(({ subject }) => subject),
       [`Log lines are dropped: ${new URL(hook.url).host}`],
@@ -54,7 +54,7 @@ onBothEngines(
     const hook = await receiver(t)
     hook.answer((response) => response.writeHead(500).end())
     await world.call('POST', '/v1/log-drains', { url: hook.url, deliveryFormat: 'json', sources: ['lambda'] })
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     await world.operator('POST', `/operator/v1/projects/${projectId}/logs`, { lines: LINES })
     for (let attempt = 1; attempt <= 10; attempt++) await deliver(world, (await deliveries(world))[0].dueAt)
     const rows = await world.deps.db.read.selectFrom('delivery').select(['status', 'body']).execute()
@@ -67,7 +67,7 @@ onBothEngines(
 )
 
 test('the drains of an account share 64 MiB, and those that are full leave room for the next one', () => {
-  const hasRoom = openBudget(new Map([['early', 4 * MIB]]))
+  const hasRoom = createBacklogBudget(new Map([['early', 4 * MIB]]))
   const taken = new Map<string, number>([['early', 4]])
   for (let round = 0; round < 20; round++) {
     for (const drain of ['early', 'a', 'b', 'c', 'd', 'e']) {
@@ -77,7 +77,7 @@ test('the drains of an account share 64 MiB, and those that are full leave room 
   const all = [...taken.values()].reduce((sum, mib) => sum + mib, 0)
   assert.ok(all < 64 && Math.max(...taken.values()) <= 16, JSON.stringify([...taken]))
   assert.equal(hasRoom('next', MIB), true)
-  const alone = openBudget(new Map())
+  const alone = createBacklogBudget(new Map())
   assert.equal(alone('one', 16 * MIB), true)
   assert.equal(alone('one', 1), false)
 })

@@ -1,12 +1,12 @@
 /** Log drains: made, listed and removed by both families of paths; which lines they get, in which format, and how requests are signed. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { disableInstallation, enableInstallation } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { install } from '../../support/worlds/installation-rows.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall } from '../../support/worlds/installation-rows.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const LINE = { timestamp: 1_700_000_000_000, message: 'hello', source: 'lambda' }
 
@@ -29,8 +29,8 @@ onBothEngines(
   'lines arrive at the drains that want them, as JSON or NDJSON, signed, with the headers that were set',
   async (world, t) => {
     const [json, lined, filtered, preview, other] = await Promise.all([0, 1, 2, 3, 4].map(() => receiver(t)))
-    const web = await makeProject(world, 'web')
-    const second = await makeProject(world, 'second')
+    const web = await seedProject(world, 'web')
+    const second = await seedProject(world, 'second')
     const headers = { 'X-Api-Key': 'canary-credential', authorization: 'Bearer abc' }
     const one = await drain(world, { url: json!.url, headers, secret: 'a-secret-of-twenty-chars' })
     const two = await drain(world, { url: lined!.url, deliveryFormat: 'ndjson' })
@@ -96,7 +96,7 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     await drain(world, { url: hook.url, environments: ['preview'] })
-    const id = await makeProject(world, 'web')
+    const id = await seedProject(world, 'web')
     const deployed = (target: string) =>
       world.operator.try('POST', `/operator/v1/projects/${id}/deployments`, {
         url: `${target}.example.net`,
@@ -171,7 +171,7 @@ onBothEngines('an invalid drain is refused with the field and the reason', async
     assert.equal(answer.status, 400, answer.text)
     assert.match(answer.body.error.message, sentence)
   }
-  const id = await makeProject(world, 'web')
+  const id = await seedProject(world, 'web')
   for (const lines of [[], [{}], Array.from({ length: 1001 }, () => LINE), [{ ...LINE, source: 'moon' }]])
     assert.equal((await hand(world, id, lines)).status, 400)
   assert.equal((await hand(world, id, [{ ...LINE, message: 'x'.repeat(250_000) }])).status, 202)
@@ -198,10 +198,10 @@ onBothEngines(
     const { teamId, userId } = world.credentials
     const team = `?teamId=${teamId}`
     const hook = await receiver(t)
-    const app = await makeIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain'] })
+    const app = await seedIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain'] })
     const integration = await world.deps.db.read.selectFrom('integration').selectAll().executeTakeFirstOrThrow()
     assert.equal(integration.id, app.id)
-    const { configuration, token } = await install(world, integration, {
+    const { configuration, token } = await consentAndInstall(world, integration, {
       userId,
       account: { id: teamId, kind: 'team' },
     })
@@ -218,7 +218,7 @@ onBothEngines(
     assert.equal((await call.try('DELETE', `/v1/log-drains/${theirs.id}${team}`)).status, 404)
     await world.call('DELETE', `/v1/log-drains/${theirs.id}${team}`)
 
-    const id = await makeProject(world, 'web', team)
+    const id = await seedProject(world, 'web', team)
     const messages = () => hook.got.flatMap(({ body }) => body.map(({ message }: { message: string }) => message))
     await hand(world, id, [{ ...LINE, message: 'waiting' }])
     await disableInstallation(world, configuration.id)
@@ -241,11 +241,11 @@ onBothEngines(
     const { teamId } = world.credentials
     const team = `?teamId=${teamId}`
     const hook = await receiver(t)
-    const app = await makeIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain', 'read:project'] })
-    const { call } = await makeInstallation(world, { app })
+    const app = await seedIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain', 'read:project'] })
+    const { call } = await seedInstallation(world, { app })
     const made = await call('POST', `/v2/integrations/log-drains${team}`, { url: hook.url, name: 'logs' })
     assert.equal(made.status, 200, made.text)
-    const id = await makeProject(world, 'web', team)
+    const id = await seedProject(world, 'web', team)
     assert.equal((await hand(world, id, [{ ...LINE, message: 'waiting' }])).body.drains, 1)
     const patched = await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, { scopes: ['read:project'] })
     assert.equal(patched.status, 200, patched.text)
@@ -261,10 +261,10 @@ onBothEngines(
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
-    const chosen = await makeProject(world, 'chosen', team)
-    const other = await makeProject(world, 'other', team)
-    const app = await makeIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain', 'read:project'] })
-    const { call } = await makeInstallation(world, { app }, { projects: [chosen] })
+    const chosen = await seedProject(world, 'chosen', team)
+    const other = await seedProject(world, 'other', team)
+    const app = await seedIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain', 'read:project'] })
+    const { call } = await seedInstallation(world, { app }, { projects: [chosen] })
     const made = await call('POST', `/v2/integrations/log-drains${team}`, { url: hook.url, name: 'logs' })
     assert.equal(made.status, 200, made.text)
     assert.equal((await hand(world, other, [{ ...LINE, message: 'of the other' }])).body.drains, 0)
@@ -280,7 +280,7 @@ onBothEngines(
 
 onBothEngines('the deployment of another project does not decide the environment of a line', async (world) => {
   await drain(world, { url: 'https://logs.example.com', environments: ['preview'] })
-  const [one, two] = [await makeProject(world, 'one'), await makeProject(world, 'two')]
+  const [one, two] = [await seedProject(world, 'one'), await seedProject(world, 'two')]
   const said = { url: 'two.example.net', target: 'preview', readyState: 'READY' }
   const { body } = await world.operator('POST', `/operator/v1/projects/${two}/deployments`, said)
   const line = { ...LINE, deploymentId: body.id }

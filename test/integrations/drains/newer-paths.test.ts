@@ -1,12 +1,12 @@
 /** `/v1/drains`: the same drains as by the older paths, what they hear, and what of the newer shape is refused. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, LOCAL, type Received, receiver } from '../../support/servers/receiver.ts'
 import { holdDrain } from '../../support/states.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
-import { install } from '../../support/worlds/installation-rows.ts'
-import { makeIntegration } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
+import { consentAndInstall } from '../../support/worlds/installation-rows.ts'
+import { seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const LINE = { timestamp: 1_700_000_000_000, message: 'hello', source: 'lambda' }
 const SCHEMAS = { log: { version: 'v1' } }
@@ -48,7 +48,7 @@ onBothEngines('the code of an endpoint is one for each account, as Terraform rea
 onBothEngines(
   'a drain that is made by the newer paths is answered whole, and is the same by the older ones',
   async (world) => {
-    const web = await makeProject(world, 'web')
+    const web = await seedProject(world, 'web')
     const filter = {
       version: 'v2',
       filter: { type: 'basic', log: { sources: ['build', 'redirect'] }, deployment: { environments: ['preview'] } },
@@ -95,7 +95,7 @@ onBothEngines(
 )
 
 onBothEngines('a list of drains is narrowed to those that get lines of a project', async (world) => {
-  const [web, other] = [await makeProject(world, 'web'), await makeProject(world, 'other')]
+  const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
   const all = await make(world)
   const named = await make(world, { projects: 'some', projectIds: [web] })
   // The ids may also stand in the filter.
@@ -112,7 +112,7 @@ onBothEngines(
   'an update changes what the drain hears and where it goes, and keeps what it does not name',
   async (world, t) => {
     const [one, two] = [await receiver(t), await receiver(t)]
-    const [web, other] = [await makeProject(world, 'web'), await makeProject(world, 'other')]
+    const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
     const secret = 'a-secret-of-twenty-chars'
     const delivery = { ...HTTP, endpoint: one.url, headers: { authorization: 'Bearer one', 'x-b': 'b' }, secret }
     const { id, sampling } = await make(world, { delivery, sampling: [{ type: 'head_sampling', rate: 0 }] })
@@ -169,7 +169,7 @@ onBothEngines(
   'a drain that is disabled gets no lines until it is enabled, and none that waited',
   async (world, t) => {
     const hook = await receiver(t)
-    const web = await makeProject(world, 'web')
+    const web = await seedProject(world, 'web')
     const { id } = await make(world, { delivery: { ...HTTP, endpoint: hook.url } })
     await hand(world, web, [{ ...LINE, message: 'waiting' }])
     const off = await change(world, id, { status: 'disabled' })
@@ -220,7 +220,7 @@ onBothEngines('whoever gives a drain a new address is its maker from then on', a
 onBothEngines(
   'fields of the newer shape that Berth does not have are refused by name, and nothing is made',
   async (world) => {
-    const web = await makeProject(world, 'web')
+    const web = await seedProject(world, 'web')
     const basic = (filter: object) => ({ version: 'v2', filter: { type: 'basic', ...filter } })
     const bucket = {
       type: 's3',
@@ -268,7 +268,7 @@ onBothEngines(
     ]
     const kept = await make(world)
     for (const [body, sentence] of wrong) {
-      const answers: Answer[] = [await world.call.try('POST', '/v1/drains', { ...GOOD, ...body })]
+      const answers: ApiResponse[] = [await world.call.try('POST', '/v1/drains', { ...GOOD, ...body })]
       if (!('delivery' in body && body.delivery === undefined))
         answers.push(await world.call.try('PATCH', `/v1/drains/${kept.id}`, body))
       for (const answer of answers) {
@@ -295,10 +295,10 @@ onBothEngines(
   async (world) => {
     const { teamId, userId } = world.credentials
     const team = `?teamId=${teamId}`
-    await makeIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain'] })
+    await seedIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain'] })
     const integration = await world.deps.db.read.selectFrom('integration').selectAll().executeTakeFirstOrThrow()
     const account = { id: teamId, kind: 'team' } as const
-    const { configuration, token } = await install(world, integration, { userId, account })
+    const { configuration, token } = await consentAndInstall(world, integration, { userId, account })
     const { body: peoples } = await world.call('POST', `/v1/drains${team}`, GOOD)
     const call = world.as(token)
     const source = { kind: 'integration' }
@@ -324,7 +324,7 @@ onBothEngines(
 )
 
 onBothEngines('a token of some projects cannot widen a drain to all', async (world) => {
-  const web = await makeProject(world, 'web')
+  const web = await seedProject(world, 'web')
   const made = await world.call('POST', '/v3/user/tokens', { name: 'narrow', projectId: web })
   assert.equal(made.status, 200, made.text)
   const call = world.as(made.body.bearerToken)
@@ -339,7 +339,7 @@ onBothEngines(
   'a share of the lines is sent, by the first rule that counts for their environment',
   async (world, t) => {
     const hook = await receiver(t)
-    const web = await makeProject(world, 'web')
+    const web = await seedProject(world, 'web')
     const of = (rate: number, env?: string) => ({ type: 'head_sampling', rate, ...(env && { env }) })
     await make(world, { delivery: { ...HTTP, endpoint: hook.url }, sampling: [of(0, 'preview'), of(0.5), of(0)] })
     const lines = Array.from({ length: 500 }, (_, at) => ({ ...LINE, message: String(at), environment: 'production' }))

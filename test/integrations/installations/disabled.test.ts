@@ -1,17 +1,22 @@
 /** Disabled: the owner leaves or is demoted, nothing acts, and an owner of the team takes over. Specification: States and transitions. */
 
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
-import { openSamples, PUBLIC, sampleOf } from '../../support/sample-requests.ts'
+import { eventually } from '../../support/eventually.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
+import { PUBLIC, sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { enableInstallation } from '../../support/states.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { configurationNow, eventsOf, install, makeIntegration } from '../../support/worlds/installation-rows.ts'
+import {
+  configurationNow,
+  consentAndInstall,
+  eventsOf,
+  seedIntegration,
+} from '../../support/worlds/installation-rows.ts'
 import { leave, openTeam, SCOPES, setRole } from '../../support/worlds/team-installation.ts'
 
-const letters = lettersOf
+const letters = readQueuedMail
 
 onBothEngines(
   'the installations of a person who falls below MEMBER or leaves are disabled, and no others',
@@ -25,12 +30,15 @@ onBothEngines(
     ] as const) {
       const user = await world.user(`u${role ?? 'gone'}`.toLowerCase())
       await setRole(world, user.id, 'OWNER')
-      const integration = await makeIntegration(world, SCOPES)
-      const other = await makeIntegration(world, SCOPES)
+      const integration = await seedIntegration(world, SCOPES)
+      const other = await seedIntegration(world, SCOPES)
       const account = { id: teamId, kind: 'team' } as const
-      const on = await install(world, integration, { userId: user.id, account })
-      const own = await install(world, integration, { userId: user.id, account: { id: user.id, kind: 'user' } })
-      const others = await install(world, other, { userId, account })
+      const on = await consentAndInstall(world, integration, { userId: user.id, account })
+      const own = await consentAndInstall(world, integration, {
+        userId: user.id,
+        account: { id: user.id, kind: 'user' },
+      })
+      const others = await consentAndInstall(world, other, { userId, account })
       await setRole(world, user.id, 'MEMBER')
       assert.equal((await configurationNow(world, on.configuration.id)).disabled_at, null)
       const before = world.deps.clock.now()
@@ -61,8 +69,8 @@ onBothEngines(
   async (world) => {
     const { ada, account } = await openTeam(world)
     const { teamId } = world.credentials
-    const second = await makeIntegration(world, SCOPES, 'Buoy\r\nX-Evil: yes')
-    await install(world, second, { userId: ada.id, account })
+    const second = await seedIntegration(world, SCOPES, 'Buoy\r\nX-Evil: yes')
+    await consentAndInstall(world, second, { userId: ada.id, account })
     for (const [name, role] of [
       ['grace', 'OWNER'],
       ['heidi', 'MEMBER'],
@@ -92,11 +100,11 @@ onBothEngines(
 onBothEngines(
   'a disabled installation is refused by every public operation, before its body is read',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const { ada, call } = await openTeam(world)
     await setRole(world, ada.id, 'VIEWER')
     for (const route of PUBLIC) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       for (const sent of [body, '{"nonsense": [tru']) {
         const answer = await call.try(method, url, sent)
         const said = [answer.status, answer.body?.error.code]
@@ -127,12 +135,12 @@ onBothEngines(
       }
       const storm = Promise.all(Array.from({ length: 12 }, (_, lane) => writer(lane)))
       // Under way in every lane.
-      await becomes(() => made.size >= 12)
+      await eventually(() => made.size >= 12)
       const path = `/operator/v1/teams/${world.credentials.teamId}/members/${ada.id}` as const
       const began = performance.now()
       assert.equal((await world.operator('PUT', path, { role: 'VIEWER' })).status, 200)
       // Those that come do not keep it from its turn for ever.
-      within(performance.now() - began, 5000)
+      assertWithin(performance.now() - began, 5000)
       const there = await names()
       await storm
       const later = [...(await names())].filter((name) => !there.has(name))
@@ -204,7 +212,7 @@ onBothEngines(
   'taking over answers the installation; one that is removed, of another account or asked for by an app is refused',
   async (world) => {
     const { installed, as, account } = await openTeam(world)
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const { id } = installed.configuration
     const to = <const What extends string>(which: string, what: What, query = `teamId=${account.id}`) =>
       `/v1/integrations/configuration/${which}/${what}?${query}` as const

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openWorld, type World } from '../../support/world.ts'
 import {
   type App,
+  consentAndInstall,
   exchange,
   formOf,
-  install,
-  makeInstallation,
-  makeIntegration,
+  seedInstallation,
+  seedIntegration,
 } from '../../support/worlds/integration-world.ts'
 
 /** The line of an installation, as src/platform/access/installation.ts has it. */
@@ -44,8 +44,8 @@ for (const [what, end] of Object.entries(ENDS)) {
     const { teamId } = world.credentials
     const owner = await world.user('grace')
     await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${owner.id}`, { role: 'OWNER' })
-    const app = await makeIntegration(world, { scopes: ['read-write:project'] })
-    const { installationId, code } = await install(world, app, { userId: owner.id })
+    const app = await seedIntegration(world, { scopes: ['read-write:project'] })
+    const { installationId, code } = await consentAndInstall(world, app, { userId: owner.id })
     const token = (await exchange(world, app, code)).body.access_token
     const call = world.as(token)
     const { database } = world.deps.config
@@ -58,7 +58,7 @@ for (const [what, end] of Object.entries(ENDS)) {
       void asked.then(() => {
         answered = true
       })
-      await becomes(async () => {
+      await eventually(async () => {
         assert.equal(answered, false, 'it did not wait')
         return (await other.query(WAITS)).rows.length > 0
       })
@@ -79,7 +79,7 @@ for (const [what, end] of Object.entries(ENDS)) {
 test('a write of an installation waits for an end that is under way', { timeout: 300_000 }, async (t) => {
   const world = await openWorld('postgres')
   t.after(() => world.close())
-  const { installationId, call } = await makeInstallation(world)
+  const { installationId, call } = await seedInstallation(world)
   const { database } = world.deps.config
   assert.ok(database.engine === 'postgres')
   const other = new pg.Client({ connectionString: database.url })
@@ -88,7 +88,7 @@ test('a write of an installation waits for an end that is under way', { timeout:
   await other.query('begin')
   await other.query(`select pg_advisory_xact_lock(${LINE})`, [installationId])
   const writing = call.try('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'waits' })
-  await becomes(async () => (await other.query(WAITS)).rows.length > 0)
+  await eventually(async () => (await other.query(WAITS)).rows.length > 0)
   await other.query('update configuration set scopes_json = $1', ['["read:project"]'])
   await other.query('commit')
   assert.equal((await writing).status, 403)

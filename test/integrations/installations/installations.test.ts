@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
-import { makeProject } from '../../support/projects.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
-import { install, makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedProject } from '../../support/projects.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
+import { consentAndInstall, seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const LIST = '/v1/integrations/configurations'
 const ONE = '/v1/integrations/configuration'
 const EVERYTHING = [
@@ -21,9 +21,9 @@ onBothEngines(
   'a configuration is what clients decode, with the integration and what waits beside it',
   async (world) => {
     const { userId, teamId } = world.credentials
-    const project = await makeProject(world, 'web', `?teamId=${teamId}`)
-    const app = await makeIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
-    const { installationId } = await install(world, app, { projects: [project] })
+    const project = await seedProject(world, 'web', `?teamId=${teamId}`)
+    const app = await seedIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
+    const { installationId } = await consentAndInstall(world, app, { projects: [project] })
     const at = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
     const one = (await world.call('GET', at(`${ONE}/${installationId}`))).body
     const { createdAt, updatedAt, ...shown } = one
@@ -51,7 +51,7 @@ onBothEngines(
     })
     assert.ok(createdAt > 0 && updatedAt >= createdAt)
     assert.deepEqual((await world.call('GET', at(`${LIST}?view=account`))).body, [one])
-    const personal = (await install(world, app, { teamId: undefined })).installationId
+    const personal = (await consentAndInstall(world, app, { teamId: undefined })).installationId
     assert.notEqual(personal, installationId, 'one installation an account')
     const mine = (await world.call('GET', LIST)).body
     assert.deepEqual(
@@ -79,7 +79,7 @@ for (const [version, open] of [
 ] as const) {
   onBothEngines(`SDK ${version} lists, reads and removes installations`, async (world) => {
     const { teamId } = world.credentials
-    const { installationId } = await makeInstallation(world)
+    const { installationId } = await seedInstallation(world)
     const { Vercel } = await open()
     const sdk = new Vercel({ bearerToken: world.credentials.token, serverURL: await world.listen() })
     const list = (await sdk.integrations.getConfigurations({ view: 'account', teamId } as never)) as { id: string }[]
@@ -102,10 +102,10 @@ onBothEngines(
   async (world) => {
     const { teamId } = world.credentials
     const at = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
-    await makeProject(world, 'web', `?teamId=${teamId}`)
+    await seedProject(world, 'web', `?teamId=${teamId}`)
     const [first, second] = [
-      await makeInstallation(world, { slug: 'first', scopes: EVERYTHING }),
-      await makeInstallation(world, { slug: 'second', scopes: EVERYTHING }),
+      await seedInstallation(world, { slug: 'first', scopes: EVERYTHING }),
+      await seedInstallation(world, { slug: 'second', scopes: EVERYTHING }),
     ]
     assert.deepEqual(
       (await first.call('GET', at(LIST))).body.map((one: { id: string }) => one.id),
@@ -128,7 +128,7 @@ onBothEngines(
       target: ['preview'],
     })
     assert.equal(made.status, 201)
-    const again = (await install(world, first.app)).installationId
+    const again = (await consentAndInstall(world, first.app)).installationId
     assert.equal(again, first.installationId)
     assert.equal((await first.call('DELETE', at(`${ONE}/${first.installationId}`))).status, 204)
     assert.deepEqual(said(await first.call.try('GET', at(LIST))), [401, 'forbidden'])
@@ -149,7 +149,7 @@ onBothEngines(
 
 onBothEngines('people of another account find no installation; members read, owners write', async (world) => {
   const { teamId } = world.credentials
-  const { installationId } = await makeInstallation(world)
+  const { installationId } = await seedInstallation(world)
   const other = await world.user('other')
   for (const [method, path] of [
     ['GET', ''],
@@ -210,13 +210,13 @@ async function seenBy(world: World, { call }: { call: World['call'] }): Promise<
 onBothEngines('an installation sees the projects that it was given, as they are given and taken', async (world) => {
   const { teamId } = world.credentials
   const team = `?teamId=${teamId}`
-  const [one, two] = [await makeProject(world, 'one', team), await makeProject(world, 'two', team)]
-  await makeProject(world, 'three', team)
+  const [one, two] = [await seedProject(world, 'one', team), await seedProject(world, 'two', team)]
+  await seedProject(world, 'three', team)
   for (const name of ['one', 'two', 'three']) {
     const added = await world.call('POST', `/v10/projects/${name}/domains${team}`, { name: `${name}.example.com` })
     assert.equal(added.status, 200)
   }
-  const installed = await makeInstallation(world, { scopes: EVERYTHING }, { projects: [one] })
+  const installed = await seedInstallation(world, { scopes: EVERYTHING }, { projects: [one] })
   const access = `${ONE}/${installed.installationId}/project` as const
   const allow = async (project: string, allowed: boolean) => {
     const answer = await world.call('POST', `${access}/${project}${team}`, { allowed })
@@ -238,12 +238,12 @@ onBothEngines('an installation sees the projects that it was given, as they are 
   assert.equal(made.status, 200, made.text)
   assert.deepEqual(await seenBy(world, installed), ['two'], 'what it creates joins')
   await allow('one', true)
-  await install(world, installed.app, { projects: 'all' })
+  await consentAndInstall(world, installed.app, { projects: 'all' })
   assert.deepEqual(await seenBy(world, installed), ['one', 'three', 'two'])
   await allow('three', true)
   await allow('three', false)
   assert.deepEqual(await seenBy(world, installed), ['one', 'two'], 'of all, all others are left')
-  const later = await makeProject(world, 'later', team)
+  const later = await seedProject(world, 'later', team)
   assert.deepEqual(said(await installed.call.try('GET', `/v9/projects/${later}${team}`)), [404, 'not_found'])
   const events = await world.deps.db.read
     .selectFrom('event')
@@ -268,8 +268,8 @@ onBothEngines('an installation sees the projects that it was given, as they are 
 
 onBothEngines('projects that an installation makes at once all join its selection', async (world) => {
   const { teamId } = world.credentials
-  const first = await makeProject(world, 'first', `?teamId=${teamId}`)
-  const installed = await makeInstallation(world, {}, { projects: [first] })
+  const first = await seedProject(world, 'first', `?teamId=${teamId}`)
+  const installed = await seedInstallation(world, {}, { projects: [first] })
   const names = Array.from({ length: 20 }, (_, at) => `made-${at}`)
   const answers = await Promise.all(
     names.map((name) => installed.call.try('POST', `/v10/projects?teamId=${teamId}`, { name })),
@@ -284,16 +284,16 @@ onBothEngines('projects that an installation makes at once all join its selectio
 
 onBothEngines('a consent that is given anew says no more why the installation was disabled', async (world) => {
   const { teamId, userId } = world.credentials
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const { id } = await world.user('grace')
   const role = (role: string) => world.operator.try('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role })
   await role('OWNER')
-  const { installationId } = await install(world, app, { userId: id })
+  const { installationId } = await consentAndInstall(world, app, { userId: id })
   await role('VIEWER')
   const one = `${ONE}/${installationId}?teamId=${teamId}` as const
   const disabled = (await world.call('GET', one)).body
   assert.deepEqual([disabled.disabledReason, disabled.disabledAt > 0], ['original-owner-role-downgraded', true])
-  assert.equal((await install(world, app, { userId })).installationId, installationId)
+  assert.equal((await consentAndInstall(world, app, { userId })).installationId, installationId)
   const renewed = await world.call('GET', one)
   assert.deepEqual([renewed.status, renewed.body.userId], [200, userId])
   for (const field of ['disabledReason', 'disabledAt']) assert.equal(field in renewed.body, false, field)

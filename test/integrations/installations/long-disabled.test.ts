@@ -8,24 +8,24 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { readConfig } from '../../../src/config.ts'
 import { disableInstallationsOf } from '../../../src/integrations/installations/disable.ts'
-import { openClockWatch } from '../../../src/platform/base/clock-monitor.ts'
+import { createClockMonitor } from '../../../src/platform/base/clock-monitor.ts'
 import { openService } from '../../../src/service.ts'
 import { runTimer, startTimers } from '../../../src/timers.ts'
-import { becomes } from '../../support/eventually.ts'
 import { callWith } from '../../support/call.ts'
+import { eventually } from '../../support/eventually.ts'
 import { addRows, disableInstallation } from '../../support/states.ts'
 import { type Call, newDatabase, onBothEngines, type World } from '../../support/world.ts'
 import {
   configurationNow,
+  consentAndInstall,
   eventsOf,
-  type Installed,
-  install,
-  makeIntegration,
+  type InstalledApp,
+  seedIntegration,
 } from '../../support/worlds/installation-rows.ts'
 import { DAY, leave, MINUTE, openTeam, SCOPES, sweep } from '../../support/worlds/team-installation.ts'
 
 /** Things of an installation's own, beside the same of others. */
-async function furnish(world: World, { configuration, token }: Installed, call: Call) {
+async function furnish(world: World, { configuration, token }: InstalledApp, call: Call) {
   const { deps } = world
   const { id, integration_id, account_id } = configuration
   await call('POST', '/v10/projects', { name: 'web' })
@@ -74,7 +74,7 @@ onBothEngines(
     const { ada, call, installed, integration, as } = await openTeam(world)
     const { teamId } = world.credentials
     const { people } = await furnish(world, installed, call)
-    const staying = await install(world, await makeIntegration(world, SCOPES), {
+    const staying = await consentAndInstall(world, await seedIntegration(world, SCOPES), {
       userId: world.credentials.userId,
       account: { id: teamId, kind: 'team' },
     })
@@ -161,14 +161,17 @@ onBothEngines(
     for (const row of waiting) assert.equal(row.status, row.configuration_id === id ? 'dropped' : 'pending')
     assert.equal(waiting.filter((row) => row.status === 'dropped').length, 3)
     // The place is free: it can be installed anew.
-    await install(world, integration, { userId: world.credentials.userId, account: { id: teamId, kind: 'team' } })
+    await consentAndInstall(world, integration, {
+      userId: world.credentials.userId,
+      account: { id: teamId, kind: 'team' },
+    })
   },
 )
 
 onBothEngines('the removal of an installation names its selected projects, and then nobody finds it', async (world) => {
   const { ada, account } = await openTeam(world)
   const made = await world.call('POST', `/v10/projects?teamId=${account.id}`, { name: 'chosen' })
-  const selected = await install(world, await makeIntegration(world, SCOPES), {
+  const selected = await consentAndInstall(world, await seedIntegration(world, SCOPES), {
     ...{ userId: ada.id, account, projects: [made.body.id] },
   })
   await leave(world, ada.id)
@@ -198,8 +201,8 @@ test('two services on one database sweep and disable at once, and everything is 
     const account = { id: teamId!, kind: 'team' } as const
     const ids: string[] = []
     for (let n = 0; n < 25; n++) {
-      const integration = await makeIntegration(world, SCOPES)
-      ids.push((await install(one, integration, { userId: userId!, account })).configuration.id)
+      const integration = await seedIntegration(world, SCOPES)
+      ids.push((await consentAndInstall(one, integration, { userId: userId!, account })).configuration.id)
     }
     const disable = ({ deps }: typeof one) =>
       deps.db.write((db) => {
@@ -241,7 +244,7 @@ onBothEngines(
         told.value = 0
         wakeups.timer('disabled-configurations')
         wakeups.timer('audit-chain')
-        await becomes(() => told.value > 0)
+        await eventually(() => told.value > 0)
       }
     }
     clock.set(Date.now() + 31 * DAY)
@@ -261,7 +264,7 @@ onBothEngines('what became due while the service was down is done soon after it 
   await leave(world, ada.id)
   await disableInstallation(world, installed.configuration.id, null, Date.now() - 31 * DAY)
   const stop = startTimers(world.deps)
-  await becomes(async () => (await configurationNow(world, installed.configuration.id)).deleted_at !== null)
+  await eventually(async () => (await configurationNow(world, installed.configuration.id)).deleted_at !== null)
   await stop()
   assert.equal((await eventsOf(world, 'integration-configuration.removed')).length, 1)
 })
@@ -269,7 +272,7 @@ onBothEngines('what became due while the service was down is done soon after it 
 test('a clock is doubted from a jump until it is back, or has gone on steadily for a day', () => {
   const HOUR = 60 * MINUTE
   for (const jump of [31 * DAY, -31 * DAY, HOUR + 2000, -HOUR - 2000]) {
-    const watch = openClockWatch()
+    const watch = createClockMonitor()
     const at = (passed: number, ahead = 0) => watch(1_800_000_000_000 + passed + ahead, passed)
     assert.deepEqual(at(0), { doubted: false, began: false, jumpMs: 0 })
     // Corrected bit by bit, as clocks are, by more than an hour in all.
@@ -292,8 +295,8 @@ test('a clock is doubted from a jump until it is back, or has gone on steadily f
 
 onBothEngines('codes are remembered for a day after they ended, so that a replay is known', async (world) => {
   const { userId } = world.credentials
-  const integration = await makeIntegration(world, SCOPES)
-  await install(world, integration, { userId, account: { id: userId, kind: 'user' } })
+  const integration = await seedIntegration(world, SCOPES)
+  await consentAndInstall(world, integration, { userId, account: { id: userId, kind: 'user' } })
   const { expires_at } = await world.deps.db.read.selectFrom('authorization_code').selectAll().executeTakeFirstOrThrow()
   const run = async (now: number) => (await world.operator('POST', '/operator/v1/timers/old-codes/run', { now })).body
   assert.deepEqual(await run(expires_at + DAY - 1), { swept: 0 })

@@ -2,10 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
-import { install, makeInstallation, makeIntegration, REDIRECT } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
+import {
+  consentAndInstall,
+  REDIRECT,
+  seedInstallation,
+  seedIntegration,
+} from '../../support/worlds/integration-world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const APPS = '/v1/integrations/apps'
 const NEW = { slug: 'logger', name: 'Logger', redirectUrl: REDIRECT, scopes: ['read-write:log-drain', 'read:project'] }
 
@@ -79,8 +84,8 @@ onBothEngines(
 onBothEngines(
   'a secret is deleted of its own integration alone; another of the same team has no such secret',
   async (world) => {
-    const one = await makeIntegration(world)
-    const other = await makeIntegration(world, { slug: 'other' })
+    const one = await seedIntegration(world)
+    const other = await seedIntegration(world, { slug: 'other' })
     const path = withQuery(`${APPS}/${one.id}/secrets/${other.secretId}`, `teamId=${world.credentials.teamId}`)
     assert.deepEqual(said(await world.call.try('DELETE', path)), [404, 'not_found'])
     const rows = await world.deps.db.read.selectFrom('integration_secret').select('id').execute()
@@ -90,7 +95,7 @@ onBothEngines(
 
 onBothEngines('only the OWNER of its team manages an integration; to other teams it does not exist', async (world) => {
   const { teamId } = world.credentials
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const rival = await world.user('rival')
   await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
   const requests = [
@@ -225,7 +230,7 @@ onBothEngines('of 20 simultaneous requests for one slug one gets it', async (wor
 })
 
 onBothEngines('there are one or two secrets, however many ask at once, and never none', async (world) => {
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const path = `/operator/v1/integrations/${app.id}/secrets` as const
   const made = await Promise.all(Array.from({ length: 10 }, () => world.operator.try('POST', path)))
   assert.deepEqual(made.map((answer) => answer.status).sort(), [201, ...Array(9).fill(409)])
@@ -239,7 +244,7 @@ onBothEngines('there are one or two secrets, however many ask at once, and never
 })
 
 onBothEngines('an integration that is installed is not removed; once it is not, it is', async (world) => {
-  const { app, installationId } = await makeInstallation(world)
+  const { app, installationId } = await seedInstallation(world)
   const path = `/operator/v1/integrations/${app.id}` as const
   assert.deepEqual(said(await world.operator.try('DELETE', path)), [409, 'conflict'])
   const { teamId } = world.credentials
@@ -255,8 +260,8 @@ onBothEngines('the list pages, and the operator sees all teams or one', async (w
   const rival = await world.user('rival')
   const team = (await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id }))
     .body
-  for (let at = 0; at < 5; at++) await makeIntegration(world, { slug: `ours-${at}` })
-  await makeIntegration(world, { slug: 'theirs', teamId: team.id })
+  for (let at = 0; at < 5; at++) await seedIntegration(world, { slug: `ours-${at}` })
+  await seedIntegration(world, { slug: 'theirs', teamId: team.id })
   const slugs = async (query: string) => {
     const seen: string[] = []
     for (let until: number | null | undefined; until !== null; ) {
@@ -279,7 +284,7 @@ onBothEngines('the list pages, and the operator sees all teams or one', async (w
 
 onBothEngines('a person without the right to install is refused, and nothing is written', async (world: World) => {
   const { userId, teamId } = world.credentials
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const other = await world.user('other')
   const member = await world.user('member')
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${member.id}`, { role: 'MEMBER' })
@@ -309,7 +314,7 @@ onBothEngines('a person without the right to install is refused, and nothing is 
   }
   assert.deepEqual(await world.deps.db.read.selectFrom('configuration').selectAll().execute(), [])
   const ids = await Promise.all(
-    Array.from({ length: 10 }, () => install(world, app, { teamId: undefined, projects: [own] })),
+    Array.from({ length: 10 }, () => consentAndInstall(world, app, { teamId: undefined, projects: [own] })),
   )
   assert.equal(new Set(ids.map((one) => one.installationId)).size, 1, 'ten consents at once are one installation')
   assert.equal(new Set(ids.map((one) => one.code)).size, 10)

@@ -1,25 +1,25 @@
 /** Scope changes: a scope that is given up ends everywhere at once, an added scope is pending until a person confirms it. Specification: States and transitions. */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import type { EventOwner } from '../../../src/context.ts'
+import type { EventAccount } from '../../../src/context.ts'
 import {
   confirmScopes,
   pendingScopes,
-  updateIntegrationEverywhere,
+  updateIntegrationAndInstallations,
 } from '../../../src/integrations/installations/scope-change.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
-import { rounds } from '../../support/iterations.ts'
+import { iterations } from '../../support/iterations.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import {
   asOperation,
   configurationNow,
+  consentAndInstall,
   eventsOf,
-  type Installed,
-  install,
-  makeIntegration,
+  type InstalledApp,
+  seedIntegration,
 } from '../../support/worlds/installation-rows.ts'
-import { install as installApp, makeIntegration as makeApp } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall as installApp, seedIntegration as makeApp } from '../../support/worlds/integration-world.ts'
 
 const TWO_DAYS_MS = 2 * 86_400_000
 const scopesOf = (row: { scopes_json: string }) => JSON.parse(row.scopes_json) as string[]
@@ -32,27 +32,29 @@ async function integrationNow({ deps }: World, id: string) {
 async function change(world: World, id: string, scopes: string[], laterMs = 0) {
   const integration = await integrationNow(world, id)
   const input = { version: 1, params: {}, query: {}, body: { scopes } }
-  await asOperation(world, (ctx) => updateIntegrationEverywhere({ ...ctx, now: ctx.now + laterMs }, integration, input))
+  await asOperation(world, (ctx) =>
+    updateIntegrationAndInstallations({ ...ctx, now: ctx.now + laterMs }, integration, input),
+  )
 }
 
-async function confirm(world: World, { configuration }: Installed, shown: string[]) {
+async function confirm(world: World, { configuration }: InstalledApp, shown: string[]) {
   const now = await configurationNow(world, configuration.id)
   return asOperation(world, (ctx) => confirmScopes(ctx, now, shown))
 }
 
-async function pendingOf(world: World, { configuration }: Installed) {
+async function pendingOf(world: World, { configuration }: InstalledApp) {
   const now = await configurationNow(world, configuration.id)
   return pendingScopes(await integrationNow(world, now.integration_id), now)
 }
 
-const letters = lettersOf
+const letters = readQueuedMail
 
 onBothEngines(
   'a removal or downgrade applies with the commit to tokens that exist, and no letter is sent',
   async (world) => {
     const { userId } = world.credentials
-    const integration = await makeIntegration(world, ['read-write:project', 'read-write:domain', 'read:user'])
-    const installed = await install(world, integration, { userId, account: { id: userId, kind: 'user' } })
+    const integration = await seedIntegration(world, ['read-write:project', 'read-write:domain', 'read:user'])
+    const installed = await consentAndInstall(world, integration, { userId, account: { id: userId, kind: 'user' } })
     const call = world.as(installed.token)
     assert.equal((await call('POST', '/v10/projects', { name: 'one' })).status, 200)
     await change(world, integration.id, ['read:project', 'read-write:domain', 'read:user'])
@@ -73,8 +75,8 @@ onBothEngines(
   async (world) => {
     const { userId } = world.credentials
     const account = { id: userId, kind: 'user' } as const
-    const integration = await makeIntegration(world, ['read:project'])
-    const installed = await install(world, integration, { userId, account })
+    const integration = await seedIntegration(world, ['read:project'])
+    const installed = await consentAndInstall(world, integration, { userId, account })
     const call = world.as(installed.token)
     await change(world, integration.id, ['read-write:project', 'read:user'])
     assert.equal((await call.try('POST', '/v10/projects', { name: 'one' })).status, 403)
@@ -130,15 +132,18 @@ onBothEngines(
     ] as const) {
       await operator('PUT', `/operator/v1/teams/${team}/members/${user}`, { role })
     }
-    const integration = await makeIntegration(world, ['read:project', 'read:user'], 'Light\r\nBcc: x@example.com')
-    const onTeam = await install(world, integration, {
+    const integration = await seedIntegration(world, ['read:project', 'read:user'], 'Light\r\nBcc: x@example.com')
+    const onTeam = await consentAndInstall(world, integration, {
       userId,
       account: { id: teamId, kind: 'team' },
       scopes: ['read:project'],
     })
-    const onSecond = await install(world, integration, { userId: heidi.id, account: { id: second.id, kind: 'team' } })
-    const own = await install(world, integration, { userId: ivan.id, account: { id: ivan.id, kind: 'user' } })
-    const gone = await install(world, await makeIntegration(world, ['read:project']), {
+    const onSecond = await consentAndInstall(world, integration, {
+      userId: heidi.id,
+      account: { id: second.id, kind: 'team' },
+    })
+    const own = await consentAndInstall(world, integration, { userId: ivan.id, account: { id: ivan.id, kind: 'user' } })
+    const gone = await consentAndInstall(world, await seedIntegration(world, ['read:project']), {
       ...{ userId: ivan.id, account: { id: ivan.id, kind: 'user' as const } },
     })
     await change(world, integration.id, ['read-write:project', 'read:user'])
@@ -187,14 +192,14 @@ type Tally = { confirmed: number; stale: number }
 async function live(world: World, userId: string, teamId: string, tally: Tally): Promise<void> {
   const expected = model()
   expected.asked = random()
-  const integration = await makeIntegration(world, spoken(expected.asked))
-  const installs = new Map<string, Installed>()
+  const integration = await seedIntegration(world, spoken(expected.asked))
+  const installs = new Map<string, InstalledApp>()
   const seen = new Map<string, Levels>()
-  const free: EventOwner[] = [
+  const free: EventAccount[] = [
     { id: userId, kind: 'user' },
     { id: teamId, kind: 'team' },
   ]
-  const confirmShown = async (id: string, installed: Installed, shown: Levels) => {
+  const confirmShown = async (id: string, installed: InstalledApp, shown: Levels) => {
     const granted = expected.granted.get(id)!
     const waits = risen(expected.asked, granted)
     const nothingNew = spoken(waits).length === 0 && spoken(risen(shown, granted)).length === 0
@@ -214,7 +219,7 @@ async function live(world: World, userId: string, teamId: string, tally: Tally):
     const dice = randomInt(0, 10)
     if (free.length > 0 && dice < 2) {
       const asked = await integrationNow(world, integration.id)
-      const made = await install(world, asked, { userId, account: free.pop()! })
+      const made = await consentAndInstall(world, asked, { userId, account: free.pop()! })
       installs.set(made.configuration.id, made)
       expected.granted.set(made.configuration.id, expected.asked)
     } else if (dice < 4 || installed === undefined) {
@@ -247,7 +252,7 @@ function isStale(error: unknown): boolean {
 }
 
 onBothEngines('random edits, installs and confirmations of present and former pages follow a model', async (world) => {
-  const [lanes, lives] = world.engine === 'sqlite' ? [25, rounds(6, 24, 84)] : [4, rounds(15, 30, 100)]
+  const [lanes, lives] = world.engine === 'sqlite' ? [25, iterations(6, 24, 84)] : [4, iterations(15, 30, 100)]
   const tally: Tally = { confirmed: 0, stale: 0 }
   const run = async (lane: number) => {
     const user = await world.user(`lane${lane}`)

@@ -1,25 +1,25 @@
 /** Operation 21: every rule of the exchange, and the races. docs/spec/decisions.md: Integrations; docs/integrations.md: The exchange of codes. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { rounds } from '../../support/iterations.ts'
+import { iterations } from '../../support/iterations.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 import {
+  consentAndInstall,
   exchange,
   formOf,
-  install,
   installWithChallenge,
-  makeInstallation,
-  makeIntegration,
   REDIRECT,
+  seedInstallation,
+  seedIntegration,
 } from '../../support/worlds/integration-world.ts'
 
-const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const said = (answer: ApiResponse) => [answer.status, answer.body?.error?.code]
 const USER = '/v9/projects?slug=team'
 
 onBothEngines('a code gives the token of its installation, once, with no-store', async (world) => {
-  const app = await makeIntegration(world)
-  const { installationId, code } = await install(world, app)
+  const app = await seedIntegration(world)
+  const { installationId, code } = await consentAndInstall(world, app)
   assert.match(code, /^[0-9A-Za-z]{24,}$/)
   const given = await exchange(world, app, code)
   assert.equal(given.status, 200, given.text)
@@ -40,16 +40,16 @@ onBothEngines('a code gives the token of its installation, once, with no-store',
 })
 
 onBothEngines('a personal installation has no team, and its token acts without one', async (world) => {
-  const app = await makeIntegration(world)
-  const { code } = await install(world, app, { teamId: undefined })
+  const app = await seedIntegration(world)
+  const { code } = await consentAndInstall(world, app, { teamId: undefined })
   const { body } = await exchange(world, app, code)
   assert.equal(body.team_id, null)
   assert.equal((await world.as(body.access_token)('GET', '/v9/projects')).status, 200)
 })
 
 onBothEngines('form, JSON, HTTP Basic, grant_type and any version are taken', async (world) => {
-  const app = await makeIntegration(world)
-  const code = async () => (await install(world, app)).code
+  const app = await seedIntegration(world)
+  const code = async () => (await consentAndInstall(world, app)).code
   const post = world.as(undefined)
   const { clientId: client_id, clientSecret: client_secret } = app
   const json = { client_id, client_secret, code: await code(), redirect_uri: REDIRECT, unknown: [1] }
@@ -69,8 +69,8 @@ onBothEngines('form, JSON, HTTP Basic, grant_type and any version are taken', as
 onBothEngines(
   'a parameter that is missing, given twice or of another grant is invalid_request, and nothing changes',
   async (world) => {
-    const app = await makeIntegration(world)
-    const { code } = await install(world, app)
+    const app = await seedIntegration(world)
+    const { code } = await consentAndInstall(world, app)
     const { clientId: client_id, clientSecret: client_secret } = app
     const whole = { client_id, client_secret, code, redirect_uri: REDIRECT }
     const basic = { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` }
@@ -112,9 +112,9 @@ onBothEngines(
 onBothEngines(
   'an unknown client and a wrong secret get the same answer, and a second secret overlaps the first',
   async (world) => {
-    const app = await makeIntegration(world)
-    const other = await makeIntegration(world, { slug: 'other' })
-    const { code } = await install(world, app)
+    const app = await seedIntegration(world)
+    const other = await seedIntegration(world, { slug: 'other' })
+    const { code } = await consentAndInstall(world, app)
     const wrong = await exchange(world, app, code, { client_secret: `${app.clientSecret}x` })
     const unknown = await exchange(world, app, code, { client_id: 'oac_unknown' })
     const foreign = await exchange(world, app, code, { client_secret: other.clientSecret })
@@ -132,9 +132,9 @@ onBothEngines(
     const secrets = `/operator/v1/integrations/${app.id}/secrets` as const
     const second = (await world.operator('POST', secrets)).body
     assert.equal((await exchange(world, app, code, { client_secret: second.clientSecret })).status, 200)
-    assert.equal((await exchange(world, app, (await install(world, app)).code)).status, 200)
+    assert.equal((await exchange(world, app, (await consentAndInstall(world, app)).code)).status, 200)
     assert.equal((await world.operator('DELETE', `${secrets}/${app.secretId}`)).status, 204)
-    const third = (await install(world, app)).code
+    const third = (await consentAndInstall(world, app)).code
     assert.deepEqual(said(await exchange(world, app, third)), [401, 'invalid_client'])
     assert.equal((await exchange(world, app, third, { client_secret: second.clientSecret })).status, 200)
   },
@@ -143,9 +143,9 @@ onBothEngines(
 onBothEngines(
   "a code that is unknown, another client's or for another redirect_uri is invalid_grant, and stays good",
   async (world) => {
-    const app = await makeIntegration(world)
-    const other = await makeIntegration(world, { slug: 'other' })
-    const { code } = await install(world, app)
+    const app = await seedIntegration(world)
+    const other = await seedIntegration(world, { slug: 'other' })
+    const { code } = await consentAndInstall(world, app)
     const before = await digest(world)
     const refused = [
       await exchange(world, app, `${code}x`),
@@ -170,10 +170,10 @@ onBothEngines(
 )
 
 onBothEngines('a code is good for 30 minutes and not a moment longer', async (world) => {
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const now = 1_900_000_000_000
   world.deps.clock.set(now)
-  const [first, second] = [await install(world, app), await install(world, app)]
+  const [first, second] = [await consentAndInstall(world, app), await consentAndInstall(world, app)]
   world.deps.clock.set(now + 30 * 60_000 - 5000)
   assert.equal((await exchange(world, app, first.code)).status, 200)
   world.deps.clock.set(now + 30 * 60_000 + 1000)
@@ -183,7 +183,7 @@ onBothEngines('a code is good for 30 minutes and not a moment longer', async (wo
 onBothEngines(
   'a code that began with PKCE needs its verifier, and one that began without refuses a verifier',
   async (world) => {
-    const app = await makeIntegration(world)
+    const app = await seedIntegration(world)
     const verifier = 'abcdefghijklmnopqrstuvwxyz0123456789-._~ABCDEFG'
     const codeChallenge = createHash('sha256').update(verifier).digest('base64url')
     const { code } = await installWithChallenge(world, app, codeChallenge)
@@ -204,11 +204,11 @@ onBothEngines(
 )
 
 onBothEngines('a replay ends the token that the code gave, and one that proves nothing ends nothing', async (world) => {
-  const app = await makeIntegration(world)
-  const other = await makeIntegration(world, { slug: 'other' })
-  const { installationId, code } = await install(world, app)
+  const app = await seedIntegration(world)
+  const other = await seedIntegration(world, { slug: 'other' })
+  const { installationId, code } = await consentAndInstall(world, app)
   const call = world.as((await exchange(world, app, code)).body.access_token)
-  const again = await makeInstallation(world, { app })
+  const again = await seedInstallation(world, { app })
   assert.equal(again.installationId, installationId, 'a second install renews the same installation')
   const harmless = [
     await exchange(world, app, code, { client_secret: 'wrong' }),
@@ -238,11 +238,11 @@ onBothEngines('a replay ends the token that the code gave, and one that proves n
 })
 
 onBothEngines('a code of an installation that is disabled or removed gives nothing', async (world) => {
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const owner = await world.user('owner')
   const member = `/operator/v1/teams/${world.credentials.teamId}/members/${owner.id}` as const
   await world.operator('PUT', member, { role: 'OWNER' })
-  const { installationId, code } = await install(world, app, { userId: owner.id })
+  const { installationId, code } = await consentAndInstall(world, app, { userId: owner.id })
   await world.operator('PUT', member, { role: 'VIEWER' })
   const before = await digest(world)
   for (const wrong of [{ client_secret: 'x' }, { redirect_uri: 'https://other.example/' }, { code: `${code}x` }]) {
@@ -256,23 +256,23 @@ onBothEngines('a code of an installation that is disabled or removed gives nothi
   assert.deepEqual(said(await exchange(world, app, code)), disabled)
   assert.deepEqual(said(await exchange(world, app, code)), disabled, 'the code stays unused')
   assert.deepEqual(await digest(world), before)
-  const renewed = await install(world, app)
+  const renewed = await consentAndInstall(world, app)
   assert.equal(renewed.installationId, installationId)
   const { token } = { token: (await exchange(world, app, renewed.code)).body.access_token }
   assert.equal((await world.as(token)('GET', USER)).status, 200, 'a renewal enables it')
-  const later = await install(world, app)
+  const later = await consentAndInstall(world, app)
   assert.equal((await world.call('DELETE', `/v1/integrations/configuration/${installationId}?slug=team`)).status, 204)
   assert.deepEqual(said(await exchange(world, app, later.code)), [400, 'invalid_grant'])
   assert.equal((await world.as(token).try('GET', USER)).status, 401)
-  const anew = await makeInstallation(world, { app })
+  const anew = await seedInstallation(world, { app })
   assert.notEqual(anew.installationId, installationId)
 })
 
 onBothEngines('introspection says what a token may, and revocation ends it: to its own client alone', async (world) => {
-  const { app, token, installationId, call } = await makeInstallation(world, {
+  const { app, token, installationId, call } = await seedInstallation(world, {
     scopes: ['read:user', 'read-write:project'],
   })
-  const other = await makeIntegration(world, { slug: 'other' })
+  const other = await seedIntegration(world, { slug: 'other' })
   const ask = <const P extends string>(path: P, by: typeof app, said: string) => {
     const fields = {
       client_id: by.clientId,
@@ -322,12 +322,12 @@ onBothEngines('introspection says what a token may, and revocation ends it: to i
   assert.equal((await ask('revoke', app, token)).status, 200, 'again')
 })
 
-const CODES = rounds(20, 200)
+const CODES = iterations(20, 200)
 
 onBothEngines(
   `of ${CODES} codes, each exchanged by 10 callers at once, each gives one token that works`,
   async (world, t) => {
-    const app = await makeIntegration(world)
+    const app = await seedIntegration(world)
     const codes = await makeCodes(world, app.id, CODES)
     const began = performance.now()
     const given = new Map<string, Awaited<ReturnType<typeof exchange>>[]>()
@@ -366,7 +366,7 @@ onBothEngines(
 async function makeCodes(world: World, id: string, count: number): Promise<string[]> {
   const codes: string[] = []
   for (let at = 0; at < count; at++) {
-    codes.push((await install(world, { id } as Parameters<typeof install>[1])).code)
+    codes.push((await consentAndInstall(world, { id } as Parameters<typeof consentAndInstall>[1])).code)
   }
   return codes
 }

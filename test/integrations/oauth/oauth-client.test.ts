@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import * as oauth from 'oauth4webapi'
 import { onBothEngines } from '../../support/world.ts'
 import {
+  consentAndInstall,
   exchange,
-  install,
   installWithChallenge,
-  makeIntegration,
   REDIRECT,
+  seedIntegration,
 } from '../../support/worlds/integration-world.ts'
 
 const insecure = { [oauth.allowInsecureRequests]: true }
@@ -20,7 +20,7 @@ for (const [way, authenticate] of [
     `a client that proves itself ${way} discovers, exchanges with PKCE, introspects and revokes`,
     async (world) => {
       const issuer = new URL(await world.listen())
-      const app = await makeIntegration(world)
+      const app = await seedIntegration(world)
       const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
       const server = await oauth.processDiscoveryResponse(issuer, found)
       assert.equal(server.issuer, issuer.origin)
@@ -90,10 +90,10 @@ onBothEngines(
 
 onBothEngines('over ten sockets at once a code gives one token', async (world, t) => {
   const address = await world.listen()
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   let living = 0
   for (let at = 0; at < 20; at++) {
-    const { code } = await install(world, app)
+    const { code } = await consentAndInstall(world, app)
     const { clientId: client_id, clientSecret: client_secret } = app
     const body = new URLSearchParams({ client_id, client_secret, code, redirect_uri: REDIRECT })
     const answers = await Promise.all(

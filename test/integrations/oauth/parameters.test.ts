@@ -4,7 +4,13 @@ import { test } from 'node:test'
 import { oauthRoutes } from '../../../src/integrations/oauth/routes.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { exchange, formOf, install, makeIntegration, REDIRECT } from '../../support/worlds/integration-world.ts'
+import {
+  consentAndInstall,
+  exchange,
+  formOf,
+  REDIRECT,
+  seedIntegration,
+} from '../../support/worlds/integration-world.ts'
 
 test('the routes that read a form are the endpoints of OAuth clients, so that one reader is all of them', () => {
   assert.deepEqual(
@@ -14,12 +20,12 @@ test('the routes that read a form are the endpoints of OAuth clients, so that on
 })
 
 onBothEngines('a parameter without a value is as if left out, as form and as JSON, on each endpoint', async (world) => {
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   const post = world.as(undefined)
   const basic = { authorization: `Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}` }
   const empty = { client_secret: '', client_id: '', code_verifier: '', grant_type: '', token_type_hint: '' }
   for (const asBody of [formOf, (fields: Record<string, string>) => fields]) {
-    const { code } = await install(world, app)
+    const { code } = await consentAndInstall(world, app)
     const fields = asBody({ ...empty, code, redirect_uri: REDIRECT })
     const given = await post('POST', '/v2/oauth/access_token', fields, basic)
     const token = given.body.access_token
@@ -33,9 +39,9 @@ onBothEngines('a parameter without a value is as if left out, as form and as JSO
 })
 
 onBothEngines('the exchange names the scopes that were granted, whatever was asked', async (world) => {
-  const app = await makeIntegration(world)
+  const app = await seedIntegration(world)
   for (const asked of [{}, { scope: 'read:project' }, { scope: '' }]) {
-    const { code } = await install(world, app)
+    const { code } = await consentAndInstall(world, app)
     const { body } = await exchange(world, app, code, asked)
     const form = formOf({ client_id: app.clientId, client_secret: app.clientSecret, token: body.access_token })
     const shown = await world.as(undefined)('POST', '/v2/oauth/introspect', form)
@@ -45,8 +51,8 @@ onBothEngines('the exchange names the scopes that were granted, whatever was ask
 })
 
 onBothEngines('a byte order mark before a form is passed over', async (world) => {
-  const app = await makeIntegration(world)
-  const { code } = await install(world, app)
+  const app = await seedIntegration(world)
+  const { code } = await consentAndInstall(world, app)
   const { clientId: client_id, clientSecret: client_secret } = app
   const form = formOf({ client_id, client_secret, code, redirect_uri: REDIRECT })
   const marked = new Blob(['\uFEFF', form], { type: form.type })

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { DAY, leave, setRole } from '../../support/worlds/team-installation.ts'
 
 const PRIVATE = { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' }
 
-const letters = lettersOf
+const letters = readQueuedMail
 const deliver = (world: World) => world.operator('POST', '/operator/v1/timers/deliveries/run', {})
 
 /** A member with a webhook and a log drain on the team, which both go to `url`. */
@@ -189,8 +189,8 @@ onBothEngines(
     const viewer = await world.user('vic')
     await setRole(world, viewer.id, 'VIEWER')
     const [asOwner, asViewer] = [
-      await signedIn(world, world.credentials.userId),
-      await signedIn(world, viewer.id, 'vic'),
+      await openSignedInClient(world, world.credentials.userId),
+      await openSignedInClient(world, viewer.id, 'vic'),
     ]
     assert.match((await asOwner.get(path)).text, new RegExp(`action="/endpoints/${teamId}/${hookId}/take-over"`))
     const seen = (await asViewer.get(path)).text

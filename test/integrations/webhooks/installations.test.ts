@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-import { forgetEndedWebhooks } from '../../../src/integrations/webhooks/held.ts'
-import { makeProject } from '../../support/projects.ts'
+import { purgeEndedWebhooks } from '../../../src/integrations/webhooks/held.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../../support/servers/receiver.ts'
 import { addRows, disableInstallation, enableInstallation, setGrant } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { asOperation, install } from '../../support/worlds/installation-rows.ts'
-import { type App, makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { asOperation, consentAndInstall } from '../../support/worlds/installation-rows.ts'
+import { type App, seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const ALL = ['read-write:project', 'read-write:global-project-env-vars', 'read-write:domain']
 
 async function appWithHook(world: World, hook: Receiver, slug: string, scopes = ALL) {
-  const app = await makeIntegration(world, { slug, scopes, webhookUrl: hook.url })
+  const app = await seedIntegration(world, { slug, scopes, webhookUrl: hook.url })
   const integration = await world.deps.db.read
     .selectFrom('integration')
     .selectAll()
@@ -35,8 +35,8 @@ onBothEngines(
   async (world, t) => {
     const { teamId } = world.credentials
     const team = `?teamId=${teamId}`
-    const seen = await makeProject(world, 'seen', team)
-    await makeProject(world, 'hidden', team)
+    const seen = await seedProject(world, 'seen', team)
+    await seedProject(world, 'hidden', team)
     const cases: [string, string[], 'all' | string[], string[]][] = [
       ['nothing', ['read-write:user'], 'all', []],
       [
@@ -63,16 +63,16 @@ onBothEngines(
       const hook = await receiver(t)
       hooks.set(slug, hook)
       const { integration } = await appWithHook(world, hook, slug, scopes)
-      const { token } = await install(world, integration, onTeam(world, { scopes, projects }))
+      const { token } = await consentAndInstall(world, integration, onTeam(world, { scopes, projects }))
       if (slug === 'maker') maker = token
     }
     // An installation on another account hears nothing of this account.
     const foreign = await receiver(t)
     const { integration } = await appWithHook(world, foreign, 'foreign')
     const personal = { id: world.credentials.userId, kind: 'user' as const }
-    await install(world, integration, { userId: personal.id, account: personal })
+    await consentAndInstall(world, integration, { userId: personal.id, account: personal })
 
-    await makeProject(world, 'new', team)
+    await seedProject(world, 'new', team)
     for (const name of ['seen', 'hidden'])
       assert.equal((await world.call('PATCH', `/v9/projects/${name}${team}`, { name: `${name}-2` })).status, 200)
     const variable = { key: 'A', value: 'v', target: ['preview'] }
@@ -100,8 +100,8 @@ onBothEngines(
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
     const { integration } = await appWithHook(world, hook, 'helper')
-    await install(world, integration, onTeam(world, { scopes: ['read:project'] }))
-    await makeProject(world, 'web', team)
+    await consentAndInstall(world, integration, onTeam(world, { scopes: ['read:project'] }))
+    await seedProject(world, 'web', team)
     const domain = { name: 'a.example.com' }
     assert.equal((await world.call('POST', `/v10/projects/web/domains${team}`, domain)).status, 200)
     await deliver(world)
@@ -117,17 +117,17 @@ onBothEngines(
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
     const { integration } = await appWithHook(world, hook, 'helper')
-    const { configuration } = await install(world, integration, onTeam(world))
+    const { configuration } = await consentAndInstall(world, integration, onTeam(world))
     // Another installation of the same integration goes on meanwhile.
     const personal = { id: world.credentials.userId, kind: 'user' as const }
-    await install(world, integration, { userId: personal.id, account: personal })
+    await consentAndInstall(world, integration, { userId: personal.id, account: personal })
 
-    await makeProject(world, 'web', team)
+    await seedProject(world, 'web', team)
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'n0' })
     await disableInstallation(world, configuration.id)
     for (let at = 1; at <= 30; at++) await world.call('PATCH', `/v9/projects/n${at - 1}${team}`, { name: `n${at}` })
-    await makeProject(world, 'other', team)
-    await makeProject(world, 'mine')
+    await seedProject(world, 'other', team)
+    await seedProject(world, 'mine')
     await world.call('PATCH', '/v9/projects/mine', { name: 'mine-2' })
     for (let round = 0; round < 3; round++) await deliver(world)
     // An event from before the installation was disabled is held too, if it is sent only now.
@@ -147,7 +147,7 @@ onBothEngines(
     await deliver(world)
     const names = () => hook.got.map(({ body }) => body.payload.project.name)
     assert.deepEqual(names(), ['n0', 'n1', 'n2', 'n3', 'n4'])
-    await makeProject(world, 'fresh', team)
+    await seedProject(world, 'fresh', team)
     await deliver(world)
     assert.deepEqual(names().slice(5), ['fresh'], 'a new event does not wait')
     await deliver(world, world.deps.clock.now() + 6000)
@@ -165,8 +165,8 @@ onBothEngines(
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
     const { integration } = await appWithHook(world, hook, 'helper')
-    const { configuration } = await install(world, integration, onTeam(world))
-    await makeProject(world, 'n0', team)
+    const { configuration } = await consentAndInstall(world, integration, onTeam(world))
+    await seedProject(world, 'n0', team)
     await deliver(world)
     hook.got.length = 0
     for (let at = 1; at <= 6; at++) await world.call('PATCH', `/v9/projects/n${at - 1}${team}`, { name: `n${at}` })
@@ -191,22 +191,22 @@ onBothEngines(
     const [leaving, staying, people] = await Promise.all([receiver(t), receiver(t), receiver(t)])
     const one = await appWithHook(world, leaving, 'leaving')
     const two = await appWithHook(world, staying, 'staying')
-    const { configuration } = await install(world, one.integration, onTeam(world))
-    await install(world, two.integration, onTeam(world))
+    const { configuration } = await consentAndInstall(world, one.integration, onTeam(world))
+    await consentAndInstall(world, two.integration, onTeam(world))
     const events = ['integration-configuration.removed']
     assert.equal((await world.call('POST', `/v1/webhooks${team}`, { url: people.url, events })).status, 200)
 
     const day = 86_400_000
     const yesterday = world.deps.clock.now() - day
     await disableInstallation(world, configuration.id, 'original-owner-left-the-team', yesterday)
-    await makeProject(world, 'web', team)
+    await seedProject(world, 'web', team)
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'held' })
     await deliver(world)
     assert.deepEqual(types(leaving), ['project.created'])
     const run = { now: world.deps.clock.now() + 30 * day }
     const swept = await world.operator('POST', '/operator/v1/timers/disabled-configurations/run', run)
     assert.equal(swept.body.swept, 1, swept.text)
-    await makeProject(world, 'after', team)
+    await seedProject(world, 'after', team)
     await deliver(world)
     await deliver(world, run.now)
     assert.deepEqual(types(leaving), ['project.created', 'integration-configuration.removed'])
@@ -224,9 +224,9 @@ onBothEngines(
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
     const { app, integration } = await appWithHook(world, hook, 'helper')
-    await install(world, integration, onTeam(world))
+    await consentAndInstall(world, integration, onTeam(world))
     const sent = async (name: string) => {
-      await makeProject(world, name, team)
+      await seedProject(world, name, team)
       await deliver(world)
       return hook.got.at(-1)!
     }
@@ -273,7 +273,7 @@ onBothEngines(
       'read:project',
       'read-write:integration-configuration',
     ])
-    const { configuration, token } = await install(world, integration, onTeam(world))
+    const { configuration, token } = await consentAndInstall(world, integration, onTeam(world))
     const call = world.as(token)
     const theirs = (await world.call('POST', `/v1/webhooks${team}`, { url: hook.url, events: ['project.created'] }))
       .body
@@ -293,7 +293,7 @@ onBothEngines(
     const env = { url: hook.url, events: ['project.env-variable.created'] }
     assert.equal((await call.try('POST', `/v1/webhooks${team}`, env)).status, 403)
 
-    const project = await makeProject(world, 'web', team)
+    const project = await seedProject(world, 'web', team)
     await deliver(world)
     const heard = () => hook.got.filter(({ body }) => body.type === 'project.renamed').length
     assert.equal(hook.got.length, 2)
@@ -320,7 +320,7 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     const { id } = await register(world, hook.url)
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await makeProject(world, name)
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await seedProject(world, name)
     assert.equal((await world.call('DELETE', `/v1/webhooks/${id}`)).status, 204)
     await deliver(world)
     assert.equal(hook.got.length, 0)
@@ -336,9 +336,9 @@ onBothEngines(
     const team = `?teamId=${teamId}`
     const hook = await receiver(t)
     const scopes = ['read:global-project-env-vars', 'read-write:project-env-vars']
-    const app = await makeIntegration(world, { slug: 'keys', scopes, webhookUrl: hook.url })
-    const { call } = await makeInstallation(world, { app })
-    await makeProject(world, 'web', team)
+    const app = await seedIntegration(world, { slug: 'keys', scopes, webhookUrl: hook.url })
+    const { call } = await seedInstallation(world, { app })
+    await seedProject(world, 'web', team)
     hook.answer((response) => response.writeHead(500).end())
     const variable = { value: 'x', type: 'encrypted', target: ['preview'] }
     assert.equal((await world.call('POST', `/v10/projects/web/env${team}`, { ...variable, key: 'THEIRS' })).status, 201)
@@ -364,7 +364,7 @@ onBothEngines(
     const team = `?teamId=${world.credentials.teamId}`
     const own = await receiver(t)
     const app = await appWithHook(world, await receiver(t), 'helper', [...ALL, 'read-write:integration-configuration'])
-    const { configuration, token } = await install(world, app.integration, onTeam(world))
+    const { configuration, token } = await consentAndInstall(world, app.integration, onTeam(world))
     const events = ['integration-configuration.removed', 'project.created']
     const made = await world.as(token)('POST', `/v1/webhooks${team}`, { url: own.url, events })
     assert.equal(made.status, 200, made.text)
@@ -373,7 +373,7 @@ onBothEngines(
     own.answer((response) => response.writeHead(500).end())
     const gone = await world.call('DELETE', `/v1/integrations/configuration/${configuration.id}${team}`)
     assert.equal(gone.status, 204, gone.text)
-    await makeProject(world, 'after', team)
+    await seedProject(world, 'after', team)
     assert.equal((await world.call.try('GET', `/v1/webhooks/${made.body.id}${team}`)).status, 404)
     assert.deepEqual((await world.call('GET', `/v1/webhooks${team}`)).body, [])
     await deliver(world)
@@ -385,7 +385,7 @@ onBothEngines(
       )
     const sweep = () => world.operator('POST', '/operator/v1/timers/ended-webhooks/run', {})
     // A delivery still waits for `made`, which ended first. A sweep of one row must not stop at it.
-    assert.equal(await asOperation(world, (ctx) => forgetEndedWebhooks(ctx, 1)), 1)
+    assert.equal(await asOperation(world, (ctx) => purgeEndedWebhooks(ctx, 1)), 1)
     assert.deepEqual(await hooks(), [made.body.id], 'a webhook that waits for a delivery stays')
     await sweep()
     assert.deepEqual(await hooks(), [made.body.id])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../../src/events.ts'
 import { WEBHOOK_EVENT_NAMES } from '../../../src/platform/outbox/event-names.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -57,7 +57,7 @@ onBothEngines(
     }
     const hooks = await Promise.all(Object.keys(names).map((name) => receiver(t, `/${name}`)))
     for (const [at, hook] of hooks.entries()) await register(world, hook.url, Object.values(names)[at]!)
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const domain = { name: 'www.example.com' }
     assert.equal((await world.call('POST', '/v10/projects/web/domains', domain)).status, 200)
     await deliver(world)

@@ -1,7 +1,7 @@
 /** What a webhook may be, who may register and see it, and the unmodified SDKs against its routes. */
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../../src/events.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -79,13 +79,13 @@ onBothEngines(
   'a webhook hears of its projects only, and the list can be filtered by project',
   async (world, t) => {
     const hook = await receiver(t)
-    const [one, two] = [await makeProject(world, 'one'), await makeProject(world, 'two')]
+    const [one, two] = [await seedProject(world, 'one'), await seedProject(world, 'two')]
     const renamed = ['project.renamed']
     const { id } = await register(world, hook.url, renamed, { projectIds: [one] })
     const { id: all } = await register(world, 'https://hooks.example.com', renamed)
     await world.call('PATCH', '/v9/projects/one', { name: 'one-2' })
     await world.call('PATCH', '/v9/projects/two', { name: 'two-2' })
-    await makeProject(world, 'three')
+    await seedProject(world, 'three')
     assert.deepEqual(
       [(await deliveries(world, `&endpointId=${id}`)).length, (await deliveries(world, `&endpointId=${all}`)).length],
       [1, 2],
@@ -111,8 +111,8 @@ onBothEngines(
 onBothEngines(
   'a token that is limited to some projects neither registers nor changes a webhook to hear of others',
   async (world) => {
-    const one = await makeProject(world, 'one')
-    const two = await makeProject(world, 'two')
+    const one = await seedProject(world, 'one')
+    const two = await seedProject(world, 'two')
     const narrow = await world.token({ projectIds: [one] })
     assert.equal((await narrow.try('POST', '/v1/webhooks', { url, events })).status, 403)
     assert.equal((await narrow.try('POST', '/v1/webhooks', { url, events, projectIds: [two] })).status, 400)
@@ -144,7 +144,7 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     await register(world, hook.url, [...EVENT_NAMES])
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const canary = 'canary-value-7f3a'
     for (const type of ['encrypted', 'plain', 'sensitive']) {
       const body = { key: `K_${type}`, value: canary, type, target: ['preview'] }
@@ -179,7 +179,7 @@ for (const [version, load] of Object.entries(SDKS)) {
     const { token, teamId } = world.credentials
     const { Vercel } = await load()
     const sdk = new Vercel({ bearerToken: token, serverURL: await world.listen() }) as unknown as Sdk
-    const projectId = await makeProject(world, 'web', `?teamId=${teamId}`)
+    const projectId = await seedProject(world, 'web', `?teamId=${teamId}`)
     const heard = ['project.created', 'project.removed', 'integration-configuration.removed']
     const made = await sdk.webhooks.createWebhook({
       teamId,

@@ -1,6 +1,6 @@
 /** Webhooks of an account: registering them, what they hear, how it is signed. docs/spec/wire.md 3.8; docs/webhooks.md. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register, verify } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -10,7 +10,7 @@ onBothEngines(
     const hook = await receiver(t)
     const { secret, id } = await register(world, hook.url)
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     await deliver(world)
     await deliver(world)
     assert.equal(hook.got.length, 1)

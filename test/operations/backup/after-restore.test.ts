@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
 import { readConfig } from '../../../src/config.ts'
-import { makeBackup } from '../../../src/operations/backup/backup.ts'
+import { createBackup } from '../../../src/operations/backup/backup.ts'
 import { restoreBackup } from '../../../src/operations/backup/restore.ts'
 import { TIMERS } from '../../../src/timers.ts'
 import { type Client, openClient } from '../../support/clients/browser-client.ts'
+import { iterations } from '../../support/iterations.ts'
 import { newHome } from '../../support/process.ts'
-import { rounds } from '../../support/iterations.ts'
 import { signInBy, startProvider } from '../../support/servers/identity-provider.ts'
 import { onBothEngines, openWorld, type World } from '../../support/world.ts'
 
@@ -51,7 +51,7 @@ async function pass(world: World, hours: number): Promise<void> {
 }
 
 async function backUp(world: World): Promise<string> {
-  const { file } = await makeBackup(
+  const { file } = await createBackup(
     world.deps.config,
     { to: join(world.folder, 'copy.db'), version: 'of tests', withKeys: false },
     () => {},
@@ -70,7 +70,7 @@ async function openRestored(t: TestContext, world: World, from: string, settings
 onBothEngines(
   'nobody is suspended by tokens of the provider from before a restore: they sign in again, and tokens go on',
   async (world, t) => {
-    const people = await signInPeople(world, rounds(8, 50))
+    const people = await signInPeople(world, iterations(8, 50))
     const file = await backUp(world)
     // More use: the provider changes each token.
     await pass(world, 5)
@@ -118,7 +118,7 @@ onBothEngines(
 onBothEngines(
   'a restored copy beside production takes nobody out of production, and reaches nobody',
   async (world, t) => {
-    const people = await signInPeople(world, rounds(8, 50))
+    const people = await signInPeople(world, iterations(8, 50))
     const file = await backUp(world)
     await pass(world, 5)
     const drill = await openRestored(t, world, file, {

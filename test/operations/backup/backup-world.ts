@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { readConfig } from '../../../src/config.ts'
 import { openService } from '../../../src/service.ts'
 import { berth } from '../../support/clients/command.ts'
-import { ask, credentialsOf, type Home, newHome, type Running } from '../../support/process.ts'
+import { credentialsOf, newHome, type RunningService, type ServiceHome, sendRequest } from '../../support/process.ts'
 import type { Engine } from '../../support/world.ts'
 
 export const SECRET = 'variables-of-the-drill'
@@ -29,23 +29,23 @@ export async function backedUp(t: TestContext, engine: Engine, words: string[] =
 
 /** A project, its event and its variable: one transaction. */
 export async function create(
-  running: Pick<Running, 'address'>,
+  running: Pick<RunningService, 'address'>,
   token: string,
   name: string,
 ): Promise<number | undefined> {
   const environmentVariables = [{ key: 'SECRET', value: `${SECRET} ${name}`, target: 'preview', type: 'encrypted' }]
-  return (await ask(running, token, 'POST', '/v10/projects', { name, environmentVariables }))?.status
+  return (await sendRequest(running, token, 'POST', '/v10/projects', { name, environmentVariables }))?.status
 }
 
 /** A fresh home of an engine, with the keyring of another one where it is wanted. */
-export async function freshHome(t: TestContext, engine: Engine, keysOf?: Home): Promise<Home> {
+export async function freshHome(t: TestContext, engine: Engine, keysOf?: ServiceHome): Promise<ServiceHome> {
   const home = await newHome(t, engine)
   mkdirSync(home.folder, { mode: 0o700 })
   if (keysOf !== undefined) copyFileSync(join(keysOf.folder, 'keys.json'), join(home.folder, 'keys.json'))
   return home
 }
 
-export async function secretOf(running: Running, token: string, name: string): Promise<string | undefined> {
-  const answer = await ask(running, token, 'GET', `/v9/projects/${name}/env?decrypt=true`)
+export async function secretOf(running: RunningService, token: string, name: string): Promise<string | undefined> {
+  const answer = await sendRequest(running, token, 'GET', `/v9/projects/${name}/env?decrypt=true`)
   return (answer?.body as { envs?: { value: string }[] } | undefined)?.envs?.[0]?.value
 }

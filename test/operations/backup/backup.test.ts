@@ -16,17 +16,17 @@ import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { migrate } from '../../../src/platform/db/db.ts'
-import { openPostgresAlone } from '../../../src/platform/db/postgres/open.ts'
+import { openPostgresConnection } from '../../../src/platform/db/postgres/open.ts'
 import { openSqliteFile } from '../../../src/platform/db/sqlite/open.ts'
 import { berth } from '../../support/clients/command.ts'
 import {
   allNames,
   credentialsOf,
-  ended,
-  type Home,
   newHome,
   processOnBothEngines,
-  start,
+  runUntilExit,
+  type ServiceHome,
+  startService,
 } from '../../support/process.ts'
 import { ENGINES, type Engine } from '../../support/world.ts'
 import { backedUp, create, freshHome, SECRET, secretOf } from './backup-world.ts'
@@ -65,7 +65,7 @@ processOnBothEngines(
 )
 
 /** What tables an embedded home, or a database, has; none where there is no file. */
-async function tablesThere({ env }: Home, engine: Engine): Promise<string[]> {
+async function tablesThere({ env }: ServiceHome, engine: Engine): Promise<string[]> {
   if (engine === 'sqlite') return []
   const client = new pg.Client({ connectionString: env.DATABASE_URL! })
   await client.connect()
@@ -84,7 +84,7 @@ processOnBothEngines(
     assert.equal(without.code, 1)
     assert.deepEqual(JSON.parse(without.out).keys.missing, [id])
     assert.match(without.err, new RegExp(`lacks the key ${id}`))
-    assert.equal((await ended(t, fresh)).code, 78)
+    assert.equal((await runUntilExit(t, fresh)).code, 78)
     const doctor = await berth(['doctor', '--json'], fresh.env)
     assert.equal(doctor.code, 1)
 
@@ -95,7 +95,7 @@ processOnBothEngines(
     assert.deepEqual([wrong.code, JSON.parse(wrong.out).keys.wrong], [1, [id]])
 
     copyFileSync(join(home.folder, 'keys.json'), join(fresh.folder, 'keys.json'))
-    const running = await start(t, fresh)
+    const running = await startService(t, fresh)
     assert.equal(await secretOf(running, token, 'two'), `${SECRET} two`)
   },
 )
@@ -105,7 +105,7 @@ processOnBothEngines(
   async (t, engine) => {
     const { file, home, token } = await backedUp(t, engine)
     const busy = await freshHome(t, engine, home)
-    const running = await start(t, busy, { BERTH_TIMERS: 'off', BERTH_EDGE_PORT: 'off' })
+    const running = await startService(t, busy, { BERTH_TIMERS: 'off', BERTH_EDGE_PORT: 'off' })
     assert.equal(await create(running, credentialsOf(busy).token, 'mine'), 200)
     for (const words of [[], ['--force']]) {
       const { code, err } = await berth(['restore', file, ...words], busy.env)
@@ -131,7 +131,7 @@ processOnBothEngines(
       assert.deepEqual({ ...aside.prepare('select name from project').get() }, { name: 'mine' })
       aside.close()
     }
-    const again = await start(t, busy, { BERTH_KEYS: join(home.folder, 'keys.json') })
+    const again = await startService(t, busy, { BERTH_KEYS: join(home.folder, 'keys.json') })
     assert.deepEqual([...(await allNames(again, token))].sort(), ['one', 'three', 'two'])
   },
 )
@@ -144,7 +144,7 @@ for (const engine of ENGINES) {
     const store =
       engine === 'sqlite'
         ? openSqliteFile(join(old.folder, 'berth.db'), false)
-        : openPostgresAlone(old.env.DATABASE_URL!)
+        : openPostgresConnection(old.env.DATABASE_URL!)
     await migrate(store, '0003-env')
     const account = {
       plan: 'pro',
@@ -193,7 +193,7 @@ async function backedUpNewer(t: TestContext, engine: Engine): Promise<string> {
   const store =
     engine === 'sqlite'
       ? openSqliteFile(join(home.folder, 'berth.db'), false)
-      : openPostgresAlone(home.env.DATABASE_URL!)
+      : openPostgresConnection(home.env.DATABASE_URL!)
   const mark = { name: '9999-later', timestamp: '2099-01-01' }
   // biome-ignore lint/suspicious/noExplicitAny: the table is Kysely's own
   await (store as any).insertInto('kysely_migration').values(mark).execute()
@@ -248,7 +248,7 @@ for (const engine of ENGINES) {
     const store =
       engine === 'sqlite'
         ? openSqliteFile(join(home.folder, 'berth.db'), false)
-        : openPostgresAlone(home.env.DATABASE_URL!)
+        : openPostgresConnection(home.env.DATABASE_URL!)
     await sql`create table mine (id text)`.execute(store)
     await store.destroy()
     const file = join(home.folder, 'odd.db')

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
-import { openPlace } from '../../../src/operations/backup/destination.ts'
+import { openBackupDestination } from '../../../src/operations/backup/destination.ts'
 import { openBucket } from '../../../src/platform/adapters/s3.ts'
 import { BUCKET, bucketSettings } from '../../support/servers/bucket-server.ts'
 
@@ -56,7 +56,7 @@ test('of the data folder only copies of checks that were cut short are removed, 
   const { folder, config } = await uploading(t, () => '')
   for (const name of ['backup-check-old', 'backup-check-new', 'old']) mkdirSync(join(folder, name))
   for (const name of ['backup-check-old', 'old', 'large.db']) utimesSync(join(folder, name), 1, 1)
-  const place = await openPlace(config)
+  const place = await openBackupDestination(config)
   const make = async (there: string) => {
     const file = join(there, 'a.db')
     for (const path of [file, `${file}.json`]) writeFileSync(path, 'x')
@@ -69,5 +69,5 @@ test('of the data folder only copies of checks that were cut short are removed, 
 test('what lies deeper in a bucket, and what has no manifest, is no backup of the place', async (t) => {
   const keys = ['x/a.db', 'x/a.db.json', 'x/half.db', 'x/other/b.db', 'x/other/b.db.json', 'x/note.json']
   const { config } = await uploading(t, () => keys.map((key) => `<Key>${key}</Key>`).join(''))
-  assert.deepEqual(await (await openPlace(config)).names(never), ['a.db'])
+  assert.deepEqual(await (await openBackupDestination(config)).names(never), ['a.db'])
 })

@@ -4,8 +4,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { nextOfSchedule } from '../../../src/operations/backup/runs.ts'
-import { becomes } from '../../support/eventually.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { eventually } from '../../support/eventually.ts'
 import { bucketSettings, strictServer } from '../../support/servers/bucket-server.ts'
 import { onBothEngines, openWorld, type World } from '../../support/world.ts'
 
@@ -15,14 +15,14 @@ const listOf = async (world: World) => (await world.operator('GET', '/operator/v
 
 /** Waits until the check has ended, and gives what is known then. */
 async function checked(world: World) {
-  await becomes(async () => (await listOf(world)).check.running === null)
+  await eventually(async () => (await listOf(world)).check.running === null)
   return listOf(world)
 }
 
 /** Has the service make a backup, which is checked, and lets a minute pass. */
 async function backedUp(world: World): Promise<{ place: string; name: string; verifiedAt: number }> {
   assert.equal((await world.operator('POST', '/operator/v1/backups', {})).status, 202)
-  await becomes(async () => (await listOf(world)).known[0]?.verifiedAt > 0)
+  await eventually(async () => (await listOf(world)).known[0]?.verifiedAt > 0)
   const [{ place, name, isHere, verifiedAt }] = (await listOf(world)).known
   assert.equal(isHere, true)
   world.deps.clock.set(world.deps.clock.now() + 60_000)
@@ -38,7 +38,7 @@ onBothEngines(
   'a check at a click is told on the page, in the list and in the audit log, whole or damaged',
   async (world) => {
     const { place, name, verifiedAt } = await backedUp(world)
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     assert.match((await client.get(PAGE)).text, />whole, </)
     assert.equal((await client.post(`${PAGE}/verify`)).location, PAGE)
     const whole = (await checked(world)).known[0]
@@ -87,7 +87,7 @@ onBothEngines(
       const refused = await verify(world, body)
       assert.deepEqual([refused.status, refused.body.error.code], [404, 'not_found'], JSON.stringify(body))
     }
-    const page = await (await signedIn(world)).get(PAGE)
+    const page = await (await openSignedInClient(world)).get(PAGE)
     assert.match(page.text, new RegExp(`aria-label="Verify ${name}"`))
     assert.doesNotMatch(page.text, /Verify there/)
 
@@ -117,11 +117,11 @@ test('one is checked at a time, and a stop does not wait for a bucket that is si
     const known = { place: scheduled.to, name: 'berth-1.db', begunAt: 1, bytes: 1, sha256: 'x' }
     assert.equal((await world.operator('POST', '/operator/v1/backups/reports', known)).status, 204)
     assert.equal((await verify(world)).status, 202)
-    await becomes(() => asked.length > 0)
+    await eventually(() => asked.length > 0)
     const refused = await verify(world)
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
     assert.equal((await listOf(world)).check.running.name, 'berth-1.db')
-    const page = await (await signedIn(world)).get(PAGE)
+    const page = await (await openSignedInClient(world)).get(PAGE)
     assert.match(page.text, /berth-1\.db is being checked\. The check was begun <time/)
     assert.match(page.text, /<code>30 3 \* \* \*<\/code>/)
     assert.doesNotMatch(page.text, /backups\/verify/)

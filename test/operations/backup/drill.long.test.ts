@@ -8,17 +8,17 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { berth } from '../../support/clients/command.ts'
+import { MANY } from '../../support/iterations.ts'
 import {
   allNames,
   credentialsOf,
-  type Home,
   newHome,
   processOnBothEngines,
-  type Running,
-  start,
+  type RunningService,
+  type ServiceHome,
+  startService,
 } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
-import { MANY } from '../../support/iterations.ts'
 import { ENGINES, type Engine } from '../../support/world.ts'
 import { backedUp, create, freshHome, SECRET, secretOf } from './backup-world.ts'
 
@@ -28,7 +28,7 @@ const FILLING = Number(process.env.BERTH_DRILL_ROWS ?? 20_000)
 const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=32' }
 
 /** Creates projects on several connections until it is told to stop. */
-function writeOn(running: Running, token: string) {
+function writeOn(running: RunningService, token: string) {
   const acknowledged = new Set<string>()
   const waits: { at: number; ms: number }[] = []
   let goes = true
@@ -59,7 +59,7 @@ processOnBothEngines(
   async (t, engine) => {
     const home = await newHome(t, engine)
     await fill(home, engine)
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const { token } = credentialsOf(home)
     const load = writeOn(running, token)
     await load.until(200)
@@ -97,7 +97,7 @@ processOnBothEngines(
       assert.equal(restored.code, 0, restored.err)
       assert.deepEqual(JSON.parse(restored.out).keys.missing, [])
       t.diagnostic(`restored to ${target} in ${Date.now() - began} ms`)
-      const again = await start(t, fresh)
+      const again = await startService(t, fresh)
       const names = await allNames(again, token)
       for (const name of before) assert.ok(names.has(name), `${name} was acknowledged before, and is not there`)
       assert.equal(names.size, projects)
@@ -110,7 +110,7 @@ processOnBothEngines(
 )
 
 /** History of a project that is not there: rows that nothing reads. */
-async function fill(home: Home, engine: Engine): Promise<void> {
+async function fill(home: ServiceHome, engine: Engine): Promise<void> {
   assert.equal((await berth(['migrate'], home.env)).code, 0)
   const values = `'none', 'env_none', n, 'updated', '[]', 'KEY', 'plain', 'preview', '', 1, 'user', 'none', 1`
   const insert = `insert into env_history (project_id, env_id, version, action, changed_json, key, type, targets, git_branch,
@@ -145,7 +145,7 @@ processOnBothEngines('a restore that is killed at any moment leaves the store em
   }
   const last = await berth(['restore', file], fresh.env)
   if (last.code !== 0) assert.match(last.err, /is not empty/)
-  const running = await start(t, fresh)
+  const running = await startService(t, fresh)
   assert.deepEqual([...(await allNames(running, token))].sort(), ['one', 'three', 'two'])
   assert.equal(await secretOf(running, token, 'two'), `${SECRET} two`)
 })

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
-import { openPlace } from '../../../src/operations/backup/destination.ts'
+import { openBackupDestination } from '../../../src/operations/backup/destination.ts'
+import { writeStreamAtomically } from '../../../src/platform/adapters/atomic-file.ts'
 import { type Bucket, openBucket } from '../../../src/platform/adapters/s3.ts'
-import { writeWholePieces } from '../../../src/platform/adapters/atomic-file.ts'
 import { BUCKET, bucketSettings, independentServer, refuse, strictServer } from '../../support/servers/bucket-server.ts'
 
 const MIB = 1024 * 1024
@@ -37,7 +37,7 @@ for (const kind of ['independent', 'strict'] as const) {
       const [from, to] = [join(folder, `${size}.db`), join(folder, `${size}.back`)]
       writeFileSync(from, bytes)
       await bucket.upload(`nightly/${size}.db`, from, never)
-      await writeWholePieces(to, bucket.read(`nightly/${size}.db`, size, never))
+      await writeStreamAtomically(to, bucket.read(`nightly/${size}.db`, size, never))
       assert.equal(sha256(readFileSync(to)), sha256(bytes), `${size} bytes`)
     }
     await bucket.put('nightly/a.b_c-d', 'text', never)
@@ -135,7 +135,7 @@ test('an upload that is cut leaves nothing that looks whole, and none of its par
 
   // The backup came, and its manifest did not: it is none.
   const config = readConfig({ ...bucketSettings(server.endpoint), BERTH_DATA: folder })
-  const place = await openPlace(config)
+  const place = await openBackupDestination(config)
   server.fault = ({ key, method }, response) => {
     if (method !== 'PUT' || !key.endsWith('.json')) return false
     refuse(response, [403, 'AccessDenied', 'no'])

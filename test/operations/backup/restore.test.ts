@@ -8,11 +8,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { type Config, readConfig } from '../../../src/config.ts'
-import { makeBackup } from '../../../src/operations/backup/backup.ts'
+import { createBackup } from '../../../src/operations/backup/backup.ts'
 import { restoreBackup } from '../../../src/operations/backup/restore.ts'
 import { migratePostgres } from '../../../src/platform/db/postgres/open.ts'
-import { becomes } from '../../support/eventually.ts'
-import { makeProject } from '../../support/projects.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedProject } from '../../support/projects.ts'
 import { ENGINES, type Engine, newDatabase, openWorld } from '../../support/world.ts'
 
 const silent = () => {}
@@ -21,9 +21,9 @@ const silent = () => {}
 async function backedUp(t: TestContext): Promise<string> {
   const world = await openWorld('sqlite')
   t.after(() => world.close())
-  for (const name of ['one', 'two']) await makeProject(world, name)
+  for (const name of ['one', 'two']) await seedProject(world, name)
   const to = join(world.folder, 'copy.db')
-  return (await makeBackup(world.deps.config, { to, version: '1', withKeys: false }, silent)).file
+  return (await createBackup(world.deps.config, { to, version: '1', withKeys: false }, silent)).file
 }
 
 async function emptyTarget(t: TestContext, engine: Engine): Promise<Config> {
@@ -69,7 +69,7 @@ for (const [what, held, comes, wanted] of [
       (error: Error) => error.message,
     )
     const waits = "select 1 from pg_locks where relation = 'account'::regclass and not granted"
-    await becomes(async () => (await other.query(waits)).rows.length > 0)
+    await eventually(async () => (await other.query(waits)).rows.length > 0)
     await comes(t, config)
     await other.query('commit')
     assert.match(await restored, wanted)
@@ -80,7 +80,7 @@ for (const [what, held, comes, wanted] of [
 test('a backup leaves out what another program has in the schema, and a restore leaves it as it is [postgres]', async (t) => {
   const world = await openWorld('postgres')
   t.after(() => world.close())
-  await makeProject(world, 'one')
+  await seedProject(world, 'one')
   const shop = async (config: Config) => {
     const other = await client(t, config, 'another program')
     await other.query('create table orders (id integer primary key generated always as identity, what text)')
@@ -90,7 +90,11 @@ test('a backup leaves out what another program has in the schema, and a restore 
   }
   await shop(world.deps.config)
   const to = join(world.folder, 'copy.db')
-  const { file, manifest, leftOut } = await makeBackup(world.deps.config, { to, version: '1', withKeys: false }, silent)
+  const { file, manifest, leftOut } = await createBackup(
+    world.deps.config,
+    { to, version: '1', withKeys: false },
+    silent,
+  )
   assert.deepEqual([manifest.rows.project, manifest.rows.orders, leftOut], [1, undefined, ['orders']])
   const config = await emptyTarget(t, 'postgres')
   const other = await shop(config)

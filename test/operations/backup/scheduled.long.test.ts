@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { credentialsOf, newHome, processOnBothEngines, start } from '../../support/process.ts'
+import { credentialsOf, newHome, processOnBothEngines, startService } from '../../support/process.ts'
 import { bucketSettings, strictServer } from '../../support/servers/bucket-server.ts'
 
 const MINUTE_MS = 60_000
@@ -18,7 +18,7 @@ processOnBothEngines(
       BERTH_TEST_CLOCK: '1',
       BERTH_TIMERS: 'off',
     }
-    const running = await start(t, home, settings)
+    const running = await startService(t, home, settings)
     const { operatorToken } = credentialsOf(home)
     const run = async (address: string, now: number) => {
       const answer = await fetch(`${address}/operator/v1/timers/scheduled-backups/run`, {
@@ -45,7 +45,7 @@ processOnBothEngines(
     assert.equal(await cut, 'cut')
     assert.equal(server.objects.size, 0)
     server.fault = () => false
-    const again = await start(t, home, settings)
+    const again = await startService(t, home, settings)
     assert.equal(await run(again.address, began + MINUTE_MS), 0, 'the dead one still holds it')
     assert.equal(await run(again.address, began + 3 * MINUTE_MS), 1)
     assert.equal(server.objects.size, 2)

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { BadSetting, readConfig } from '../../../src/config.ts'
-import { openPlace } from '../../../src/operations/backup/destination.ts'
-import { mayGo } from '../../../src/operations/backup/retention.ts'
-import { openSchedule } from '../../../src/operations/backup/runs.ts'
-import { makeDueBackup } from '../../../src/operations/backup/scheduled.ts'
+import { openBackupDestination } from '../../../src/operations/backup/destination.ts'
+import { backupsToPrune } from '../../../src/operations/backup/retention.ts'
+import { parseSchedule } from '../../../src/operations/backup/runs.ts'
+import { runDueBackup } from '../../../src/operations/backup/scheduled.ts'
 import { openService } from '../../../src/service.ts'
 import { berth } from '../../support/clients/command.ts'
 import { newHome } from '../../support/process.ts'
@@ -37,14 +37,14 @@ const backupsIn = (folder: string) =>
   existsSync(folder) ? readdirSync(folder).filter((name) => /\.db$/.test(name)) : []
 
 test('the last moment of a schedule is found in UTC, the moment itself included, and a bad one is refused', async () => {
-  const daily = await openSchedule('30 3 * * *')
+  const daily = await parseSchedule('30 3 * * *')
   assert.equal(daily(at('2026-11-22T03:30:00')), at('2026-11-22T03:30:00'))
   assert.equal(daily(at('2026-11-22T03:29:59.999')), at('2026-11-21T03:30:00'))
   assert.equal(daily(at('2026-11-22T03:30:00.001')), at('2026-11-22T03:30:00'))
-  const weekly = await openSchedule('0 4 * * 0')
+  const weekly = await parseSchedule('0 4 * * 0')
   assert.equal(weekly(at('2026-11-25T00:00:00')), at('2026-11-22T04:00:00'))
   for (const text of ['61 3 * * *', '0 3 31 2 *', '0 3 * * 9'])
-    await assert.rejects(openSchedule(text), /^BadSetting|BERTH_BACKUP_SCHEDULE/)
+    await assert.rejects(parseSchedule(text), /^BadSetting|BERTH_BACKUP_SCHEDULE/)
 })
 
 test('settings that make no backup possible end the start, and name the setting', async (t) => {
@@ -71,8 +71,8 @@ test('the newest of each day and week stay, and the newest whole one stays whate
     const begunAt = now - day * DAY_MS
     return { name: new Date(begunAt).toISOString().slice(0, 10), begunAt, whole: true }
   })
-  const stay = (backups: typeof daily, keep: Parameters<typeof mayGo>[1]) => {
-    const gone = new Set(mayGo(backups, keep))
+  const stay = (backups: typeof daily, keep: Parameters<typeof backupsToPrune>[1]) => {
+    const gone = new Set(backupsToPrune(backups, keep))
     return backups.map(({ name }) => name).filter((name) => !gone.has(name))
   }
   assert.deepEqual(stay(daily, { last: 1, daily: 0, weekly: 0 }), ['2026-11-22'])
@@ -152,7 +152,7 @@ onBothEngines(
       }
       const all = [world, ...others]
       const now = at('2026-12-01T03:00')
-      const made = await Promise.all([...all, ...all].map(({ deps }) => makeDueBackup(deps, now)))
+      const made = await Promise.all([...all, ...all].map(({ deps }) => runDueBackup(deps, now)))
       assert.equal(
         made.reduce((sum, count) => sum + count),
         1,
@@ -201,7 +201,7 @@ onBothEngines('the newest backup of a bucket is restored, and its values open', 
   assert.equal(await look(world, at('2026-12-01T03:00')), 1)
   await world.call('POST', '/v10/projects', { name: 'later' })
   assert.equal(await look(world, at('2026-12-02T03:00')), 1)
-  const place = await openPlace(world.deps.config)
+  const place = await openBackupDestination(world.deps.config)
   const names = (await place.names(never)).sort()
   assert.equal(names.length, 2)
   assert.deepEqual(
@@ -241,7 +241,7 @@ onBothEngines('the newest backup of a bucket is restored, and its values open', 
   await place.look(
     names[1]!,
     async (file) => {
-      const there = await openPlace(readConfig(damagedAt))
+      const there = await openBackupDestination(readConfig(damagedAt))
       const copied = await there.keep(async (folder) => {
         for (const end of ['', '.json']) copyFileSync(`${file}${end}`, join(folder, `${names[1]}${end}`))
         return { file: join(folder, names[1]!) }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
-import { makeBackup } from '../../../src/operations/backup/backup.ts'
+import { createBackup } from '../../../src/operations/backup/backup.ts'
 import { parseManifest } from '../../../src/operations/backup/manifest.ts'
 import { BadBackup, verifyBackup } from '../../../src/operations/backup/verify.ts'
 import { berth } from '../../support/clients/command.ts'
@@ -22,7 +22,7 @@ async function backedUp(world: World, name = 'copy.db'): Promise<string> {
     await world.call('POST', '/v10/projects', { name: `${project}-${name.slice(0, 4)}`, environmentVariables })
   await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
   const to = join(world.folder, name)
-  return (await makeBackup(world.deps.config, { to, version: '1', withKeys: false }, silent)).file
+  return (await createBackup(world.deps.config, { to, version: '1', withKeys: false }, silent)).file
 }
 
 /** Writes the manifest anew, as whoever changed the backup could. */

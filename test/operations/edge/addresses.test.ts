@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openKnownHosts } from '../../../src/sites/snapshot/known-hosts.ts'
 import { deploy, SITE } from '../../delivery/deploys/deploying.ts'
-import { becomes } from '../../support/eventually.ts'
-import { makeProject } from '../../support/projects.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { openEdgeOf } from '../../support/worlds/edge-world.ts'
 import { openInstance, SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
@@ -15,7 +15,7 @@ const VISITOR = '203.0.113.7'
 const BRANCH = { gitMetadata: { commitRef: 'main' } }
 
 async function openSite(world: World) {
-  const id = await makeProject(world, 'web')
+  const id = await seedProject(world, 'web')
   let serial = 0
   return { id, site: (said: object) => deploy(world.call, SITE, { ...said, meta: { n: String(++serial) } }) }
 }
@@ -43,7 +43,7 @@ onBothEngines(
       const { serving } = await entry(host)
       return serving.kind === 'live' ? serving.deploymentId : serving.kind
     }
-    await becomes(async () => (await shows(production)) === first.id && (await shows(branch)) === preview.id)
+    await eventually(async () => (await shows(production)) === first.id && (await shows(branch)) === preview.id)
     assert.equal((await entry(production)).isPreviewUrl, undefined, 'search engines may have it')
     assert.equal((await entry(branch)).isPreviewUrl, true)
 
@@ -57,7 +57,7 @@ onBothEngines(
       assert.deepEqual([changed.all, changed.more], [false, false])
       assert.ok(changed.lines.length <= 7, JSON.stringify(changed.lines))
       version = changed.version
-      await becomes(isDone)
+      await eventually(isDone)
       return changed.lines.filter((line) => line.kind === 'name').map(({ name }) => name)
     }
     const second = { id: '' }

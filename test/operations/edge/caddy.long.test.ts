@@ -1,7 +1,7 @@
 /** Behind a real Caddy with on-demand TLS by its internal CA, with deploy/Caddyfile as it is. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
 import { arrived, ONE, openUpstream, startCaddy, TWO, withProgram } from '../../support/clients/proxies.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/deploy-world.ts'
 import { openSite } from '../../support/worlds/edge-world.ts'
@@ -50,7 +50,7 @@ withProgram('caddy', 'caddy', () => {
       }
       // A domain that is there no more has its certificate still, and no site.
       await world.call('DELETE', `/v9/projects/web/domains/${ONE}`)
-      await becomes(async () => (await visit(ONE)).status === 404)
+      await eventually(async () => (await visit(ONE)).status === 404)
       assert.equal((await visit('d1.host.test')).status, 200, web.id)
     },
     { ...SETTINGS, ...TOKEN },

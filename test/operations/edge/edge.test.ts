@@ -6,14 +6,14 @@ import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { listenOnPostgres } from '../../../src/platform/db/postgres/listener.ts'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
+import { eventually } from '../../support/eventually.ts'
 import { launch, newHome } from '../../support/process.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
-import { proveDomains } from '../../support/states.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
+import { markDomainsVerified } from '../../support/states.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { newDatabase, onBothEngines, openWorld } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { askAt, openEdgeOf, openSite } from '../../support/worlds/edge-world.ts'
+import { callEdgeAt, openEdgeOf, openSite } from '../../support/worlds/edge-world.ts'
 
 const ONE = 'one.apps.example.net'
 const TWO = 'two.apps.example.net'
@@ -50,7 +50,7 @@ onBothEngines(
   async (world) => {
     const { ask, pause, unpause } = await openSite(world, UPSTREAM)
     await pause()
-    await becomes(async () => (await ask(CHECK, { host: ONE })).status === 503)
+    await eventually(async () => (await ask(CHECK, { host: ONE })).status === 503)
     const answer = await ask(CHECK, { host: ONE })
     assert.deepEqual([answer.headers['retry-after'], answer.headers['x-edge-error']], ['300', 'DEPLOYMENT_PAUSED'])
     assert.equal(answer.headers['x-edge-upstream'], undefined)
@@ -67,7 +67,7 @@ onBothEngines(
     }
     assert.equal((await ask('/edge/v1/ask?domain=ONE.apps.example.net.')).status, 200, 'the page needs a certificate')
     await unpause()
-    await becomes(async () => (await ask(CHECK, { host: ONE })).status === 200)
+    await eventually(async () => (await ask(CHECK, { host: ONE })).status === 200)
     const late = await ask('/edge/v1/page', { host: ONE })
     assert.deepEqual([late.status, late.headers['retry-after']], [503, '1'])
   },
@@ -77,10 +77,10 @@ onBothEngines(
 onBothEngines(
   'a host that cannot be in DNS is unknown, also under a wildcard, and a deployment without an upstream is not served',
   async (world) => {
-    const projectId = await makeProject(world, 'web')
-    await makeDeployment(world, projectId, { url: 'web-1.example.net', upstream: UPSTREAM })
+    const projectId = await seedProject(world, 'web')
+    await seedDeployment(world, projectId, { url: 'web-1.example.net', upstream: UPSTREAM })
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name: '*.wild.com' })).status, 200)
-    await proveDomains(world)
+    await markDomainsVerified(world)
     const { ask } = await openEdgeOf(world)
     const certificate = async (name: string) => (await ask(`/edge/v1/ask?domain=${encodeURIComponent(name)}`)).status
     assert.equal(await certificate('A-b.wild.com'), 200)
@@ -89,9 +89,9 @@ onBothEngines(
     }
     const odd = await ask(CHECK, { host: 'a"b.wild.com' })
     assert.deepEqual([odd.status, odd.headers['x-edge-error']], [404, 'DOMAIN_NOT_FOUND'])
-    await makeDeployment(world, projectId, { url: 'web-2.example.net' })
+    await seedDeployment(world, projectId, { url: 'web-2.example.net' })
     const nowhere = () => ask(CHECK, { host: 'web-2.example.net' })
-    await becomes(async () => (await nowhere()).headers['x-edge-error'] === 'DEPLOYMENT_NOT_FOUND')
+    await eventually(async () => (await nowhere()).headers['x-edge-error'] === 'DEPLOYMENT_NOT_FOUND')
     assert.equal((await nowhere()).status, 404)
   },
   SETTINGS,
@@ -100,7 +100,7 @@ onBothEngines(
 onBothEngines(
   'unknown, unverified and undeployed hosts are 404 with a page of their own and, the first two, without a certificate',
   async (world) => {
-    const projectId = await makeProject(world, 'web')
+    const projectId = await seedProject(world, 'web')
     await world.call('POST', '/v10/projects/web/domains', { name: 'claimed.com' })
     await world.call('POST', '/v10/projects/web/domains', { name: ONE })
     const { ask } = await openEdgeOf(world)
@@ -225,10 +225,10 @@ onBothEngines('where no token is set, the edge answers callers on its own machin
   for (const path of ['ask?domain=a.com', 'check', 'page', 'snapshot', 'ready', 'none']) {
     // Also by the name of this machine, which any caller may say.
     for (const headers of [{}, { host: `127.0.0.1:${port}` }]) {
-      const refused = await askAt(`http://${outer.address}:${port}`, `/edge/v1/${path}`, headers)
+      const refused = await callEdgeAt(`http://${outer.address}:${port}`, `/edge/v1/${path}`, headers)
       assert.deepEqual([refused.status, /BERTH_EDGE_TOKEN/.test(refused.text)], [403, true], `${path}: ${refused.text}`)
     }
-    const here = await askAt(`http://127.0.0.1:${port}`, `/edge/v1/${path}`)
+    const here = await callEdgeAt(`http://127.0.0.1:${port}`, `/edge/v1/${path}`)
     assert.doesNotMatch(here.text, /BERTH_EDGE_TOKEN/, path)
   }
 })
@@ -250,22 +250,22 @@ onBothEngines(
     const times: number[] = []
     for (let round = 0; round < 10; round++) {
       await pause()
-      times.push(await becomes(async () => (await status(ONE)) === 503))
+      times.push(await eventually(async () => (await status(ONE)) === 503))
       await unpause()
-      times.push(await becomes(async () => (await status(ONE)) === 200))
+      times.push(await eventually(async () => (await status(ONE)) === 200))
     }
     const median = times.toSorted((a, b) => a - b)[times.length >> 1]!
-    within(median, 50)
+    assertWithin(median, 50)
 
-    const second = await makeDeployment(world, web.id, { url: 'second.host.test', upstream: 'http://10.0.0.8' })
+    const second = await seedDeployment(world, web.id, { url: 'second.host.test', upstream: 'http://10.0.0.8' })
     const deployment = async () => (await ask(CHECK, { host: ONE })).headers['x-edge-deployment']
-    await becomes(async () => (await deployment()) === second)
+    await eventually(async () => (await deployment()) === second)
     await web.patch(second, { upstream: 'https://10.0.0.9' })
-    await becomes(async () => (await ask(CHECK, { host: ONE })).headers['x-edge-address'] === '10.0.0.9:443')
+    await eventually(async () => (await ask(CHECK, { host: ONE })).headers['x-edge-address'] === '10.0.0.9:443')
     await world.call('DELETE', `/v9/projects/web/domains/${ONE}`)
-    await becomes(async () => (await status(ONE)) === 404)
+    await eventually(async () => (await status(ONE)) === 404)
     await world.call('DELETE', '/v9/projects/web')
-    await becomes(async () => (await status(TWO)) === 404 && (await status('second.host.test')) === 404)
+    await eventually(async () => (await status(TWO)) === 404 && (await status('second.host.test')) === 404)
   },
   SETTINGS,
 )
@@ -279,22 +279,22 @@ test('a pause on one instance is felt on another within 500 ms (a bound on time)
     assert.equal(await status(), 200)
     for (let round = 0; round < 5; round++) {
       await pause()
-      within(await becomes(async () => (await status()) === 503), 500)
+      assertWithin(await eventually(async () => (await status()) === 503), 500)
       await unpause()
-      within(await becomes(async () => (await status()) === 200), 500)
+      assertWithin(await eventually(async () => (await status()) === 200), 500)
     }
     // Whoever listens is cut off, and a pause in that moment is missed: it is read on coming back, or by the poll.
     const cutOff = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and query = 'listen berth_changes'`
     await cutOff.execute(one!.deps.db.read)
     await pause()
-    await becomes(async () => (await status()) === 503)
+    await eventually(async () => (await status()) === 503)
     // Without any notification: only the poll is left.
     await sql`alter table project disable trigger all`.execute(one!.deps.db.read)
     await unpause()
     await sql`insert into edge_change (key, stamp) values (${`project ${web.id}`}, ${Date.now()})
       on conflict (key) do update set stamp = excluded.stamp`.execute(one!.deps.db.read)
-    await becomes(async () => (await status()) === 200)
+    await eventually(async () => (await status()) === 200)
   } finally {
     await one?.close()
     await other?.close()
@@ -316,7 +316,7 @@ test('a transaction that noted a change early and commits late is not missed [po
     assert.equal((await ask(CHECK, { host: ONE })).status, 200)
     go()
     await late
-    await becomes(async () => (await ask(CHECK, { host: ONE })).status === 503)
+    await eventually(async () => (await ask(CHECK, { host: ONE })).status === 503)
   } finally {
     await one?.close()
     await other?.close()
@@ -324,7 +324,7 @@ test('a transaction that noted a change early and commits late is not missed [po
 
   /** Another project's change, noted later and committed earlier. */
   async function world2(world: NonNullable<typeof one>) {
-    await makeProject(world, 'later')
+    await seedProject(world, 'later')
     await world.call('POST', '/v10/projects/later/domains', { name: 'later.apps.example.net' })
   }
 })
@@ -341,12 +341,12 @@ test('the database goes away: the index goes on, and says how old it is [postgre
   try {
     const { ask } = await openSite(world, UPSTREAM)
     await sql`alter table edge_change rename to away`.execute(world.deps.db.read)
-    await becomes(async () => Number((await ask('/edge/v1/ready')).text.match(/staleSeconds":(\d+)/)?.[1]) > 5)
+    await eventually(async () => Number((await ask('/edge/v1/ready')).text.match(/staleSeconds":(\d+)/)?.[1]) > 5)
     const answer = await ask(CHECK, { host: ONE })
     assert.equal(answer.status, 200)
     assert.ok(Number(answer.headers['x-edge-stale']) >= 5)
     await sql`alter table away rename to edge_change`.execute(world.deps.db.read)
-    await becomes(async () => (await ask(CHECK, { host: ONE })).headers['x-edge-stale'] === undefined)
+    await eventually(async () => (await ask(CHECK, { host: ONE })).headers['x-edge-stale'] === undefined)
   } finally {
     await world.close()
   }
@@ -355,15 +355,15 @@ test('the database goes away: the index goes on, and says how old it is [postgre
 test('the program says where proxies ask; a port that was chosen and is taken ends it, one that was not does not', async (t) => {
   const home = await newHome(t, 'sqlite')
   const first = launch(t, home)
-  await becomes(async () => /Proxies ask http:\/\/127\.0\.0\.1:\d+ /.test(first.out()))
+  await eventually(async () => /Proxies ask http:\/\/127\.0\.0\.1:\d+ /.test(first.out()))
   const origin = /Proxies ask (\S+)/.exec(first.out())![1]!
-  assert.equal((await askAt(origin, '/edge/v1/ready')).status, 200)
+  assert.equal((await callEdgeAt(origin, '/edge/v1/ready')).status, 200)
   const taken = launch(t, await newHome(t, 'sqlite'), { BERTH_EDGE_PORT: new URL(origin).port })
-  await becomes(async () => taken.child.exitCode !== null)
+  await eventually(async () => taken.child.exitCode !== null)
   assert.equal(taken.child.exitCode, 1)
   assert.match(taken.err() + taken.out(), /port for proxies, \d+, is taken by another program: set BERTH_EDGE_PORT/)
   const without = launch(t, await newHome(t, 'sqlite'), { BERTH_EDGE_PORT: 'off' })
-  await becomes(async () => without.out().includes('/docs'))
+  await eventually(async () => without.out().includes('/docs'))
   assert.doesNotMatch(without.out(), /Proxies|proxy/)
   assert.equal(await first.kill('SIGTERM'), 0)
 })
@@ -382,8 +382,8 @@ test('the listener of the database can be stopped while it connects (a bound on 
   const ignore = () => {}
   const url = `postgres://berth@127.0.0.1:${(silent.address() as AddressInfo).port}/berth`
   const stop = listenOnPostgres(url, 'berth_changes', ignore, ignore)
-  await becomes(() => connected)
+  await eventually(() => connected)
   const before = performance.now()
   await stop()
-  within(performance.now() - before, 1500)
+  assertWithin(performance.now() - before, 1500)
 })

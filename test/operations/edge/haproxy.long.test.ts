@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { becomes } from '../../support/eventually.ts'
 import {
   adapt,
   answers,
@@ -15,10 +14,11 @@ import {
   TWO,
   withProgram,
 } from '../../support/clients/proxies.ts'
+import { eventually } from '../../support/eventually.ts'
 import { newHome, processOnBothEngines } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 import { freePort } from '../../support/servers/free-port.ts'
-import { askAt } from '../../support/worlds/edge-world.ts'
+import { callEdgeAt } from '../../support/worlds/edge-world.ts'
 
 withProgram('haproxy', 'haproxy', () => {
   processOnBothEngines(
@@ -47,10 +47,10 @@ withProgram('haproxy', 'haproxy', () => {
         '100',
       ]
       const following = run(t, process.execPath, [agent, ...said], { BERTH_EDGE_TOKEN: site.token })
-      const visit = (host: string, path = '/', headers = {}) => askAt(origin, path, { host, ...headers })
+      const visit = (host: string, path = '/', headers = {}) => callEdgeAt(origin, path, { host, ...headers })
       const status = async (host: string) => (await visit(host)).status
 
-      await becomes(async () => (await status(ONE)) === 200)
+      await eventually(async () => (await status(ONE)) === 200)
       const first = await visit(`${ONE.toUpperCase()}:80`, '/a?b=c', {
         'x-edge-status': '1',
         'x-forwarded-for': '6.6.6.6',
@@ -60,21 +60,21 @@ withProgram('haproxy', 'haproxy', () => {
       assert.equal(arrived(first).headers['x-forwarded-for'], '127.0.0.1')
       for (const code of [301, 302, 307, 308]) {
         await site.call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: code })
-        await becomes(async () => (await status(TWO)) === code)
+        await eventually(async () => (await status(TWO)) === code)
         assert.equal((await visit(TWO, '/x?y=1')).headers.location, `http://${ONE}/x?y=1`)
       }
       assert.equal(await status('nobody.com'), 404)
       await site.turn('pause')
-      await becomes(async () => (await status(ONE)) === 503)
+      await eventually(async () => (await status(ONE)) === 503)
       const paused = await visit(ONE)
       assert.deepEqual([paused.headers['retry-after'], paused.headers['x-edge-error']], ['300', 'DEPLOYMENT_PAUSED'])
       await site.turn('unpause')
-      await becomes(async () => (await status(ONE)) === 200)
+      await eventually(async () => (await status(ONE)) === 200)
       // The agent tells HAProxy first, and writes the file then.
-      await becomes(() => new RegExp(`^${ONE} live$`, 'm').test(readFileSync(join(folder, 'state.map'), 'utf8')))
+      await eventually(() => new RegExp(`^${ONE} live$`, 'm').test(readFileSync(join(folder, 'state.map'), 'utf8')))
 
       await site.kill('SIGKILL')
-      await becomes(async () => following.said().includes('not in step'))
+      await eventually(async () => following.said().includes('not in step'))
       assert.deepEqual([await status(ONE), await status(TWO)], [200, 308])
     },
   )

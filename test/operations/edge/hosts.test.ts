@@ -1,7 +1,7 @@
 /** The index of hosts in memory. docs/edge.md: Three look-ups. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openHosts, versionOf } from '../../../src/platform/verdict/hosts.ts'
+import { createHostIndex, versionOf } from '../../../src/platform/verdict/hosts.ts'
 
 const PROJECT = { id: 'prj_1', paused: false, liveDeploymentId: null, protection: undefined }
 const DEPLOYMENT = {
@@ -10,7 +10,7 @@ const DEPLOYMENT = {
 }
 
 test('a deployment whose project is not known is led to nowhere, and its project is asked for', () => {
-  const hosts = openHosts()
+  const hosts = createHostIndex()
   hosts.setDeployment('dpl_1', DEPLOYMENT)
   assert.deepEqual(hosts.missing(), { projects: ['prj_1'], deployments: [] })
   assert.equal(hosts.find(DEPLOYMENT.url).serving.kind, 'unknown')
@@ -29,7 +29,7 @@ test('the versions of a project are of the environment by which their guard sees
   assert.equal(environmentOf({ id: 'dpl_live' }), 'production', 'a preview that was promoted')
   assert.equal(environmentOf({ production: true }, true), 'preview', 'a branch is guarded as previews are')
   assert.deepEqual(versionOf(DEPLOYMENT, PROJECT), {})
-  const hosts = openHosts()
+  const hosts = createHostIndex()
   hosts.setProject('prj_1', project)
   hosts.setDeployment('dpl_1', DEPLOYMENT)
   assert.equal(hosts.find(DEPLOYMENT.url).version, undefined, 'an own url leads to its deployment alone')

@@ -1,10 +1,10 @@
 /** How the index of hosts follows what changes. docs/edge.md: Three look-ups. */
 import assert from 'node:assert/strict'
 import type { Deps } from '../../../src/context.ts'
-import { followHosts } from '../../../src/operations/edge/index-sync.ts'
-import { becomes } from '../../support/eventually.ts'
+import { startHostSync } from '../../../src/operations/edge/index-sync.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 const ONE = 'one.apps.example.net'
 
@@ -32,12 +32,12 @@ function holdingReads(deps: Deps) {
 onBothEngines(
   'a change that comes while others are read is read after them, without waiting for the next look',
   async (world, t) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     await web.deploy()
     const { deps, arm, read, release } = holdingReads(world.deps)
     // Nothing looks by itself: what is not read for the change is never read.
     t.mock.timers.enable({ apis: ['setInterval'] })
-    const followed = await followHosts(deps)
+    const followed = await startHostSync(deps)
     t.mock.timers.reset()
     let told = 0
     world.deps.db.changes.onChange((changed) => {
@@ -53,10 +53,10 @@ onBothEngines(
       const before = told
       const removed = await world.call('DELETE', `/v9/projects/web/domains/${ONE}`)
       assert.equal(removed.status, 200, removed.text)
-      await becomes(() => told > before)
+      await eventually(() => told > before)
       assert.equal(shown(), 'live')
       release()
-      await becomes(() => shown() === 'unknown')
+      await eventually(() => shown() === 'unknown')
     } finally {
       release()
       await followed.stop()
@@ -68,11 +68,11 @@ onBothEngines(
 onBothEngines(
   'a change that comes while all is read is in the index once it is read',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     await web.deploy()
     const { deps, arm, read, release } = holdingReads(world.deps)
     arm()
-    const following = followHosts(deps)
+    const following = startHostSync(deps)
     try {
       // The names have been read by now.
       await read

@@ -1,7 +1,6 @@
 /** Behind a real nginx with deploy/nginx.conf: what it says, and that known sites stay up when the control plane is killed. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { becomes } from '../../support/eventually.ts'
 import {
   adapt,
   answers,
@@ -15,9 +14,10 @@ import {
   TWO,
   withProgram,
 } from '../../support/clients/proxies.ts'
+import { eventually } from '../../support/eventually.ts'
 import { newHome, processOnBothEngines } from '../../support/process.ts'
 import { freePort } from '../../support/servers/free-port.ts'
-import { askAt } from '../../support/worlds/edge-world.ts'
+import { callEdgeAt } from '../../support/worlds/edge-world.ts'
 
 withProgram('nginx', 'nginx', () => {
   processOnBothEngines(
@@ -26,7 +26,7 @@ withProgram('nginx', 'nginx', () => {
       const site = await startSite(t, await newHome(t, engine), await openUpstream(t))
       const origin = await startNginx(t, site)
       const visit = (host: string, path = '/', headers = {}, method = 'GET') =>
-        askAt(origin, path, { host, ...headers }, method)
+        callEdgeAt(origin, path, { host, ...headers }, method)
       const status = async (host: string) => (await visit(host)).status
 
       const edges = ['Project', 'Deployment', 'Address', 'Location', 'Error', 'Stale'].map((name) => [
@@ -51,22 +51,22 @@ withProgram('nginx', 'nginx', () => {
       assert.deepEqual([arrived(first).headers.host, arrived(first).headers['x-forwarded-host']], [ONE, ONE])
       for (const code of [301, 302, 307, 308]) {
         await site.call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: code })
-        await becomes(async () => (await status(TWO)) === code)
+        await eventually(async () => (await status(TWO)) === code)
         assert.equal((await visit(TWO, '/x?y=1')).headers.location, `http://${ONE}/x?y=1`)
       }
       const unknown = await visit('nobody.com', '/', {}, 'POST')
       assert.equal(unknown.status, 404)
       assert.match(unknown.text, /There is no site here/)
       await site.turn('pause')
-      await becomes(async () => (await status(ONE)) === 503)
+      await eventually(async () => (await status(ONE)) === 503)
       const paused = await visit(ONE)
       assert.match(paused.text, /This site is paused/)
       assert.equal(paused.headers['retry-after'], '300')
       await site.turn('unpause')
-      await becomes(async () => (await status(ONE)) === 200)
+      await eventually(async () => (await status(ONE)) === 200)
 
       await protect(site, { deploymentType: 'all', password: 'open sesame' })
-      await becomes(async () => (await status(ONE)) === 401)
+      await eventually(async () => (await status(ONE)) === 401)
       assert.match((await visit(ONE)).headers['www-authenticate']!, /^Basic realm=/)
       const basic = (password: string) => ({ authorization: `Basic ${btoa(`me:${password}`)}` })
       assert.equal((await visit(ONE, '/in', basic('open sesame'))).status, 200)
@@ -74,7 +74,7 @@ withProgram('nginx', 'nginx', () => {
       await protect(site, null)
       // What is kept of the host must be younger than that.
       await sleep(2500)
-      await becomes(async () => (await status(ONE)) === 200)
+      await eventually(async () => (await status(ONE)) === 200)
 
       await site.kill('SIGKILL')
       // What nginx keeps of the sites is older than it may be while the service answers.

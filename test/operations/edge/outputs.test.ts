@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { BadSetting, readConfig } from '../../../src/config.ts'
 import { openKnownHosts } from '../../../src/sites/snapshot/known-hosts.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { addOutput, showOutput } from '../../support/stores/outputs.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openEdgeOf } from '../../support/worlds/edge-world.ts'
 import { openInstance, SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 
@@ -25,7 +25,7 @@ const BEARER = { authorization: `Bearer ${SITES_TOKEN}` }
 onBothEngines(
   'an output that a deployment gets, another one and none are changes, told with the names and by its own url',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const live = await web.deploy()
     const { userId } = world.credentials
     const [first, second] = [await addOutput(world, userId, '{"a":1}'), await addOutput(world, userId, '{"b":22}')]
@@ -54,7 +54,7 @@ onBothEngines(
 onBothEngines(
   'a sites server follows a promote and a rollback from one output to another, and the removal of a deployment',
   async (world, t) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const { userId } = world.credentials
     const [older, newer] = [await web.deploy(), await web.deploy({ upstream: UPSTREAM })]
     const [first, second] = [await addOutput(world, userId, '{"a":1}'), await addOutput(world, userId, '{"b":22}')]
@@ -72,16 +72,16 @@ onBothEngines(
       const found = await known.find(host, '203.0.113.7')
       return found !== 'unavailable' && found.serving.kind === 'live' ? found.serving.output?.digest : undefined
     }
-    await becomes(async () => (await shown(ONE)) === second.facts.digest)
+    await eventually(async () => (await shown(ONE)) === second.facts.digest)
     assert.deepEqual([await shown(OWN), await shown('d2.host.test')], [first.facts.digest, second.facts.digest])
     assert.equal((await web.rollback(older)).status, 201)
     await web.sweep()
-    await becomes(async () => (await shown(ONE)) === first.facts.digest)
+    await eventually(async () => (await shown(ONE)) === first.facts.digest)
     assert.equal((await web.promote(newer)).status, 201)
     await web.sweep()
-    await becomes(async () => (await shown(ONE)) === second.facts.digest)
+    await eventually(async () => (await shown(ONE)) === second.facts.digest)
     assert.equal((await world.call('DELETE', `/v13/deployments/${older}`)).status, 200)
-    await becomes(async () => (await shown(OWN)) === undefined)
+    await eventually(async () => (await shown(OWN)) === undefined)
     assert.equal(await shown(ONE), second.facts.digest)
   },
   SETTINGS,
@@ -90,7 +90,7 @@ onBothEngines(
 onBothEngines(
   'proxies send visitors of a deployment with an output to the sites server, and those of one with an upstream there',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     await showOutput(world, await web.deploy(), await addOutput(world, world.credentials.userId, '{}'))
     const both = await web.deploy({ target: 'preview', upstream: UPSTREAM })
     await showOutput(world, both, await addOutput(world, world.credentials.userId, '{"both":1}'))
@@ -121,7 +121,7 @@ onBothEngines(
 onBothEngines(
   'where no address of a sites server is set, an output is nowhere for proxies, whoever asks, and live for sites servers',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const live = await web.deploy()
     await showOutput(world, live, await addOutput(world, world.credentials.userId, '{}'))
     await web.deploy({ target: 'preview' })
@@ -151,7 +151,7 @@ onBothEngines(
 onBothEngines(
   'a sites server is let in to the check of visitors alone, where pauses and passwords hold as for proxies',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     await showOutput(world, await web.deploy(), await addOutput(world, world.credentials.userId, '{}'))
     const passwordProtection = { deploymentType: 'all', password: 'correct horse' }
     assert.equal((await world.call('PATCH', '/v9/projects/web', { passwordProtection })).status, 200)

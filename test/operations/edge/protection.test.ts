@@ -1,7 +1,7 @@
 /** Protection at the edge: passwords, trusted addresses and bypass secrets, after a pause and before a site. docs/edge.md: Passwords at the edge. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { tamper } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/deploy-world.ts'
@@ -211,9 +211,9 @@ onBothEngines(
     assert.equal(gone, noted.length - newest.length)
     assert.deepEqual(await stamps(), newest)
     await pause()
-    await becomes(async () => (await status()) === 503)
+    await eventually(async () => (await status()) === 503)
     await unpause()
-    await becomes(async () => (await status()) === 200)
+    await eventually(async () => (await status()) === 200)
   },
   SETTINGS,
 )

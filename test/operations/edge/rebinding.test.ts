@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onBothEngines } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { askAt, openEdgeOf, openSite } from '../../support/worlds/edge-world.ts'
+import { callEdgeAt, openEdgeOf, openSite } from '../../support/worlds/edge-world.ts'
 
 const ONE = 'one.apps.example.net'
 const UPSTREAM = 'http://10.0.0.7:3000'
@@ -79,7 +79,9 @@ onBothEngines(
   'where a token is set, a proxy may ask by whatever name it knows the edge by',
   async (world) => {
     const { origin } = await openEdgeOf(world)
-    const answer = await askAt(origin, '/edge/v1/snapshot?token=secret-of-the-proxies', { host: 'edge.internal:3001' })
+    const answer = await callEdgeAt(origin, '/edge/v1/snapshot?token=secret-of-the-proxies', {
+      host: 'edge.internal:3001',
+    })
     assert.equal(answer.status, 200)
   },
   { BERTH_EDGE_TOKEN: 'secret-of-the-proxies' },

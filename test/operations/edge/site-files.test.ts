@@ -10,11 +10,11 @@ import type { TestContext } from 'node:test'
 import type { Deps } from '../../../src/context.ts'
 import { pathOf } from '../../../src/operations/edge/plain-answer.ts'
 import { type FileRules, openSiteFiles } from '../../../src/operations/edge/site-files.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { tamper } from '../../support/states.ts'
 import { addFile, addOutput } from '../../support/stores/outputs.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { askAt } from '../../support/worlds/edge-world.ts'
+import { callEdgeAt } from '../../support/worlds/edge-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 
 const file = (sha256: string, account: string) => `/sites/v1/files/${sha256}?account=${account}`
@@ -145,10 +145,10 @@ async function openFiles(world: World, t: TestContext, rules: FileRules, files: 
     reader.pause()
     readers.push(reader)
     reader.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`)
-    await becomes(() => opened.length > before)
+    await eventually(() => opened.length > before)
     return reader
   }
-  return { ask: (path: string) => askAt(`http://127.0.0.1:${port}`, path), stall, port, opened, faults }
+  return { ask: (path: string) => callEdgeAt(`http://127.0.0.1:${port}`, path), stall, port, opened, faults }
 }
 
 /** More than the buffers of a connection take. */
@@ -209,7 +209,7 @@ onBothEngines(
     const { ask, stall, opened, faults } = await openFiles(world, t, rules)
     const stalled = await stall(file(large.sha256, userId))
     const waits = ask(file(small.sha256, userId))
-    await becomes(() => opened[0]!.destroyed)
+    await eventually(() => opened[0]!.destroyed)
     assert.equal((await waits).text, 'small')
     stalled.resume()
     await once(stalled, 'close')
@@ -218,7 +218,7 @@ onBothEngines(
     const patient = await openFiles(world, t, { ...rules, stallMs: 600_000 })
     const leaving = await patient.stall(file(large.sha256, userId))
     leaving.destroy()
-    await becomes(() => patient.opened[0]!.destroyed)
+    await eventually(() => patient.opened[0]!.destroyed)
     assert.equal((await patient.ask(file(small.sha256, userId))).text, 'small')
     assert.deepEqual([faults, patient.faults], [[], []])
   },
@@ -234,7 +234,7 @@ onBothEngines(
     const { stall, opened } = await openFiles(world, t, {}, { open })
     const leaving = await stall(file(sha256, userId))
     leaving.destroy()
-    await becomes(() => opened[0]!.destroyed)
+    await eventually(() => opened[0]!.destroyed)
   },
   SETTINGS,
 )
@@ -256,7 +256,7 @@ onBothEngines(
     const waiting = connect({ port, host: '127.0.0.1' })
     waiting.write(`GET ${file(small.sha256, userId)} HTTP/1.1\r\nhost: x\r\n\r\n`)
     // What follows a size is that it waits.
-    await becomes(() => asked === 2)
+    await eventually(() => asked === 2)
     waiting.destroy()
     await once(waiting, 'close')
     holder.destroy()
@@ -278,7 +278,7 @@ onBothEngines(
     for (const open of [async () => Readable.from(broken()), async () => Readable.from([Buffer.from('ten')])]) {
       const { ask, faults } = await openFiles(world, t, {}, { open })
       await assert.rejects(ask(file(sha256, userId)), /aborted|hang up|ECONNRESET/)
-      await becomes(() => faults.length === 1)
+      await eventually(() => faults.length === 1)
     }
   },
   SETTINGS,

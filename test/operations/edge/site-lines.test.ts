@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keysThatDiffer, linesOf } from '../../../src/operations/edge/site-lines.ts'
-import { openHosts } from '../../../src/platform/verdict/hosts.ts'
+import { createHostIndex } from '../../../src/platform/verdict/hosts.ts'
 
 const DEPLOYMENT = {
   ...{ id: 'd1', projectId: 'p1', url: 'd1.test', ready: true, production: true },
@@ -20,7 +20,7 @@ const DOMAIN = {
 }
 
 function openFilled() {
-  const hosts = openHosts()
+  const hosts = createHostIndex()
   hosts.setName('a.com', { name: 'a.com', domain: DOMAIN })
   hosts.setName('b.com', { name: 'b.com', domain: undefined })
   hosts.setDeployment('d1', DEPLOYMENT)

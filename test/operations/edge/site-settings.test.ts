@@ -5,7 +5,7 @@ import { readHostFacts, type SnapshotLine } from '../../../src/delivery/protocol
 import { letsOptionsPass, siteSettingsOf } from '../../../src/platform/verdict/site-settings.ts'
 import { READERS } from '../../../src/readers.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 
 function settingsOf(lines: readonly SnapshotLine[]) {
@@ -15,7 +15,7 @@ function settingsOf(lines: readonly SnapshotLine[]) {
 onBothEngines(
   'the settings by which sites servers answer are told with the project, each change of one is told, and nothing where all are off',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await web.deploy()
     const { snapshot, host, settle, close } = await openInstance(world)
     const all = (await snapshot())!
@@ -45,7 +45,7 @@ onBothEngines(
 onBothEngines(
   'a deployment is looked up by its id with the token of sites servers, with its age and its project, whatever it is for',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const before = world.deps.clock.now()
     const [live, preview] = [await web.deploy(), await web.deploy({ target: 'preview' })]
     const { ask, close } = await openInstance(world)

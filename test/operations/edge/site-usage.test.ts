@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { HOUR_MS } from '../../../src/delivery/protocol/usage-report.ts'
 import { runTimer } from '../../../src/timers.ts'
-import { rounds } from '../../support/iterations.ts'
+import { iterations } from '../../support/iterations.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 
 const DAY_MS = 24 * HOUR_MS
@@ -32,7 +32,7 @@ const stored = (world: World) =>
 onBothEngines(
   'reports are added up by deployment and hour; one that comes again, or behind a later one, counts once',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const [first, second] = [await web.deploy(), await web.deploy()]
     const { origin, close } = await openInstance(world)
     const hour = hourNow(world)
@@ -61,7 +61,7 @@ onBothEngines(
 onBothEngines(
   'what is no report is refused with a sentence, and changes nothing',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     const { origin, ask, close } = await openInstance(world)
     const good = { server: SERVER, sequence: 1, usage: [line(id, hourNow(world))] }
@@ -110,7 +110,7 @@ onBothEngines(
 onBothEngines(
   'deployments that are not known, hours that have not begun and hours older than 30 days are passed over, the rest counts',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     const { origin, close } = await openInstance(world)
     // Ten minutes before the next hour: its clock may be ahead by five.
@@ -138,7 +138,7 @@ onBothEngines(
 onBothEngines(
   'two sites servers that report to two control planes at once are added up, and a report that both are sent counts once',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const ids = [await web.deploy(), await web.deploy(), await web.deploy()]
     const instances = [await openInstance(world), await openInstance(world)]
     const hour = hourNow(world)
@@ -150,7 +150,7 @@ onBothEngines(
         assert.equal(status, 503, text)
       }
     }
-    const many = rounds(10, 100)
+    const many = iterations(10, 100)
     const serve = async (server: string, order: string[]) => {
       for (let sequence = 1; sequence <= many; sequence++) {
         const report = { server, sequence, usage: order.map((id) => line(id, hour)) }
@@ -170,7 +170,7 @@ onBothEngines(
 onBothEngines(
   'usage is removed after 30 days, and with its deployment or project',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const [first, second, third] = [await web.deploy(), await web.deploy(), await web.deploy()]
     const { origin, close } = await openInstance(world)
     const hour = hourNow(world)

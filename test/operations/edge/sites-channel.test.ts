@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { readConfig } from '../../../src/config.ts'
 import { readVersion, writeVersion } from '../../../src/delivery/protocol/snapshot-version.ts'
-import { makeBackup } from '../../../src/operations/backup/backup.ts'
+import { createBackup } from '../../../src/operations/backup/backup.ts'
 import { restoreBackup } from '../../../src/operations/backup/restore.ts'
-import { becomes } from '../../support/eventually.ts'
-import { makeProject } from '../../support/projects.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedProject } from '../../support/projects.ts'
 import { tamper } from '../../support/states.ts'
 import { newDatabase, onBothEngines, openWorld } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 
 const ONE = 'one.apps.example.net'
@@ -55,14 +55,14 @@ onBothEngines(
 onBothEngines(
   'all is the names and what they lead to: no own url, no deployment that no name leads to, and nothing that opens a protection',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const live = await web.deploy({ upstream: UPSTREAM })
     const preview = await web.deploy({ target: 'preview', upstream: UPSTREAM })
     const secret = 'a1'.repeat(16)
     const passwordProtection = { deploymentType: 'preview', password: 'correct horse battery' }
     await world.call('PATCH', '/v9/projects/web', { passwordProtection })
     await world.call('PATCH', `/v1/projects/${web.id}/protection-bypass`, { generate: { secret } })
-    await makeProject(world, 'other')
+    await seedProject(world, 'other')
     await world.call('POST', '/v10/projects/other/domains', { name: 'claimed.com' })
     const { ask, snapshot, close } = await openInstance(world)
     const all = (await snapshot())!
@@ -91,7 +91,7 @@ onBothEngines(
 onBothEngines(
   'since a version come the lines that changed and what is gone, in order, and then nothing',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const live = await web.deploy({ upstream: UPSTREAM })
     const { snapshot, settle, close } = await openInstance(world)
     const { version } = (await snapshot())!
@@ -116,7 +116,7 @@ onBothEngines(
 onBothEngines(
   'a request waits for a change, as long as it says, and is answered when the control plane stops',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const { snapshot, close } = await openInstance(world)
     const { version } = (await snapshot())!
     assert.equal(await snapshot(version, 1), undefined)
@@ -136,7 +136,7 @@ onBothEngines(
 onBothEngines(
   'another control plane over the store goes on from a version; one of another store, of long ago or none gives all',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const first = await openInstance(world)
     const { version } = (await first.snapshot())!
     await first.close()
@@ -160,7 +160,7 @@ onBothEngines(
 onBothEngines(
   'whoever knows more than the database, which was restored, gets all of it all the same',
   async (world) => {
-    await openWeb(world)
+    await seedWebProject(world)
     const { snapshot, close } = await openInstance(world)
     const version = readVersion((await snapshot())!.version)!
     const ahead = writeVersion({ ...version, stamp: version.stamp + 3_600_000, instance: 'elsewher' })
@@ -174,9 +174,9 @@ onBothEngines(
 onBothEngines(
   'behind a restore everybody takes all, also when something was changed before they ask',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const first = await openInstance(world)
-    const { file: from } = await makeBackup(
+    const { file: from } = await createBackup(
       world.deps.config,
       { to: join(world.folder, 'copy.db'), version: 'test', withKeys: false },
       () => {},
@@ -207,7 +207,7 @@ onBothEngines(
 onBothEngines(
   'an own url is told of by its host, with and without a port, and a domain is not',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const live = await web.deploy({ upstream: UPSTREAM })
     const { ask, host, settle, close } = await openInstance(world)
     for (const name of ['d1.host.test', 'D1.host.test', 'd1.host.test:8443', 'd1.host.test.']) {
@@ -219,7 +219,7 @@ onBothEngines(
     assert.deepEqual([none.status, none.headers['cache-control']], [404, 'max-age=1'])
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     await settle()
-    await becomes(async () => (await host('d1.host.test'))!.project.paused)
+    await eventually(async () => (await host('d1.host.test'))!.project.paused)
     await close()
   },
   SETTINGS,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addEntries } from '../../../src/platform/outbox/audit-chain.ts'
+import { appendAuditEntries } from '../../../src/platform/outbox/audit-chain.ts'
 import { transact } from '../../../src/platform/outbox/transact.ts'
 import { berth } from '../../support/clients/command.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
@@ -65,7 +65,7 @@ async function addMany(world: World, count: number, from: number): Promise<void>
     fields_json: '[]',
   }
   const entries = Array.from({ length: count }, (_, at) => ({ ...entry, stamp: (from + at * 10_000) * 1024 }))
-  await transact(world.deps, { name: 'sample' }, (db) => addEntries({ db, deps: world.deps }, entries))
+  await transact(world.deps, { name: 'sample' }, (db) => appendAuditEntries({ db, deps: world.deps }, entries))
   await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
 }
 

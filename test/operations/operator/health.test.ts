@@ -7,8 +7,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { within } from '../../support/time-limits.ts'
-import { credentialsOf, newHome, processOnBothEngines, start } from '../../support/process.ts'
+import { credentialsOf, newHome, processOnBothEngines, startService } from '../../support/process.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** Longer than what was found last is told again. */
@@ -72,7 +72,7 @@ onBothEngines(
     const before = performance.now()
     const nobody = world.as(undefined)
     const many = await Promise.all(Array.from({ length: 50 }, () => nobody.try('GET', '/readyz')))
-    within(performance.now() - before, 3000)
+    assertWithin(performance.now() - before, 3000)
     for (const { status, text } of many) assert.deepEqual([status, JSON.parse(text).failing], [503, ['store']])
     assert.deepEqual(await readiness(world), [503, ['store']])
     assert.equal(asked, 1, 'while nothing is answered nothing more is asked')
@@ -86,7 +86,7 @@ processOnBothEngines(
   'after SIGTERM it is not ready at once, and answers what is on its way until the listener closes',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const { hostname, port } = new URL(running.address)
     const { token } = credentialsOf(home)
     assert.equal((await fetch(`${running.address}/readyz`)).status, 200)

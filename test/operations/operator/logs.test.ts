@@ -7,9 +7,9 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
 import { withQuery } from '../../support/call.ts'
-import { newHome, processOnBothEngines, start } from '../../support/process.ts'
-import { callerOf, openSamples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { newHome, processOnBothEngines, startService } from '../../support/process.ts'
+import { callerOf, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 import { launch } from './process-with-log.ts'
 
 const ID = /^[0-9A-Za-z]{10}-[0-9a-z]+$/
@@ -134,7 +134,7 @@ const CANARY = 'canary7f3a'
 onBothEngines(
   'nothing that was sent is in any line: no body, query, header, path or code (logs a fault)',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const headers = {
       'user-agent': CANARY,
       referer: `https://${CANARY}/`,
@@ -142,10 +142,10 @@ onBothEngines(
       'x-request-id': CANARY,
       'x-other': CANARY,
     }
-    const answers: Answer[] = []
+    const answers: ApiResponse[] = []
     for (const route of ROUTES) {
       const call = callerOf(route, world)
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const asked = withQuery(url, teamQuery(route, samples))
       const spoiled =
         body && typeof body === 'object' && !(body instanceof Blob)
@@ -195,7 +195,7 @@ onBothEngines(
 )
 
 processOnBothEngines('at the level that is the default an answered request leaves no line', async (t, engine) => {
-  const running = await start(t, await newHome(t, engine))
+  const running = await startService(t, await newHome(t, engine))
   const before = running.out()
   for (let at = 0; at < 20; at++) await fetch(`${running.address}/v9/projects`)
   assert.equal(running.out(), before)

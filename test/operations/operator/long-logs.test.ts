@@ -1,10 +1,10 @@
 /** The operator's logs when they are long: a filter looks through so many rows for a page, and the walk still meets every row once. docs/decisions/0124. */
 import assert from 'node:assert/strict'
-import { LOOKED_THROUGH } from '../../../src/platform/http/pagination.ts'
+import { SCAN_LIMIT } from '../../../src/platform/http/pagination.ts'
 import { addRows } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
-const ROWS = 2 * LOOKED_THROUGH + 3000
+const ROWS = 2 * SCAN_LIMIT + 3000
 /** Before everything that the service itself writes. */
 const FIRST = 1_000_000_000_000_000
 /** One row in so many is looked for; none among the first that are looked through. */

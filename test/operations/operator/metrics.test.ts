@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { METRICS, observe, openMetrics } from '../../../src/metrics.ts'
+import { createMetrics, METRICS, observe } from '../../../src/metrics.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { withQuery } from '../../support/call.ts'
 import { root } from '../../support/root.ts'
-import { callerOf, openSamples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
+import { callerOf, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** `name{labels}` -> value, of a whole reading. Fails on a line that Prometheus would not take. */
@@ -146,10 +146,10 @@ onBothEngines('a store that does not answer leaves the other metrics readable', 
 })
 
 onBothEngines('whatever is asked, labels are words of the code and their number is bounded', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const statuses = new Set<number>()
   for (const route of ROUTES) {
-    const { method, url, body } = sampleOf(route, samples)
+    const { method, url, body } = sampleRequest(route, samples)
     const byWhomItMay = await callerOf(route, world).try(method, withQuery(url, teamQuery(route, samples)), body)
     const byAnyone = await world.call.try(method, url, body)
     statuses.add(byWhomItMay.status).add(byAnyone.status)
@@ -172,7 +172,7 @@ onBothEngines('whatever is asked, labels are words of the code and their number 
 })
 
 test('a label is escaped, buckets add up, and labels that the table does not say are a fault', async () => {
-  const metrics = openMetrics()
+  const metrics = createMetrics()
   metrics.counter('berth_refusals_total', 'a"b\\c\nd').value = 3
   const spread = metrics.histogram('berth_commit_writes')
   for (const value of [1, 1, 3, 1000]) observe(spread, value)

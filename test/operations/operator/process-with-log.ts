@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { credentialsOf, newHome } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 import { freePort } from '../../support/servers/free-port.ts'
@@ -21,7 +21,7 @@ export async function launch(t: TestContext, stdout: 'pipe' | number, env: Recor
   t.after(() => child.kill('SIGKILL'))
   const address = `http://127.0.0.1:${port}`
   const ready = async () => {
-    await becomes(async () => {
+    await eventually(async () => {
       assert.equal(child.exitCode, null, 'it ended')
       return (await fetch(`${address}/readyz`).catch(() => undefined))?.status === 200
     })

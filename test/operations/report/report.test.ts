@@ -1,17 +1,17 @@
 /** What needs attention: what is told, what is not, and how much of it. docs/operations.md: What needs attention. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeReport } from '../../../src/operations/report/report.ts'
+import { buildReport } from '../../../src/operations/report/report.ts'
 import type { Kind, Section } from '../../../src/operations/report/schema.ts'
-import { openTally } from '../../../src/operations/report/tally.ts'
-import { walk } from '../../../src/operations/report/table-scan.ts'
+import { scanTable } from '../../../src/operations/report/table-scan.ts'
+import { createTally } from '../../../src/operations/report/tally.ts'
 import { STAMPS_PER_MS } from '../../../src/platform/base/clock.ts'
 import type { Queries } from '../../../src/platform/db/db.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { berth } from '../../support/clients/command.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const DAY_MS = 86_400_000
 const now = Date.now()
@@ -27,12 +27,12 @@ async function reportOf({ operator }: World): Promise<Map<Kind, Section>> {
 /** The report of slices of one row tells the same; and of which kinds it says so where it ends after the first slice of each table. */
 async function partialOf({ deps }: World, report: Map<Kind, Section>): Promise<Kind[]> {
   const ctx = { deps, db: deps.db.read, now: deps.clock.now() }
-  const { sections } = await makeReport(ctx, { rows: 1, most: 1000 })
+  const { sections } = await buildReport(ctx, { rows: 1, most: 1000 })
   // The order within a kind is by the moment alone.
   const counted = (some: Iterable<Section>) =>
     [...some].map(({ kind, count, partial, items }) => [kind, count, partial, items.map(({ what }) => what).sort()])
   assert.deepEqual(counted(sections), counted(report.values()))
-  const begun = await makeReport(ctx, { rows: 1, most: 1 })
+  const begun = await buildReport(ctx, { rows: 1, most: 1 })
   return begun.sections.filter(({ partial }) => partial).map(({ kind }) => kind)
 }
 
@@ -54,8 +54,8 @@ onBothEngines('a token is stale where it is unused, has no end, or is of somebod
   const over = await make(ada.id, 'over', { expiresAt: now + 2000 * DAY_MS })
   const endless = await make(ada.id, 'endless')
   const shut = await make(eve.id, 'shut', end)
-  const app = await makeIntegration(world, { slug: 'helper' })
-  const { code } = await install(world, app)
+  const app = await seedIntegration(world, { slug: 'helper' })
+  const { code } = await consentAndInstall(world, app)
   assert.equal((await exchange(world, app, code)).status, 200)
   const { id: ofInstallation } = await world.deps.db.read
     .selectFrom('token')
@@ -154,7 +154,7 @@ onBothEngines(
     const ada = await world.user('ada')
     await world.join(ada, 'OWNER')
     const query = `?teamId=${credentials.teamId}`
-    for (const name of ['web', 'short']) await makeProject(world, name, query)
+    for (const name of ['web', 'short']) await seedProject(world, name, query)
     const hook = { url: 'https://user:hunter2@hooks.example.com/x?key=hunter2', events: ['project.created'] }
     const ids: string[] = []
     for (const url of ['fails', 'works', 'off', 'held']) {
@@ -170,10 +170,10 @@ onBothEngines(
     await world.call('POST', `/v7/domains${query}`, { name: 'whole.org' })
     await world.call('POST', `/v7/domains${query}`, { name: 'young.org' })
     await world.call('POST', `/v7/domains${query}`, { name: 'proven.org' })
-    const app = await makeIntegration(world, { slug: 'helper' })
-    const { installationId } = await install(world, app, { userId: ada.id, teamId: credentials.teamId })
-    const goneApp = await makeIntegration(world, { slug: 'gone' })
-    const gone = (await install(world, goneApp)).installationId
+    const app = await seedIntegration(world, { slug: 'helper' })
+    const { installationId } = await consentAndInstall(world, app, { userId: ada.id, teamId: credentials.teamId })
+    const goneApp = await seedIntegration(world, { slug: 'gone' })
+    const gone = (await consentAndInstall(world, goneApp)).installationId
     const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
     const drainId = (await world.call('POST', `/v1/log-drains${query}`, drain)).body.id
     await world.operator('PATCH', '/operator/v1/users/ada', { suspended: true })
@@ -267,7 +267,7 @@ onBothEngines(
       data.sections.map(({ kind }: Section) => kind),
       ['backups', 'keyring-copy', 'tokens-without-end'],
     )
-    const page = await (await signedIn(world)).get('/console/operator/attention')
+    const page = await (await openSignedInClient(world)).get('/console/operator/attention')
     assert.equal(page.status, 200)
     for (const { title, items } of data.sections as Section[]) {
       assert.ok(page.text.includes(title), title)
@@ -297,23 +297,23 @@ onBothEngines(
     const SEEN = { table: 'seen', by: 'at', first: 0 } as const
     const seen: string[] = []
     let looks = 0
-    const look = async (slice: Parameters<Parameters<typeof walk>[2]>[0]) => {
+    const look = async (slice: Parameters<Parameters<typeof scanTable>[2]>[0]) => {
       looks++
       seen.push(...(await read.selectFrom('seen').select('id').where(slice).execute()).map(({ id }) => id))
     }
-    assert.equal(await walk(read, SEEN, look), false)
+    assert.equal(await scanTable(read, SEEN, look), false)
     assert.deepEqual([seen.length, looks], [2500, 2])
     assert.equal(new Set(seen).size, 2500)
     let slices = 0
     const count = async () => void slices++
-    assert.equal(await walk(read, SEEN, count, { rows: 1000, most: 1 }), true)
+    assert.equal(await scanTable(read, SEEN, count, { rows: 1000, most: 1 }), true)
     assert.equal(slices, 1)
-    assert.equal(await walk(read, SEEN, count, { rows: 2500, most: 1 }), false, 'nothing is behind the last row')
+    assert.equal(await scanTable(read, SEEN, count, { rows: 2500, most: 1 }), false, 'nothing is behind the last row')
   },
 )
 
 test('all of a kind are counted, and those that wait the longest are told', () => {
-  const tally = openTally()
+  const tally = createTally()
   for (let at = 1000; at > 0; at--)
     tally.add('people-never-seen', { id: `${at}`, what: 'x', where: null, since: at, advice: 'x' })
   tally.isPartial('domains-pending')

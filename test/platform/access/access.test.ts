@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
-import { makeProject } from '../../support/projects.ts'
-import { PUBLIC, sampleOf } from '../../support/sample-requests.ts'
+import { seedProject } from '../../support/projects.ts'
+import { PUBLIC, sampleRequest } from '../../support/sample-requests.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
 
 const OPERATIONS = [
@@ -36,7 +36,7 @@ const MAY_BY_ROLE: Record<string, readonly string[]> = {
 /** What this caller is let do, operation by operation, on a project of its own. */
 async function operationsOf(world: World, call: Call, name: string, query: string): Promise<string[]> {
   const place = {
-    projectId: await makeProject(world, name, query),
+    projectId: await seedProject(world, name, query),
     userId: '',
     teamId: '',
     rival: {},
@@ -47,7 +47,7 @@ async function operationsOf(world: World, call: Call, name: string, query: strin
   const may: string[] = []
   for (const operationId of OPERATIONS) {
     const route = PUBLIC.find((one) => one.operationId === operationId) ?? assert.fail(operationId)
-    const { method, url, body } = sampleOf(route, place as never, { idOrName: name, projectId: name })
+    const { method, url, body } = sampleRequest(route, place as never, { idOrName: name, projectId: name })
     const sent = operationId === 'createProject' ? { name: `${name}-made` } : body
     const answer = await call.try(method, withQuery(url, query.slice(1)), sent)
     assert.ok(answer.status < 300 || answer.status === 403, `${name} ${operationId}: ${answer.text}`)

@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { becomes } from '../../support/eventually.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { type App, exchange, formOf, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import {
+  type App,
+  consentAndInstall,
+  exchange,
+  formOf,
+  seedIntegration,
+} from '../../support/worlds/integration-world.ts'
 
 type Given = { app: App; code: string; token: string }
 
-const WAYS: Record<string, (world: World, given: Given) => Promise<Answer>> = {
+const WAYS: Record<string, (world: World, given: Given) => Promise<ApiResponse>> = {
   'a revoked token': async (world, { app, token }) => {
     const form = formOf({ client_id: app.clientId, client_secret: app.clientSecret, token })
     const revoked = await world.as(undefined).try('POST', '/v2/oauth/revoke', form)
@@ -26,8 +32,8 @@ for (const [what, end] of Object.entries(WAYS)) {
   onBothEngines(`no write of ${what} is committed after the answer`, async (world) => {
     const team = `teamId=${world.credentials.teamId}`
     const { body: project } = await world.call('POST', `/v10/projects?${team}`, { name: 'site' })
-    const app = await makeIntegration(world)
-    const { code } = await install(world, app)
+    const app = await seedIntegration(world)
+    const { code } = await consentAndInstall(world, app)
     const token: string = (await exchange(world, app, code)).body.access_token
     const url = `/v10/projects/${project.id}/env?${team}` as const
     const variable = { key: 'KEY', value: 'value', target: ['production'], type: 'plain' }
@@ -42,7 +48,7 @@ for (const [what, end] of Object.entries(WAYS)) {
 type Person = { id: string; call: Call; team: string; tokenId: string }
 
 /** What ends the access of a person, and what a later write of theirs is told. */
-const ENDS: Record<string, { end: (world: World, person: Person) => Promise<Answer>; later: number }> = {
+const ENDS: Record<string, { end: (world: World, person: Person) => Promise<ApiResponse>; later: number }> = {
   'a token that the operator ends': {
     end: ({ operator }, { tokenId }) => operator.try('DELETE', `/operator/v1/tokens/${tokenId}`),
     later: 401,
@@ -105,7 +111,7 @@ for (const [what, { end, later }] of Object.entries(ENDS)) {
       }
     })
     // In the middle of them: the first are stored, and most are still to be written.
-    await becomes(() => done.filter(({ status }) => status === 201).length >= 8)
+    await eventually(() => done.filter(({ status }) => status === 201).length >= 8)
     const answer = await end(world, person)
     ended = performance.now()
     assert.ok(answer.status < 300, answer.text)
@@ -125,13 +131,18 @@ async function keysOf({ deps }: World): Promise<string[]> {
  * A write is under way and waits for the project; access is ended meanwhile; then the project is let go. What the write was
  * told, and what is stored when the ending is answered: all that ever will be.
  */
-async function endDuring(world: World, projectId: string, write: () => Promise<Answer>, end: () => Promise<Answer>) {
+async function endDuring(
+  world: World,
+  projectId: string,
+  write: () => Promise<ApiResponse>,
+  end: () => Promise<ApiResponse>,
+) {
   const release = Promise.withResolvers<void>()
   const writes = countWrites(world)
   const held = holdProject(world, projectId, release.promise)
   await held.begun
   const written = write()
-  await becomes(() => writes.count === 2)
+  await eventually(() => writes.count === 2)
   await untilItWaits(world)
   const ended = end().then(async ({ status }) => ({ status, stored: await keysOf(world) }))
   // For as long as this it must wait.
@@ -158,7 +169,7 @@ function countWrites({ deps: { db } }: World): { count: number } {
 async function untilItWaits({ deps: { db } }: World): Promise<void> {
   if (db.engine === 'sqlite') return
   const waiting = sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await becomes(async () => (await waiting.execute(db.read)).rows.length > 0)
+  await eventually(async () => (await waiting.execute(db.read)).rows.length > 0)
 }
 
 /** Keeps writes to the project under way until it is told to let go. */

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newClientSecret } from '../../../src/platform/base/ids.ts'
-import { addressOf } from '../../../src/platform/http/failure-limits.ts'
-import { givePassword, openClient, PASSWORD } from '../../support/clients/browser-client.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
-import { install, makeIntegration, REDIRECT } from '../../support/worlds/integration-world.ts'
+import { peerAddress } from '../../../src/platform/http/failure-limits.ts'
+import { openClient, PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
+import { consentAndInstall, REDIRECT, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const ON = { BERTH_RATE_LIMITS: 'on' }
 const ATTACKER = '198.51.100.7'
@@ -19,7 +19,7 @@ async function from(
   url: string,
   token?: string,
   body?: object,
-): Promise<Pick<Answer, 'status' | 'headers' | 'body'>> {
+): Promise<Pick<ApiResponse, 'status' | 'headers' | 'body'>> {
   const answer = await world.app.inject({
     method,
     url,
@@ -55,7 +55,7 @@ function counted(statuses: number[]): Record<number, number> {
 onBothEngines(
   'wrong client secrets: ten a minute for a client and address, then 429; other addresses and right secrets are not affected',
   async (world) => {
-    const app = await makeIntegration(world)
+    const app = await seedIntegration(world)
     const form = (client_secret: string, client_id = app.clientId) => ({ client_id, client_secret, token: 'x' })
     const guess = (address: string, client_secret = newClientSecret(), client_id = app.clientId) =>
       from(world, address, 'POST', '/v2/oauth/introspect', undefined, form(client_secret, client_id))
@@ -99,8 +99,8 @@ onBothEngines(
 onBothEngines(
   'unknown codes: 60 a minute for a client and address, and a good code is exchanged all the same',
   async (world) => {
-    const app = await makeIntegration(world)
-    const { code } = await install(world, app)
+    const app = await seedIntegration(world)
+    const { code } = await consentAndInstall(world, app)
     const exchange = (code: string) =>
       from(world, ATTACKER, 'POST', '/v2/oauth/access_token', undefined, {
         client_id: app.clientId,
@@ -155,7 +155,7 @@ onBothEngines(
 onBothEngines(
   'wrong passwords over many users: an address waits, also for the right one, and others do not',
   async (world) => {
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const attempt = signInFrom(world)
     // What is right takes nothing from the share.
     for (let at = 0; at < 3; at++) assert.equal((await attempt(ATTACKER, 'admin', PASSWORD)).statusCode, 303)
@@ -179,7 +179,7 @@ onBothEngines(
   'wrong passwords count for an address whether the user exists or not',
   async (world) => {
     const names = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal']
-    for (const name of names) await givePassword(world, (await world.user(name)).id)
+    for (const name of names) await seedPassword(world, (await world.user(name)).id)
     const attempt = signInFrom(world)
     const spray = await Promise.all(names.map((name) => attempt(ATTACKER, name, 'a password of many')))
     assert.deepEqual(counted(spray.map(({ statusCode }) => statusCode)), { 403: 5, 429: 3 })
@@ -200,6 +200,6 @@ test('an address is counted however it is written, and an IPv6 one by its /64', 
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ]
-  for (const [remoteAddress, counted] of same) assert.equal(addressOf({ remoteAddress }), counted)
-  assert.equal(addressOf({}), '')
+  for (const [remoteAddress, counted] of same) assert.equal(peerAddress({ remoteAddress }), counted)
+  assert.equal(peerAddress({}), '')
 })

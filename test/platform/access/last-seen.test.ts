@@ -1,6 +1,6 @@
 /** When people and tokens were last seen is forgotten after a year. docs/operations.md: People. */
 import assert from 'node:assert/strict'
-import { openLastSeen, writeLastSeen } from '../../../src/platform/access/last-seen.ts'
+import { createLastSeen, writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const YEAR_MS = 365 * 86_400_000
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 
 onBothEngines('users and tokens last seen more than a year ago are forgotten, and no others', async (world) => {
   const { deps } = world
-  const lastSeen = openLastSeen()
+  const lastSeen = createLastSeen()
   const now = deps.clock.now()
   lastSeen.note('usr_gone', now - YEAR_MS - HOUR_MS)
   lastSeen.note('usr_barely', now - YEAR_MS + 2 * HOUR_MS)

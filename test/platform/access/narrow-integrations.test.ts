@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { SCOPES } from '../../../src/platform/permissions/scopes.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
-import { openSamples, PUBLIC, type Samples, sampleOf } from '../../support/sample-requests.ts'
-import { proveDomains } from '../../support/states.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
+import { PUBLIC, type Samples, sampleRequest, seedSamples } from '../../support/sample-requests.ts'
+import { markDomainsVerified } from '../../support/states.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation, REDIRECT } from '../../support/worlds/integration-world.ts'
+import { REDIRECT, seedInstallation } from '../../support/worlds/integration-world.ts'
 
 onBothEngines('a token limited to projects changes no integration and no installation', async (world) => {
   const { teamId } = world.credentials
   const team = `teamId=${teamId}`
   const seen = (await world.call('POST', `/v10/projects?${team}`, { name: 'seen' })).body
   const other = (await world.call('POST', `/v10/projects?${team}`, { name: 'other' })).body
-  const { app, installationId, call } = await makeInstallation(world)
+  const { app, installationId, call } = await seedInstallation(world)
   const variable = { key: 'KEY', value: 'value', target: ['production'], type: 'plain' }
   assert.equal((await call('POST', `/v10/projects/${other.id}/env?${team}`, variable)).status, 201)
   const scopes = ['read-write:project', 'read-write:project-env-vars', 'read-write:global-project-env-vars']
@@ -49,10 +49,10 @@ async function openVault(world: World, { projectId, installationId }: Samples): 
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
     return answer.body
   }
-  const vaultId = await makeProject(world, 'vault')
+  const vaultId = await seedProject(world, 'vault')
   await made('/v10/projects/vault/domains', { name: 'vault.example.com' })
-  await proveDomains(world)
-  const deploymentId = await makeDeployment(world, vaultId, { url: 'vault-1.apps.example.net' })
+  await markDomainsVerified(world)
+  const deploymentId = await seedDeployment(world, vaultId, { url: 'vault-1.apps.example.net' })
   const variable = { key: 'KEY', value: 'value', target: ['preview'] }
   const envId = (await made('/v10/projects/vault/env', variable)).created.id
   const both = { projectIds: [projectId, vaultId] }
@@ -70,7 +70,7 @@ async function openVault(world: World, { projectId, installationId }: Samples): 
 onBothEngines(
   'no answer of any operation tells a token limited to projects an id of another project',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const hidden = await openVault(world, samples)
     const { projectId, installationId } = samples
     const { id: otherId } = (await world.call('GET', '/v9/projects/other')).body
@@ -79,7 +79,7 @@ onBothEngines(
     const app = { slug: 'narrow', scopes }
     const callers: [string, Call][] = [
       ['token', await world.token({ projectIds: projects })],
-      ['installation', (await makeInstallation(world, app, { teamId: undefined, projects })).call],
+      ['installation', (await seedInstallation(world, app, { teamId: undefined, projects })).call],
     ]
     const vault = {
       idOrName: 'vault',
@@ -93,7 +93,7 @@ onBothEngines(
     for (const route of routes) {
       for (const path of [vault, {}]) {
         for (const [name, call] of callers) {
-          const { method, url, body } = sampleOf(route, samples, path)
+          const { method, url, body } = sampleRequest(route, samples, path)
           const { status, text, headers } = await call.try(method, url, body)
           if (status < 300) answered++
           for (const id of hidden) {
@@ -109,7 +109,7 @@ onBothEngines(
 )
 
 onBothEngines('a token limited to projects hears no event that is not of one project', async (world) => {
-  const projectId = await makeProject(world, 'seen')
+  const projectId = await seedProject(world, 'seen')
   const hook = (events: string[]) => ({ url: 'https://hooks.example.com', events, projectIds: [projectId] })
   const narrow = await world.token({ projectIds: [projectId] })
   const ofAccount = ['removed', 'permission-upgraded', 'transferred', 'scope-change-confirmed']
@@ -133,14 +133,14 @@ onBothEngines('a token limited to projects hears no event that is not of one pro
   // A new URL is a new reader: of what this one hears, the narrow token may not be it.
   const moved = await narrow.try('PATCH', `/v1/webhooks/${wide.body.id}`, { url: 'https://elsewhere.example.com' })
   assert.equal(moved.status, 403, moved.text)
-  const { call } = await makeInstallation(world, {}, { teamId: undefined, projects: [projectId] })
+  const { call } = await seedInstallation(world, {}, { teamId: undefined, projects: [projectId] })
   assert.equal(
     (await call.try('POST', '/v1/webhooks', hook(['integration-configuration.removed']))).status,
     403,
     'no scope',
   )
   const app = { slug: 'listens', scopes: ['read-write:integration-configuration'] }
-  const listens = await makeInstallation(world, app, { teamId: undefined, projects: [projectId] })
+  const listens = await seedInstallation(world, app, { teamId: undefined, projects: [projectId] })
   const itself = await listens.call('POST', '/v1/webhooks', hook(['integration-configuration.removed']))
   assert.equal(itself.status, 200, 'an installation hears of itself')
 })

@@ -5,14 +5,14 @@ import { sql } from 'kysely'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'
 import { OFFERS, type Offer } from '../../../src/platform/access/offers.ts'
 import { tablesOf } from '../../../src/platform/db/tables.ts'
-import { becomes } from '../../support/eventually.ts'
-import { openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { openClient, openSignedInClient, PASSWORD, pathOf } from '../../support/clients/browser-client.ts'
+import { eventually } from '../../support/eventually.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { signInBy, startProvider } from '../../support/servers/identity-provider.ts'
 import { addRows } from '../../support/states.ts'
 import { digest } from '../../support/stores/digest.ts'
 import { type Call, onBothEngines, openWorld, type World } from '../../support/world.ts'
-import { exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const provider = await startProvider()
 after(() => provider.close())
@@ -81,8 +81,8 @@ const OFFERINGS: Record<Offer | 'password link of an operator', Offering> = {
   },
   'authorization code': {
     async make(world, { team, ada }) {
-      const app = await makeIntegration(world)
-      const { code } = await install(world, app, { userId: ada.id, teamId: team })
+      const app = await seedIntegration(world)
+      const { code } = await consentAndInstall(world, app, { userId: ada.id, teamId: team })
       return async () => {
         const { status } = await exchange(world, app, code)
         return { status, done: status === 200 }
@@ -121,12 +121,12 @@ const OFFERINGS: Record<Offer | 'password link of an operator', Offering> = {
   },
   'email link': {
     async make(world, { ada }) {
-      const client = await signedIn(world, ada.id, 'ada')
+      const client = await openSignedInClient(world, ada.id, 'ada')
       const page = '/console/account'
       await client.get(page)
       const asked = await client.post(`${page}/email/change`, { email: 'ada.new@example.com' })
       assert.equal(asked.status, 303, asked.text)
-      const link = linkIn(await lettersOf(world), 'ada.new@example.com')
+      const link = linkIn(await readQueuedMail(world), 'ada.new@example.com')
       assert.equal((await client.get(link)).status, 200)
       return async () => {
         const { status } = await client.post(link)
@@ -144,7 +144,7 @@ const OFFERINGS: Record<Offer | 'password link of an operator', Offering> = {
       const client = openClient(world)
       const asked = await signInBy(provider, client, 'ada')
       assert.equal(asked.status, 200, asked.text)
-      const link = linkIn(await lettersOf(world), 'ada@example.com')
+      const link = linkIn(await readQueuedMail(world), 'ada@example.com')
       await client.get(link)
       return async () => {
         const { status } = await client.post(link)
@@ -160,7 +160,7 @@ const OFFERINGS: Record<Offer | 'password link of an operator', Offering> = {
 /** Ada becomes an operator, and makes a link in the console by which another person sets a password. */
 async function linkByOperator(world: World, adaId: string, otherId: string): Promise<string> {
   await ok(world.operator('PATCH', `/operator/v1/users/${adaId}`, { operator: true }))
-  const client = await signedIn(world, adaId, 'ada')
+  const client = await openSignedInClient(world, adaId, 'ada')
   const page = `/console/operator/people/${otherId}`
   assert.equal((await client.get(page)).status, 200)
   const made = await client.post(`${page}/link`)
@@ -348,13 +348,13 @@ onBothEngines(
     await held.promise
     const accepted = accept()
     const waiting = sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await becomes(async () => (await waiting.execute(db.read)).rows.length === 1)
+    await eventually(async () => (await waiting.execute(db.read)).rows.length === 1)
     const isLocked = async () => {
       const rows = db.read.selectFrom('project').select('transfer_started_at')
       return (await rows.executeTakeFirstOrThrow()).transfer_started_at !== null
     }
     const ended = ok(world.operator('PATCH', `/operator/v1/users/${sides.ada.id}`, { suspended: true })).then(isLocked)
-    await becomes(async () => (await waiting.execute(db.read)).rows.length === 2)
+    await eventually(async () => (await waiting.execute(db.read)).rows.length === 2)
     release.resolve()
     await holding
     const lockedAtTheAnswer = await ended

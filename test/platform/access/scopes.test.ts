@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
-import { rounds } from '../../support/iterations.ts'
-import { openSamples, PUBLIC, type Samples, sampleOf } from '../../support/sample-requests.ts'
+import { iterations } from '../../support/iterations.ts'
+import { PUBLIC, type Samples, sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
-import { type App, exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { type App, consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 import { SCOPES } from './scope-names.ts'
 
 type Scope = (typeof SCOPES)[number]
@@ -236,27 +236,31 @@ const written = (granted: Granted) =>
 async function consentTo(world: World, app: App, scopes: string[], where: object): Promise<string> {
   const changed = await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, { scopes })
   assert.deepEqual(changed.body.scopes, [...scopes].sort(), changed.text)
-  return (await install(world, app, where)).code
+  return (await consentAndInstall(world, app, where)).code
 }
 
 /** A good request that leaves the samples as they are when it is let in: of things that are not there, or of no effect. */
 function harmlessSample(route: (typeof PUBLIC)[number], samples: Samples) {
-  if (route.operationId === 'setConfigurationProject') return sampleOf(route, samples)
+  if (route.operationId === 'setConfigurationProject') return sampleRequest(route, samples)
   const unknown = { idOrName: 'unknown', projectId: 'unknown', code: 'unknown' }
   const apps = route.path.includes('/integrations/apps')
-  return sampleOf(route, samples, apps ? unknown : { ...unknown, ...(route.method !== 'GET' && { id: 'unknown_id' }) })
+  return sampleRequest(
+    route,
+    samples,
+    apps ? unknown : { ...unknown, ...(route.method !== 'GET' && { id: 'unknown_id' }) },
+  )
 }
 
 onBothEngines(
   'each operation, at each scope at nothing, read and read-write, is let in as the table says',
   async (world) => {
-    const samples = await openSamples(world)
-    const app = await makeIntegration(world, { slug: 'walker', scopes: [] })
-    const { code, installationId } = await install(world, app)
+    const samples = await seedSamples(world)
+    const app = await seedIntegration(world, { slug: 'walker', scopes: [] })
+    const { code, installationId } = await consentAndInstall(world, app)
     const call = world.as((await exchange(world, app, code)).body.access_token)
     let asked = 0
     // What a scope opens is one table, whatever the engine: PostgreSQL, which is slower, is asked for every fifth of them.
-    const every = world.engine === 'postgres' ? rounds(5, 5, 1) : 1
+    const every = world.engine === 'postgres' ? iterations(5, 5, 1) : 1
     const some = grants().filter((_, at) => at % every === 0)
     for (const granted of some) {
       await consentTo(world, app, written(granted), {})
@@ -276,9 +280,9 @@ onBothEngines(
 )
 
 onBothEngines('the token of a team installation names its team on every request, by id or slug', async (world) => {
-  const samples = await openSamples(world)
-  const app = await makeIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
-  const { code, installationId } = await install(world, app)
+  const samples = await seedSamples(world)
+  const app = await seedIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
+  const { code, installationId } = await consentAndInstall(world, app)
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
     const { method, url, body } = harmlessSample(route, { ...samples, installationId })
@@ -310,9 +314,9 @@ onBothEngines('the token of a team installation names its team on every request,
 })
 
 onBothEngines('the token of a personal installation names no team, and may name its own account', async (world) => {
-  const samples = await openSamples(world)
-  const app = await makeIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
-  const { code, installationId } = await install(world, app, { teamId: undefined })
+  const samples = await seedSamples(world)
+  const app = await seedIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
+  const { code, installationId } = await consentAndInstall(world, app, { teamId: undefined })
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
     const { method, url, body } = harmlessSample(route, { ...samples, installationId })
@@ -425,8 +429,8 @@ onBothEngines(
 )
 
 async function madeWith(world: World, slug: string, wanted: object): Promise<{ call: Call; installationId: string }> {
-  const app = await makeIntegration(world, { slug, ...wanted })
-  const { code, installationId } = await install(world, app)
+  const app = await seedIntegration(world, { slug, ...wanted })
+  const { code, installationId } = await consentAndInstall(world, app)
   return { call: world.as((await exchange(world, app, code)).body.access_token), installationId }
 }
 

@@ -7,11 +7,11 @@ import type { Schema } from '../../../src/platform/db/schema.ts'
 import { TABLES } from '../../../src/platform/db/topics.ts'
 import type { Permission } from '../../../src/platform/permissions/roles.ts'
 import { withQuery } from '../../support/call.ts'
-import { openSamples, PUBLIC, type Samples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
-import { proveDomains } from '../../support/states.ts'
+import { PUBLIC, type Samples, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
+import { markDomainsVerified } from '../../support/states.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { type App, exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { type App, consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 type Table = keyof Schema
 
@@ -109,14 +109,14 @@ const SIDE_EFFECTS: Record<string, { tables: readonly Table[]; because: string }
 onBothEngines(
   'an operation changes what it needs the right to change, and nothing else but what the table names',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const leaverId = await enrich(world, samples)
     const last = ({ method, operationId }: (typeof PUBLIC)[number]) =>
       Number(method === 'DELETE') + Number(operationId === 'deleteProject')
     const changedBy: Record<string, Table[]> = {}
     let before = await rowsOf(world)
     for (const route of PUBLIC.filter(({ method }) => method !== 'GET').toSorted((a, b) => last(a) - last(b))) {
-      const { method, url, body } = sampleOf(
+      const { method, url, body } = sampleRequest(
         route,
         samples,
         route.operationId === 'removeTeamMember' ? { uid: leaverId } : {},
@@ -161,16 +161,16 @@ async function enrich(world: World, { mateId, teamId, apps, code, projectId }: S
     method: 'POST' | 'PUT',
     url: string,
     body: object,
-  ): Promise<Answer<{ token: string }>> => {
+  ): Promise<ApiResponse<{ token: string }>> => {
     const answer = await call.try(method, url, body)
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
-    return answer as Answer<never>
+    return answer as ApiResponse<never>
   }
   const domains = '/v10/projects/web/domains'
   await did(world.call, 'POST', domains, { name: 'stage.example.com', customEnvironmentId: 'staging' })
   await did(world.call, 'POST', domains, { name: 'other.example.com', redirect: 'www.example.com' })
   await did(world.call, 'POST', domains, { name: 'feature.example.com', gitBranch: 'feature' })
-  await proveDomains(world)
+  await markDomainsVerified(world)
   const variable = { key: 'STAGED', value: 'v', target: [], customEnvironmentIds: ['staging'] }
   await did(world.call, 'POST', '/v10/projects/web/env', variable)
   const given = await exchange(world, apps.helper, code)
@@ -197,7 +197,7 @@ async function enrich(world: World, { mateId, teamId, apps, code, projectId }: S
     await did(call, 'POST', `/v1/webhooks?teamId=${teamId}`, hook)
     const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
     await did(call, 'POST', `/v1/log-drains?teamId=${teamId}`, drain)
-    await install(world, await makeIntegration(world, { slug }), { userId })
+    await consentAndInstall(world, await seedIntegration(world, { slug }), { userId })
   }
   return leaver.id
 }
@@ -269,8 +269,8 @@ for (const [what, inside] of Object.entries(INSIDE)) {
     async (world) => {
       const { teamId } = world.credentials
       const query = `?teamId=${teamId}`
-      const app = await makeIntegration(world, { scopes: ['read-write:project', 'read-write:project-env-vars'] })
-      const { code } = await install(world, app)
+      const app = await seedIntegration(world, { scopes: ['read-write:project', 'read-write:project-env-vars'] })
+      const { code } = await consentAndInstall(world, app)
       const exchanged = await exchange(world, app, code)
       assert.equal(exchanged.status, 200, exchanged.text)
       const installed = world.as(exchanged.body.access_token)
@@ -329,7 +329,7 @@ async function consentTo(world: World, app: App, granted: Granted): Promise<void
   const scopes = Object.entries(granted).map(([scope, level]) => `${level === 'read' ? 'read' : 'read-write'}:${scope}`)
   const changed = await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, { scopes })
   assert.equal(changed.status, 200, changed.text)
-  await install(world, app)
+  await consentAndInstall(world, app)
 }
 
 onBothEngines(
@@ -337,8 +337,8 @@ onBothEngines(
   async (world) => {
     const { teamId } = world.credentials
     const query = `?teamId=${teamId}`
-    const app = await makeIntegration(world, { scopes: ['read-write:project', 'read-write:project-env-vars'] })
-    const { code } = await install(world, app)
+    const app = await seedIntegration(world, { scopes: ['read-write:project', 'read-write:project-env-vars'] })
+    const { code } = await consentAndInstall(world, app)
     const installed = world.as((await exchange(world, app, code)).body.access_token)
     await openEnvironment(world, INSIDE.nothing!, installed, query)
     const remove = async (call: Call) => {

@@ -15,7 +15,12 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { makeBeside, writeFirst, writeWhole, writeWholeLater } from '../../../src/platform/adapters/atomic-file.ts'
+import {
+  createFileAtomically,
+  createTemporaryFile,
+  writeFileAtomically,
+  writeFileAtomicallyAsync,
+} from '../../../src/platform/adapters/atomic-file.ts'
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-whole-'))
@@ -32,20 +37,20 @@ test('files under the former names of partial files are not touched, and no part
   symlinkSync(victim, join(folder, '.out.part'))
   symlinkSync(victim, file)
   const before = readdirSync(folder)
-  writeWhole(file, 'one')
+  writeFileAtomically(file, 'one')
   assert.deepEqual(
     [readFileSync(file, 'utf8'), lstatSync(file).mode & 0o777, lstatSync(file).isFile()],
     ['one', 0o600, true],
   )
-  await writeWholeLater(file, Buffer.from('two'))
+  await writeFileAtomicallyAsync(file, Buffer.from('two'))
   assert.deepEqual([readFileSync(file, 'utf8'), lstatSync(file).mode & 0o777], ['two', 0o600])
-  assert.equal(writeFirst(file, 'three'), false)
+  assert.equal(createFileAtomically(file, 'three'), false)
   assert.equal(readFileSync(file, 'utf8'), 'two')
   assert.equal(readFileSync(victim, 'utf8'), 'kept')
   assert.deepEqual(readdirSync(folder), before)
-  assert.equal(writeFirst(join(folder, 'first'), 'first'), true)
+  assert.equal(createFileAtomically(join(folder, 'first'), 'first'), true)
   assert.equal(readFileSync(join(folder, 'first'), 'utf8'), 'first')
-  const [one, other] = [makeBeside(file), makeBeside(file)]
+  const [one, other] = [createTemporaryFile(file), createTemporaryFile(file)]
   assert.notEqual(one, other)
   assert.equal(lstatSync(one).mode & 0o777, 0o600)
 })
@@ -54,14 +59,14 @@ test('a file that cannot take its place leaves nothing behind', async (t) => {
   const folder = newFolder(t)
   const taken = join(folder, 'taken')
   mkdirSync(taken)
-  assert.throws(() => writeWhole(taken, 'x'))
-  await assert.rejects(writeWholeLater(taken, Buffer.from('x')))
+  assert.throws(() => writeFileAtomically(taken, 'x'))
+  await assert.rejects(writeFileAtomicallyAsync(taken, Buffer.from('x')))
   assert.deepEqual(readdirSync(folder), ['taken'])
 })
 
 test('a file whose name has 255 bytes is written', (t) => {
   const file = join(newFolder(t), 'x'.repeat(255))
-  writeWhole(file, 'one')
+  writeFileAtomically(file, 'one')
   assert.equal(readFileSync(file, 'utf8'), 'one')
 })
 
@@ -92,8 +97,8 @@ async function syncsOf(t: TestContext, work: () => unknown): Promise<(number | '
 
 test('what is in a file is on the disk before its name is, and its name before anybody hears of it', async (t) => {
   const file = join(newFolder(t), 'out')
-  assert.deepEqual(await syncsOf(t, () => writeWhole(file, 'four')), [4, 'folder'])
-  assert.deepEqual(await syncsOf(t, () => writeWholeLater(file, Buffer.from('seven!!'))), [7, 'folder'])
-  assert.deepEqual(await syncsOf(t, () => writeFirst(`${file}.first`, 'three')), [5, 'folder'])
-  assert.deepEqual(await syncsOf(t, () => makeBeside(file, 'x')), [1])
+  assert.deepEqual(await syncsOf(t, () => writeFileAtomically(file, 'four')), [4, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => writeFileAtomicallyAsync(file, Buffer.from('seven!!'))), [7, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => createFileAtomically(`${file}.first`, 'three')), [5, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => createTemporaryFile(file, 'x')), [1])
 })

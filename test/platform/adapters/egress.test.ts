@@ -7,7 +7,7 @@ import type { Dns } from '../../../src/platform/adapters/dns.ts'
 import { openDns } from '../../../src/platform/adapters/dns.ts'
 import { openEgress, readStart } from '../../../src/platform/adapters/egress.ts'
 import { READERS } from '../../../src/readers.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { type DnsServer, startDnsServer } from '../../support/servers/dns-server.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { setWebhookUrl } from '../../support/states.ts'
@@ -180,7 +180,7 @@ onBothEngines(
     }
     const { id } = await register(world, 'https://hooks.example.com/')
     await setWebhookUrl(world, id, `http://127.0.0.1:${port}/`)
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await deliver(world)
     const [told] = await deliveries(world)
     assert.match(told.attempts[0].error, PRIVATE)
@@ -193,7 +193,7 @@ onBothEngines(
   async (world, t) => {
     const hook = await receiver(t)
     await register(world, hook.url.replace('127.0.0.1', 'localhost'))
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await deliver(world)
     assert.equal(hook.got.length, 1)
     assert.match(hook.got[0]!.headers.host!, /^localhost:/)

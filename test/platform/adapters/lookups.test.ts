@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openDns } from '../../../src/platform/adapters/dns.ts'
 import { openEgress } from '../../../src/platform/adapters/egress.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { receiver } from '../../support/servers/receiver.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -46,7 +46,7 @@ test('an account with 48 endpoints of silent names leaves room for the deliverie
     dns.zones.set(`sink${at}.org`, { silent: true })
     return post('many', `sink${at}.org`)
   })
-  await becomes(() => asked() >= 16)
+  await eventually(() => asked() >= 16)
   // No more are asked for meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 200))
   assert.equal(asked(), 16, 'IPv4 and IPv6 of each name are one question each')

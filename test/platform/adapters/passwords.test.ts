@@ -4,8 +4,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type HashOwner, openHashTurns } from '../../../src/platform/adapters/hash-turns.ts'
-import { givePassword, openClient, PASSWORD, signedIn } from '../../support/clients/browser-client.ts'
-import { makeProject } from '../../support/projects.ts'
+import { openClient, openSignedInClient, PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
+import { seedProject } from '../../support/projects.ts'
 import { root } from '../../support/root.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
@@ -121,11 +121,11 @@ async function guess(
 onBothEngines(
   'wrong passwords from many addresses keep nobody else waiting: a known account, a person, another stranger',
   async (world) => {
-    await makeProject(world, 'web')
-    const person = await signedIn(world)
+    await seedProject(world, 'web')
+    const person = await openSignedInClient(world)
     await person.get('/confirm')
     const other = await world.user('other')
-    await givePassword(world, other.id)
+    await seedPassword(world, other.id)
     const visitor = openClient(world)
     await visitor.get('/sign-in')
     const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -157,7 +157,7 @@ onBothEngines(
 )
 
 onBothEngines('one account that sets passwords of projects keeps nobody else waiting', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const other = await world.user('other')
   assert.equal((await other.call('POST', '/v10/projects', { name: 'theirs' })).status, 200)
   const protect = { passwordProtection: { deploymentType: 'all', password: 'one' } }

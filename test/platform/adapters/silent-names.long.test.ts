@@ -4,9 +4,9 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { openDns } from '../../../src/platform/adapters/dns.ts'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const silent = createSocket('udp4').bind(0, '127.0.0.1')
@@ -24,10 +24,10 @@ onBothEngines(
     const users = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => world.user(name)))
     const calls = [world, ...users].flatMap(({ call }) => Array(7).fill(call) as (typeof call)[])
     const slow = calls.map((call, at) => call.try('GET', `/v6/domains/s${at}.example.com/config`))
-    await becomes(() => heard.size >= 32)
+    await eventually(() => heard.size >= 32)
     const post = { url: 'http://hooks.example.org/', headers: {}, body: '', accountId: 'one' }
     const sent = world.deps.adapters.egress.post(post, AbortSignal.timeout(6000))
-    within(await becomes(() => [...heard].some((question) => question.includes('hooks'))), 1000)
+    assertWithin(await eventually(() => [...heard].some((question) => question.includes('hooks'))), 1000)
     await Promise.all([...slow, sent])
   },
   { BERTH_DNS_SERVERS: `127.0.0.1:${silent.address().port}` },
@@ -45,12 +45,12 @@ onBothEngines(
     for (const name of names) dns.zones.set(name, { silent: true })
     const before = dns.asked.length
     const slow = Promise.all(names.map((name) => world.call.try('GET', `/v6/domains/${name}/config`)))
-    await becomes(() => dns.asked.length >= before + 16)
+    await eventually(() => dns.asked.length >= before + 16)
     const began = performance.now()
     const verified = await call('POST', '/v9/projects/web/domains/prompt.net/verify')
     const took = performance.now() - began
     assert.equal(verified.status, 200, verified.text)
-    within(took, 1000)
+    assertWithin(took, 1000)
     const statuses = new Set((await slow).map(({ status }) => status))
     statuses.delete(200)
     // PostgreSQL runs 16 requests of one account at once: who waits longer than 10 s for a turn is told so.
@@ -78,7 +78,7 @@ test('one account takes half of the slots, the next takes half of the rest; slot
     for (const [asker, places] of [16, 8, 4].entries()) {
       const before = asked()
       waiting.push(...stuckOf(`asker ${asker}`))
-      await becomes(() => asked() >= before + places)
+      await eventually(() => asked() >= before + places)
       // No more may be asked for.
       await pause(200)
       assert.equal(asked() - before, places)

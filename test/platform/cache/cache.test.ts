@@ -1,15 +1,15 @@
 /** What is remembered: bounds, shares, and what ends it. src/platform/cache/cache.ts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openMemory } from '../../../src/platform/cache/cache.ts'
-import { openChanges, type Subject } from '../../../src/platform/db/change-feed.ts'
+import { createCache } from '../../../src/platform/cache/cache.ts'
+import { createChangeFeed, type Topic } from '../../../src/platform/db/change-feed.ts'
 
 const LIMIT = 100_000
 
 function open() {
-  const changes = openChanges()
-  const memory = openMemory(changes, LIMIT)
-  const keep = (key: string, owner = 'a', subjects: Subject[] = [`project ${key}`], bytes = 300) =>
+  const changes = createChangeFeed()
+  const memory = createCache(changes, LIMIT)
+  const keep = (key: string, owner = 'a', subjects: Topic[] = [`project ${key}`], bytes = 300) =>
     memory.keep(key, memory.stamp(), { value: key, owner, subjects, bytes })
   return { changes, memory, keep }
 }
@@ -30,7 +30,7 @@ test('a raised stamp ends what is of the subject, and nothing else', () => {
 
 test('what was read before a change is not kept after it', () => {
   const { changes, memory } = open()
-  const kept = { value: 1, owner: 'a', subjects: ['project one'] as Subject[], bytes: 1 }
+  const kept = { value: 1, owner: 'a', subjects: ['project one'] as Topic[], bytes: 1 }
   const since = memory.stamp()
   changes.raise(['project two'])
   memory.keep('key', since, kept)
@@ -93,7 +93,7 @@ test('what can be packed is packed before it goes, is found in it, and is whole 
   const { changes, memory, keep } = open()
   let unpacked = 0
   const keepLarge = (n: number, owner = `account ${n}`) => {
-    const subjects: Subject[] = [`project large ${n}`]
+    const subjects: Topic[] = [`project large ${n}`]
     const pack = (value: unknown) => ({
       bytes: 100,
       unpack: () => {

@@ -1,7 +1,7 @@
 /** Work of many rows: cut into statements of few, and paused so that others run in between. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chunks, openPace } from '../../../src/platform/db/chunks.ts'
+import { chunks, createYielder } from '../../../src/platform/db/chunks.ts'
 
 test('rows are cut into statements of at most 100, in their order, and none is lost', () => {
   for (const count of [0, 1, 99, 100, 101, 250, 1000]) {
@@ -17,7 +17,7 @@ test('long work lets others run once it has been busy for some ms, and short wor
   let now = 0
   t.mock.method(performance, 'now', () => now)
   let others = 0
-  const pace = openPace()
+  const pace = createYielder()
   for (let step = 1; step <= 3; step++) {
     setImmediate(() => others++)
     assert.equal(pace(), undefined, 'nothing was done since the pause')

@@ -5,27 +5,27 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import {
   allNames,
-  ask,
   credentialsOf,
-  ended,
-  type Home,
   launch,
   newHome,
   processOnBothEngines,
-  type Running,
-  start,
+  type RunningService,
+  runUntilExit,
+  type ServiceHome,
+  sendRequest,
+  startService,
 } from '../../support/process.ts'
 import type { Engine } from '../../support/world.ts'
 
 /** Creates projects one after another on several connections until the service is gone; gives the names it said 200 to. */
-async function storm(running: Running, token: string, round: number, acknowledged: Set<string>): Promise<void> {
+async function storm(running: RunningService, token: string, round: number, acknowledged: Set<string>): Promise<void> {
   const creator = async (lane: number) => {
     for (let at = 0; ; at++) {
       const name = `r${round}-${lane}-${at}`
-      const answer = await ask(running, token, 'POST', '/v10/projects', { name })
+      const answer = await sendRequest(running, token, 'POST', '/v10/projects', { name })
       if (answer === undefined) return
       if (answer.status === 200) acknowledged.add(name)
     }
@@ -38,18 +38,18 @@ processOnBothEngines('no acknowledged create is lost in kill -9 under load, agai
   const acknowledged = new Set<string>()
   const rounds = engine === 'sqlite' ? 10 : 4
   for (let round = 0; round < rounds; round++) {
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const { token } = credentialsOf(home)
     const before = acknowledged.size
     const load = storm(running, token, round, acknowledged)
     // On a slow machine the first answers take a while: the kill is to meet a storm.
-    await becomes(() => acknowledged.size >= before + 10)
+    await eventually(() => acknowledged.size >= before + 10)
     // The kill comes at a random moment.
     await sleep(Math.random() * 200)
     await running.kill('SIGKILL')
     await load
   }
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const { token } = credentialsOf(home)
   const there = await allNames(running, token)
   assert.ok(acknowledged.size >= rounds * 10, `only ${acknowledged.size} were acknowledged`)
@@ -59,7 +59,11 @@ processOnBothEngines('no acknowledged create is lost in kill -9 under load, agai
 })
 
 /** Counts beside the service: on SQLite, once it is stopped. */
-async function countRows(home: Home, engine: Engine, running: Running): Promise<{ events: number; projects: number }> {
+async function countRows(
+  home: ServiceHome,
+  engine: Engine,
+  running: RunningService,
+): Promise<{ events: number; projects: number }> {
   const sql =
     "select (select count(*) from event where type = 'project.created') as events, (select count(*) from project) as projects"
   if (engine === 'postgres') return onPostgres(home, async (client) => numbers((await client.query(sql)).rows[0]))
@@ -82,19 +86,22 @@ processOnBothEngines('a first start that is killed at any moment is made good by
     await sleep(afterMs)
     await running.kill('SIGKILL')
   }
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const { token, teamId } = credentialsOf(home)
-  assert.equal((await ask(running, token, 'POST', `/v10/projects?teamId=${teamId}`, { name: 'web' }))?.status, 200)
+  assert.equal(
+    (await sendRequest(running, token, 'POST', `/v10/projects?teamId=${teamId}`, { name: 'web' }))?.status,
+    200,
+  )
   assert.equal(await running.kill('SIGTERM'), 0)
 })
 
 processOnBothEngines('a store that a newer version wrote is refused and left as it is', async (t, engine) => {
   const home = await newHome(t, engine)
-  assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
+  assert.equal(await (await startService(t, home)).kill('SIGTERM'), 0)
   const mark = "insert into kysely_migration (name, timestamp) values ('9999-later', '2099-01-01')"
   if (engine === 'postgres') await onPostgres(home, (client) => client.query(mark))
   else await onSqlite(home, (database) => database.exec(mark))
-  const { code, err } = await ended(t, home)
+  const { code, err } = await runUntilExit(t, home)
   assert.equal(code, 1)
   assert.match(err, /^berth: the store was written by a newer version of Berth: it has 9999-/)
 })
@@ -104,14 +111,14 @@ processOnBothEngines(
   async (t, engine) => {
     const home = await newHome(t, engine)
     const away = engine === 'postgres' ? 'postgres://berth:hunter2@127.0.0.1:1/none' : 'sqlite:/dev/null/berth.db'
-    const { code, err, out } = await ended(t, home, { DATABASE_URL: away, BERTH_START_WAIT_SECONDS: '0' })
+    const { code, err, out } = await runUntilExit(t, home, { DATABASE_URL: away, BERTH_START_WAIT_SECONDS: '0' })
     assert.equal(code, 1)
     assert.match(err, /^berth: \S/)
     assert.equal(`${err}${out}`.includes('hunter2'), false)
   },
 )
 
-async function onPostgres<T>(home: Home, run: (client: pg.Client) => Promise<T>): Promise<T> {
+async function onPostgres<T>(home: ServiceHome, run: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: home.env.DATABASE_URL })
   await client.connect()
   try {
@@ -121,7 +128,7 @@ async function onPostgres<T>(home: Home, run: (client: pg.Client) => Promise<T>)
   }
 }
 
-async function onSqlite<T>(home: Home, run: (database: DatabaseSync) => T): Promise<T> {
+async function onSqlite<T>(home: ServiceHome, run: (database: DatabaseSync) => T): Promise<T> {
   const file = join(home.folder, 'berth.db')
   assert.ok(existsSync(file))
   const database = new DatabaseSync(file)

@@ -3,8 +3,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { becomes } from '../../support/eventually.ts'
-import { allNames, ask, credentialsOf, newHome, processOnBothEngines, start } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  allNames,
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  sendRequest,
+  startService,
+} from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 
 const PROGRAM = join(root, 'bin', 'berth.mjs')
@@ -16,7 +23,7 @@ processOnBothEngines(
   async (t, engine) => {
     const home = await newHome(t, engine)
     const limited = ['bash', '-c', `ulimit -n ${MOST_FILES}; exec "$0" "$1"`, process.execPath, PROGRAM]
-    const running = await start(t, home, {}, limited)
+    const running = await startService(t, home, {}, limited)
     const { token } = credentialsOf(home)
     const { hostname, port } = new URL(running.address)
     const sockets: Socket[] = []
@@ -41,8 +48,9 @@ processOnBothEngines(
 
     for (const socket of sockets) socket.destroy()
     // Until the program has noticed that they are gone, it turns others away.
-    const create = async () => (await ask(running, token, 'POST', '/v10/projects', { name: 'afterwards' }))?.status
-    await becomes(async () => {
+    const create = async () =>
+      (await sendRequest(running, token, 'POST', '/v10/projects', { name: 'afterwards' }))?.status
+    await eventually(async () => {
       const status = await create()
       assert.ok([undefined, 200, 409, 503].includes(status), String(status))
       return status === 200 || status === 409

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { FIXED, type KeptAnswer } from '../../../scripts/store-fixture/fill.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Queries } from '../../../src/platform/db/db.ts'
-import { migratePostgres, openPostgresAlone } from '../../../src/platform/db/postgres/open.ts'
+import { migratePostgres, openPostgresConnection } from '../../../src/platform/db/postgres/open.ts'
 import { migrateSqlite, openSqliteFile } from '../../../src/platform/db/sqlite/open.ts'
 import { openSecretBox } from '../../../src/platform/secrets/data-keys.ts'
 import { MIGRATED, storesFolder } from '../../support/postgres.ts'
@@ -121,7 +121,8 @@ for (const engine of ENGINES) {
   test(`a store that a newer version wrote is refused with the way out, and left as it is [${engine}]`, async (t) => {
     const url = engine === 'postgres' ? await newDatabase(MIGRATED) : `sqlite:${copyOfMigrated(t)}`
     const { database } = readConfig({ DATABASE_URL: url })
-    const open = () => (database.engine === 'sqlite' ? openSqliteFile(database.file, false) : openPostgresAlone(url))
+    const open = () =>
+      database.engine === 'sqlite' ? openSqliteFile(database.file, false) : openPostgresConnection(url)
     const newer = open()
     // biome-ignore lint/suspicious/noExplicitAny: the table is Kysely's own
     const ran = (store: Queries) => (store as any).selectFrom('kysely_migration').selectAll().orderBy('name').execute()

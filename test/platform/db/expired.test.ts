@@ -1,6 +1,6 @@
 /** What is over at a moment of its own goes by a sweep, and nothing else does. */
 import assert from 'node:assert/strict'
-import { expiredOf } from '../../../src/platform/db/chunks.ts'
+import { expirySweep } from '../../../src/platform/db/chunks.ts'
 import { addRows } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -53,7 +53,7 @@ onBothEngines(
     const rows = [3, 1, 2].map((end) => ({ hash: `end-${end}`, expires_at: end }))
     await addRows(world, 'spent_challenge', rows)
     const { db } = world.deps
-    assert.equal(await db.write((tx) => expiredOf('spent_challenge')({ db: tx, now: 3 }, 2)), 2)
+    assert.equal(await db.write((tx) => expirySweep('spent_challenge')({ db: tx, now: 3 }, 2)), 2)
     const rest = await db.read.selectFrom('spent_challenge').selectAll().execute()
     assert.deepEqual(
       rest.map(({ hash }) => hash),

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { type Db, prepared } from '../../../src/platform/db/db.ts'
+import { type Db, preparedQuery } from '../../../src/platform/db/db.ts'
 import { listenOnPostgres } from '../../../src/platform/db/postgres/listener.ts'
 import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
-import { becomes } from '../../support/eventually.ts'
-import { rounds } from '../../support/iterations.ts'
+import { eventually } from '../../support/eventually.ts'
+import { iterations } from '../../support/iterations.ts'
 import { openForgetfulRelay } from '../../support/stores/forgetful-relay.ts'
 import { newDatabase, PATIENCE } from '../../support/world.ts'
 
-const readFact = prepared<{ name: string }, { name: string }>((db, value) =>
+const readFact = preparedQuery<{ name: string }, { name: string }>((db, value) =>
   db.selectFrom('fact').select('name').where('name', '=', value.name),
 )
 const BELIEVED_MS = 50
@@ -48,7 +48,7 @@ async function countWritten(db: Db): Promise<number> {
 test('after a quiet while nothing is refused, though the network forgot every connection in silence [postgres]', async (t) => {
   const { relay, db } = await openBehind(t, BELIEVED_MS)
   await Promise.all([...manyReads(db), write(db)])
-  const times = rounds(6, 24)
+  const times = iterations(6, 24)
   for (let round = 0; round < times; round++) {
     relay.forget('silence')
     // Nothing happens meanwhile: that is what makes the connections old.
@@ -110,9 +110,9 @@ test('the connection that hears of changes is asked whether it still does, and r
     await stop()
     relay.close()
   })
-  await becomes(() => heard.length === 1)
+  await eventually(() => heard.length === 1)
   relay.forget('silence')
-  await becomes(
+  await eventually(
     () => heard.length === 2,
     () => String(lost),
   )
@@ -121,5 +121,5 @@ test('the connection that hears of changes is asked whether it still does, and r
   const db = await openPostgres(direct, () => {})
   t.after(() => db.close())
   await sql`select pg_notify('of_tests', 'hello')`.execute(db.read)
-  await becomes(() => heard.some((payload) => payload === 'hello'))
+  await eventually(() => heard.some((payload) => payload === 'hello'))
 })

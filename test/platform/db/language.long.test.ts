@@ -8,26 +8,26 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { prepared } from '../../../src/platform/db/db.ts'
+import { preparedQuery } from '../../../src/platform/db/db.ts'
 import { refusalOf } from '../../../src/platform/db/postgres/conditions.ts'
 import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
-import { becomes } from '../../support/eventually.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { eventually } from '../../support/eventually.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { PATIENCE } from '../../support/world.ts'
 
 const BIN = '/usr/lib/postgresql/15/bin'
 const LANGUAGE = 'de_DE.UTF-8'
 const NEEDED = [
-  [starts(`${BIN}/postgres`, '--version'), 'postgresql-15'],
+  [canRun(`${BIN}/postgres`, '--version'), 'postgresql-15'],
   [existsSync('/usr/share/locale/de/LC_MESSAGES/postgres-15.mo'), 'postgresql-15'],
-  [existsSync('/usr/share/i18n/locales/de_DE') && starts('localedef', '--version'), 'locales'],
+  [existsSync('/usr/share/i18n/locales/de_DE') && canRun('localedef', '--version'), 'locales'],
 ] as const
 const missing = NEEDED.find(([isThere]) => !isThere)
 const skip =
-  missing === undefined ? false : lacking('a PostgreSQL 15 in German', missing[1], 'servers with other messages')
+  missing === undefined ? false : skipReason('a PostgreSQL 15 in German', missing[1], 'servers with other messages')
 
-const readFact = prepared<{ name: string }, { name: string; value: string }>((db, value) =>
+const readFact = preparedQuery<{ name: string }, { name: string; value: string }>((db, value) =>
   db.selectFrom('fact').selectAll().where('name', '=', value.name),
 )
 
@@ -61,7 +61,7 @@ async function germanServer(t: TestContext) {
   const start = async () => {
     const words = [...user, `${BIN}/postgres`, '-D', data, '-p', String(port), '-k', folder, '-c', 'fsync=off']
     child = spawn(words[0]!, words.slice(1), { stdio: 'ignore', env })
-    await becomes(() => answers(url))
+    await eventually(() => answers(url))
   }
   t.after(async () => {
     await stop('SIGQUIT')

@@ -4,13 +4,13 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { type Db, prepared } from '../../../src/platform/db/db.ts'
+import { type Db, preparedQuery } from '../../../src/platform/db/db.ts'
 import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
 import { root } from '../../support/root.ts'
 import { openGermanProxy } from '../../support/servers/german-proxy.ts'
 import { newDatabase, PATIENCE } from '../../support/world.ts'
 
-const readFact = prepared<{ name: string }, { name: string; value: string }>((db, value) =>
+const readFact = preparedQuery<{ name: string }, { name: string; value: string }>((db, value) =>
   db.selectFrom('fact').selectAll().where('name', '=', value.name),
 )
 

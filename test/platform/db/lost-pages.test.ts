@@ -13,7 +13,14 @@ import { openSqlite } from '../../../src/platform/db/sqlite/open.ts'
 import { openDisk } from '../../faults/disk.ts'
 import { endTraced, traced, whyNoStrace } from '../../faults/strace.ts'
 import { type Call, readTrace } from '../../faults/trace.ts'
-import { ask, credentialsOf, type Home, newHome, type Running, start } from '../../support/process.ts'
+import {
+  credentialsOf,
+  newHome,
+  type RunningService,
+  type ServiceHome,
+  sendRequest,
+  startService,
+} from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 
 const PROGRAM = [process.execPath, join(root, 'bin', 'berth.mjs')]
@@ -23,7 +30,7 @@ test('what a log holds in memory alone is on disk before a start adds to it, als
   skip,
 }, async (t) => {
   const home = await newHome(t, 'sqlite')
-  const first = await start(t, home)
+  const first = await startService(t, home)
   await create(home, first, 'early', 20)
   const kept = readFileSync(join(home.folder, 'berth.db-wal'))
   await create(home, first, 'late', 20)
@@ -35,7 +42,7 @@ test('what a log holds in memory alone is on disk before a start adds to it, als
   assert.ok(log.length > kept.length)
 
   const trace = join(home.folder, '..', 'trace')
-  const second = await start(t, home, {}, traced(trace, PROGRAM, ['-s', '65536']))
+  const second = await startService(t, home, {}, traced(trace, PROGRAM, ['-s', '65536']))
   await create(home, second, 'after', 5)
   await endTraced(second)
   assert.equal(reader.exitCode, null, 'the reader left before the start')
@@ -59,7 +66,7 @@ test('the folders that a start makes are there after a power cut [sqlite]', { sk
   const above = dirname(home.folder)
   const trace = join(above, 'trace')
   const env = { BERTH_DATA: folder, DATABASE_URL: `sqlite:${join(folder, 'berth.db')}` }
-  const running = await start(t, home, env, traced(trace, PROGRAM))
+  const running = await startService(t, home, env, traced(trace, PROGRAM))
   await endTraced(running)
   const calls = await readTrace(trace, above)
   const before = calls.slice(
@@ -71,10 +78,10 @@ test('the folders that a start makes are there after a power cut [sqlite]', { sk
     assert.ok(synced.includes(path), `${path} is not synced`)
 })
 
-async function create(home: Home, running: Running, name: string, count: number): Promise<void> {
+async function create(home: ServiceHome, running: RunningService, name: string, count: number): Promise<void> {
   const { token } = credentialsOf(home)
   for (const one of numbered(name, count))
-    assert.equal((await ask(running, token, 'POST', '/v10/projects', { name: one }))?.status, 200)
+    assert.equal((await sendRequest(running, token, 'POST', '/v10/projects', { name: one }))?.status, 200)
 }
 
 function numbered(name: string, count: number): string[] {

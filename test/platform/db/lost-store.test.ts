@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chmodSync, copyFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ask, credentialsOf, newHome, start } from '../../support/process.ts'
+import { credentialsOf, newHome, sendRequest, startService } from '../../support/process.ts'
 
 /** What people do to the file of a service that runs. */
 const TAKEN: Record<string, { lost: string; take: (file: string) => void }> = {
@@ -26,9 +26,10 @@ for (const [name, { lost, take }] of Object.entries(TAKEN)) {
     timeout: 300_000,
   }, async (t) => {
     const home = await newHome(t, 'sqlite')
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const { token } = credentialsOf(home)
-    const create = async (name: string) => (await ask(running, token, 'POST', '/v10/projects', { name }))?.status
+    const create = async (name: string) =>
+      (await sendRequest(running, token, 'POST', '/v10/projects', { name }))?.status
     const file = join(home.folder, 'berth.db')
     assert.equal(await create('one'), 200)
     chmodSync(file, 0o600)

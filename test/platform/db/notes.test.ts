@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openNotes } from '../../../src/platform/db/sqlite/change-triggers.ts'
+import { startChangeCapture } from '../../../src/platform/db/sqlite/change-triggers.ts'
 
 const MOST = 5000
 
 test('up to 5,000 subjects of a group of writes are noted one by one, and of more that anything may have changed [sqlite]', () => {
   const database = new DatabaseSync(process.env.BERTH_TEST_SQLITE!, { readOnly: true })
-  const take = openNotes(database)
+  const take = startChangeCapture(database)
   const note = (count: number) =>
     database.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
       select berth_note('account', 'acc_' || i) from n`)

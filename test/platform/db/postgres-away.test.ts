@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { becomes } from '../../support/eventually.ts'
-import { cutConnections } from '../../support/stores/terminate-connections.ts'
+import { eventually } from '../../support/eventually.ts'
+import { terminateConnections } from '../../support/stores/terminate-connections.ts'
 import { newDatabase, openWorld } from '../../support/world.ts'
 
 type Names = { database: string; login: string }
@@ -63,7 +63,7 @@ test('a standby is not read from: what was acknowledged may not have reached it 
     // From now on the server says of itself what a standby says.
     await client.query('create function pg_is_in_recovery() returns boolean language sql as $$ select true $$')
     await client.query(`alter database ${database} set search_path = public, pg_catalog`)
-    await cutConnections(client, database)
+    await terminateConnections(client, database)
     const read = async () => seen(await world.call.try('GET', '/v9/projects/one'))
     const write = async () => seen(await world.call.try('POST', '/v10/projects', { name: 'two' }))
     assert.deepEqual(await read(), [503, 'unavailable'])
@@ -106,7 +106,7 @@ test('a connection whose check takes longer than somebody waits for it is given 
   const closing = world.close().then(() => {
     isClosed = true
   })
-  await becomes(
+  await eventually(
     () => isClosed,
     () => 'the service waits for connections that nobody has',
   )
@@ -128,7 +128,7 @@ async function openDatabase(t: TestContext) {
   /** Says it past the service. What the service is told next comes from connections that it opens from then on. */
   const say = async (statement: string) => {
     await client.query(statement)
-    await cutConnections(client, database)
+    await terminateConnections(client, database)
   }
   return { names: { database, login }, url: url.href, say }
 }

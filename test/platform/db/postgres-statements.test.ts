@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { type Db, prepared, type Queries } from '../../../src/platform/db/db.ts'
+import { type Db, preparedQuery, type Queries } from '../../../src/platform/db/db.ts'
 import { openPostgres } from '../../../src/platform/db/postgres/open.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { newDatabase, PATIENCE } from '../../support/world.ts'
 
-const readFact = prepared<{ name: string }, { name: string; value: string }>((db, value) =>
+const readFact = preparedQuery<{ name: string }, { name: string; value: string }>((db, value) =>
   db.selectFrom('fact').selectAll().where('name', '=', value.name),
 )
-const writeFact = prepared<{ name: string }, unknown>(
+const writeFact = preparedQuery<{ name: string }, unknown>(
   (db, value) => db.insertInto('fact').values({ name: value.name, value: 'x' }),
   { noAnswer: true },
 )
-const sleep = prepared<{ seconds: number }, unknown>((_, value) => ({
+const sleep = preparedQuery<{ seconds: number }, unknown>((_, value) => ({
   // No plain SELECT, which is sent once more when its connection was cut.
   compile: () => sql`with slept as (select pg_sleep(${value.seconds})) select * from slept`.compile(_),
 }))
@@ -136,7 +136,7 @@ test('reads share connections: many at once need few, and each is answered with 
 
 test('one read that fails does not fail those that share its connection [postgres]', async (t) => {
   const { db } = await openStore(t)
-  const wrong = prepared<{ name: string }, unknown>((queries, value) => ({
+  const wrong = preparedQuery<{ name: string }, unknown>((queries, value) => ({
     compile: () => sql`select 1 / (length(${value.name}) - 4)`.compile(queries),
   }))
   await db.write((tx) => writeFact(tx, { name: 'f' }))
@@ -154,11 +154,11 @@ test('one read that fails does not fail those that share its connection [postgre
 test('reads go on over a new connection when the server ended those that were shared [postgres]', async (t) => {
   const { db } = await openStore(t)
   const waiting = Array.from({ length: 8 }, () => sleep(db.read, { seconds: 30 }).catch((error) => error))
-  await becomes(async () => db.connections!().open === 4)
+  await eventually(async () => db.connections!().open === 4)
   const end = sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`
   await end.execute(db.read).catch(() => {})
   const errors = await Promise.all(waiting)
   for (const error of errors) assert.equal(db.refusalOf(error), 'unavailable', String(error))
-  await becomes(async () => db.connections!().open === 0)
+  await eventually(async () => db.connections!().open === 0)
   assert.deepEqual(await readFact(db.read, { name: 'none' }), [])
 })

@@ -6,14 +6,18 @@ import { type TestContext, test } from 'node:test'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { readConfig } from '../../../src/config.ts'
 import { berthProcess } from '../../support/clients/command.ts'
-import { type Made, noCertificates, openCertificates } from '../../support/servers/certificates.ts'
+import { type CertificateFiles, noCertificates, openCertificates } from '../../support/servers/certificates.ts'
 import { newDatabase } from '../../support/world.ts'
 
 /** What a client sends to ask for TLS: PostgreSQL's SSLRequest. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 /** Gives a URL by which the server is reached with TLS alone, or without. */
-async function openTlsRelay(t: TestContext, target: URL, { certText: cert, keyText: key }: Made): Promise<URL> {
+async function openTlsRelay(
+  t: TestContext,
+  target: URL,
+  { certText: cert, keyText: key }: CertificateFiles,
+): Promise<URL> {
   const secureContext = createSecureContext({ cert, key })
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
@@ -50,7 +54,7 @@ test('each sslmode encrypts and verifies as the page says, with the roots of the
   const certificates = openCertificates(t)
   const [own, other] = [certificates.make('server'), certificates.make('other')]
   const relay = await openTlsRelay(t, new URL(await newDatabase()), own)
-  const migrate = async (options: string, roots?: Made) => {
+  const migrate = async (options: string, roots?: CertificateFiles) => {
     const env = { DATABASE_URL: `${relay.href}?${options}`, ...(roots && { NODE_EXTRA_CA_CERTS: roots.cert }) }
     const { code, err } = await berthProcess(['migrate'], env)
     assert.doesNotMatch(err, /warning/i, options)

@@ -12,9 +12,9 @@ import { checkAll, mustBeAnswers, untilWritten } from '../../faults/kill.ts'
 import { openLedger } from '../../faults/ledger.ts'
 import { openLine } from '../../faults/line.ts'
 import { startLoad } from '../../faults/load.ts'
-import { becomes } from '../../support/eventually.ts'
 import { newFolder, run, withProgram } from '../../support/clients/proxies.ts'
-import { credentialsOf, type Home, newHome, type Running, start } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
+import { credentialsOf, newHome, type RunningService, type ServiceHome, startService } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 
@@ -42,8 +42,8 @@ function rollFrom(what: string, commitOf: () => string): void {
     const older = unpackOlder(t, what, commitOf)
     const words = (folder: string) => [process.execPath, join(folder, 'bin', 'berth.mjs')]
     const begin = (folder: string, port: number) =>
-      start(t, home, { PORT: String(port), BERTH_EDGE_PORT: 'off', BERTH_LOG_LEVEL: 'error' }, words(folder))
-    const instances: Running[] = []
+      startService(t, home, { PORT: String(port), BERTH_EDGE_PORT: 'off', BERTH_LOG_LEVEL: 'error' }, words(folder))
+    const instances: RunningService[] = []
     for (const port of ports) instances.push(await begin(older ?? root, port))
     const proxy = await startProxy(t, ports)
     const ledger = openLedger()
@@ -58,7 +58,7 @@ function rollFrom(what: string, commitOf: () => string): void {
       assert.equal(await instances[place]!.kill('SIGTERM'), 0, instances[place]!.err())
       instances[place] = await begin(root, ports[place]!)
       await proxy.say(`set server berth/b${place} state ready`)
-      await becomes(async () => (await proxy.say('show stat')).includes(`berth,b${place},`) && proxy.isUp(place))
+      await eventually(async () => (await proxy.say('show stat')).includes(`berth,b${place},`) && proxy.isUp(place))
       // The load goes on over all instances for a while.
       await sleep(BETWEEN_MS)
     }
@@ -142,7 +142,7 @@ async function startProxy(t: TestContext, ports: number[]) {
     const line = (await say('show stat')).split('\n').find((one) => one.startsWith(`berth,b${at},`))
     return line?.split(',')[17] === 'UP'
   }
-  await becomes(async () => {
+  await eventually(async () => {
     assert.ok(alive(), said())
     const up = await Promise.all(ports.map((_, at) => isUp(at).catch(() => false)))
     return up.every((one) => one)
@@ -168,7 +168,7 @@ listen berth
 }
 
 /** Reads that go on beside the writes: each sees what the same caller wrote just before. */
-function startReads(home: Home, address: string): { count(): number; stop(): Promise<string[]> } {
+function startReads(home: ServiceHome, address: string): { count(): number; stop(): Promise<string[]> } {
   const { token } = credentialsOf(home)
   const line = openLine(address)
   const wrong: string[] = []

@@ -7,17 +7,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import type { Changed } from '../../../src/platform/db/change-feed.ts'
+import type { ChangedTopics } from '../../../src/platform/db/change-feed.ts'
 import type { Queries } from '../../../src/platform/db/db.ts'
-import { RULES } from '../../../src/platform/db/topics.ts'
-import { becomes } from '../../support/eventually.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { TOPIC_RULES } from '../../../src/platform/db/topics.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
-import { openSamples } from '../../support/sample-requests.ts'
+import { eventually } from '../../support/eventually.ts'
+import { runEverySweep, runEveryWrite } from '../../support/every-write.ts'
+import { seedSamples } from '../../support/sample-requests.ts'
 import { LATE_MS, openLateProxy } from '../../support/servers/late-proxy.ts'
-import { untilItListens } from '../../support/stores/change-listener.ts'
+import { waitForListener } from '../../support/stores/change-listener.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
-import { sweepAll, writeAll } from '../../support/every-write.ts'
 
 type Rows = Record<string, Record<string, unknown>[]>
 
@@ -82,7 +82,7 @@ function subjectsBetween(before: Rows, after: Rows): Set<string> {
   return changed
 }
 
-type Raised = { at: number; changed: Changed }
+type Raised = { at: number; changed: ChangedTopics }
 
 /** What is raised on an instance from now on. */
 function listen({ deps }: World): Raised[] {
@@ -103,7 +103,7 @@ type Change = { what: string; began: number; subjects: Set<string> }
 
 /** Does every write and every sweep once. `check` hears after each what it changed. Gives all of it. */
 async function changeAll(world: World, check: (change: Change) => Promise<void>): Promise<Change[]> {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const changes: Change[] = []
   let before = await readRows(world.deps.db.read)
   let began = performance.now()
@@ -115,23 +115,23 @@ async function changeAll(world: World, check: (change: Change) => Promise<void>)
     await check(change)
     began = performance.now()
   }
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   await after('a sign-in')
   await setUpCodes(world, client)
   await after('a second factor')
-  await writeAll(world, samples, after)
-  await sweepAll(world, after)
+  await runEveryWrite(world, samples, after)
+  await runEverySweep(world, after)
   const all = new Set(changes.flatMap(({ subjects }) => [...subjects].map((subject) => subject.split(' ', 1)[0])))
   assert.equal(all.size, 9, `every kind of subject was changed: ${[...all]}`)
   return changes
 }
 
 onBothEngines('every write of the table and every sweep raises the stamps of what it changes', async (world) => {
-  assert.deepEqual(Object.keys(SUBJECTS_OF).sort(), RULES.map(([table]) => table).sort())
+  assert.deepEqual(Object.keys(SUBJECTS_OF).sort(), TOPIC_RULES.map(([table]) => table).sort())
   const heard = listen(world)
   await changeAll(world, async ({ what, began, subjects }) => {
     const left = () => lacking(subjects, heard, began)
-    if (world.engine === 'postgres') await becomes(() => left().length === 0).catch(() => {})
+    if (world.engine === 'postgres') await eventually(() => left().length === 0).catch(() => {})
     assert.deepEqual(left(), [], `after ${what}`)
   })
 })
@@ -152,7 +152,7 @@ for (const [what, cuts] of [
       const heard = listen(other)
       const changes = await changeAll(one, async () => {})
       const left = () => changes.flatMap(({ subjects, began }) => lacking(subjects, heard, began))
-      await becomes(() => left().length === 0).catch(() => {})
+      await eventually(() => left().length === 0).catch(() => {})
       assert.deepEqual(left(), [])
       assert.ok(proxy.held() > 0)
       assert.equal(
@@ -174,15 +174,15 @@ test('what another program writes is heard, and what is very much is heard as ev
   try {
     const { id } = (await world.call('POST', '/v10/projects', { name: 'web' })).body
     const { userId } = world.credentials
-    await untilItListens(world)
+    await waitForListener(world)
     const heard = listen(world)
     const since = performance.now()
     await client.query('update project set paused_at = 1 where id = $1', [id])
-    await becomes(async () => lacking([`project ${id}`, `projects ${userId}`], heard, since).length === 0)
+    await eventually(async () => lacking([`project ${id}`, `projects ${userId}`], heard, since).length === 0)
     assert.ok(!heard.some(({ changed }) => changed === 'all'))
     const many = `insert into member (team_id, user_id, role, created_stamp) select 'team_' || n, $1, 'VIEWER', n from generate_series(1, 1500) n`
     await client.query(many, [userId])
-    await becomes(async () => heard.some(({ changed }) => changed === 'all'))
+    await eventually(async () => heard.some(({ changed }) => changed === 'all'))
     t.diagnostic(`${heard.length} times`)
   } finally {
     await client.end()
@@ -194,11 +194,11 @@ test('a transaction that changes very much raises everything, and one that is un
   const world = await openWorld('postgres')
   try {
     const { userId } = world.credentials
-    await untilItListens(world)
+    await waitForListener(world)
     const heard = listen(world)
     // What the start wrote is told first, and lists are told last.
     await world.call('POST', '/v10/projects', { name: 'web' })
-    await becomes(async () => heard.some(({ changed }) => changed.toString().startsWith('projects ')))
+    await eventually(async () => heard.some(({ changed }) => changed.toString().startsWith('projects ')))
     heard.length = 0
     const many = (tx: Queries) =>
       sql`insert into member (team_id, user_id, role, created_stamp) select 'team_' || n, ${userId}, 'VIEWER', n from generate_series(1, 1500) n`.execute(
@@ -210,7 +210,7 @@ test('a transaction that changes very much raises everything, and one that is un
     })
     await assert.rejects(undone, /undone/)
     await world.deps.db.write(many)
-    await becomes(async () => heard.length > 0)
+    await eventually(async () => heard.length > 0)
     assert.deepEqual(
       heard.map(({ changed }) => changed),
       ['all'],

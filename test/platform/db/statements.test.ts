@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
 import { TIMERS } from '../../../src/timers.ts'
 import { withQuery } from '../../support/call.ts'
-import { callerOf, openSamples, type Samples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
+import { callerOf, type Samples, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { ENGINES, openWorld, type World } from '../../support/world.ts'
 import { openInstance, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { hearStatements, SMALL, type Walk, walksOf } from './statements.ts'
@@ -74,7 +74,7 @@ function isTooLong(text: string, { table, index }: Walk): boolean {
 
 /** Every operation of the route table, every filter of the lists, every sweep, and the edge's reading of the hosts. */
 async function sayEverything(world: World): Promise<void> {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   // PostgreSQL believes nobody that a table is large while it has no page.
   const session = { hash: 'x', user_id: samples.spare.id, created_at: 1, used_at: 1, expires_at: 1 }
   const manifest = Readable.from([Buffer.from('{}')])
@@ -110,7 +110,7 @@ async function sayEverything(world: World): Promise<void> {
   const last = (method: string) => Number(method === 'DELETE')
   for (const route of ROUTES.toSorted((one, other) => last(one.method) - last(other.method))) {
     if (BY_THEMSELVES.has(route.operationId)) continue
-    const { method, url, body } = sampleOf(route, samples)
+    const { method, url, body } = sampleRequest(route, samples)
     const answer = await callerOf(route, world).try(method, withQuery(url, teamQuery(route, samples)), body)
     assert.ok(answer.status < 500, `${route.operationId}: ${answer.text}`)
   }

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { groupCommit, type Writer } from '../../../src/platform/db/sqlite/group-commit.ts'
-import { becomes } from '../../support/eventually.ts'
-import { cutConnections } from '../../support/stores/terminate-connections.ts'
+import { eventually } from '../../support/eventually.ts'
+import { terminateConnections } from '../../support/stores/terminate-connections.ts'
 import { ENGINES, type Engine, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const fact = (name: string) => ({ name, value: 'x' })
@@ -189,8 +189,8 @@ test('requests whose PostgreSQL connection is cut answer 200 or 503, never 500, 
       })
       // The cut of each round meets the load at another moment of it. The first meets writes that wait.
       if (round > 0) await sleep(5 + round * 4)
-      else await becomes(async () => (await cutter.query(waits)).rows.length > 0)
-      await cutConnections(cutter, new URL(url).pathname.slice(1), 'berth')
+      else await eventually(async () => (await cutter.query(waits)).rows.length > 0)
+      await terminateConnections(cutter, new URL(url).pathname.slice(1), 'berth')
       if (round === 0) await holder.query('rollback')
       await Promise.all(load)
     }

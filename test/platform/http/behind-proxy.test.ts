@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
 import { clientAddress } from '../../../src/platform/base/network.ts'
-import { givePassword, openClient, PASSWORD } from '../../support/clients/browser-client.ts'
+import { openClient, PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PROXIES = '10.0.0.0/24, 2001:db8:ffff::/48'
@@ -71,7 +71,7 @@ async function signIn(world: World, remoteAddress: string, forwarded: string | s
 onBothEngines(
   'wrong passwords of one visitor behind a proxy keep nobody else from signing in, whatever that visitor writes',
   async (world) => {
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const statuses: number[] = []
     for (const made of ['', '203.0.113.1, ', '203.0.113.2, 10.0.0.5, ', '203.0.113.3, ', '10.0.0.7, '])
       statuses.push(await signIn(world, PROXY, `${made}${ATTACKER}`, 'wrong password'))
@@ -86,7 +86,7 @@ onBothEngines(
 onBothEngines(
   'without a proxy a visitor is counted by the connection, whatever the header says',
   async (world) => {
-    await givePassword(world, world.credentials.userId)
+    await seedPassword(world, world.credentials.userId)
     const statuses: number[] = []
     for (let at = 1; at <= 5; at++) statuses.push(await signIn(world, ATTACKER, `203.0.113.${at}`, 'wrong password'))
     assert.deepEqual(statuses.slice(-2), [429, 429], String(statuses))

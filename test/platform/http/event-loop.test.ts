@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { endOfIteration, iterationMs, mapInPieces, noteConnection } from '../../../src/platform/base/event-loop.ts'
-import { inTurn, openGates } from '../../../src/platform/fairness/gate.ts'
+import { countConnection, endOfIteration, iterationMs, mapInSlices } from '../../../src/platform/base/event-loop.ts'
+import { createGates, runWhenAdmitted } from '../../../src/platform/fairness/gate.ts'
 import type { Route } from '../../../src/platform/http/route.ts'
 
-const gates = openGates('sqlite', () => true)
+const gates = createGates('sqlite', () => true)
 /** A request that makes no long list. */
-const askShort = (work: () => Promise<void>) => inTurn(gates, {} as Route, 'account', false, work)
+const askShort = (work: () => Promise<void>) => runWhenAdmitted(gates, {} as Route, 'account', false, work)
 
 /** A clock that stands still until it is moved, and a list whose steps take 4 ms each, longer than a piece, or as long as is said. */
 function openList(t: TestContext, steps: number, stepMs = 4) {
@@ -16,7 +16,7 @@ function openList(t: TestContext, steps: number, stepMs = 4) {
   t.mock.method(performance, 'now', () => now)
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const made: number[] = []
-  const list = mapInPieces(Array.from({ length: steps }).keys().toArray(), (step) => {
+  const list = mapInSlices(Array.from({ length: steps }).keys().toArray(), (step) => {
     now += stepMs
     made.push(step)
     return step * 2
@@ -73,7 +73,7 @@ test('a long list pauses while connections come', async (t) => {
   const { list, made, pass } = openList(t, 2)
   await nextIteration()
   for (let n = 0; n < 20; n++) {
-    noteConnection()
+    countConnection()
     await pass(1)
   }
   assert.deepEqual(made, [0])

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict'
 import { isList, type Route } from '../../../src/platform/http/route.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { withQuery } from '../../support/call.ts'
-import { callerOf, openSamples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
+import { callerOf, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const LISTS = ROUTES.filter((route) => route.auth === 'public' && isList(route))
 
 onBothEngines('every list refuses a filter that it does not have, and names those that it has', async (world) => {
   assert.ok(LISTS.length >= 22, `${LISTS.length} lists`)
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   for (const route of LISTS) {
     const ask = (query: string) => {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       return callerOf(route, world).try(method, withQuery(withQuery(url, teamQuery(route, samples)), query), body)
     }
     for (const name of [
@@ -48,7 +48,7 @@ function filtersOf(route: Route): string[] {
 onBothEngines(
   'a route that is no list ignores unknown parameters, and the operator acts for no team',
   async (world) => {
-    await openSamples(world)
+    await seedSamples(world)
     assert.equal((await world.call('GET', '/v9/projects/web?rollbackInfo=true&page=1')).status, 200)
     assert.equal((await world.operator.try('GET', '/operator/v1/audit?teamId=team_x')).status, 400)
     assert.equal((await world.operator.try('GET', '/operator/v1/audit?source=x')).status, 400)
@@ -56,7 +56,7 @@ onBothEngines(
 )
 
 onBothEngines('custom environments, aliases and removals are narrowed by what the newest SDK says', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const { call } = world
   const environments = async (query: string) =>
     (await call('GET', `/v9/projects/web/custom-environments${query}`)).body.environments.map(

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { groupCommit, type Writer } from '../../../src/platform/db/sqlite/group-commit.ts'
-import { openFairQueue } from '../../../src/platform/fairness/fair-queue.ts'
-import { openGate, openGates } from '../../../src/platform/fairness/gate.ts'
-import { openSemaphore } from '../../../src/platform/fairness/semaphore.ts'
+import { createFairQueue } from '../../../src/platform/fairness/fair-queue.ts'
+import { createGate, createGates } from '../../../src/platform/fairness/gate.ts'
+import { createSemaphore } from '../../../src/platform/fairness/semaphore.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /**
@@ -27,7 +27,7 @@ const turns = async (count: number) => {
 }
 
 test('owners in a queue take turns, items of one keep their order, and an owner who may not run is skipped', () => {
-  const line = openFairQueue<string>()
+  const line = createFairQueue<string>()
   for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) line.push(item[0]!, item)
   line.remove('a', 'a2')
   line.remove('b', 'c1')
@@ -46,7 +46,7 @@ test('owners in a queue take turns, items of one keep their order, and an owner 
 
 test('a semaphore gives no slot past those of the owner that wait, and leaves no timer behind', async () => {
   let open = false
-  const semaphore = openSemaphore({ mayTake: () => open })
+  const semaphore = createSemaphore({ mayTake: () => open })
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
   const waiting = semaphore.take('a', 60_000)
@@ -59,7 +59,7 @@ test('a semaphore gives no slot past those of the owner that wait, and leaves no
 
 test('so many of an account run at once, the others wait, and 257th of them is refused', async (t) => {
   openTime(t)
-  const gate = openGate({ mostOfOne: 2 })
+  const gate = createGate({ mostOfOne: 2 })
   await nextTurn()
   assert.deepEqual([gate.enter('a'), gate.enter('a')], [undefined, undefined])
   let entered = 0
@@ -82,7 +82,7 @@ test('so many of an account run at once, the others wait, and 257th of them is r
 
 test('after a long turn all wait for the next, in which accounts take turns', async (t) => {
   const busy = openTime(t)
-  const gate = openGate({ mostOfOne: 1000 })
+  const gate = createGate({ mostOfOne: 1000 })
   await nextTurn()
   gate.enter('a')
   busy(10)
@@ -103,7 +103,7 @@ test('after a long turn all wait for the next, in which accounts take turns', as
 test('a request that waited for 10 s is refused and takes no slot; the gate looks again when something has changed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let hasRoom = false
-  const gate = openGate({ mostOfOne: 1, mostOfAll: 1, mayEnter: () => hasRoom })
+  const gate = createGate({ mostOfOne: 1, mostOfAll: 1, mayEnter: () => hasRoom })
   const first = gate.enter('a')!
   t.mock.timers.tick(9_999)
   const second = gate.enter('a')!
@@ -155,7 +155,7 @@ onBothEngines(
         })),
       )
     const bulk = Promise.all([...Array.from({ length: 4 }, () => upsert(world.call, 200)), upsert(other.call, 200)])
-    await becomes(() => running.size === 2)
+    await eventually(() => running.size === 2)
     // What was asked before these has come as far as it may.
     for (let at = 0; at < 2; at++) assert.equal((await world.call('GET', '/v9/projects/web')).status, 200)
     hold.resolve()
@@ -166,7 +166,7 @@ onBothEngines(
     assert.deepEqual([...most.values()], [1, 1])
     hold = Promise.withResolvers()
     const short = Array.from({ length: 4 }, () => upsert(world.call, 1))
-    await becomes(() => Math.max(...running.values()) > 1)
+    await eventually(() => Math.max(...running.values()) > 1)
     hold.resolve()
     await Promise.all(short)
     deps.db.write = write
@@ -216,7 +216,7 @@ test('short writes share one commit, up to the limit', async (t) => {
 
 test('what waits comes in one after another, and where each fills an iteration of the event loop, one in each', async (t) => {
   const busy = openTime(t)
-  const gate = openGate({ mostOfOne: 1000 })
+  const gate = createGate({ mostOfOne: 1000 })
   await nextTurn()
   gate.enter('a')
   busy(10)
@@ -245,7 +245,7 @@ test('how many lists, bulk writes and requests run at once, of one account and o
     ['postgres', { all: 16, lists: 3, ofAll: 6 }],
   ] as const) {
     let hasRoom = false
-    const gates = openGates(engine, () => hasRoom)
+    const gates = createGates(engine, () => hasRoom)
     const enters = async (name: 'all' | 'bulk' | 'lists', owner: string) => {
       await nextTurn()
       let entered = 0
@@ -261,7 +261,7 @@ test('how many lists, bulk writes and requests run at once, of one account and o
     assert.deepEqual([await enters('all', 'a'), await enters('bulk', 'a')], [most.all, 1], engine)
     assert.equal(await enters('lists', 'none'), 0, 'an account whose answers have not left makes no list')
     hasRoom = true
-    const other = openGates(engine, () => hasRoom)
+    const other = createGates(engine, () => hasRoom)
     gates.lists = other.lists
     assert.equal(await enters('lists', 'a'), most.lists, engine)
     let sum = most.lists

@@ -2,11 +2,18 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allNames, credentialsOf, newHome, processOnBothEngines, type Running, start } from '../../support/process.ts'
+import {
+  allNames,
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  type RunningService,
+  startService,
+} from '../../support/process.ts'
 
 /** Sends a request; the process is killed the moment its answer begins to arrive, or after so long. Gives the body that began to arrive. */
 async function killBeforeAnswer(
-  running: Running,
+  running: RunningService,
   token: string,
   body: string,
   afterMs?: number,
@@ -36,7 +43,7 @@ processOnBothEngines(
   'killed between commit and answer, asked again: the same answer, one effect',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    let running = await start(t, home)
+    let running = await startService(t, home)
     const { token } = credentialsOf(home)
     const rounds = engine === 'sqlite' ? 8 : 4
     const again = async (body: string) => {
@@ -56,7 +63,7 @@ processOnBothEngines(
       const body = `{"name":"web${round}"}`
       // Half of them at any moment, the others when the commit stands and the answer has begun to leave.
       const lost = await killBeforeAnswer(running, token, body, round % 2 === 0 ? undefined : Math.random() * 20)
-      running = await start(t, home)
+      running = await startService(t, home)
       const [first, second] = [await again(body), await again(body)]
       assert.deepEqual([first.status, second.status, second.replayed], [200, 200, true])
       assert.equal(second.text, first.text)

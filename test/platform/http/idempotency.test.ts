@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { readConfig } from '../../../src/config.ts'
-import { takesKey } from '../../../src/platform/http/route.ts'
+import { acceptsIdempotencyKey } from '../../../src/platform/http/route.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { openService } from '../../../src/service.ts'
-import { openSamples, sampleOf } from '../../support/sample-requests.ts'
+import { sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { startGitlab } from '../../support/servers/git-servers.ts'
-import { type Answer, type Call, callerOf, newDatabase, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, type Call, callerOf, newDatabase, onBothEngines, type World } from '../../support/world.ts'
 
 const HOUR_MS = 3_600_000
 const key = (name: string) => ({ 'idempotency-key': name })
@@ -26,7 +26,7 @@ async function countOf(world: World, table: 'project' | 'event' | 'audit' | 'kep
   ).length
 }
 
-function isReplay(answer: Answer): boolean {
+function isReplay(answer: ApiResponse): boolean {
   return answer.headers['idempotency-replayed'] === 'true'
 }
 
@@ -196,7 +196,7 @@ onBothEngines('a repeated request shows its secret again, and the secret is nowh
 onBothEngines(
   "every write that takes a key is answered again from the store, and an app's exchange takes none",
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     let replayed = 0
     // What is deleted is deleted last.
     const writes = ROUTES.filter(({ method }) => method !== 'GET').sort(
@@ -205,11 +205,12 @@ onBothEngines(
     for (const route of writes) {
       const call =
         route.auth === 'operator' ? world.operator : route.auth === 'public' ? world.call : world.as(undefined)
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const first = await call.try(method, url, body, key('each'.concat(route.operationId)))
       if (first.status !== route.status) continue
       const again = await call.try(method, url, body, key('each'.concat(route.operationId)))
-      if (!takesKey(route)) assert.equal(again.headers['idempotency-replayed'], undefined, route.operationId)
+      if (!acceptsIdempotencyKey(route))
+        assert.equal(again.headers['idempotency-replayed'], undefined, route.operationId)
       else if (again.status !== 401) {
         assert.deepEqual(
           [again.status, again.text, isReplay(again)],

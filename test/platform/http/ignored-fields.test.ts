@@ -1,10 +1,10 @@
 /** A field that a change does not know is dropped, as clients send more than they mean, and named in the answer. docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 onBothEngines('the answer to a PATCH names the fields that are not known, and no others', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const patch = (body: object, headers = {}) => world.call('PATCH', '/v9/projects/web', body, headers)
   const ignored = async (body: object) => (await patch(body)).headers['x-berth-ignored']
   assert.equal(await ignored({ buildCommand: 'make' }), undefined)

@@ -1,11 +1,11 @@
 /** Bad input: the documented error, with a sentence that names the culprit; nothing written. docs/spec/decisions.md: Errors, limits, versions. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 
 /** The answer is this refusal, its sentence names the culprit and is short enough to read. */
-function refused(answer: Answer, status: number, code: string, named: string, said: string): void {
+function refused(answer: ApiResponse, status: number, code: string, named: string, said: string): void {
   assert.deepEqual([answer.status, answer.body?.error?.code], [status, code], `${said}: ${answer.text.slice(0, 300)}`)
   assert.ok(answer.body.error.message.includes(named), `${said}: ${answer.body.error.message.slice(0, 300)}`)
   assert.ok(answer.body.error.message.length < 700, `${said}: a sentence of ${answer.body.error.message.length}`)
@@ -18,7 +18,7 @@ async function writesNothing(world: World, run: () => Promise<void>): Promise<vo
 }
 
 onBothEngines('a wrong type, enum or missing field is 400 and named, in create and update', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const wrong: [object | string, string][] = [
     [{ buildCommand: 1 }, '`buildCommand`'],
     [{ buildCommand: ['make'] }, '`buildCommand`'],
@@ -75,7 +75,7 @@ onBothEngines('a wrong type, enum or missing field is 400 and named, in create a
 })
 
 onBothEngines('a body that is not a JSON object is 400, and the sentence does not repeat the body', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const bodies: (string | Buffer)[] = [
     '{',
     '{"name":}',
@@ -116,7 +116,7 @@ onBothEngines('a body that is not a JSON object is 400, and the sentence does no
 })
 
 onBothEngines('a body of another content type is 415, one that is JSON by another name is read', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const types = [
     'text/plain',
     'application/x-www-form-urlencoded',
@@ -154,7 +154,7 @@ onBothEngines('a body of another content type is 415, one that is JSON by anothe
 })
 
 onBothEngines('the path that the CLI sends text to takes its JSON of any type, and nothing but JSON', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const add = (body: unknown, type: string) =>
     world.call.try('POST', '/projects/web/alias', body, { 'content-type': type })
   const body = { target: 'PRODUCTION', domain: 'www.example.com' }
@@ -167,12 +167,12 @@ onBothEngines('the path that the CLI sends text to takes its JSON of any type, a
 })
 
 onBothEngines('a body over the limit is 413: 1 MiB at create, 64 KiB elsewhere, to the byte', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const body = (bytes: number) => {
     const frame = JSON.stringify({ name: 'big', pad: '' })
     return frame.replace('"pad":""', `"pad":"${'x'.repeat(bytes - frame.length)}"`)
   }
-  const small: [() => Promise<Answer>, string][] = [
+  const small: [() => Promise<ApiResponse>, string][] = [
     [() => world.call.try('PATCH', '/v9/projects/web', body(65_537)), 'update'],
     [() => world.call.try('PATCH', '/v1/data-cache/projects/web', body(65_537)), 'data cache'],
     [() => world.call.try('POST', '/v1/projects/web/pause', body(65_537)), 'pause'],
@@ -191,7 +191,7 @@ onBothEngines('a body over the limit is 413: 1 MiB at create, 64 KiB elsewhere, 
 onBothEngines(
   'a query that is repeated, badly escaped or not UTF-8 is 400; what is not declared is passed over where nothing is listed',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const wrong: [string, string][] = [
       ['limit=1&limit=1', '`limit` is given more than once'],
       ['a=1&a=2', '`a` is given more than once'],
@@ -216,7 +216,7 @@ onBothEngines(
 )
 
 onBothEngines('a path that is badly escaped is 400, one that names nothing 404; never a 500', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   for (const said of ['%zz', '%', '%ff', 'a%', '%c0%af', '%ed%a0%80']) {
     const answer = await world.call.try('GET', `/v9/projects/${said}`)
     assert.deepEqual([answer.status, answer.body.error.code], [400, 'bad_request'], said)

@@ -5,8 +5,8 @@ import type { TSchema } from 'typebox'
 import { DEEPEST, excessOf, MOST_PARTS, weighsAtMost } from '../../../src/platform/schema/json-weight.ts'
 import { READERS } from '../../../src/readers.ts'
 import { ROUTES } from '../../../src/routes.ts'
-import { within } from '../../support/time-limits.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const MIB = 1024 * 1024
@@ -103,7 +103,7 @@ const OBJECTS = `[${'{},'.repeat(MIB / 3 - 10)}{}]`
 onBothEngines(
   'a body that would be far more than its bytes is refused for the price of reading it (a bound on time)',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const cost = async (body: string, named: RegExp) => {
       const costs: number[] = []
       for (let round = 0; round < 7; round++) {
@@ -125,7 +125,7 @@ onBothEngines(
       `{"name":"n","trustedSources":{"a":${OBJECTS.slice(0, -100)}]}}`,
       /more than 50,000 names and values/,
     )
-    within(objects, 3 * text + 10)
+    assertWithin(objects, 3 * text + 10)
     const array = await world.call.try('POST', '/v10/projects/web/env', OBJECTS)
     assert.deepEqual([array.status, array.body.error.code], [400, 'bad_request'])
     const heavy = { a: Array(10_000).fill({}) }
@@ -151,7 +151,7 @@ function holdWrite(world: World): { begun: Promise<void>; letGo: () => void } {
 }
 
 onBothEngines('a long body that waits for its turn is not parsed yet', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const long = (more: object) => ({ buildCommand: 'make', note: 'x'.repeat(9000), ...more })
   const parse = JSON.parse
   let parsed = 0

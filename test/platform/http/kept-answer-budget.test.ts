@@ -1,11 +1,11 @@
 /** Answers kept for `Idempotency-Key` have a budget of their account. docs/limits.md: Asking again: Idempotency-Key. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { makeProject } from '../../support/projects.ts'
-import { type Answer, ENGINES, openWorld, type World } from '../../support/world.ts'
+import { seedProject } from '../../support/projects.ts'
+import { type ApiResponse, ENGINES, openWorld, type World } from '../../support/world.ts'
 
 const key = (name: string) => ({ 'idempotency-key': name })
-const isReplay = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true'
+const isReplay = ({ headers }: ApiResponse) => headers['idempotency-replayed'] === 'true'
 
 for (const engine of ENGINES) {
   const open = async (t: TestContext, limits: object): Promise<World> => {
@@ -55,10 +55,10 @@ for (const engine of ENGINES) {
   test(`an answer is weighed as it is stored: few bytes sent keep few bytes [${engine}]`, async (t) => {
     const most = 256 * 1024
     const world = await open(t, { 'kept-answer-bytes': most })
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const large = { trustedSources: { text: 'x'.repeat(12_000) } }
     assert.equal((await world.call('PATCH', '/v9/projects/web', large)).status, 200)
-    let refused: Answer | undefined
+    let refused: ApiResponse | undefined
     for (let n = 0; n < 200 && refused === undefined; n++) {
       const answer = await world.call.try('PATCH', '/v9/projects/web', { framework: 'nextjs' }, key(`k${n}`))
       if (answer.status !== 200) refused = answer

@@ -1,13 +1,13 @@
 /** What a row of a list may weigh, and what bounds it. Over the route table; docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPEN_SETTINGS } from '../../../src/model/project-settings.ts'
-import { mustNotGrow, openFields } from '../../../src/model/size-limits.ts'
-import { UNSENT_BUDGET } from '../../../src/platform/fairness/response-backpressure.ts'
+import { FREE_FORM_SETTINGS } from '../../../src/model/project-settings.ts'
+import { freeFormFields, mustNotExceedSize } from '../../../src/model/size-limits.ts'
+import { RESPONSE_BUFFER_BYTES } from '../../../src/platform/fairness/response-backpressure.ts'
 import type { Route } from '../../../src/platform/http/route.ts'
 import { Type } from '../../../src/platform/schema/builder.ts'
 import { ROUTES } from '../../../src/routes.ts'
-import { makeDeployment } from '../../support/projects.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { setSettings } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
@@ -35,7 +35,7 @@ test('every list says its most rows and the heaviest of them, and the greatest a
   )
   for (const { operationId, list, query } of lists) {
     const { rows, rowBytes } = list!
-    assert.ok(rows * rowBytes <= UNSENT_BUDGET, operationId)
+    assert.ok(rows * rowBytes <= RESPONSE_BUFFER_BYTES, operationId)
     const limit = (query as Shape | undefined)?.properties?.limit?.maximum
     if (limit !== undefined) assert.ok(rows >= limit, `${operationId} gives ${limit} rows`)
   }
@@ -56,8 +56,8 @@ test('a field of any shape is found by its schema, at whatever depth', () => {
     object: Type.Object({ a: Type.Boolean() }),
     list: Type.Array(Type.Integer()),
   }
-  assert.deepEqual(openFields({ ...fields, ...closed }), Object.keys(fields))
-  assert.ok(OPEN_SETTINGS.includes('trustedSources'))
+  assert.deepEqual(freeFormFields({ ...fields, ...closed }), Object.keys(fields))
+  assert.ok(FREE_FORM_SETTINGS.includes('trustedSources'))
 })
 
 const weighing = (bytes: number) => ({ note: 'x'.repeat(bytes - '{"note":""}'.length) })
@@ -122,7 +122,7 @@ async function fill({ call, operator }: World, id: string, variables: number): P
   assert.ok(made.status < 300, made.text)
   const meta = Object.fromEntries(Array.from({ length: 4 }, (_, at) => [`key${at}`, 'm'.repeat(900)]))
   for (let at = 0; at < 6; at++)
-    await makeDeployment({ operator } as World, id, {
+    await seedDeployment({ operator } as World, id, {
       url: `${at}-${'h'.repeat(50)}.${id.slice(-8).toLowerCase()}.test`,
       meta,
     })
@@ -156,5 +156,5 @@ onBothEngines(
 
 test('settings that are too heavy together are refused by the name of the heaviest', () => {
   const after = { light: 'x'.repeat(100), heavy: 'x'.repeat(900), middle: 'x'.repeat(500) }
-  assert.throws(() => mustNotGrow({}, after, ['light', 'heavy', 'middle'], 1024), /`heavy`, with the settings/)
+  assert.throws(() => mustNotExceedSize({}, after, ['light', 'heavy', 'middle'], 1024), /`heavy`, with the settings/)
 })

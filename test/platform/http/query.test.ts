@@ -1,7 +1,12 @@
 /** How a query is split and read, and what a list says of a filter that it has not. src/platform/http/query.ts; docs/clients.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mustBeKnown, mustKnowFilters, readQuery, splitQuery } from '../../../src/platform/http/query.ts'
+import {
+  readQuery,
+  rejectUnknownFilters,
+  rejectUnknownParameters,
+  splitQuery,
+} from '../../../src/platform/http/query.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
 import { Type } from '../../../src/platform/schema/builder.ts'
 
@@ -36,7 +41,10 @@ test('numbers and booleans are read from their text, and a list is cut at its co
 
 test('what every object has is no parameter that somebody declared', () => {
   assert.deepEqual(readQuery(undefined, splitQuery('/path?toString=1')), {})
-  assert.throws(() => mustKnowFilters({ query: Query }, splitQuery('/path?toString=1')), refused(/`toString` is not/))
+  assert.throws(
+    () => rejectUnknownFilters({ query: Query }, splitQuery('/path?toString=1')),
+    refused(/`toString` is not/),
+  )
 })
 
 test('an unknown filter is refused with the names that the list has', () => {
@@ -46,12 +54,15 @@ test('an unknown filter is refused with the names that the list has', () => {
     patternProperties: { '^meta-[a-z]+$': { type: 'string' } },
   })
   const ask = (query: typeof Query | typeof Meta | undefined, text: string) =>
-    mustKnowFilters({ ...(query && { query }) }, splitQuery(`/path?${text}`))
+    rejectUnknownFilters({ ...(query && { query }) }, splitQuery(`/path?${text}`))
   assert.throws(() => ask(Query, 'state=x'), refused(/; it has count, ratio, on, names, search\.$/))
   assert.throws(() => ask(Meta, 'meta-=x'), refused(/; it has meta-<field>\.$/))
   assert.throws(() => ask(undefined, 'state=x'), refused(/; it has none\.$/))
   ask(Meta, 'meta-branch=x')
   ask(Query, 'count=1&teamId=t&slug=s&source=x&limit=5')
-  assert.throws(() => mustBeKnown(undefined, splitQuery('/path?a=1')), refused(/Taken: none\.$/))
-  assert.throws(() => mustBeKnown(Query, splitQuery('/path?a=1')), refused(/Taken: count, ratio, on, names, search\.$/))
+  assert.throws(() => rejectUnknownParameters(undefined, splitQuery('/path?a=1')), refused(/Taken: none\.$/))
+  assert.throws(
+    () => rejectUnknownParameters(Query, splitQuery('/path?a=1')),
+    refused(/Taken: count, ratio, on, names, search\.$/),
+  )
 })

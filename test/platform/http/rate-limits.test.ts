@@ -8,10 +8,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { BadSetting, readConfig } from '../../../src/config.ts'
 import { LIMITS, type LimitName } from '../../../src/limits.ts'
-import { type Count, type Limiter, openLimiter } from '../../../src/platform/limiter/limiter.ts'
+import { createLimiter, type Limiter, type LimitStatus } from '../../../src/platform/limiter/limiter.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { root } from '../../support/root.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 
 const ON = { BERTH_RATE_LIMITS: 'on' }
 const FEW = {
@@ -21,7 +21,7 @@ const FEW = {
 const variable = (key: string) => ({ key, value: 'x', type: 'plain', target: ['production'] })
 
 /** Takes one, where memory alone counts. */
-function takeNow(limiter: Limiter, owner: string, now: number): Count | undefined {
+function takeNow(limiter: Limiter, owner: string, now: number): LimitStatus | undefined {
   const taken = limiter.take('env-create', owner, now)
   assert.ok(!(taken instanceof Promise))
   return taken
@@ -31,7 +31,7 @@ async function makeProject(world: World, name = 'web'): Promise<void> {
   assert.equal((await world.call('POST', '/v10/projects', { name })).status, 200)
 }
 
-function told(answer: Answer): number[] {
+function told(answer: ApiResponse): number[] {
   return ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) => Number(answer.headers[name]))
 }
 
@@ -86,7 +86,7 @@ onBothEngines(
     assert.deepEqual([last.status, ...told(last).slice(0, 2)], [201, 3, 0])
     const refused = await put('D')
     assert.equal(refused.status, 429)
-    const names = ({ body }: Answer<{ envs: { key: string }[] }>) => body.envs.map(({ key }) => key).sort()
+    const names = ({ body }: ApiResponse<{ envs: { key: string }[] }>) => body.envs.map(({ key }) => key).sort()
     const list = await world.call.try('GET', '/v9/projects/web/env')
     assert.deepEqual(names(list), ['A', 'B', 'C'])
     assert.match(String(list.headers.ratelimit), /^"env-read";r=1;t=([1-9]|10)$/)
@@ -214,7 +214,7 @@ test('the setting is on, off or figures for known limits; anything else ends the
 })
 
 test('the number of counted owners is bounded: a million take no more memory than ten thousand, and each is counted right', () => {
-  const limiter = openLimiter({ 'env-create': { total: 2, seconds: 60 } })
+  const limiter = createLimiter({ 'env-create': { total: 2, seconds: 60 } })
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const heap = () => {
@@ -232,7 +232,7 @@ test('the number of counted owners is bounded: a million take no more memory tha
 })
 
 test('requests are counted in any order of their moments, and a clock that was set back begins anew', () => {
-  const limiter = openLimiter({ 'env-create': { total: 3, seconds: 60 } })
+  const limiter = createLimiter({ 'env-create': { total: 3, seconds: 60 } })
   const remaining = [100_000, 99_990, 100_005, 99_980].map((now) => takeNow(limiter, 'team', now))
   assert.deepEqual(
     remaining.map((taken) => taken?.remaining),

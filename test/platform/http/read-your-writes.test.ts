@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { rounds } from '../../support/iterations.ts'
+import { iterations } from '../../support/iterations.ts'
 import { openLateProxy } from '../../support/servers/late-proxy.ts'
 import { callerOf, type Engine, newDatabase, openWorld, type World } from '../../support/world.ts'
 
 const WORKERS = 8
 /** The ten thousand take some ten minutes on PostgreSQL. */
-const READS = rounds(100, 500, 10_000)
+const READS = iterations(100, 500, 10_000)
 
 type Ask = (
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -130,7 +130,7 @@ async function run(place: Place): Promise<void> {
   const workers = Array.from({ length: WORKERS }, (_, at) => readWhatIsWritten(place, at, READS / WORKERS))
   const read = (await Promise.all(workers)).reduce((sum, one) => sum + one, 0)
   assert.equal(read, READS)
-  await endAccess(place, rounds(3, 50))
+  await endAccess(place, iterations(3, 50))
 }
 
 test('on the embedded store', { timeout: 1_200_000 }, async (t) => run(await openInstances(t, 'sqlite')))

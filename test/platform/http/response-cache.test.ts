@@ -2,22 +2,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
-import { openSamples, type Samples } from '../../support/sample-requests.ts'
+import { runEverySweep, runEveryWrite } from '../../support/every-write.ts'
+import { type Samples, seedSamples } from '../../support/sample-requests.ts'
 import { disableInstallation } from '../../support/states.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
-import { sweepAll, writeAll } from '../../support/every-write.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const REMEMBERED = ROUTES.filter((route) => route.remember !== undefined)
 const DAY_MS = 86_400_000
 
 /** Every remembered answer that one of these callers can have, as a question. */
-async function questionsOf(world: World, samples: Samples): Promise<(() => Promise<Answer>)[]> {
+async function questionsOf(world: World, samples: Samples): Promise<(() => Promise<ApiResponse>)[]> {
   const { teamId } = samples
   const made = await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'of-team' })
   assert.equal(made.status, 200, made.text)
-  const app = await makeIntegration(world, { slug: 'reader' })
-  const installed = await makeInstallation(world, { app }, { teamId: undefined })
+  const app = await seedIntegration(world, { slug: 'reader' })
+  const installed = await seedInstallation(world, { app }, { teamId: undefined })
   const variable = { key: 'OF_APP', value: 'v', target: ['preview'] }
   assert.equal((await installed.call('POST', '/v10/projects/web/env', variable)).status, 201)
   const member = await world.user('member')
@@ -44,7 +44,7 @@ async function questionsOf(world: World, samples: Samples): Promise<(() => Promi
   })
 }
 
-async function ask(questions: (() => Promise<Answer>)[]): Promise<string[]> {
+async function ask(questions: (() => Promise<ApiResponse>)[]): Promise<string[]> {
   const answers = []
   for (const question of questions) {
     const { status, text, headers } = await question()
@@ -54,7 +54,7 @@ async function ask(questions: (() => Promise<Answer>)[]): Promise<string[]> {
 }
 
 /** Asks as it is remembered, then anew, and compares. */
-async function mustBeFresh(world: World, questions: (() => Promise<Answer>)[], after: string): Promise<void> {
+async function mustBeFresh(world: World, questions: (() => Promise<ApiResponse>)[], after: string): Promise<void> {
   const warm = await ask(questions)
   world.deps.db.renew()
   const cold = await ask(questions)
@@ -71,14 +71,14 @@ onBothEngines('answers are remembered where only this process commits', async ({
 })
 
 onSqlite('no write of the table leaves a remembered answer as it was before', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const questions = await questionsOf(world, samples)
   await ask(questions)
-  await writeAll(world, samples, (operationId) => mustBeFresh(world, questions, operationId))
+  await runEveryWrite(world, samples, (operationId) => mustBeFresh(world, questions, operationId))
 })
 
 onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const questions = await questionsOf(world, samples)
   const soon = await world.token({ expiresAt: world.deps.clock.now() + DAY_MS })
   questions.push(
@@ -87,14 +87,14 @@ onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
   )
   await world.call('POST', '/v1/projects/web/pause', {})
   await ask(questions)
-  await sweepAll(world, (what) => mustBeFresh(world, questions, what))
+  await runEverySweep(world, (what) => mustBeFresh(world, questions, what))
   assert.equal((await soon.try('GET', '/v9/projects/web')).status, 401)
 })
 
 onSqlite('what says who may see what ends with a change of it, each by itself', async (world) => {
-  const samples = await openSamples(world)
-  const app = await makeIntegration(world, { slug: 'reader' })
-  const installed = await makeInstallation(world, { app }, { teamId: undefined, projects: [samples.projectId] })
+  const samples = await seedSamples(world)
+  const app = await seedIntegration(world, { slug: 'reader' })
+  const installed = await seedInstallation(world, { app }, { teamId: undefined, projects: [samples.projectId] })
   const variable = { key: 'OF_APP', value: 'v', target: ['preview'] }
   assert.equal((await installed.call('POST', '/v10/projects/web/env', variable)).status, 201)
   const asApp = (path: string) => installed.call.try('GET', path)
@@ -126,7 +126,7 @@ onSqlite('what says who may see what ends with a change of it, each by itself', 
 })
 
 onSqlite('this test can fail: where no stamp is raised, answers are stale', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const questions = await questionsOf(world, samples)
   await ask(questions)
   const { raise } = world.deps.db.changes
@@ -137,7 +137,7 @@ onSqlite('this test can fail: where no stamp is raised, answers are stale', asyn
 })
 
 onSqlite('every remembered route is given from memory, and another account changes nothing of it', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const found = new Set<unknown>()
   const { find } = world.deps.memory!
   world.deps.memory!.find = (key) => {
@@ -155,7 +155,7 @@ onSqlite('every remembered route is given from memory, and another account chang
 })
 
 onSqlite('an answer with a value in clear is not kept', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const secret = 'a-plain-value-that-is-shown-in-clear'
   const plain = { key: 'PLAIN', value: secret, type: 'plain', target: ['production'] }
   assert.equal((await world.call('POST', '/v10/projects/other/env', plain)).status, 201)

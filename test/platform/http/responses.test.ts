@@ -6,8 +6,8 @@ import { REFUSALS } from '../../../src/errors.ts'
 import { type Route, refusalsOf } from '../../../src/platform/http/route.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { withQuery } from '../../support/call.ts'
-import { makeProject } from '../../support/projects.ts'
-import { callerOf, openSamples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
+import { seedProject } from '../../support/projects.ts'
+import { callerOf, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
@@ -16,7 +16,7 @@ type Json = any
 onBothEngines(
   'every operation answers its good request with its status and exactly its declared shape',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const late = ({ method, operationId }: Route) =>
       Number(method === 'DELETE') + Number(operationId === 'deleteProject')
     for (const route of [...ROUTES].sort((a, b) => late(a) - late(b))) {
@@ -26,7 +26,7 @@ onBothEngines(
           role: 'VIEWER',
         })
       }
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const answer = await call.try(method, withQuery(url, teamQuery(route, samples)), body)
       assert.equal(answer.status, route.status, `${route.operationId}: ${answer.text}`)
       if (route.textReply) {
@@ -92,7 +92,7 @@ onBothEngines('the OpenAPI document names every operation, parameter, body, answ
 })
 
 onBothEngines('a refusal is problem+json for those who ask, and says the same', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const headers = { accept: 'application/problem+json' }
   const plain = await world.call.try('GET', '/v9/projects/none')
   const problem = await world.call.try('GET', '/v9/projects/none', undefined, headers)
@@ -104,7 +104,7 @@ onBothEngines('a refusal is problem+json for those who ask, and says the same', 
 })
 
 onBothEngines('HEAD answers as GET does, without the body', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   for (const url of ['/v9/projects', '/v9/projects/web', '/v2/user', '/docs', '/docs/getUser', '/v9/projects/none']) {
     const [get, head] = [await world.call.try('GET', url), await world.call.try('HEAD', url)]
     assert.deepEqual(

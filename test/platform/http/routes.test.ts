@@ -1,23 +1,31 @@
 /** What holds for every endpoint, once, from the route table: who is let in, and at which paths. */
 
 import assert from 'node:assert/strict'
-import { unversioned } from '../../../src/platform/http/route.ts'
+import { unversionedPath } from '../../../src/platform/http/route.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { SCREENS } from '../../../src/screens.ts'
 import { withQuery } from '../../support/call.ts'
-import { bare, CLIENTS, ON_PROJECT, OPERATORS, openSamples, PUBLIC, sampleOf } from '../../support/sample-requests.ts'
-import { type Answer, type Method, onBothEngines } from '../../support/world.ts'
+import {
+  CLIENTS,
+  ON_PROJECT,
+  OPERATORS,
+  PUBLIC,
+  sampleRequest,
+  seedSamples,
+  unversionedSamplePath,
+} from '../../support/sample-requests.ts'
+import { type ApiResponse, type Method, onBothEngines } from '../../support/world.ts'
 
 const NONSENSE = '{"nonsense": [tru'
 
 onBothEngines(
   'without a readable token every operation answers 401 before it looks at anything else',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const unreadable = [undefined, '', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer two words']
     for (const route of [...PUBLIC, ...OPERATORS]) {
       for (const authorization of unreadable) {
-        const { method, url } = sampleOf(route, samples, { idOrName: 'no such', projectId: '%00' })
+        const { method, url } = sampleRequest(route, samples, { idOrName: 'no such', projectId: '%00' })
         const headers: Record<string, string> = { 'content-type': 'text/nonsense' }
         if (authorization !== undefined) headers.authorization = authorization
         const answer = await world
@@ -33,11 +41,11 @@ onBothEngines(
 )
 
 onBothEngines('an unknown token is 401, and neither API takes the token of the other', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const unknown = world.as(`berth_${'a'.repeat(400)}`)
   for (const route of PUBLIC) {
     for (const call of [unknown, world.operator]) {
-      const { method, url } = sampleOf(route, samples)
+      const { method, url } = sampleRequest(route, samples)
       const answer = await call.try(method, withQuery(url, 'teamId=no&limit=x'), NONSENSE)
       assert.equal(answer.status, 401, route.operationId)
       assert.deepEqual([answer.body.error.code, answer.body.error.invalidToken], ['forbidden', true], route.operationId)
@@ -45,7 +53,7 @@ onBothEngines('an unknown token is 401, and neither API takes the token of the o
   }
   for (const route of CLIENTS) {
     for (const call of [unknown, world.call, world.operator]) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const { client_secret, ...nameless } = body as Record<string, string>
       const answer = await call.try(method, url, nameless)
       assert.deepEqual([answer.status, answer.body.error.code], [400, 'invalid_request'], route.operationId)
@@ -55,7 +63,7 @@ onBothEngines('an unknown token is 401, and neither API takes the token of the o
   }
   for (const route of OPERATORS) {
     for (const call of [unknown, world.call]) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const answer = await call.try(method, url, body)
       assert.deepEqual([answer.status, answer.body.error.code], [401, 'forbidden'], route.operationId)
     }
@@ -63,11 +71,11 @@ onBothEngines('an unknown token is 401, and neither API takes the token of the o
 })
 
 onBothEngines('a token whose scopes allow nothing gets 403 before its body is read', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   for (const scopes of [[], ['read-write:edge-config', 'read:deployment-check']]) {
     const call = await world.token({ scopes })
     for (const route of PUBLIC) {
-      const { method, url } = sampleOf(route, samples, { idOrName: 'unknown', projectId: 'unknown' })
+      const { method, url } = sampleRequest(route, samples, { idOrName: 'unknown', projectId: 'unknown' })
       const answer = await call.try(method, withQuery(url, 'limit=x'), NONSENSE)
       assert.deepEqual([answer.status, answer.body?.error.code], [403, 'forbidden'], route.operationId)
       for (const permission of route.needs ?? []) assert.match(answer.body.error.message, new RegExp(permission))
@@ -78,7 +86,7 @@ onBothEngines('a token whose scopes allow nothing gets 403 before its body is re
 onBothEngines(
   'a team that is unknown, foreign or in disagreement is refused with one and the same answer',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const { rival, teamId } = samples
     const asked = [
       'teamId=team_unknown',
@@ -94,7 +102,7 @@ onBothEngines(
       `teamId=${teamId}&slug=unknown`,
     ]
     for (const route of PUBLIC) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       const answers = new Set<string>()
       for (const query of asked) {
         const answer = await world.call.try(method, withQuery(url, query), body)
@@ -109,10 +117,10 @@ onBothEngines(
 onBothEngines(
   'a project of another tenant is answered like one that does not exist, by id and by name',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const [unknownId, id] = [`prj_${'0'.repeat(28)}`, samples.rival.projectId]
     const before = (await samples.rival.call('GET', '/v9/projects/secret')).text
-    const anonymous = (answer: Answer, said: string) => [
+    const anonymous = (answer: ApiResponse, said: string) => [
       answer.status,
       answer.text.replaceAll(said, 'SAID'),
       Object.keys(answer.headers).sort(),
@@ -126,7 +134,7 @@ onBothEngines(
         for (const query of ['', `teamId=${samples.teamId}`]) {
           const answers = []
           for (const said of [unknown, foreign]) {
-            const { method, url, body } = sampleOf(route, samples, { idOrName: said, projectId: said })
+            const { method, url, body } = sampleRequest(route, samples, { idOrName: said, projectId: said })
             answers.push(anonymous(await world.call.try(method, withQuery(url, query), body), said))
           }
           assert.deepEqual(answers[1], answers[0], route.operationId)
@@ -143,13 +151,14 @@ const NOT_NOW = ['/now/now', '/now/v9', '/v9/now/v9', '/v14/now', '/Now', '/no',
 const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 onBothEngines('a method that a path does not take is 405 with Allow, and a path that is nowhere 404', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const paths = new Map<string, { url: string; taken: string[] }>(
     ['/', '/favicon.ico', '/docs', '/docs/getUser', '/openapi.json'].map((url) => [url, { url, taken: ['GET'] }]),
   )
   for (const route of ROUTES) {
-    const asked = sampleOf(route, samples)
-    const [path, url] = route.auth === 'operator' ? [route.path, asked.url] : [unversioned(route.path), bare(asked)]
+    const asked = sampleRequest(route, samples)
+    const [path, url] =
+      route.auth === 'operator' ? [route.path, asked.url] : [unversionedPath(route.path), unversionedSamplePath(asked)]
     const known = paths.get(path) ?? { url: url.split('?', 1)[0]!, taken: [] }
     paths.set(path, { ...known, taken: [...known.taken, route.method] })
   }
@@ -188,12 +197,12 @@ onBothEngines('a method that a path does not take is 405 with Allow, and a path 
 onBothEngines(
   'every public operation answers at /v1 to /v13, without a version and with `now` after it, and nowhere else',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const nobody = await world.token({ scopes: [] })
     for (const route of PUBLIC) {
-      const asked = sampleOf(route, samples)
+      const asked = sampleRequest(route, samples)
       const status = async (prefix: string, end = '') =>
-        (await nobody.try(asked.method, `${prefix}${bare(asked)}${end}`, asked.body)).status
+        (await nobody.try(asked.method, `${prefix}${unversionedSamplePath(asked)}${end}`, asked.body)).status
       for (let version = 1; version <= 13; version++)
         assert.equal(await status(`/v${version}`), 403, `${version} ${route.path}`)
       for (const prefix of ['', '/now', '/v1/now', '/v13/now'])
@@ -217,10 +226,10 @@ onBothEngines(
       }
     }
     for (const route of CLIENTS) {
-      const asked = sampleOf(route, samples)
+      const asked = sampleRequest(route, samples)
       const status = async (prefix: string) =>
         (
-          await world.as(undefined).try('POST', `${prefix}${bare(asked)}`, {
+          await world.as(undefined).try('POST', `${prefix}${unversionedSamplePath(asked)}`, {
             ...(asked.body as object),
             client_secret: 'x',
           })
@@ -237,7 +246,7 @@ onBothEngines(
         assert.equal((await world.as(undefined).try(method, `${prefix}${url}`)).status, 404, `${prefix}${url}`)
     }
     for (const route of OPERATORS) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       for (const other of [
         `/v1${url}`,
         `/now${url}`,

@@ -1,6 +1,6 @@
 /** The accounts that one person holds share the turns of one account, and their number has an end. docs/limits.md: Budgets, Why. */
 import assert from 'node:assert/strict'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 
 type Person = Awaited<ReturnType<World['user']>>
 
@@ -13,7 +13,7 @@ async function makeTeam(person: Person, slug: string): Promise<string> {
 }
 
 /** Makes another person OWNER of a team by an invitation that they accept. */
-async function handOver(giver: Person, team: string, taker: Person): Promise<Answer> {
+async function handOver(giver: Person, team: string, taker: Person): Promise<ApiResponse> {
   const path = `/v1/teams/${team}/members` as const
   const invited = await giver.call('POST', path, { uid: taker.id, role: 'OWNER' })
   assert.equal(invited.status, 200, invited.text)

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { openBodies } from '../../../src/platform/fairness/body-budget.ts'
+import { createBodyBudget } from '../../../src/platform/fairness/body-budget.ts'
 
 const read = (chunks: Iterable<Buffer>) =>
   new Promise<Buffer>((resolve, reject) => {
     const stream = new PassThrough()
-    openBodies().read(stream, 1_000_000, Number.NaN, (error, body) => (error ? reject(error) : resolve(body!)))
+    createBodyBudget().read(stream, 1_000_000, Number.NaN, (error, body) => (error ? reject(error) : resolve(body!)))
     for (const chunk of chunks) stream.emit('data', chunk)
     stream.emit('end')
   })

@@ -6,7 +6,7 @@ import { headersOf } from '../../../src/platform/http/error-handler.ts'
 import { validate } from '../../../src/platform/http/validate.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
 import { Type } from '../../../src/platform/schema/builder.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 test('every refusal of 401 names its scheme, and no other refusal does', () => {
@@ -29,7 +29,7 @@ onBothEngines('a 401 asks for a bearer token, and says when the one that was sen
 onBothEngines(
   'a byte order mark before JSON or a text is passed over, and a coding is refused by its name',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const json = { 'content-type': 'application/json' }
     const marked = new Blob(['\uFEFF{"name":"marked"}'], { type: 'application/json' })
     assert.equal((await world.call('POST', '/v10/projects', marked, json)).body.name, 'marked')

@@ -1,10 +1,10 @@
 /** A list that is given again as it was, and what ends that, on both engines. docs/architecture.md: What is remembered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openKnownAnswers } from '../../../src/platform/cache/versioned-cache.ts'
-import type { Written } from '../../../src/platform/http/response-cache.ts'
+import { createVersionedCache } from '../../../src/platform/cache/versioned-cache.ts'
+import type { SerializedResponse } from '../../../src/platform/http/response-cache.ts'
 import { type Call, newDatabase, onBothEngines, openWorld } from '../../support/world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 const LIST = '/v9/projects?limit=20'
 
@@ -62,7 +62,7 @@ onBothEngines('a list that was shown before shows nothing for which its caller h
   const variable = { key: 'A', value: '1', type: 'plain', target: ['preview'] }
   await world.call('POST', `/v10/projects/web/env?teamId=${teamId}`, variable)
   const all = ['read-write:project', 'read:project-env-vars', 'read:global-project-env-vars']
-  const { app, call } = await makeInstallation(world, { scopes: all })
+  const { app, call } = await seedInstallation(world, { scopes: all })
   for (let asked = 0; asked < 2; asked++) assert.deepEqual(await keys(call), [['A']])
   await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, { scopes: ['read:project'] })
   assert.deepEqual(await keys(call), [[]])
@@ -106,8 +106,8 @@ test('a list shows what was acknowledged by another instance, whatever was chang
 })
 
 test('answers that are known have a limit, and one account a quarter of it', () => {
-  const known = openKnownAnswers<Written>(100_000)
-  const written: Written = { links: undefined, body: 'x'.repeat(1000) }
+  const known = createVersionedCache<SerializedResponse>(100_000)
+  const written: SerializedResponse = { links: undefined, body: 'x'.repeat(1000) }
   for (let at = 0; at < 100; at++) known.keep('large', `${at}`, 's', written)
   assert.ok(known.bytes() <= 25_000)
   assert.equal(known.find('large', '0', 's'), undefined)

@@ -7,11 +7,11 @@ import { BOUNDS } from '../../../src/bounds.ts'
 import { BUDGETS, type BudgetName } from '../../../src/budgets.ts'
 import { LIMITS } from '../../../src/limits.ts'
 import { tablesOf } from '../../../src/platform/db/tables.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { root } from '../../support/root.ts'
 import { addRows } from '../../support/states.ts'
 import { type Call, ENGINES, type Engine, onBothEngines, openWorld, type World } from '../../support/world.ts'
-import { makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const MOST = 3
 const page = readFileSync(join(root, 'docs', 'limits.md'), 'utf8')
@@ -60,7 +60,7 @@ const FILLINGS: Record<BudgetName, (world: World) => Promise<Filling>> = {
     other: async () => (await user('other')).call.try('POST', '/v10/projects', { name: 'p' }),
   }),
   async domains(world) {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const other = await world.user('other')
     await other.call('POST', '/v10/projects', { name: 'web' })
     const path = '/v10/projects/web/domains'
@@ -78,7 +78,7 @@ const FILLINGS: Record<BudgetName, (world: World) => Promise<Filling>> = {
     other: async () => (await user('other')).call.try('POST', '/v7/domains', { name: 'example.org', method: 'add' }),
   }),
   async deployments(world) {
-    const id = await makeProject(world, 'web')
+    const id = await seedProject(world, 'web')
     const other = await world.user('other')
     const { body } = await other.call('POST', '/v10/projects', { name: 'web' })
     const register = (projectId: string, url: string) =>
@@ -112,7 +112,7 @@ const FILLINGS: Record<BudgetName, (world: World) => Promise<Filling>> = {
     const { userId, teamId } = world.credentials
     const other = await world.user('other')
     const apps: string[] = []
-    for (let n = 0; n < 10; n++) apps.push((await makeIntegration(world, { slug: `app-${n}` })).id)
+    for (let n = 0; n < 10; n++) apps.push((await seedIntegration(world, { slug: `app-${n}` })).id)
     const install = (id: string, body: object) =>
       world.operator.try('POST', `/operator/v1/integrations/${id}/installations`, { projects: 'all', ...body })
     return {
@@ -222,7 +222,7 @@ onBothEngines('a budget is counted again where rows came and went, far from its 
 onBothEngines('a large budget is held to the last row, also when many race near its end', async (world) => {
   const most = 1500
   world.deps.config.budgets = { projects: most }
-  const first = await makeProject(world, 'first')
+  const first = await seedProject(world, 'first')
   const template = await world.deps.db.read
     .selectFrom('project')
     .selectAll()

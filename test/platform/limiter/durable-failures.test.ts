@@ -1,10 +1,10 @@
 /** Failures that the embedded store could not take are written later. docs/limits.md: Several instances. */
 import assert from 'node:assert/strict'
-import { keepFailures } from '../../../src/platform/limiter/durable-failures.ts'
+import { createDurableFailures } from '../../../src/platform/limiter/durable-failures.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 onBothEngines('counts of failures that could not be written are written the next time, once', async ({ deps }) => {
-  const kept = keepFailures()
+  const kept = createDurableFailures()
   const counter = kept.counterOf({ name: 'sign-in-failures', failures: true, total: 9, seconds: 600 } as never)
   const now = deps.clock.now()
   await counter.take('ada', now, 2)

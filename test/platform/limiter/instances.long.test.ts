@@ -6,8 +6,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { becomes } from '../../support/eventually.ts'
-import { credentialsOf, type Home, newHome, processOnBothEngines, type Running, start } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  type RunningService,
+  type ServiceHome,
+  startService,
+} from '../../support/process.ts'
 
 const INSTANCES = 4
 const TOTAL = 200
@@ -23,7 +30,7 @@ const TIMEOUT_MS = 300_000
 type Said = { status: number; text: string; headers: Headers }
 
 async function say(
-  { address }: Pick<Running, 'address'>,
+  { address }: Pick<RunningService, 'address'>,
   method: string,
   path: string,
   token?: string,
@@ -45,13 +52,13 @@ async function say(
 
 /** Asks each instance so often, all at the same time with `lanes` requests at once at each. Gives how often each status came. */
 async function askAll(
-  instances: Pick<Running, 'address'>[],
+  instances: Pick<RunningService, 'address'>[],
   times: number,
   lanes: number,
-  ask: (instance: Pick<Running, 'address'>) => Promise<number | undefined>,
+  ask: (instance: Pick<RunningService, 'address'>) => Promise<number | undefined>,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  const lane = async (instance: Pick<Running, 'address'>, count: number) => {
+  const lane = async (instance: Pick<RunningService, 'address'>, count: number) => {
     for (let at = 0; at < count; at++) {
       const status = String((await ask(instance).catch(() => undefined)) ?? 'broken')
       counts[status] = (counts[status] ?? 0) + 1
@@ -62,21 +69,21 @@ async function askAll(
   return counts
 }
 
-async function startAll(t: { after(run: () => void): void }): Promise<{ home: Home; all: Running[] }> {
+async function startAll(t: { after(run: () => void): void }): Promise<{ home: ServiceHome; all: RunningService[] }> {
   const home = await newHome(t, 'postgres')
   const env = { BERTH_RATE_LIMITS: LIMITS }
-  const first = await start(t, home, env)
-  const others = await Promise.all(Array.from({ length: INSTANCES - 1 }, () => start(t, home, env)))
+  const first = await startService(t, home, env)
+  const others = await Promise.all(Array.from({ length: INSTANCES - 1 }, () => startService(t, home, env)))
   return { home, all: [first, ...others] }
 }
 
-async function portionsAsked(all: Running[], operatorToken: string): Promise<number> {
+async function portionsAsked(all: RunningService[], operatorToken: string): Promise<number> {
   const told = await Promise.all(all.map((instance) => say(instance, 'GET', '/metrics', operatorToken)))
   return told.reduce((sum, { text }) => sum + Number(/^berth_limit_portions_total (\d+)$/m.exec(text)?.[1] ?? 0), 0)
 }
 
 /** A team with a project of its own: what it asks is limited apart from the others. */
-async function newAccount({ all, home }: { all: Running[]; home: Home }): Promise<string> {
+async function newAccount({ all, home }: { all: RunningService[]; home: ServiceHome }): Promise<string> {
   const { operatorToken, token, userId } = credentialsOf(home)
   const slug = `team-${randomBytes(4).toString('hex')}`
   const made = await say(all[0]!, 'POST', '/operator/v1/teams', operatorToken, { slug, name: slug, ownerId: userId })
@@ -103,7 +110,7 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
   await t.test('reads, asked of all alike', async () => {
     const teamId = await newAccount(set)
     const before = await portionsAsked(all, operatorToken)
-    const read = async (one: Pick<Running, 'address'>) =>
+    const read = async (one: Pick<RunningService, 'address'>) =>
       (await say(one, 'GET', `/v9/projects/web/env?teamId=${teamId}`, token)).status
     const counts = await askAll(all, 80, 8, read)
     const asked = (await portionsAsked(all, operatorToken)) - before
@@ -115,7 +122,7 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
 
   await t.test('reads, asked of one first and of the others after it', async () => {
     const teamId = await newAccount(set)
-    const read = async (one: Pick<Running, 'address'>) =>
+    const read = async (one: Pick<RunningService, 'address'>) =>
       (await say(one, 'GET', `/v9/projects/web/env?teamId=${teamId}`, token)).status
     const few = await askAll(all, 4, 1, read)
     const first = await askAll(all.slice(0, 1), TOTAL, 8, read)
@@ -145,7 +152,7 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
     'while the database answers late, no account gets more than its limit and none is refused for it',
     async () => {
       const teamId = await newAccount(set)
-      const read = async (one: Pick<Running, 'address'>) =>
+      const read = async (one: Pick<RunningService, 'address'>) =>
         (await say(one, 'GET', `/v9/projects/web/env?teamId=${teamId}`, token)).status
       const holder = new pg.Client({ connectionString: home.env.DATABASE_URL! })
       await holder.connect()
@@ -167,9 +174,10 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
   )
 
   await t.test('unknown tokens and wrong client secrets are counted as by one, to the last', async () => {
-    const guess = async (one: Pick<Running, 'address'>) => (await say(one, 'GET', '/v2/user', 'berth_guess')).status
+    const guess = async (one: Pick<RunningService, 'address'>) =>
+      (await say(one, 'GET', '/v2/user', 'berth_guess')).status
     assert.deepEqual(await askAll(all, 50, 5, guess), { 401: 100, 429: 100 })
-    const wrong = async (one: Pick<Running, 'address'>) => {
+    const wrong = async (one: Pick<RunningService, 'address'>) => {
       const form = new URLSearchParams({ client_id: 'oac_x', client_secret: 'wrong', token: 'x' })
       return (await say(one, 'POST', '/v2/oauth/introspect', undefined, form)).status
     }
@@ -177,7 +185,7 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
   })
 
   await t.test('wrong passwords are counted as by one, and a right one gives back what it took', async () => {
-    const attempt = async (one: Pick<Running, 'address'>) => {
+    const attempt = async (one: Pick<RunningService, 'address'>) => {
       const page = await say(one, 'GET', '/sign-in')
       const cookie = page.headers
         .getSetCookie()
@@ -211,15 +219,15 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
 
   await t.test('one is killed: what it counted stays counted', async () => {
     const teamId = await newAccount(set)
-    const read = async (one: Pick<Running, 'address'>) =>
+    const read = async (one: Pick<RunningService, 'address'>) =>
       (await say(one, 'GET', `/v9/projects/web/env?teamId=${teamId}`, token)).status
     let answered = 0
     const loading = askAll(all, 80, 8, (one) => read(one).finally(() => answered++))
     // In the middle of the load: a quarter of the limit is given, and most is still asked for.
-    await becomes(() => answered >= TOTAL / 4)
+    await eventually(() => answered >= TOTAL / 4)
     await all[3]!.kill('SIGKILL')
     const counts = await loading
-    const next = await start(t, home, { BERTH_RATE_LIMITS: LIMITS })
+    const next = await startService(t, home, { BERTH_RATE_LIMITS: LIMITS })
     const after = await askAll([next, ...all.slice(0, 3)], 40, 8, read)
     t.diagnostic(`killed: ${JSON.stringify([counts, after])}`)
     isNear(counts[200]! + (after[200] ?? 0), TOTAL, 'killed')
@@ -231,20 +239,21 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
 processOnBothEngines('failures are counted on over a kill and a start', async (t, engine) => {
   const home = await newHome(t, engine)
   const env = { BERTH_RATE_LIMITS: LIMITS }
-  const running = await start(t, home, env)
-  const guess = async (one: Pick<Running, 'address'>) => (await say(one, 'GET', '/v2/user', 'berth_guess')).status
+  const running = await startService(t, home, env)
+  const guess = async (one: Pick<RunningService, 'address'>) =>
+    (await say(one, 'GET', '/v2/user', 'berth_guess')).status
   assert.deepEqual(await askAll([running], 60, 6, guess), { 401: 60 })
-  if (engine === 'sqlite') await becomes(() => keptFailures(home) === 60)
+  if (engine === 'sqlite') await eventually(() => keptFailures(home) === 60)
   await running.kill('SIGKILL')
-  const next = await start(t, home, env)
+  const next = await startService(t, home, env)
   assert.deepEqual(await askAll([next], 60, 6, guess), { 401: 40, 429: 20 })
   await next.kill('SIGTERM')
-  const last = await start(t, home, env)
+  const last = await startService(t, home, env)
   assert.deepEqual(await askAll([last], 6, 6, guess), { 429: 6 })
 })
 
 /** How many failures the embedded store has: it writes counts within a second. */
-function keptFailures({ folder }: Home): number {
+function keptFailures({ folder }: ServiceHome): number {
   const store = new DatabaseSync(join(folder, 'berth.db'), { readOnly: true })
   try {
     return Number(store.prepare("select sum(used) as used from rate_limit where name = 'token-failures'").get()!.used)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { makeProject } from '../../support/projects.ts'
-import { cutConnections } from '../../support/stores/terminate-connections.ts'
+import { seedProject } from '../../support/projects.ts'
+import { terminateConnections } from '../../support/stores/terminate-connections.ts'
 import { callerOf, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const FEW = { BERTH_RATE_LIMITS: '{"env-read": {"total": 20, "seconds": 600}}' }
@@ -25,7 +25,7 @@ async function setReadOnly(world: World, on: boolean): Promise<void> {
   await client.connect()
   await client.query('set default_transaction_read_only = off')
   await client.query(`alter database ${name} set default_transaction_read_only = ${on ? 'on' : 'off'}`)
-  await cutConnections(client, name)
+  await terminateConnections(client, name)
   await client.end()
 }
 
@@ -42,7 +42,7 @@ async function usedOf(world: World, accountId: string): Promise<number> {
 onBothEngines(
   'a database that takes no writes stops no read; an instance counts for itself then, and tells it later',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const read = async () => (await world.call.try('GET', '/v9/projects/web/env')).status
     for (let at = 0; at < 5; at++) assert.equal(await read(), 200)
     await setReadOnly(world, true)
@@ -67,7 +67,7 @@ onBothEngines(
 onBothEngines(
   'what an instance gave out while the database took no writes is missing for the others after it',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const other = await openWorld('postgres', {
       ...FEW,
       DATABASE_URL: urlOf(world),

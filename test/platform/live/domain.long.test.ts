@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
-import { lacking } from '../../support/programs.ts'
+import { eventually } from '../../support/eventually.ts'
+import { skipReason } from '../../support/programs.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { ENGINES, type Engine, newDatabase, openWorld, type World } from '../../support/world.ts'
 import { claim } from '../../support/worlds/domain-world.ts'
@@ -26,7 +26,7 @@ async function openInstances(engine: Engine, BERTH_DNS_SERVERS: string): Promise
 
 for (const engine of ENGINES) {
   test(`a domain ticks on the open page when it is proven elsewhere [${engine}]`, { timeout: 300_000 }, async (t) => {
-    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'domains that tick on an open page'))
+    if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'domains that tick on an open page'))
     // The browser goes first, so that nothing waits for its connections.
     const browser = await openChromium(chromium)
     t.after(() => browser.close())
@@ -37,17 +37,17 @@ for (const engine of ENGINES) {
     const name = 'ticks.com'
     const { prove } = await claim(dns, proving.as(shown.credentials.token), name)
     const origin = await shown.listen()
-    const client = await signedIn(shown)
+    const client = await openSignedInClient(shown)
     const { context, page, complaints } = await openWindow(browser, 1280, true)
     await context.addCookies([...client.cookies].map(([name, value]) => ({ name, value, url: origin })))
     const textOf = () => page.textContent('main').then((text) => text ?? '')
 
     await page.goto(`${origin}/console/t/admin/projects/web/domains/${name}`)
     assert.match(await textOf(), /Prove that it is yours/)
-    await becomes(async () => /^berth_live_pages 1$/m.test((await shown.operator('GET', '/metrics')).text))
+    await eventually(async () => /^berth_live_pages 1$/m.test((await shown.operator('GET', '/metrics')).text))
     await page.evaluate('window.mark = "not loaded again"')
     await prove()
-    await becomes(async () => !(await textOf()).includes('Prove that it is yours'))
+    await eventually(async () => !(await textOf()).includes('Prove that it is yours'))
     assert.match(await textOf(), /Verified/)
     assert.equal(await page.evaluate('window.mark'), 'not loaded again')
     assert.deepEqual(complaints, [])

@@ -1,11 +1,11 @@
 /** Live pages in a real Chromium: what is written elsewhere is on the open page, and what a person does there stays. docs/console.md: Live pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
-import { lacking } from '../../support/programs.ts'
+import { eventually } from '../../support/eventually.ts'
+import { skipReason } from '../../support/programs.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { ENGINES, openWorld } from '../../support/world.ts'
 
 const chromium = findChromium()
@@ -17,30 +17,30 @@ for (const engine of ENGINES) {
   test(`an open page shows what is written elsewhere (a bound on time) [${engine}]`, {
     timeout: 300_000,
   }, async (t) => {
-    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'pages that show what others change'))
+    if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'pages that show what others change'))
     const world = await openWorld(engine)
     const browser = await openChromium(chromium)
     try {
       assert.equal((await world.call('POST', '/v10/projects', { name: 'web' })).status, 200)
       const origin = await world.listen()
-      const client = await signedIn(world)
+      const client = await openSignedInClient(world)
       const home = (await client.get('/console')).location
       const { context, page, complaints } = await openWindow(browser, 1280, true)
       await context.addCookies([...client.cookies].map(([name, value]) => ({ name, value, url: origin })))
       const openPages = async () =>
         Number(/^berth_live_pages (\d+)$/m.exec((await world.operator('GET', '/metrics')).text)?.[1])
       const textOf = () => page.textContent('main').then((text) => text ?? '')
-      const shows = (text: string) => becomes(async () => (await textOf()).includes(text))
+      const shows = (text: string) => eventually(async () => (await textOf()).includes(text))
       const add = async (key: string) => {
         const variable = { key, value: 'v', type: 'encrypted', target: ['preview'] }
         assert.equal((await world.call('POST', '/v10/projects/web/env', variable)).status, 201)
       }
 
       await page.goto(`${origin}${home}/projects/web/variables`)
-      await becomes(async () => (await openPages()) === 1)
+      await eventually(async () => (await openPages()) === 1)
       await page.evaluate('window.mark = "not loaded again"')
       await add('FIRST')
-      within(await shows('FIRST'), 1000)
+      assertWithin(await shows('FIRST'), 1000)
       await add('SECOND')
       await shows('SECOND')
 
@@ -75,16 +75,16 @@ for (const engine of ENGINES) {
 
       // A hidden tab costs nothing. When it is seen again, it is as the store is.
       await page.evaluate(SEE('hidden'))
-      await becomes(async () => (await openPages()) === 0)
+      await eventually(async () => (await openPages()) === 0)
       await add('FIFTH')
       await page.evaluate(SEE('visible'))
       await shows('FIFTH')
 
       // From page to page the stream goes with the person.
       await page.click(`a[href="${home}/projects/web"]`)
-      await becomes(async () => (await usedAt()) > used)
-      await becomes(async () => (await page.textContent('h1')) === 'web')
-      await becomes(async () => (await openPages()) === 1)
+      await eventually(async () => (await usedAt()) > used)
+      await eventually(async () => (await page.textContent('h1')) === 'web')
+      await eventually(async () => (await openPages()) === 1)
       assert.equal((await world.call('POST', '/v1/projects/web/pause', {})).status, 200)
       await shows('Bring it back')
       assert.equal(await page.evaluate('window.mark'), 'not loaded again')

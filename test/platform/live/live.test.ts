@@ -3,22 +3,22 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Changed } from '../../../src/platform/db/change-feed.ts'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
-import { type Client, openClient, signedIn } from '../../support/clients/browser-client.ts'
-import { follow, type Stream, stampOf } from '../../support/clients/event-client.ts'
-import { untilItListens } from '../../support/stores/change-listener.ts'
+import type { ChangedTopics } from '../../../src/platform/db/change-feed.ts'
+import { type Client, openClient, openSignedInClient } from '../../support/clients/browser-client.ts'
+import { openEventStream, type Stream, stampOf } from '../../support/clients/event-client.ts'
+import { eventually } from '../../support/eventually.ts'
+import { waitForListener } from '../../support/stores/change-listener.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const VARIABLE = { key: 'SECRET_KEY', type: 'encrypted', target: ['production'] }
 
 async function openPages(world: World) {
-  await untilItListens(world)
+  await waitForListener(world)
   const made = await world.call('POST', '/v10/projects', { name: 'web' })
   assert.equal(made.status, 200, made.text)
   const origin = await world.listen()
-  const client = await signedIn(world)
+  const client = await openSignedInClient(world)
   const account = (await client.get('/console')).location
   return { origin, client, account, page: `${account}/projects/web`, id: made.body.id }
 }
@@ -31,21 +31,21 @@ const addVariable = async (world: World) => {
   assert.equal(added.status, 201, added.text)
 }
 /** Waits until the stream was told so many times. */
-const told = (stream: Stream, times: number) => becomes(async () => stream.told.length >= times)
+const told = (stream: Stream, times: number) => eventually(async () => stream.told.length >= times)
 
 onBothEngines(
   'a variable added through the API is told to the open page, by name and id alone (a bound on time)',
   async (world, t) => {
     const { origin, client, account, page, id } = await openPages(world)
-    const stream = await follow(t, origin, client, `${page}/variables`)
+    const stream = await openEventStream(t, origin, client, `${page}/variables`)
     assert.equal(stream.status, 200)
     assert.equal(stream.headers.get('content-type'), 'text/event-stream')
     assert.equal(stream.headers.get('cache-control'), 'no-store')
-    const list = await follow(t, origin, client, account)
+    const list = await openEventStream(t, origin, client, account)
     const before = performance.now()
     await addVariable(world)
     await told(stream, 1)
-    within(stream.told[0]!.atMs - before, 1000)
+    assertWithin(stream.told[0]!.atMs - before, 1000)
     assert.deepEqual([stream.told[0]!.event, stream.told[0]!.data.changed], ['change', [`project ${id}`]])
     // The list of projects shows how many variables they have.
     await told(list, 1)
@@ -56,7 +56,7 @@ onBothEngines(
 onBothEngines('what is on another page, or of another account, is not told', async (world, t) => {
   const { origin, client, page, id } = await openPages(world)
   const rival = await world.user('rival')
-  const stream = await follow(t, origin, client, page)
+  const stream = await openEventStream(t, origin, client, page)
   await rival.call('POST', '/v10/projects', { name: 'theirs' })
   await world.call('POST', '/v10/projects', { name: 'other' })
   await addVariable(world)
@@ -73,11 +73,11 @@ onBothEngines(
     const { origin, client, page } = await openPages(world)
     const former = stampOf((await client.get(page)).text)
     const { at } = await settled(world, () => addVariable(world))
-    const fresh = await follow(t, origin, client, page)
-    const late = await follow(t, origin, client, page, former)
+    const fresh = await openEventStream(t, origin, client, page)
+    const late = await openEventStream(t, origin, client, page, former)
     await told(late, 1)
     assert.deepEqual(late.told[0]!.data.changed, [])
-    const elsewhere = await follow(t, origin, client, page, `another.${at}`)
+    const elsewhere = await openEventStream(t, origin, client, page, `another.${at}`)
     await told(elsewhere, 1)
     assert.equal(fresh.told.length, 0)
     await addVariable(world)
@@ -90,7 +90,7 @@ onBothEngines(
 
 onBothEngines('the changes of a second are told together', async (world, t) => {
   const { origin, client, page } = await openPages(world)
-  const stream = await follow(t, origin, client, page)
+  const stream = await openEventStream(t, origin, client, page)
   const before = performance.now()
   for (let n = 0; n < 40; n++) {
     await addVariable(world)
@@ -111,26 +111,29 @@ onBothEngines('whoever has left the team, and whoever signed out, is told nothin
   await world.call('POST', `/v10/projects?${team}`, { name: 'shared' })
   const mate = await world.user('mate')
   await world.join(mate, 'VIEWER')
-  const client = await signedIn(world, mate.id, 'mate')
+  const client = await openSignedInClient(world, mate.id, 'mate')
   const page = `/console/t/team/projects/shared`
-  const [first, second] = [await follow(t, origin, client, page), await follow(t, origin, client, '/console/account')]
-  const owner = await follow(t, origin, await signedIn(world), page)
+  const [first, second] = [
+    await openEventStream(t, origin, client, page),
+    await openEventStream(t, origin, client, '/console/account'),
+  ]
+  const owner = await openEventStream(t, origin, await openSignedInClient(world), page)
   const change = () => world.call('POST', `/v1/projects/shared/pause?${team}`, {})
   assert.equal((await change()).status, 200)
   await told(first, 1)
   const removed = await world.operator.try('DELETE', `/operator/v1/teams/${teamId}/members/${mate.id}`)
   assert.ok(removed.status < 300, removed.text)
   await world.call('POST', `/v1/projects/shared/unpause?${team}`, {})
-  await becomes(async () => first.isOver())
+  await eventually(async () => first.isOver())
   assert.deepEqual(
     first.told.slice(1).map(({ event }) => event),
     ['ended'],
   )
-  assert.equal((await follow(t, origin, client, page, 'x.0')).status, 404)
+  assert.equal((await openEventStream(t, origin, client, page, 'x.0')).status, 404)
   assert.equal(second.isOver(), false)
   await client.get('/console/t/mate')
   assert.equal((await client.post('/sign-out')).status, 303)
-  await becomes(async () => second.isOver())
+  await eventually(async () => second.isOver())
   assert.deepEqual(
     second.told.map(({ event }) => event).filter((event) => event !== 'ended'),
     [],
@@ -144,9 +147,9 @@ onBothEngines('whoever may not read projects is told no name of one', async (wor
   const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'shared' })).body
   const clerk = await world.user('clerk')
   await world.join(clerk, 'VIEWER')
-  const client = await signedIn(world, clerk.id, 'clerk')
-  const project = await follow(t, origin, client, '/console/t/team/projects/shared')
-  const list = await follow(t, origin, client, '/console/t/team')
+  const client = await openSignedInClient(world, clerk.id, 'clerk')
+  const project = await openEventStream(t, origin, client, '/console/t/team/projects/shared')
+  const list = await openEventStream(t, origin, client, '/console/t/team')
   const placed = await world.operator.try('PUT', `/operator/v1/teams/${teamId}/members/${clerk.id}`, {
     role: 'BILLING',
   })
@@ -160,14 +163,14 @@ onBothEngines('whoever may not read projects is told no name of one', async (wor
     names.filter((name) => name.startsWith('project')),
     [],
   )
-  assert.equal((await follow(t, origin, client, '/console/t/team/projects/shared', 'x.0')).status, 404)
+  assert.equal((await openEventStream(t, origin, client, '/console/t/team/projects/shared', 'x.0')).status, 404)
 })
 
 onBothEngines('a page whose project was deleted is told once, and its stream ends', async (world, t) => {
   const { origin, client, page } = await openPages(world)
-  const stream = await follow(t, origin, client, page)
+  const stream = await openEventStream(t, origin, client, page)
   assert.equal((await world.call('DELETE', '/v9/projects/web')).status, 204)
-  await becomes(async () => stream.isOver())
+  await eventually(async () => stream.isOver())
   assert.deepEqual(
     stream.told.map(({ event }) => event),
     ['change', 'ended'],
@@ -178,7 +181,7 @@ onBothEngines('a stream needs a session and a page of the person, and HEAD opens
   const { origin, client, account } = await openPages(world)
   const rival = await world.user('rival')
   await rival.call('POST', '/v10/projects', { name: 'theirs' })
-  const none = await follow(t, origin, openClient(world), account, 'x.0')
+  const none = await openEventStream(t, origin, openClient(world), account, 'x.0')
   // Led to the page of the sign-in, the browser would complain that it is no stream.
   assert.equal(none.status, 204)
   for (const page of [
@@ -190,7 +193,7 @@ onBothEngines('a stream needs a session and a page of the person, and HEAD opens
     '/console/t/%ff',
     'x',
   ])
-    assert.equal((await follow(t, origin, client, page, 'x.0')).status, 404, page)
+    assert.equal((await openEventStream(t, origin, client, page, 'x.0')).status, 404, page)
   const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const head = await fetch(`${origin}/console/live?page=${account}&since=x.0`, { method: 'HEAD', headers: { cookie } })
   assert.equal(head.status, 200)
@@ -204,14 +207,14 @@ onBothEngines(
     const mate = await world.user('mate')
     await world.join(mate, 'VIEWER')
     const [team, own] = ['/console/t/team', '/console/account']
-    const other = await follow(t, origin, await signedIn(world, mate.id, 'mate'), team)
-    const first = await follow(t, origin, client, team)
+    const other = await openEventStream(t, origin, await openSignedInClient(world, mate.id, 'mate'), team)
+    const first = await openEventStream(t, origin, client, team)
     const stamp = stampOf((await client.get(own)).text)
-    for (let n = 1; n < 100; n++) await follow(t, origin, client, own, stamp)
+    for (let n = 1; n < 100; n++) await openEventStream(t, origin, client, own, stamp)
     assert.deepEqual([first.isOver(), first.told], [false, []])
-    const last = await follow(t, origin, client, own, stamp)
+    const last = await openEventStream(t, origin, client, own, stamp)
     assert.equal(last.status, 200)
-    await becomes(async () => first.isOver())
+    await eventually(async () => first.isOver())
     assert.deepEqual(
       first.told.map(({ event }) => event),
       ['full'],
@@ -236,19 +239,19 @@ test('a page hears of what another instance wrote (a bound on time) [postgres]',
   const one = await openWorld('postgres', { DATABASE_URL })
   const other = await openWorld('postgres', { DATABASE_URL, BERTH_KEYS: join(one.folder, 'keys.json') })
   try {
-    await untilItListens(other)
-    const heard: Changed[] = []
+    await waitForListener(other)
+    const heard: ChangedTopics[] = []
     other.deps.db.changes.onRaise((changed) => heard.push(changed))
     const { client, page, id } = await openPages(one)
     // All of the project was told: of a new one the list is told last.
-    await becomes(() => heard.flat().some((subject) => subject.startsWith('projects ')))
+    await eventually(() => heard.flat().some((subject) => subject.startsWith('projects ')))
     const origin = await other.listen()
     const asked: Client = { ...client, get: (url) => openedOn(other, client, url) }
-    const stream = await follow(t, origin, asked, page)
+    const stream = await openEventStream(t, origin, asked, page)
     const before = performance.now()
     await addVariable(one)
     await told(stream, 1)
-    within(stream.told[0]!.atMs - before, 1500)
+    assertWithin(stream.told[0]!.atMs - before, 1500)
     assert.deepEqual(stream.told[0]!.data.changed, [`project ${id}`])
   } finally {
     await other.close()
@@ -268,6 +271,6 @@ async function settled(world: World, change: () => Promise<void>): Promise<{ at:
   const { changes } = world.deps.db
   const before = changes.stamp()
   await change()
-  await becomes(async () => changes.stamp() > before)
+  await eventually(async () => changes.stamp() > before)
   return { at: changes.stamp() }
 }

@@ -1,16 +1,16 @@
 /** Which pages are told next, and which give way. docs/console.md: Live pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Subject } from '../../../src/platform/db/change-feed.ts'
-import { openPages } from '../../../src/platform/live/subscriptions.ts'
-import { openTurns } from '../../../src/platform/live/notification-queue.ts'
+import type { Topic } from '../../../src/platform/db/change-feed.ts'
+import { createNotificationQueue } from '../../../src/platform/live/notification-queue.ts'
+import { createSubscriptions } from '../../../src/platform/live/subscriptions.ts'
 
-type Page = { owner: string; userId: string; hears: readonly Subject[] }
+type Page = { owner: string; userId: string; hears: readonly Topic[] }
 const page = (owner = 'one', userId = `of ${owner}`): Page => ({ owner, userId, hears: [`account ${owner}`] })
 const pagesOf = (count: number, owner?: string) => Array.from({ length: count }, () => page(owner))
 
 test('a page is told at once, and then every 0.8 s', () => {
-  const turns = openTurns<Page>()
+  const turns = createNotificationQueue<Page>()
   const only = page()
   const timesBetween = (fromMs: number, toMs: number) => {
     let times = 0
@@ -26,7 +26,7 @@ test('a page is told at once, and then every 0.8 s', () => {
 })
 
 test('of the pages of an account twenty are told within half a second and then two a second, each in its turn', () => {
-  const turns = openTurns<Page>()
+  const turns = createNotificationQueue<Page>()
   const pages = pagesOf(50)
   const told = new Map<Page, number>()
   for (let at = 0; at < 60_000; at += 50) {
@@ -41,7 +41,7 @@ test('of the pages of an account twenty are told within half a second and then t
 })
 
 test('an account that rests gets no more than its twenty at once', () => {
-  const turns = openTurns<Page>()
+  const turns = createNotificationQueue<Page>()
   let told = 0
   for (let at = 0; at < 10_000; at += 50) {
     // Other pages each time, so that none waits.
@@ -52,7 +52,7 @@ test('an account that rests gets no more than its twenty at once', () => {
 })
 
 test('all pages together are told fifty a second and few at once, and accounts take turns', () => {
-  const turns = openTurns<Page>()
+  const turns = createNotificationQueue<Page>()
   for (const one of pagesOf(500, 'loud')) turns.add(one)
   for (let n = 0; n < 300; n++) turns.add(page(`account ${n}`))
   const first = turns.choose(0)
@@ -64,7 +64,7 @@ test('all pages together are told fifty a second and few at once, and accounts t
 })
 
 test('a page that is closed while it waits is not told', () => {
-  const turns = openTurns<Page>()
+  const turns = createNotificationQueue<Page>()
   const [one, other] = [page(), page()]
   turns.add(one)
   turns.add(other)
@@ -76,7 +76,7 @@ test('a page that is closed while it waits is not told', () => {
 const LIMITS = { ofAll: 6, ofAccount: 4, ofPerson: 100 }
 
 test('pages of one account and of all are bounded, and the account with most gives way with its oldest', () => {
-  const pages = openPages<Page>(LIMITS)
+  const pages = createSubscriptions<Page>(LIMITS)
   const first = page('large')
   const inTheWay = (owner: string) => pages.inTheWayOf(page(owner))?.page
   for (const one of [first, ...pagesOf(3, 'large')]) pages.add(one)
@@ -95,7 +95,7 @@ test('pages of one account and of all are bounded, and the account with most giv
 })
 
 test('a person has so many pages in all accounts, and gives way with their own oldest one', () => {
-  const pages = openPages<Page>({ ofAll: 100, ofAccount: 100, ofPerson: 3 })
+  const pages = createSubscriptions<Page>({ ofAll: 100, ofAccount: 100, ofPerson: 3 })
   const mine = ['one', 'other', 'one'].map((owner) => page(owner, 'me'))
   const theirs = page('one', 'mate')
   for (const one of [theirs, ...mine]) pages.add(one)
@@ -108,7 +108,7 @@ test('a person has so many pages in all accounts, and gives way with their own o
 })
 
 test('in a full account whoever has most pages gives way, and nobody loses one to somebody who has more', () => {
-  const pages = openPages<Page>(LIMITS)
+  const pages = createSubscriptions<Page>(LIMITS)
   const few = page('one', 'few')
   const many = [1, 2, 3].map(() => page('one', 'many'))
   for (const one of [few, ...many]) pages.add(one)

@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pino } from 'pino'
 import { BadSetting, readConfig } from '../../../src/config.ts'
-import { type Letter, queueMail, sealWaitingMail, textOf } from '../../../src/platform/mail/mail.ts'
-import { postDue } from '../../../src/platform/mail/worker.ts'
+import { type MailMessage, queueMail, sealPendingMail, textOf } from '../../../src/platform/mail/mail.ts'
+import { sendDueMail } from '../../../src/platform/mail/worker.ts'
 import { openService, type Service } from '../../../src/service.ts'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
-import { newHome, processOnBothEngines, start } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
+import { newHome, processOnBothEngines, startService } from '../../support/process.ts'
 import { openSmtp, readLetter } from '../../support/servers/smtp.ts'
-import { addRows, queueLettersAgain, setSent } from '../../support/states.ts'
+import { addRows, markMailSent, requeueMail } from '../../support/states.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const smtp = await openSmtp()
@@ -22,7 +22,7 @@ after(() => smtp.close())
 const SMTP = { BERTH_SMTP_URL: smtp.url, BERTH_MAIL_FROM: 'Berth of Acme <berth@acme.example>' }
 const MINUTE = 60_000
 
-const queue = (world: Pick<Service, 'deps'>, letter: Partial<Letter>) =>
+const queue = (world: Pick<Service, 'deps'>, letter: Partial<MailMessage>) =>
   world.deps.db.write((db) =>
     queueMail(
       { db, deps: world.deps, now: world.deps.clock.now() },
@@ -39,8 +39,8 @@ onBothEngines(
     const recipient = `grace.${world.engine}@example.com`
     const text = `Dear Grace,\n\nüñí — 日本 ${'long '.repeat(60)}\n.\n..\nFrom here: https://x.example/a?b=c&d=e\n`
     await queue(world, { recipient, subject: 'Zugriff für Ümläüte — 日本', text })
-    assert.equal(await postDue(world.deps), 1)
-    assert.equal(await postDue(world.deps), 0)
+    assert.equal(await sendDueMail(world.deps), 1)
+    assert.equal(await sendDueMail(world.deps), 0)
     const [{ from, letter } = assert.fail(), ...more] = to(recipient)
     assert.equal(more.length, 0)
     assert.equal(from, 'berth@acme.example')
@@ -72,11 +72,11 @@ onBothEngines(
     for (let n = 0; n < 4; n++) {
       const from = performance.now()
       await queue(world, { recipient: told })
-      await becomes(() => to(told).length > n)
+      await eventually(() => to(told).length > n)
       took.push(performance.now() - from)
     }
     assert.equal(to(told).length, 4)
-    within(Math.min(...took), 400)
+    assertWithin(Math.min(...took), 400)
     assert.equal(to(undone).length, 0)
   },
   { ...SMTP, BERTH_TIMERS: 'on' },
@@ -94,7 +94,7 @@ onBothEngines(
     }
     await queue(world, { recipient })
     for (let minute = 0; minute < 120 && to(recipient).length === 0; minute++) {
-      await postDue(world.deps)
+      await sendDueMail(world.deps)
       moveClock(world, MINUTE)
     }
     assert.equal(to(recipient).length, 1)
@@ -118,9 +118,9 @@ onBothEngines(
     }
     await queue(world, { recipient, text: 'canary-of-the-text' })
     await queue(world, { recipient: `next.${world.engine}@example.com` })
-    await postDue(world.deps)
+    await sendDueMail(world.deps)
     moveClock(world, 80 * 60 * MINUTE)
-    await postDue(world.deps)
+    await sendDueMail(world.deps)
     assert.equal(asked, 1)
     const [row, next] = await rows(world)
     assert.ok(row!.failed_at !== null && row!.due_at === null && row!.sent_at === null && row!.body_text === '')
@@ -140,11 +140,11 @@ onBothEngines(
     try {
       const began = performance.now()
       await queue(there, {})
-      within(performance.now() - began, 2000)
-      await postDue(there.deps)
+      assertWithin(performance.now() - began, 2000)
+      await sendDueMail(there.deps)
       const again = await openSmtp({ port: down.port })
       there.deps.clock.set(there.deps.clock.now() + 2 * MINUTE)
-      await postDue(there.deps)
+      await sendDueMail(there.deps)
       assert.deepEqual(
         again.received.map(({ to }) => to),
         [['ada@example.com']],
@@ -165,7 +165,7 @@ onBothEngines('when the mail server is down for three days, the letter is given 
     const queued = there.deps.clock.now()
     const row = () => there.deps.db.read.selectFrom('mail').selectAll().executeTakeFirstOrThrow()
     for (let hour = 0; hour < 80 && (await row()).failed_at === null; hour++) {
-      await postDue(there.deps)
+      await sendDueMail(there.deps)
       there.deps.clock.set(there.deps.clock.now() + 60 * MINUTE)
     }
     const { failed_at, due_at, last_error, attempts } = await row()
@@ -191,7 +191,7 @@ onBothEngines(
       const settings = { BERTH_SMTP_URL: url(password), BERTH_MAIL_FROM: 'b@acme.example' }
       const there = await openWorld(world.engine, settings)
       await queue(there, {})
-      await postDue(there.deps)
+      await sendDueMail(there.deps)
       assert.equal(login.received.length, received)
       const [row] = await rows(there)
       assert.deepEqual([row!.sent_at !== null, row!.failed_at], [received === 1, null], row!.last_error ?? '')
@@ -220,7 +220,7 @@ onBothEngines(
       '',
     ]
     for (const address of bad) await queue(world, { recipient: address })
-    await postDue(world.deps)
+    await sendDueMail(world.deps)
     const [{ letter, to: recipients } = assert.fail(), ...others] = smtp.received.slice(before)
     assert.equal(others.length, 0)
     assert.deepEqual(recipients, [recipient])
@@ -240,7 +240,7 @@ onBothEngines(
     const text = 'Zeile mit Ümlaut\nhttps://x.example/integrations/confirm/icfg_1?a=b'
     await queue(world, { subject: 'Für Ada', text })
     assert.equal(existsSync(folder), false)
-    await postDue(world.deps)
+    await sendDueMail(world.deps)
     const names = readdirSync(folder)
     assert.equal(names.length, 1)
     assert.match(names[0]!, /^\d{4}-\d\d-\d\dT[\d.-]+Z-mail_\w+\.eml$/)
@@ -254,8 +254,8 @@ onBothEngines(
     assert.equal(letter.text, text)
     assert.match(world.logged(), /files in .*mail, because BERTH_SMTP_URL is not set/)
     // Sent twice, it is one file.
-    await queueLettersAgain(world)
-    await postDue(world.deps)
+    await requeueMail(world)
+    await sendDueMail(world.deps)
     assert.deepEqual(readdirSync(folder), names)
   },
 )
@@ -277,7 +277,7 @@ test('two instances on one database send each letter once [postgres]', async () 
   const two = await open(folder, url, lines)
   const all = Array.from({ length: 60 }, (_, n) => `many${n}@example.com`)
   for (const recipient of all) await queue(one, { recipient })
-  const posted = await Promise.all([one, two, one, two].map(({ deps }) => postDue(deps)))
+  const posted = await Promise.all([one, two, one, two].map(({ deps }) => sendDueMail(deps)))
   assert.equal(
     posted.reduce((sum, count) => sum + count),
     all.length,
@@ -305,15 +305,15 @@ processOnBothEngines(
       taken.resolve()
       await hold.promise
     }
-    const running = await start(t, home, SMTP)
+    const running = await startService(t, home, SMTP)
     await taken.promise
     await running.kill('SIGKILL')
     hold.resolve()
     const again = await open(home.folder, database)
-    assert.equal(await postDue(again.deps), 0, 'the lease of the instance that died has not ended yet')
+    assert.equal(await sendDueMail(again.deps), 0, 'the lease of the instance that died has not ended yet')
     again.deps.clock.set(Date.now() + 6 * MINUTE)
-    assert.equal(await postDue(again.deps), 1)
-    assert.equal(await postDue(again.deps), 0)
+    assert.equal(await sendDueMail(again.deps), 1)
+    assert.equal(await sendDueMail(again.deps), 0)
     await again.close()
     const ids = to(recipient).map(({ letter }) => letter.headers.get('message-id')!.join())
     assert.equal(ids.length, 2)
@@ -330,7 +330,7 @@ onBothEngines(
     await queue(world, { recipient: 'waits@example.com' })
     world.deps.clock.set(undefined)
     await queue(world, { recipient: 'young@example.com' })
-    for (const name of ['sent', 'young']) await setSent(world, `${name}@example.com`)
+    for (const name of ['sent', 'young']) await markMailSent(world, `${name}@example.com`)
     const run = () => world.operator('POST', '/operator/v1/timers/old-mail/run', {})
     assert.deepEqual((await run()).body, { swept: 1 })
     assert.deepEqual((await run()).body, { swept: 0 })
@@ -382,7 +382,7 @@ onBothEngines(
     const old = { ...first!, id: 'mail_old', subject: 'old', body_text: secret, created_stamp: deps.clock.stamp() }
     await addRows(world, 'mail', [old])
     assert.equal(await textOf(deps, old), secret)
-    await sealWaitingMail(deps)
+    await sealPendingMail(deps)
     const sealed = await waiting()
     assert.equal(sealed.length, 2)
     for (const row of sealed) {
@@ -391,7 +391,7 @@ onBothEngines(
     }
     // A sealed text that is moved to another letter does not open.
     assert.equal(await textOf(deps, { ...sealed[0]!, id: sealed[1]!.id }), undefined)
-    await sealWaitingMail(deps)
+    await sealPendingMail(deps)
     assert.deepEqual(await waiting(), sealed, 'a sealed text stays as it is')
   },
 )

@@ -1,9 +1,9 @@
 /** What people chose stands in letters as one line, and never where the words of the service stand. */
 import assert from 'node:assert/strict'
 import { Email, isEmail } from '../../../src/accounts/accounts/schema.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { nameAccounts } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 
@@ -14,10 +14,10 @@ onBothEngines('a name makes no line of its own in a letter, and no line of it be
   await nameAccounts(world, FORGED)
   const { teamId, userId } = world.credentials
   assert.equal((await world.operator('POST', `/operator/v1/users/${userId}/password-link`)).status, 201)
-  await setUpCodes(world, await signedIn(world))
+  await setUpCodes(world, await openSignedInClient(world))
   const invited = await world.call('POST', `/v1/teams/${teamId}/members`, { email: 'new@example.com' })
   assert.equal(invited.status, 200, invited.text)
-  const letters = await lettersOf(world)
+  const letters = await readQueuedMail(world)
   assert.ok(letters.length >= 3, `${letters.length} letters`)
   for (const { body_text: text } of letters) {
     assert.match(text, /^(?:Hello Security|admin invites you to the team team as VIEWER\.\n)/)

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { updateIntegrationEverywhere } from '../../../src/integrations/installations/scope-change.ts'
-import { disable } from '../../../src/integrations/webhooks/disable.ts'
-import { postDue } from '../../../src/platform/mail/worker.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
-import { lettersOf } from '../../support/queued-mail.ts'
+import { updateIntegrationAndInstallations } from '../../../src/integrations/installations/scope-change.ts'
+import { disableEndpoint } from '../../../src/integrations/webhooks/disable.ts'
+import { sendDueMail } from '../../../src/platform/mail/worker.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { readQueuedMail } from '../../support/queued-mail.ts'
 import { root } from '../../support/root.ts'
 import { addRows } from '../../support/states.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 import { asOperation } from '../../support/worlds/installation-rows.ts'
 import { openTeam, setRole } from '../../support/worlds/team-installation.ts'
 
@@ -24,7 +24,7 @@ type Promised = {
   open(world: World): Promise<{ recipient: string; provoke(): Promise<void> }>
 }
 
-async function ok(asked: Promise<Answer<unknown>>): Promise<void> {
+async function ok(asked: Promise<ApiResponse<unknown>>): Promise<void> {
   const { status, text } = await asked
   assert.ok(status < 400, `${status} ${text}`)
 }
@@ -64,7 +64,7 @@ const PROMISED: Record<string, Promised> = {
         asOperation(world, async (ctx) => {
           const rows = ctx.db.selectFrom('integration').selectAll().where('id', '=', integration.id)
           const input = { version: 1, params: {}, query: {}, body: { scopes } }
-          await updateIntegrationEverywhere(ctx, await rows.executeTakeFirstOrThrow(), input)
+          await updateIntegrationAndInstallations(ctx, await rows.executeTakeFirstOrThrow(), input)
         })
       return {
         recipient: await adminOf(world),
@@ -97,7 +97,7 @@ const PROMISED: Record<string, Promised> = {
         async provoke() {
           await asOperation(world, async (ctx) => {
             const rows = ctx.db.selectFrom('webhook').selectAll().where('id', '=', body.id)
-            await disable(ctx, 'webhook', await rows.executeTakeFirstOrThrow(), 'gone')
+            await disableEndpoint(ctx, 'webhook', await rows.executeTakeFirstOrThrow(), 'gone')
           })
           await ok(world.call('PATCH', `/v1/webhooks/${body.id}`, { enabled: true }))
         },
@@ -132,7 +132,7 @@ const PROMISED: Record<string, Promised> = {
     from: 'src/accounts/users/profile.ts',
     subject: /^Another email was asked for/,
     async open(world) {
-      const client = await signedIn(world)
+      const client = await openSignedInClient(world)
       const recipient = await adminOf(world)
       return {
         recipient,
@@ -174,7 +174,7 @@ for (const [what, { open, subject }] of Object.entries(PROMISED)) {
     async (world) => {
       const { recipient, provoke } = await open(world)
       const ofThem = async () =>
-        (await lettersOf(world)).filter((one) => one.recipient === recipient && subject.test(one.subject))
+        (await readQueuedMail(world)).filter((one) => one.recipient === recipient && subject.test(one.subject))
       await provoke()
       assert.equal((await ofThem()).length, 1)
       await provoke()
@@ -202,14 +202,14 @@ onBothEngines('a letter that was held back is posted the day after, and not befo
   await provoke()
   await provoke()
   const sent = async () =>
-    (await lettersOf(world)).filter((one) => one.recipient === recipient && one.sent_at !== null).length
-  await postDue(world.deps)
+    (await readQueuedMail(world)).filter((one) => one.recipient === recipient && one.sent_at !== null).length
+  await sendDueMail(world.deps)
   assert.equal(await sent(), 1)
   world.deps.clock.set(world.deps.clock.now() + DAY_MS - 60_000)
-  await postDue(world.deps)
+  await sendDueMail(world.deps)
   assert.equal(await sent(), 1)
   world.deps.clock.set(world.deps.clock.now() + 120_000)
-  await postDue(world.deps)
+  await sendDueMail(world.deps)
   assert.equal(await sent(), 2)
 })
 
@@ -223,7 +223,7 @@ onBothEngines('where a team has no OWNER left, every member is told, and the ope
   await ok(world.operator('DELETE', `/operator/v1/teams/${teamId}/members/${userId}`))
   // Whom others made OWNER may leave as the last one.
   await ok(ada.call('DELETE', `/v1/teams/${teamId}/members/${ada.id}?teamId=${teamId}`))
-  const disabled = (await lettersOf(world)).filter(({ subject }) => /are disabled/.test(subject))
+  const disabled = (await readQueuedMail(world)).filter(({ subject }) => /are disabled/.test(subject))
   assert.deepEqual(disabled.map(({ recipient }) => recipient).sort(), ['bob@example.com', 'eve@example.com'])
   for (const { body_text } of disabled) assert.match(body_text, /no OWNER who can sign in.*team member add/s)
   const report = await world.operator('GET', '/operator/v1/report')

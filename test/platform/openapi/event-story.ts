@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../../src/events.ts'
 import { runTimer } from '../../../src/timers.ts'
 import { callWith } from '../../support/call.ts'
-import type { Owner } from '../../support/process.ts'
-import { makeDeployment } from '../../support/projects.ts'
+import type { Cleanup } from '../../support/process.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import type { DnsServer } from '../../support/servers/dns-server.ts'
 import { deliver, receiver } from '../../support/servers/receiver.ts'
 import type { Call, World } from '../../support/world.ts'
-import { claim, holder } from '../../support/worlds/domain-world.ts'
-import { install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { claim, verifyAllClaims } from '../../support/worlds/domain-world.ts'
+import { consentAndInstall, seedIntegration } from '../../support/worlds/integration-world.ts'
 import { setRole } from '../../support/worlds/team-installation.ts'
 
 /** What the story needs beside its DNS server. */
@@ -19,7 +19,7 @@ export const STORY = { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1', BERTH_PUBLIC_URL: 'htt
 export type Told = Record<string, object[]>
 
 /** Tells the story, and gives what the receiver got, in the order in which it happened. `dns`: where the world looks names up. */
-export async function tellEvents(world: World, t: Owner, dns: DnsServer): Promise<Told> {
+export async function tellEvents(world: World, t: Cleanup, dns: DnsServer): Promise<Told> {
   const hook = await receiver(t)
   const team = callWith(world.call, `teamId=${world.credentials.teamId}`)
   must(await team.try('POST', '/v1/webhooks', { url: hook.url, events: EVENT_NAMES }))
@@ -66,7 +66,7 @@ async function changeDomains(world: World, team: Call, dns: DnsServer): Promise<
   dns.zones.delete(own.challenge.domain)
   must(await team.try('PATCH', '/v9/projects/shop/domains/www.example.com', { gitBranch: 'next' }))
   must(await team.try('PATCH', '/v9/projects/shop/domains/www.example.com', { gitBranch: null }))
-  const eve = await holder(dns, (await world.user('eve')).call, 'theirs')
+  const eve = await verifyAllClaims(dns, (await world.user('eve')).call, 'theirs')
   await eve.prove('www.example.com')
   must(await team.try('POST', '/v1/projects/shop/domains/www.example.com/move', { projectId: other.id }))
   must(await team.try('DELETE', '/v9/projects/blog/domains/www.example.com'))
@@ -74,7 +74,7 @@ async function changeDomains(world: World, team: Call, dns: DnsServer): Promise<
 
 async function changeDeployments(world: World, team: Call, projectId: string): Promise<void> {
   const deploy = (label: string, readyState: string) =>
-    makeDeployment(world, projectId, { url: `${label}.apps.example.net`, target: 'production', readyState })
+    seedDeployment(world, projectId, { url: `${label}.apps.example.net`, target: 'production', readyState })
   await deploy('shop-1', 'READY')
   must(await team.try('PATCH', '/v9/projects/shop', { autoAssignCustomDomains: false }))
   const next = await deploy('shop-2', 'READY')
@@ -86,9 +86,9 @@ async function changeDeployments(world: World, team: Call, projectId: string): P
 
 async function changeInstallation(world: World, team: Call): Promise<void> {
   const { teamId } = world.credentials
-  const app = await makeIntegration(world, { slug: 'deployer', scopes: ['read:project'] })
+  const app = await seedIntegration(world, { slug: 'deployer', scopes: ['read:project'] })
   const ids = ['blog', 'shop'].map(async (name) => must(await team.try('GET', `/v9/projects/${name}`)).id)
-  const { installationId } = await install(world, app, { projects: await Promise.all(ids) })
+  const { installationId } = await consentAndInstall(world, app, { projects: await Promise.all(ids) })
   const path = `/v1/integrations/configuration/${installationId}` as const
   must(await team.try('POST', `${path}/project/blog`, { allowed: false }))
   const scopes = ['read-write:project']

@@ -7,9 +7,9 @@ import type { Route } from '../../../src/platform/http/route.ts'
 import { type Example, readExamples } from '../../../src/platform/openapi/examples.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { withQuery } from '../../support/call.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import { root } from '../../support/root.ts'
-import { callerOf, openSamples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
+import { callerOf, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { stableAnswers } from './stable-answers.ts'
@@ -57,7 +57,7 @@ const LONGEST = 3000
 
 /** Asks each operation that has no example yet, as it is asked by a sample, and keeps that. What removes something comes last. */
 async function askForAllOthers(world: World, examples: Record<string, Example>): Promise<void> {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const late = ({ method, operationId }: Route) => Number(method === 'DELETE') + Number(operationId === 'deleteProject')
   const others = ROUTES.filter(({ operationId }) => examples[operationId] === undefined)
   for (const route of others.toSorted((a, b) => late(a) - late(b))) {
@@ -66,7 +66,7 @@ async function askForAllOthers(world: World, examples: Record<string, Example>):
       const path = `/operator/v1/teams/${samples.teamId}/members/${samples.spare.id}` as const
       await world.operator('PUT', path, { role: 'VIEWER' })
     }
-    const asked = sampleOf(route, samples)
+    const asked = sampleRequest(route, samples)
     const url = withQuery(asked.url, teamQuery(route, samples))
     const body = asked.body instanceof Blob ? await asked.body.text() : asked.body
     const { status, text } = await callerOf(route, world).try(asked.method, url, asked.body)
@@ -83,7 +83,8 @@ async function askForAllOthers(world: World, examples: Record<string, Example>):
 onBothEngines(
   'each operation answers as its example says; npm run examples writes them anew',
   async (world, t) => {
-    if (!starts('curl', '--version')) return t.skip(lacking('curl', 'curl', 'whether the examples of /docs are true'))
+    if (!canRun('curl', '--version'))
+      return t.skip(skipReason('curl', 'curl', 'whether the examples of /docs are true'))
     const examples = await tellStory(world, dns)
     await askForAllOthers(world, examples)
     t.assert.fileSnapshot(stableAnswers(examples), join(root, 'src', 'platform', 'openapi', 'examples.json'))

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { curlOf, type Example, readExamples } from '../../../src/platform/openapi/examples.ts'
 import { openApiText } from '../../../src/platform/openapi/pages.ts'
 import { ROUTES } from '../../../src/routes.ts'
-import { lacking, starts } from '../../support/programs.ts'
+import { canRun, skipReason } from '../../support/programs.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { stableAnswers } from './stable-answers.ts'
@@ -17,13 +17,13 @@ import { tellStory } from './story.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
-const hasCurl = starts('curl', '--version')
+const hasCurl = canRun('curl', '--version')
 const run = promisify(execFile)
 
 onBothEngines(
   'each command of the documents is answered as they say; npm run examples writes them anew',
   async (world, t) => {
-    if (!hasCurl) return t.skip(lacking('curl', 'curl', 'whether the examples of /docs are true'))
+    if (!hasCurl) return t.skip(skipReason('curl', 'curl', 'whether the examples of /docs are true'))
     const told = stableAnswers(await tellStory(world, dns)) as Record<string, Example>
     const kept = Object.entries(readExamples()).filter(([operationId]) => operationId in told)
     assert.deepEqual(told, Object.fromEntries(kept), 'an answer has changed: npm run examples')

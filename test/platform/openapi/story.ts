@@ -11,7 +11,7 @@ import { runTimer } from '../../../src/timers.ts'
 import type { DnsServer } from '../../support/servers/dns-server.ts'
 import type { World } from '../../support/world.ts'
 import { publish } from '../../support/worlds/domain-world.ts'
-import { install, makeIntegration, REDIRECT } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, REDIRECT, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is walked as JSON
 export type Json = any
@@ -123,8 +123,8 @@ async function askForEnds(world: World, ask: Ask): Promise<void> {
 }
 
 async function askForAccess(world: World, ask: Ask): Promise<void> {
-  const app = await makeIntegration(world, { teamId: world.credentials.teamId, slug: 'deployer' })
-  const { code } = await install(world, app)
+  const app = await seedIntegration(world, { teamId: world.credentials.teamId, slug: 'deployer' })
+  const { code } = await consentAndInstall(world, app)
   const proof = { client_id: app.clientId, client_secret: app.clientSecret }
   await ask('exchangeCode', '/v2/oauth/access_token', { ...proof, code, redirect_uri: REDIRECT })
   await ask('getAuthUser', '/v2/user')

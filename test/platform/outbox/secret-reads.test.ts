@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { SENTENCES } from '../../../src/console/names/audit-messages.ts'
-import { openMetrics } from '../../../src/metrics.ts'
-import { openClock } from '../../../src/platform/base/clock.ts'
-import type { Entry } from '../../../src/platform/outbox/audit-chain.ts'
-import { openReveals } from '../../../src/platform/outbox/secret-reads.ts'
+import { AUDIT_MESSAGES } from '../../../src/console/names/audit-messages.ts'
+import { createMetrics } from '../../../src/metrics.ts'
+import { createClock } from '../../../src/platform/base/clock.ts'
+import type { AuditEntry } from '../../../src/platform/outbox/audit-chain.ts'
+import { createSecretReads } from '../../../src/platform/outbox/secret-reads.ts'
 import { ROUTES } from '../../../src/routes.ts'
-import { becomes } from '../../support/eventually.ts'
 import { withQuery } from '../../support/call.ts'
+import { eventually } from '../../support/eventually.ts'
 import { MIGRATED } from '../../support/postgres.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { root } from '../../support/root.ts'
-import { callerOf, openSamples, sampleOf, teamQuery } from '../../support/sample-requests.ts'
+import { callerOf, sampleRequest, seedSamples, teamQuery } from '../../support/sample-requests.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 const CANARY = 'canary-in-clear'
@@ -51,7 +51,7 @@ async function linesOf(world: World, types?: readonly string[]) {
 
 /** Waits until so many lines are written. */
 async function linesOnce(world: World, count: number): Promise<Awaited<ReturnType<typeof linesOf>>> {
-  await becomes(async () => (await linesOf(world)).length >= count)
+  await eventually(async () => (await linesOf(world)).length >= count)
   return linesOf(world)
 }
 
@@ -65,17 +65,17 @@ async function setCanaries(world: World, { envId, sharedId }: { envId: string; s
 
 test('the console has a sentence for every read that leaves a line', () => {
   for (const type of GIVING)
-    assert.ok(Object.hasOwn(SENTENCES, type), `${type} has no sentence in src/console/names/audit-messages.ts`)
+    assert.ok(Object.hasOwn(AUDIT_MESSAGES, type), `${type} has no sentence in src/console/names/audit-messages.ts`)
 })
 
 onBothEngines(
   'every read of the route table whose answer has a clear value leaves one line each time',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     await setCanaries(world, samples)
     const gave: string[] = []
     for (const route of ROUTES.filter(({ method }) => method === 'GET')) {
-      const { method, url } = sampleOf(route, samples)
+      const { method, url } = sampleRequest(route, samples)
       const sayings = route.query?.properties?.decrypt === undefined ? [''] : ['', 'decrypt=true']
       // Twice: what is remembered must leave a line too.
       for (const saying of [...sayings, ...sayings]) {
@@ -110,7 +110,7 @@ test('what opens values is known: an answer that has one says `reveal`', () => {
 })
 
 onBothEngines('what is not given leaves no line', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const made = await world.call('POST', '/v10/projects/web/env', [
     { key: 'A', value: CANARY, type: 'encrypted', target: ['preview'] },
     { key: 'B', value: CANARY, type: 'sensitive', target: ['preview'] },
@@ -134,7 +134,7 @@ onBothEngines('what is not given leaves no line', async (world) => {
 })
 
 onBothEngines('many reads at once leave as many lines, in one chain, also while others write', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const made = await world.call('POST', '/v10/projects/web/env', { key: 'A', value: CANARY, target: ['preview'] })
   const url = `/v1/projects/web/env/${made.body.created.id}`
   const read = async () => assert.equal((await world.call('GET', url)).status, 200)
@@ -150,7 +150,7 @@ onBothEngines('many reads at once leave as many lines, in one chain, also while 
 onBothEngines(
   'a store that takes no writes stops no read, and the lines are written when it takes some',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const made = await world.call('POST', '/v10/projects/web/env', { key: 'A', value: CANARY, target: ['preview'] })
     const url = `/v1/projects/web/env/${made.body.created.id}`
     const { write } = world.deps.db
@@ -169,7 +169,7 @@ onBothEngines(
 onBothEngines(
   'lines whose commit was not answered are written once, and a stamp that another has is given up',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const made = await world.call('POST', '/v10/projects/web/env', { key: 'A', value: CANARY, target: ['preview'] })
     const url = `/v1/projects/web/env/${made.body.created.id}`
     const { write } = world.deps.db
@@ -207,7 +207,7 @@ onBothEngines('a stop writes what waits', async ({ engine, folder }) => {
   const url = engine === 'postgres' ? await newDatabase(MIGRATED) : `sqlite:${join(folder, 'stopped.db')}`
   const settings = { DATABASE_URL: url, BERTH_KEYS: join(folder, 'keys-of-it.json') }
   const world = await openWorld(engine, settings)
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const made = await world.call('POST', '/v10/projects/web/env', { key: 'A', value: CANARY, target: ['preview'] })
   for (let at = 0; at < 40; at++) await world.call('GET', `/v1/projects/web/env/${made.body.created.id}`)
   await world.close()
@@ -222,10 +222,10 @@ onBothEngines('a stop writes what waits', async ({ engine, folder }) => {
 test('what waits is bounded, and an account has its own bound; what is dropped is counted and logged', async () => {
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
-  const metrics = openMetrics()
+  const metrics = createMetrics()
   const db = { write: async () => assert.fail('the disk is full') } as never
-  const reveals = openReveals({ db, clock: openClock(), log, metrics })
-  const entry = (account_id: string): Entry => ({
+  const reveals = createSecretReads({ db, clock: createClock(), log, metrics })
+  const entry = (account_id: string): AuditEntry => ({
     stamp: 1,
     account_id,
     actor_kind: 'user',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import axe from 'axe-core'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
-import { lacking } from '../../support/programs.ts'
+import { skipReason } from '../../support/programs.ts'
 import { openWorld } from '../../support/world.ts'
 
 const chromium = findChromium()
@@ -23,7 +23,7 @@ const OPENED = `document.querySelectorAll('details').forEach((one) => { one.open
 const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 
 test('axe finds nothing on the pages for everybody, narrow and wide, light and dark', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read the pages'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'whether everybody can read the pages'))
   const world = await openWorld('sqlite')
   const browser = await openChromium(chromium)
   try {
@@ -55,7 +55,7 @@ test('axe finds nothing on the pages for everybody, narrow and wide, light and d
 
 test('the reference is searched and read without script, and asks no other host', async (t) => {
   if (chromium === undefined)
-    return t.skip(lacking('chromium', 'chromium', 'whether the reference works without script'))
+    return t.skip(skipReason('chromium', 'chromium', 'whether the reference works without script'))
   const world = await openWorld('sqlite')
   const browser = await openChromium(chromium)
   try {

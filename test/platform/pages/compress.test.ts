@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { takesGzip, zipPage } from '../../../src/platform/pages/compress.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { acceptsGzip, zipPage } from '../../../src/platform/pages/compress.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 test('gzip is taken by whoever names it, and not with a weight of 0', () => {
@@ -15,7 +15,7 @@ test('gzip is taken by whoever names it, and not with a weight of 0', () => {
     ['identity', false],
     [undefined, false],
   ] as const)
-    assert.equal(takesGzip(header), takes, String(header))
+    assert.equal(acceptsGzip(header), takes, String(header))
 })
 
 test('a page comes back whole, a small one is left alone, and no two of one page need have one length', async () => {
@@ -30,7 +30,7 @@ test('a page comes back whole, a small one is left alone, and no two of one page
 onBothEngines(
   'a page of 1,000 variables is at most 100 KB over the wire, and the same for whoever takes no gzip',
   async (world) => {
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const rows = Array.from({ length: 1000 }, (_, at) => ({
       key: `KEY_${at}`,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readCookies } from '../../../src/platform/pages/cookies.ts'
-import { openClient, signedIn } from '../../support/clients/browser-client.ts'
+import { openClient, openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const ORIGIN = 'https://berth.example'
@@ -58,7 +58,7 @@ test('of two cookies with our very name neither counts, and nothing is read of t
 onBothEngines(
   'a sub-domain that plants a cookie behind a no-break space signs nobody in as the attacker, and nobody out',
   async (world) => {
-    const attacker = await signedIn(world)
+    const attacker = await openSignedInClient(world)
     const planted = `\xa0${NAME}=${attacker.cookies.get(NAME)!}`
     const shown = async (cookie: string) => (await openClient(world).get('/integrations/installed', { cookie })).status
     assert.equal(await shown(`${NAME}=${attacker.cookies.get(NAME)!}`), 200)

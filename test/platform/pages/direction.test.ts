@@ -1,12 +1,12 @@
 /** Names that turn the direction of writing: on no page do they turn what stands beside them. docs/console.md: How a page looks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { html, isolated } from '../../../src/platform/pages/html.ts'
+import { bidiIsolated, html } from '../../../src/platform/pages/html.ts'
 import { SCREENS } from '../../../src/screens.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { valuesOf } from '../../support/clients/screen-values.ts'
-import { makeDeployment } from '../../support/projects.ts'
-import { openSamples, type Samples } from '../../support/sample-requests.ts'
+import { seedDeployment } from '../../support/projects.ts'
+import { type Samples, seedSamples } from '../../support/sample-requests.ts'
 import { nameAccounts, tamper } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
@@ -51,8 +51,8 @@ test('a text that turns the direction is isolated, and not where no markup can b
 })
 
 test('a name in a plain string is isolated by characters, and ends nothing before its end', () => {
-  assert.equal(isolated('Acme 😀'), 'Acme 😀')
-  assert.equal(isolated(`${HEBREW}\u2069${TURN}`), `\u2068${HEBREW}\u2069`)
+  assert.equal(bidiIsolated('Acme 😀'), 'Acme 😀')
+  assert.equal(bidiIsolated(`${HEBREW}\u2069${TURN}`), `\u2068${HEBREW}\u2069`)
 })
 
 async function twist(world: World, { projectId, userId, apps, drainId, envId }: Samples): Promise<void> {
@@ -70,16 +70,16 @@ async function twist(world: World, { projectId, userId, apps, drainId, envId }: 
   await done(world.call('PATCH', `/v9/projects/web/env/${envId}`, { comment: NAME, gitBranch: NAME }))
   await done(world.call('PATCH', '/v9/projects/web/custom-environments/staging', { description: NAME }))
   await done(world.call('PATCH', '/v9/projects/web', { buildCommand: NAME }))
-  await makeDeployment(world, projectId, {
+  await seedDeployment(world, projectId, {
     url: 'turned.apps.example.net',
     meta: { githubCommitMessage: NAME, githubCommitRef: NAME },
   })
 }
 
 onBothEngines('a name that turns the direction turns nothing beside it, on any page', async (world) => {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   await twist(world, samples)
-  const person = await signedIn(world)
+  const person = await openSignedInClient(world)
   let turning = 0
   const pages = new Set<string>()
   for (const { method, path, streams } of SCREENS) {

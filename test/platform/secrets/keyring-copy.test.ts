@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openCopy, sealCopy } from '../../../src/platform/secrets/keyring-copy.ts'
+import { openKeyringCopy, sealKeyringCopy } from '../../../src/platform/secrets/keyring-copy.ts'
 import { berth } from '../../support/clients/command.ts'
 import { bucketSettings, strictServer } from '../../support/servers/bucket-server.ts'
 import { onBothEngines, openWorld, type World } from '../../support/world.ts'
@@ -13,23 +13,23 @@ const KEYS = { keys: [{ id: 'rk_one', key: Buffer.alloc(32, 1).toString('base64'
 const COPY = 's3://berth-backups/keyring.json'
 
 test('a copy opens with its passphrase alone, and no bit of it can be changed', async () => {
-  const text = await sealCopy(KEYS, PASSPHRASE, '2026-11-22T00:00:00.000Z')
+  const text = await sealKeyringCopy(KEYS, PASSPHRASE, '2026-11-22T00:00:00.000Z')
   assert.equal(text.includes(KEYS.keys[0]!.key), false)
-  assert.deepEqual(await openCopy(text, PASSPHRASE, 'it'), KEYS)
+  assert.deepEqual(await openKeyringCopy(text, PASSPHRASE, 'it'), KEYS)
   const copy = JSON.parse(text)
-  const other = (change: object) => openCopy(JSON.stringify({ ...copy, ...change }), PASSPHRASE, 'it')
+  const other = (change: object) => openKeyringCopy(JSON.stringify({ ...copy, ...change }), PASSPHRASE, 'it')
   const flipped = Buffer.from(copy.sealed, 'base64url')
   flipped[3]! ^= 1
-  await assert.rejects(openCopy(text, 'correct horse battery stapl', 'it'), /the passphrase is another one/)
+  await assert.rejects(openKeyringCopy(text, 'correct horse battery stapl', 'it'), /the passphrase is another one/)
   await assert.rejects(other({ sealed: flipped.toString('base64url') }), /or the copy was changed/)
   await assert.rejects(other({ madeAt: '2027' }), /or the copy was changed/)
   await assert.rejects(other({ version: 2 }), /use a newer one/)
   await assert.rejects(other({ kdf: { ...copy.kdf, N: 2 ** 30 } }), /is damaged/)
   await assert.rejects(other({ kdf: { ...copy.kdf, p: 1000 } }), /is damaged/)
   await assert.rejects(other({ sealed: 'x' }), /is damaged/)
-  await assert.rejects(openCopy('{}', PASSPHRASE, 'it'), /is no copy of a keyring/)
+  await assert.rejects(openKeyringCopy('{}', PASSPHRASE, 'it'), /is no copy of a keyring/)
   const accents = ['caf\u00e9 caf\u00e9 caf\u00e9', 'cafe\u0301 cafe\u0301 cafe\u0301'] as const
-  assert.deepEqual(await openCopy(await sealCopy(KEYS, accents[0], 'x'), accents[1], 'it'), KEYS)
+  assert.deepEqual(await openKeyringCopy(await sealKeyringCopy(KEYS, accents[0], 'x'), accents[1], 'it'), KEYS)
 })
 
 async function figure(world: World): Promise<number> {

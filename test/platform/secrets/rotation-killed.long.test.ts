@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { callOver } from '../../support/call.ts'
+import { iterations } from '../../support/iterations.ts'
 import { root } from '../../support/root.ts'
-import { rounds } from '../../support/iterations.ts'
 import { ENGINES, newDatabase, type World } from '../../support/world.ts'
 import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 
 for (const engine of ENGINES) {
   test(`a rotation killed at random moments loses no value [${engine}]`, { timeout: 300_000 }, async (t) => {
-    const KILLS = rounds(2, 10)
+    const KILLS = iterations(2, 10)
     const COUNT = 250
     const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
     t.after(() => rmSync(folder, { recursive: true }))

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { readConfig } from '../../../src/config.ts'
-import { openKeys } from '../../../src/platform/secrets/root-keys.ts'
+import { loadKeyring } from '../../../src/platform/secrets/root-keys.ts'
 import { beginRotation } from '../../../src/platform/secrets/rotation.ts'
 import { newKeyBytes } from '../../../src/platform/secrets/seal.ts'
 import { openService } from '../../../src/service.ts'
-import { forgetKeys } from '../../support/states.ts'
+import { clearRootKeys } from '../../support/states.ts'
 import { ENGINES, newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
 import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 
@@ -152,7 +152,7 @@ onBothEngines(
   'of two first starts with different keyrings one is refused: values of the other would be lost',
   async (world) => {
     const { db, clock } = world.deps
-    await forgetKeys(world)
+    await clearRootKeys(world)
     let looked = 0
     let meet = () => {}
     const met = new Promise<void>((resolve) => {
@@ -167,7 +167,7 @@ onBothEngines(
     const starts = ['rk_one', 'rk_two'].map((id, at) => {
       const keys = { keys: [{ id, key: Buffer.alloc(32, at).toString('base64') }] }
       const config = readConfig({ BERTH_DATA: world.folder, BERTH_KEYS: JSON.stringify(keys) })
-      return openKeys(config, { ...db, write }, clock)
+      return loadKeyring(config, { ...db, write }, clock)
     })
     const ends = await Promise.allSettled(starts)
     assert.deepEqual(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])

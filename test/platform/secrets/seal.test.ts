@@ -8,15 +8,15 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { type Config, readConfig } from '../../../src/config.ts'
 import { openKeyring } from '../../../src/platform/secrets/keyring.ts'
-import { keyFrom, newKeyBytes, open, placeOf, seal } from '../../../src/platform/secrets/seal.ts'
+import { associatedData, newKeyBytes, open, seal, toSecretKey } from '../../../src/platform/secrets/seal.ts'
 import { openService } from '../../../src/service.ts'
 import { root } from '../../support/root.ts'
 import { tamper } from '../../support/states.ts'
 import { ENGINES, onBothEngines, openWorld, type World } from '../../support/world.ts'
 
 test('of every bit changed, every cut and every other place, none opens', () => {
-  const key = keyFrom(newKeyBytes())
-  const place = placeOf('env', 'prj_1', 'env_1', 'value')
+  const key = toSecretKey(newKeyBytes())
+  const place = associatedData('env', 'prj_1', 'env_1', 'value')
   const sealed = seal(key, Buffer.from('a secret'), place)
   assert.equal(open(key, sealed, place)?.toString(), 'a secret')
   const bytes = Buffer.from(sealed, 'base64url')
@@ -33,9 +33,9 @@ test('of every bit changed, every cut and every other place, none opens', () => 
     ['env', 'prj_1e', 'nv_1', 'value'],
     ['env', 'prj_1env_1', 'value'],
   ]) {
-    assert.equal(open(key, sealed, placeOf(...parts)), undefined)
+    assert.equal(open(key, sealed, associatedData(...parts)), undefined)
   }
-  assert.equal(open(keyFrom(newKeyBytes()), sealed, place), undefined)
+  assert.equal(open(toSecretKey(newKeyBytes()), sealed, place), undefined)
   assert.notEqual(seal(key, Buffer.from('a secret'), place), sealed)
   assert.equal(open(key, seal(key, Buffer.alloc(0), place), place)?.length, 0)
 })

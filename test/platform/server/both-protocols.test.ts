@@ -15,8 +15,8 @@ import { boundConnections } from '../../../src/platform/server/connections.ts'
 import { HTTP_LIMITS } from '../../../src/platform/server/http-limits.ts'
 import { answerOneAtATime } from '../../../src/platform/server/one-at-a-time.ts'
 import { type LocalCertificate, localNames, openLocalCertificate } from '../../../src/platform/tls/local-certificate.ts'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
+import { eventually } from '../../support/eventually.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 
 const AT = '127.0.0.1'
 type How = { patienceMs?: number; perAddress?: number; certificate?: () => Promise<LocalCertificate> }
@@ -122,7 +122,7 @@ test('one port speaks plain HTTP and TLS, to several requests of a connection, w
       // No state tells that the server has read a piece.
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    await becomes(() => text().match(/HTTP\/1\.1 200/g)?.length === 2)
+    await eventually(() => text().match(/HTTP\/1\.1 200/g)?.length === 2)
   }
 })
 
@@ -162,7 +162,7 @@ test('what is neither is refused, and half of a first message ends after 5 s, wh
     [false, false],
   )
   await Promise.all(ends)
-  within(performance.now() - since, 15_000)
+  assertWithin(performance.now() - since, 15_000)
 })
 
 test('connections that say nothing, or no whole head, are answered 408 in time, and others are answered meanwhile', async (t) => {
@@ -177,14 +177,14 @@ test('connections that say nothing, or no whole head, are answered 408 in time, 
   assert.deepEqual(new Set(ends.map(({ text }) => text().slice(0, 12))), new Set(['HTTP/1.1 408']))
   // One that has asked is kept alive as ever.
   assert.equal(asked.destroyed, false)
-  await becomes(async () => (await connectionsOf(server)) === 1)
+  await eventually(async () => (await connectionsOf(server)) === 1)
 })
 
 test('an address has its connections of both kinds together, and one that waits for its answer is known over TLS', async (t) => {
   const { port, slow } = await openServer(t, { perAddress: 3 })
   const busy = await secure(t, port)
   busy.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
-  await becomes(() => slow.length === 1)
+  await eventually(() => slow.length === 1)
   const idle = await secure(t, port)
   const closed = once(idle.resume(), 'close')
   const silent = await open(t, port)
@@ -193,7 +193,7 @@ test('an address has its connections of both kinds together, and one that waits 
   assert.deepEqual([busy.destroyed, silent.destroyed], [false, false])
   const { text } = heard(busy)
   slow[0]!()
-  await becomes(() => text().includes('TLS'))
+  await eventually(() => text().includes('TLS'))
 })
 
 test('a burst of handshakes makes a request wait for a few of them', async (t) => {
@@ -203,7 +203,7 @@ test('a burst of handshakes makes a request wait for a few of them', async (t) =
   let begun = 0
   const strangers = await Promise.all(Array.from({ length: 100 }, () => open(t, port)))
   // The platform accepts one in each iteration; a request would wait for that too.
-  await becomes(async () => (await connectionsOf(server)) === strangers.length)
+  await eventually(async () => (await connectionsOf(server)) === strangers.length)
   for (const socket of strangers)
     socket.once('data', () => {
       begun++
@@ -211,14 +211,14 @@ test('a burst of handshakes makes a request wait for a few of them', async (t) =
   for (const socket of strangers) socket.write(hello)
   assert.equal(await askPlainly(port), 'plain')
   assert.ok(begun < 30, `${begun} handshakes went before the request`)
-  await becomes(() => begun === 100)
+  await eventually(() => begun === 100)
 })
 
 test('of too many handshakes that do not end, the oldest is cut off', async (t) => {
   const { port, kept } = await openServer(t)
   const strangers: Socket[] = []
   for (let n = 0; n < 130; n++) strangers.push(await open(t, port, '\x16'))
-  await becomes(() => strangers.filter((socket) => heard(socket) && socket.destroyed).length >= 2)
+  await eventually(() => strangers.filter((socket) => heard(socket) && socket.destroyed).length >= 2)
   assert.equal(await askSecurely(port, (await kept()).authority), 'TLS')
 })
 
@@ -229,14 +229,14 @@ test('a stop ends connections without a request, and leaves answers of both kind
   const asking = [await open(t, port), await secure(t, port)]
   const heardThere = asking.map(heard)
   for (const socket of asking) socket.write('GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-  await becomes(() => slow.length === 2)
+  await eventually(() => slow.length === 2)
   const closed = once(server, 'close')
   server.close()
   stopping.abort()
   const since = performance.now()
   await Promise.all(ends)
   // Before the handshake has had its 5 s.
-  within(performance.now() - since, 3500)
+  assertWithin(performance.now() - since, 3500)
   for (const answer of slow) answer()
   await closed
   assert.deepEqual(
@@ -261,7 +261,7 @@ test('a renewed certificate is for new connections, and open ones go on', async 
   assert.deepEqual([shown(before), shown(after)], [first.cert, second.cert])
   const { text } = heard(before)
   before.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  await becomes(() => text().includes('TLS'))
+  await eventually(() => text().includes('TLS'))
 })
 
 test('where the certificate cannot be kept, the log says why once, and plain HTTP goes on', async (t) => {

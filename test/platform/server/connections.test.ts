@@ -12,7 +12,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { readConfig } from '../../../src/config.ts'
 import { boundConnections } from '../../../src/platform/server/connections.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openCertificates } from '../../support/servers/certificates.ts'
 
 type Rules = { most: number; perAddress: number; trusted?: string }
@@ -71,7 +71,7 @@ test('over the number of its address, the connection that was idle for longest m
   const other = await open(t, server, '127.0.0.3', '/')
   await ask(server, first, '/')
   const newcomer = await open(t, server, '127.0.0.2', '/')
-  await becomes(() => second.destroyed)
+  await eventually(() => second.destroyed)
   assert.deepEqual(isOpen([first, second, third, newcomer, other]), [true, false, true, true, true])
 })
 
@@ -95,7 +95,7 @@ test('a request that waits for its answer is not cut off: where all are busy, th
   const server = await openServer(t, { most: 100, perAddress: 2 })
   const busy = [await open(t, server, '127.0.0.2', '/slow'), await open(t, server, '127.0.0.2', '/slow')]
   const newcomer = await open(t, server, '127.0.0.2')
-  await becomes(() => newcomer.destroyed)
+  await eventually(() => newcomer.destroyed)
   assert.deepEqual(isOpen(busy), [true, true])
 })
 
@@ -108,7 +108,7 @@ test('a body that stalls is idle, and so is half a request', async (t) => {
   await sleep(50)
   await open(t, server, '127.0.0.2', '/')
   await open(t, server, '127.0.0.2', '/')
-  await becomes(() => body.destroyed && head.destroyed)
+  await eventually(() => body.destroyed && head.destroyed)
 })
 
 test('when a listener is full, the address that has most makes room, and no other loses a connection', async (t) => {
@@ -118,7 +118,7 @@ test('when a listener is full, the address that has most makes room, and no othe
   for (let n = 0; n < 4; n++) many.push(await open(t, server, '127.0.0.2'))
   const another = await open(t, server, '127.0.0.3', '/')
   const newcomer = await open(t, server, '127.0.0.4', '/')
-  await becomes(() => many[0]!.destroyed)
+  await eventually(() => many[0]!.destroyed)
   assert.deepEqual(isOpen([quiet, another, newcomer, ...many]), [true, true, true, false, true, true, true])
 })
 
@@ -126,7 +126,7 @@ test('when a listener is full of addresses with one connection each, the one tha
   const server = await openServer(t, { most: 3, perAddress: 3 })
   const held: Socket[] = []
   for (let n = 2; n < 7; n++) held.push(await open(t, server, `127.0.0.${n}`, '/'))
-  await becomes(() => held[0]!.destroyed && held[1]!.destroyed)
+  await eventually(() => held[0]!.destroyed && held[1]!.destroyed)
   assert.deepEqual(isOpen(held), [false, false, true, true, true])
 })
 
@@ -137,7 +137,7 @@ test('a trusted proxy has as many connections as the listener, and gives way whe
   assert.deepEqual(isOpen(proxied), [true, true, true, true])
   const first = await open(t, server, '127.0.0.3', '/')
   const second = await open(t, server, '127.0.0.3', '/')
-  await becomes(() => first.destroyed && proxied[0]!.destroyed)
+  await eventually(() => first.destroyed && proxied[0]!.destroyed)
   assert.deepEqual(isOpen([second, ...proxied.slice(1)]), [true, true, true, true])
 })
 
@@ -150,7 +150,7 @@ test('an answer that has left is not held by its connection, which stays open', 
   const socket = await open(t, server, '127.0.0.1', '/')
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  await becomes(() => {
+  await eventually(() => {
     collect()
     return answered?.deref() === undefined
   })
@@ -173,6 +173,6 @@ test('over https a connection that waits for its answer is known too', async (t)
   }
   const [busy, idle] = [await secure('/slow'), await secure('/')]
   const newcomer = await secure('/')
-  await becomes(() => idle.destroyed)
+  await eventually(() => idle.destroyed)
   assert.deepEqual(isOpen([busy, newcomer]), [true, true])
 })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { unversioned } from '../../../src/platform/http/route.ts'
-import { ELSEWHERE } from '../../../src/platform/server/elsewhere.ts'
+import { unversionedPath } from '../../../src/platform/http/route.ts'
+import { UNSUPPORTED } from '../../../src/platform/server/elsewhere.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { folder } from '../../sdk/newest-sdk.ts'
 import { type Method, openWorld } from '../../support/world.ts'
@@ -23,10 +23,10 @@ async function isSaid(method: string, path: string): Promise<string> {
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-const ROUTED = new Set(ROUTES.map(({ method, path }) => `${method} ${unversioned(path).replaceAll(/:\w+/g, ':')}`))
+const ROUTED = new Set(ROUTES.map(({ method, path }) => `${method} ${unversionedPath(path).replaceAll(/:\w+/g, ':')}`))
 
 test('each row of the table is said of its path and below it, with and without a version, unless it is served', async () => {
-  for (const [row, sentence] of Object.entries(ELSEWHERE)) {
+  for (const [row, sentence] of Object.entries(UNSUPPORTED)) {
     const [path, method] = row.split(' ').reverse() as [string, string?]
     const filled = path.replaceAll(/:\w+/g, 'some')
     for (const one of method === undefined ? METHODS : [method]) {
@@ -88,9 +88,9 @@ test('every method of the newest SDK asks a route, or what has a sentence', asyn
     const [, path] = /pathToFunc\("([^"]+)"/.exec(code) ?? []
     const [, method] = /method: "([A-Z]+)"/.exec(code) ?? []
     if (path === undefined) continue
-    const way = `${method} ${unversioned(path)}`
+    const way = `${method} ${unversionedPath(path)}`
     if (ROUTED.has(way.replaceAll(/\{\w+\}/g, ':'))) continue
-    if (Object.keys(OTHERWISE).some((known) => way === known || unversioned(path).startsWith(known))) continue
+    if (Object.keys(OTHERWISE).some((known) => way === known || unversionedPath(path).startsWith(known))) continue
     if (method !== 'HEAD') await isSaid(method!, path.replaceAll(/\{\w+\}/g, 'some'))
     asked++
   }

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerOneAtATime } from '../../../src/platform/server/one-at-a-time.ts'
 import { PacedRequest } from '../../../src/platform/server/paced-request.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openWorld } from '../../support/world.ts'
 
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
@@ -51,35 +51,35 @@ test('a request begins when the one before it on its connection is answered; oth
   const { paths, begun, open, end } = await serve(t)
   const one = open()
   one.socket.write(ask('/1') + ask('/2') + ask('/3'))
-  await becomes(async () => paths.length > 0)
+  await eventually(async () => paths.length > 0)
   open().socket.write(ask('/other'))
-  await becomes(async () => paths.length > 1)
+  await eventually(async () => paths.length > 1)
   assert.deepEqual(paths, ['/1', '/other'])
   assert.equal(begun.length, 2)
   end()
-  await becomes(async () => paths.length === 3)
+  await eventually(async () => paths.length === 3)
   assert.deepEqual(paths, ['/1', '/other', '/2'])
   end()
   end()
-  await becomes(async () => paths.length === 4)
+  await eventually(async () => paths.length === 4)
   end()
-  await becomes(async () => one.said().split('HTTP/1.1 200 OK').length === 4)
+  await eventually(async () => one.said().split('HTTP/1.1 200 OK').length === 4)
   one.socket.write(ask('/4'))
-  await becomes(async () => paths.length === 5)
+  await eventually(async () => paths.length === 5)
 })
 
 test('what waits on a connection that is closed is not begun', async (t) => {
   const { paths, open, end } = await serve(t)
   const { socket } = open()
   socket.write(ask('/1') + ask('/2'))
-  await becomes(async () => paths.length === 1)
+  await eventually(async () => paths.length === 1)
   socket.destroy()
   const other = open()
   other.socket.write(ask('/other'))
-  await becomes(async () => paths.length === 2)
+  await eventually(async () => paths.length === 2)
   end()
   end()
-  await becomes(async () => other.said().includes('done'))
+  await eventually(async () => other.said().includes('done'))
   assert.deepEqual(paths, ['/1', '/other'])
 })
 
@@ -88,11 +88,11 @@ test('as many as are sent ahead are answered in their order, and none is parsed 
   const { socket, said } = open()
   socket.write(Array.from({ length: 40 }, (_, at) => ask(`/${at}`)).join(''))
   for (let at = 0; at < 40; at++) {
-    await becomes(async () => paths.length === at + 1)
+    await eventually(async () => paths.length === at + 1)
     assert.equal(parsed(), at + 1)
     end()
   }
-  await becomes(async () => said().split('done').length === 41)
+  await eventually(async () => said().split('done').length === 41)
   assert.deepEqual(
     paths,
     Array.from({ length: 40 }, (_, at) => `/${at}`),
@@ -110,11 +110,11 @@ test('wherever reads are cut, a request is parsed alone', async (t) => {
     if (cut % 7 === 0) await once(socket, 'ready')
     setImmediate(() => socket.write(text.slice(cut)))
     for (let at = 0; at < 4; at++) {
-      await becomes(async () => begun.length === 1)
+      await eventually(async () => begun.length === 1)
       begun[0]!.req.resume()
       end()
     }
-    await becomes(async () => said().split('done').length === 5)
+    await eventually(async () => said().split('done').length === 5)
     assert.deepEqual(paths.splice(0), ['/0', '/1', '/2', '/3'], `cut at ${cut}`)
     socket.destroy()
   }
@@ -125,7 +125,7 @@ test('what cannot be read behind a whole request is answered behind its answer',
   const { socket, said } = open()
   const closed = isGone(socket)
   socket.write(`${ask('/1')}POST /2 HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nZZZ\r\n`)
-  await becomes(async () => begun.length === 1)
+  await eventually(async () => begun.length === 1)
   assert.deepEqual([paths, said()], [['/1'], ''])
   end()
   await closed
@@ -144,7 +144,7 @@ test('the service answers what is sent ahead in its order', async (t) => {
   })
   socket.write(ask('/nowhere') + ask('/') + ask('/v2/user'))
   const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
-  await becomes(async () => statuses().length === 3)
+  await eventually(async () => statuses().length === 3)
   assert.deepEqual(statuses(), ['404', '200', '401'])
 })
 
@@ -154,10 +154,10 @@ test('what comes while answers wait to be read is kept until they are, and the p
   const { socket, said } = open()
   socket.pause()
   socket.write(`${ask('/long').repeat(10)}GET /last HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(6000)}\r\n\r\n`)
-  await becomes(async () => paths.length > 0)
+  await eventually(async () => paths.length > 0)
   for (let at = 0; at < 3; at++) socket.write(ask('/more'))
   socket.resume()
-  await becomes(async () => said().split('HTTP/1.1 200 OK').length === 15)
+  await eventually(async () => said().split('HTTP/1.1 200 OK').length === 15)
   assert.deepEqual(paths, [...Array(10).fill('/long'), '/last', '/more', '/more', '/more'])
 })
 
@@ -175,7 +175,7 @@ test('requests without a Host are counted and answered with 400, and nothing beh
   await gone
   const old = open()
   old.socket.write('GET /old HTTP/1.0\r\n\r\n')
-  await becomes(async () => paths.length === 1)
+  await eventually(async () => paths.length === 1)
 })
 
 test('nothing is begun behind an answer that closes its connection', async (t) => {
@@ -183,7 +183,7 @@ test('nothing is begun behind an answer that closes its connection', async (t) =
   const { socket, said } = open()
   const closed = isGone(socket)
   socket.write(ask('/1') + ask('/2'))
-  await becomes(async () => paths.length === 1)
+  await eventually(async () => paths.length === 1)
   begun[0]!.setHeader('connection', 'close')
   begun[0]!.end('done')
   await closed
@@ -198,10 +198,10 @@ test('behind a body that nobody counts, requests are parsed one by one too', asy
   })
   const { socket, said } = open()
   socket.write('POST /body HTTP/1.1\r\nhost: a\r\ncontent-length: 65000\r\n\r\n')
-  await becomes(async () => said().includes('done'))
+  await eventually(async () => said().includes('done'))
   socket.write('x'.repeat(64_000))
   socket.write('x'.repeat(1000) + ask('/').repeat(2400))
-  await becomes(async () => begun.length === 1)
+  await eventually(async () => begun.length === 1)
   assert.deepEqual([paths, parsed()], [['/body', '/'], 2])
 })
 
@@ -217,7 +217,7 @@ test('behind a body that nobody reads, however it is cut, the next request has i
       socket.write(text.slice(at, at + length))
       if ((at / length) % 3 === round % 3) await new Promise((resolve) => setImmediate(resolve))
     }
-    await becomes(async () => said().split('done').length === 4)
+    await eventually(async () => said().split('done').length === 4)
     socket.destroy()
   }
 })
@@ -235,7 +235,7 @@ test('of what arrives together, what comes behind 25 ms of work is left for the 
   const lines = Array.from({ length: 10 }, () => open())
   const askAll = async (path: string, answers: number) => {
     for (const { socket } of lines) socket.write(ask(path))
-    await becomes(async () => lines.every(({ said }) => said().split('done').length === answers + 1))
+    await eventually(async () => lines.every(({ said }) => said().split('done').length === answers + 1))
   }
   // Accepted one in an iteration.
   await askAll('/', 1)
@@ -255,7 +255,7 @@ test('of what many sent ahead, an iteration begins no more than 5 ms of work', a
   })
   const opened = Array.from({ length: lines }, () => open())
   for (const { socket } of opened) socket.write(ask('/').repeat(each))
-  await becomes(async () => opened.every(({ said }) => said().split('done').length === each + 1))
+  await eventually(async () => opened.every(({ said }) => said().split('done').length === each + 1))
   assert.equal(handled, lines * each)
   assert.ok(most <= 3, `${most} in one iteration`)
 })
@@ -276,12 +276,12 @@ test('of a body that is held nothing more is parsed, in whatever chunks it comes
   const count = 30_000
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n')
   socket.write(`${`40\r\n${'x'.repeat(64)}\r\n`.repeat(count)}0\r\n\r\n`)
-  await becomes(() => held?.socket.isPaused() === true)
+  await eventually(() => held?.socket.isPaused() === true)
   // Time in which nothing more may be read than what was on its way.
   await sleep(200)
   assert.ok(held!.readableLength <= 2048, String(held!.readableLength))
   assert.ok(held!.socket.bytesRead <= 256 * 1024, String(held!.socket.bytesRead))
   held!.resume()
   held!.letGo()
-  await becomes(() => said().includes(`read ${64 * count}`))
+  await eventually(() => said().includes(`read ${64 * count}`))
 })

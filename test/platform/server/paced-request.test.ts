@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PACE_BYTES, PacedRequest } from '../../../src/platform/server/paced-request.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const MIB = 1024 * 1024
 const CLIENTS = 24
@@ -126,7 +126,7 @@ test('of a body that is held little waits, in whatever chunks it comes, and all 
   socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n')
   socket.write(`${`40\r\n${'x'.repeat(64)}\r\n`.repeat(count)}0\r\n\r\n`)
   const request = await began
-  await becomes(() => request.socket.isPaused())
+  await eventually(() => request.socket.isPaused())
   // Time in which nothing more may be read.
   await sleep(100)
   assert.ok(request.readableLength > 0 && request.readableLength <= 128 * 1024, String(request.readableLength))

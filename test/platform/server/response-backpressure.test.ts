@@ -6,16 +6,19 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openUnsent, type UnsentRules } from '../../../src/platform/fairness/response-backpressure.ts'
-import { becomes } from '../../support/eventually.ts'
+import {
+  createResponseBuffers,
+  type ResponseBufferOptions,
+} from '../../../src/platform/fairness/response-backpressure.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const MIB = 1024 * 1024
 
 /** A server that answers `/<owner>/<bytes>` with so many bytes that are of that owner; `/<owner>/<bytes>/<ms>` only after so long. */
-async function openServer(t: TestContext, rules: UnsentRules) {
+async function openServer(t: TestContext, rules: ResponseBufferOptions) {
   let ended = 0
   let left = 0
-  const unsent = openUnsent({ ...rules, onEnded: () => void ended++, onLeft: () => void left++ })
+  const unsent = createResponseBuffers({ ...rules, onEnded: () => void ended++, onLeft: () => void left++ })
   const server = createServer(async (request, response) => {
     const [, owner, bytes, ms] = request.url!.split('/')
     // The test asks for a slow answer.
@@ -49,38 +52,38 @@ async function readAll(socket: Socket, bytes: number): Promise<void> {
     read += chunk.length
   })
   socket.resume()
-  await becomes(() => read >= bytes || socket.destroyed)
+  await eventually(() => read >= bytes || socket.destroyed)
   assert.ok(read >= bytes, `${read} of ${bytes} bytes came`)
 }
 
 const isEnded = (socket: Socket) => {
   socket.resume()
-  return becomes(() => socket.destroyed)
+  return eventually(() => socket.destroyed)
 }
 
 test('over the budget the account with most unsent bytes loses a connection: the one that has waited for longest', async (t) => {
   const { server, unsent, ended } = await openServer(t, { budget: 100 * MIB })
   const small = askAndWait(server, `/small/${20 * MIB}`)
-  await becomes(() => unsent.bytes() === 20 * MIB)
+  await eventually(() => unsent.bytes() === 20 * MIB)
   const first = askAndWait(server, `/great/${30 * MIB}`)
-  await becomes(() => unsent.bytes() === 50 * MIB)
+  await eventually(() => unsent.bytes() === 50 * MIB)
   // So that it has clearly waited for longer than the next one.
   await sleep(50)
   const second = askAndWait(server, `/great/${30 * MIB}`)
-  await becomes(() => unsent.bytes() === 80 * MIB)
+  await eventually(() => unsent.bytes() === 80 * MIB)
   const third = askAndWait(server, `/great/${30 * MIB}`)
-  await becomes(() => ended() === 1)
+  await eventually(() => ended() === 1)
   assert.equal(unsent.bytes(), 80 * MIB)
   await isEnded(first)
   await Promise.all([readAll(small, 20 * MIB), readAll(second, 30 * MIB), readAll(third, 30 * MIB)])
-  await becomes(() => unsent.bytes() === 0)
+  await eventually(() => unsent.bytes() === 0)
   assert.equal(ended(), 1)
 })
 
 test('an answer that is greater than the budget is given all the same', async (t) => {
   const { server, unsent } = await openServer(t, { budget: MIB })
   await readAll(askAndWait(server, `/one/${20 * MIB}`), 20 * MIB)
-  await becomes(() => unsent.bytes() === 0)
+  await eventually(() => unsent.bytes() === 0)
 })
 
 test('a connection that takes nothing is ended, one that takes slowly is not', async (t) => {
@@ -97,7 +100,7 @@ test('a connection that takes nothing is ended, one that takes slowly is not', a
   while (ended() === 0) {
     const before = read
     slow.resume()
-    await becomes(() => read > before + 2 * MIB || read >= whole)
+    await eventually(() => read > before + 2 * MIB || read >= whole)
     slow.pause()
     // A tenth of what is allowed.
     await sleep(200)
@@ -106,7 +109,7 @@ test('a connection that takes nothing is ended, one that takes slowly is not', a
   await isEnded(stalled)
   assert.equal(slow.destroyed, false)
   slow.resume()
-  await becomes(() => read > whole && unsent.bytes() === 0)
+  await eventually(() => read > whole && unsent.bytes() === 0)
   slow.destroy()
 })
 
@@ -114,15 +117,15 @@ test('what many requests on one connection are owed is held, and comes back when
   const { server, unsent, left } = await openServer(t, {})
   const paths = Array.from({ length: 20 }, () => `/a/${10_000}`)
   const asked = askAndWait(server, `/a/${30 * MIB}`, ...paths)
-  await becomes(() => unsent.bytes() === 30 * MIB + 20 * 10_000)
+  await eventually(() => unsent.bytes() === 30 * MIB + 20 * 10_000)
   assert.equal(unsent.hasRoom('a'), false)
   assert.equal(unsent.hasRoom('b'), true)
   asked.destroy()
-  await becomes(() => unsent.bytes() === 0)
+  await eventually(() => unsent.bytes() === 0)
   assert.deepEqual([unsent.hasRoom('a'), left()], [true, 21])
   const read = askAndWait(server, `/a/${5 * MIB}`, ...paths)
   await readAll(read, 5 * MIB + 20 * 10_000)
-  await becomes(() => unsent.bytes() === 0)
+  await eventually(() => unsent.bytes() === 0)
   read.destroy()
 })
 
@@ -137,9 +140,9 @@ test('a short answer on a connection that waits for it is not counted', async (t
 test('the account with most unsent bytes loses a connection, also where the newest answer is of another', async (t) => {
   const { server, unsent, ended } = await openServer(t, { budget: 60 * MIB })
   const small = askAndWait(server, `/small/${5 * MIB}`)
-  await becomes(() => unsent.bytes() === 5 * MIB)
+  await eventually(() => unsent.bytes() === 5 * MIB)
   const great = askAndWait(server, `/great/${40 * MIB}`)
-  await becomes(() => unsent.bytes() === 45 * MIB)
+  await eventually(() => unsent.bytes() === 45 * MIB)
   const second = askAndWait(server, `/small/${20 * MIB}`)
   await isEnded(great)
   assert.equal(ended(), 1)

@@ -2,11 +2,18 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { BODY_BUDGET, openBodies } from '../../../src/platform/fairness/body-budget.ts'
+import { BODY_BUDGET, createBodyBudget } from '../../../src/platform/fairness/body-budget.ts'
 import { Refusal } from '../../../src/platform/refusals/refusal.ts'
-import { within } from '../../support/time-limits.ts'
-import { bodyOf, MIB, memoryOf, say } from '../../support/clients/raw-connection.ts'
-import { ask, credentialsOf, newHome, processOnBothEngines, type Running, start } from '../../support/process.ts'
+import { bodyOf, MIB, memoryOf, sendRaw } from '../../support/clients/raw-connection.ts'
+import {
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  type RunningService,
+  sendRequest,
+  startService,
+} from '../../support/process.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { ENGINES, type Engine } from '../../support/world.ts'
 
 test('headers and bodies that do not come are let go with 408; drips do not help; idle connections stay (a bound on time)', {
@@ -18,18 +25,18 @@ test('headers and bodies that do not come are let go with 408; drips do not help
 
 async function beSlow(t: TestContext, engine: Engine): Promise<void> {
   const home = await newHome(t, engine)
-  const running = await start(t, home)
+  const running = await startService(t, home)
   const { token } = credentialsOf(home)
-  const idle = say(running, `GET /v2/user HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`)
-  const headers = Array.from({ length: 20 }, () => say(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\nX-A: '))
-  const bodies = Array.from({ length: 20 }, () => say(running, `${bodyOf(1000, token)}{`))
-  const drips = Array.from({ length: 20 }, () => say(running, `${bodyOf(1000, token)}{`))
+  const idle = sendRaw(running, `GET /v2/user HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+  const headers = Array.from({ length: 20 }, () => sendRaw(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\nX-A: '))
+  const bodies = Array.from({ length: 20 }, () => sendRaw(running, `${bodyOf(1000, token)}{`))
+  const drips = Array.from({ length: 20 }, () => sendRaw(running, `${bodyOf(1000, token)}{`))
   const drip = setInterval(() => {
     for (const { socket } of drips) if (socket.writable) socket.write(' ')
   }, 500)
   t.after(() => clearInterval(drip))
-  for (const line of headers) within(await line.closed, 14_000)
-  for (const line of [...bodies, ...drips]) within(await line.closed, 20_000)
+  for (const line of headers) assertWithin(await line.closed, 14_000)
+  for (const line of [...bodies, ...drips]) assertWithin(await line.closed, 20_000)
   for (const line of headers) assert.match(line.heard(), /^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/)
   for (const line of [...bodies, ...drips]) assert.match(line.heard(), /^HTTP\/1\.1 408 /)
   assert.match(idle.heard(), /^HTTP\/1\.1 200 /)
@@ -42,12 +49,12 @@ processOnBothEngines(
   'stalled bodies above the budget: the oldest are refused, and other requests are served',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const running = await start(t, home)
+    const running = await startService(t, home)
     const { token } = credentialsOf(home)
-    const slow = Array.from({ length: 50 }, () => say(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\n'))
+    const slow = Array.from({ length: 50 }, () => sendRaw(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\n'))
     const most = Buffer.concat([Buffer.from(bodyOf(MIB, token)), Buffer.alloc(MIB - 1, ' ')])
     const over = 20
-    const stalled = Array.from({ length: BODY_BUDGET / MIB + over }, () => say(running, most))
+    const stalled = Array.from({ length: BODY_BUDGET / MIB + over }, () => sendRaw(running, most))
     const gone = () => stalled.filter(({ socket }) => socket.destroyed).length
     while (gone() < over) await create(running, token, 200)
     const told = stalled.filter(({ heard }) => /^HTTP\/1\.1 503 [\s\S]*"code":"overloaded"/.test(heard()))
@@ -64,8 +71,8 @@ processOnBothEngines(
 
 let made = 0
 
-async function create(running: Running, token: string, status: number): Promise<void> {
-  const answer = await ask(running, token, 'POST', '/v10/projects', { name: `web-${made++}` })
+async function create(running: RunningService, token: string, status: number): Promise<void> {
+  const answer = await sendRequest(running, token, 'POST', '/v10/projects', { name: `web-${made++}` })
   assert.equal(answer?.status, status)
 }
 
@@ -73,7 +80,7 @@ async function create(running: Running, token: string, status: number): Promise<
 type End = { error: Error | null; body: Buffer | undefined }
 
 test('the body that has been arriving for longest is refused, whole bodies are not, and the budget comes back', async () => {
-  const bodies = openBodies(100)
+  const bodies = createBodyBudget(100)
   const begin = (limit = 90) => {
     const stream = new PassThrough()
     const end: Partial<End> = {}

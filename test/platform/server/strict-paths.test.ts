@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
-import { unversioned } from '../../../src/platform/http/route.ts'
+import { unversionedPath } from '../../../src/platform/http/route.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { SCREENS } from '../../../src/screens.ts'
 import { onBothEngines, openWorld } from '../../support/world.ts'
@@ -96,7 +96,7 @@ test('every path answers as it is written and by no other spelling of its fixed 
     const fixed = pattern.split('/').map((word) => !word.startsWith(':'))
     const path = pattern.replaceAll(/:\w+/g, 'ab-1')
     const others = [...spellingsOf(path, fixed.slice(1)), ...(exact ? [`${path}/`, `${path}/?a=b`] : [])]
-    const bare = exact ? path : unversioned(path)
+    const bare = exact ? path : unversionedPath(path)
     for (const path of others) await expect(method, { path, operation, answers: false })
     for (const plain of [path, `${path}?a=%62`, bare, `${bare}?`])
       await expect(method, { path: plain, operation, answers: true })

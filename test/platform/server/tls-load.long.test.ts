@@ -7,13 +7,13 @@ import { Agent, request } from 'node:https'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { becomes } from '../../support/eventually.ts'
-import type { Running } from '../../support/process.ts'
-import type { Made } from '../../support/servers/certificates.ts'
+import { eventually } from '../../support/eventually.ts'
+import type { RunningService } from '../../support/process.ts'
+import type { CertificateFiles } from '../../support/servers/certificates.ts'
 import { about, ask, openSecure, shake } from '../tls/https-service.ts'
 
 /** Puts another pair in the place of one, each file at once. */
-function replace(place: Made, certText: string, keyText: string): void {
+function replace(place: CertificateFiles, certText: string, keyText: string): void {
   for (const [file, text] of [
     [place.cert, certText],
     [place.key, keyText],
@@ -23,7 +23,7 @@ function replace(place: Made, certText: string, keyText: string): void {
   }
 }
 
-async function commonName(running: Running): Promise<string> {
+async function commonName(running: RunningService): Promise<string> {
   const socket = await shake(running)
   const { subject } = socket.getPeerCertificate()
   socket.destroy()
@@ -65,7 +65,7 @@ test(
     assert.equal(await commonName(service), 'first')
 
     writeFileSync(first.cert, renewed.certText)
-    await becomes(async () => service.out().includes('the certificate in use stays'))
+    await eventually(async () => service.out().includes('the certificate in use stays'))
     assert.equal(await commonName(service), 'first')
     writeFileSync(first.cert, renewed.certText.slice(0, 200))
     // It may not be taken, also not by the next look at the files.
@@ -73,10 +73,10 @@ test(
     assert.equal(await commonName(service), 'first')
 
     replace(first, expired.certText, expired.keyText)
-    await becomes(async () => (await commonName(service)) === 'expired')
-    await becomes(async () => service.out().includes('the certificate has expired'))
+    await eventually(async () => (await commonName(service)) === 'expired')
+    await eventually(async () => service.out().includes('the certificate has expired'))
     replace(first, renewed.certText, renewed.keyText)
-    await becomes(async () => (await commonName(service)) === 'renewed')
+    await eventually(async () => (await commonName(service)) === 'renewed')
     running = false
     await Promise.all(loads)
     for (const agent of agents) agent.destroy()
@@ -101,8 +101,8 @@ test('silent connections are cut off, few of them at a time, and others do not w
       assert.equal(await ask(service), 200)
     }
   }
-  await becomes(async () => closed >= 500)
+  await eventually(async () => closed >= 500)
   assert.ok(closed < 1500, 'the others wait for their time')
-  await becomes(async () => closed === 1500)
+  await eventually(async () => closed === 1500)
   assert.equal(await ask(service), 200)
 })

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { BadSetting, readConfig } from '../../../src/config.ts'
 import type { Setting } from '../../../src/platform/settings/types.ts'
 import { SETTINGS } from '../../../src/settings.ts'
-import { ended, newHome } from '../../support/process.ts'
+import { newHome, runUntilExit } from '../../support/process.ts'
 import { SAMPLES, TOGETHER } from './samples.ts'
 
 const rows = Object.entries<Setting>(SETTINGS)
@@ -96,7 +96,7 @@ test('a JSON setting may stand in several lines, as YAML writes it', () => {
 test('the program ends with 78 and makes no folder that has the quotes of an env file in its name', async (t) => {
   const home = await newHome(t, 'sqlite')
   const cwd = dirname(home.folder)
-  const { code, err } = await ended(t, { ...home, cwd }, { BERTH_DATA: `"${home.folder}"` })
+  const { code, err } = await runUntilExit(t, { ...home, cwd }, { BERTH_DATA: `"${home.folder}"` })
   assert.deepEqual([code, err.split('\n').length], [78, 2], err)
   assert.match(err, /^berth: BERTH_DATA must be without the quotes around it: /)
   assert.deepEqual(readdirSync(cwd), [])

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
-import { Whole } from '../../../src/platform/settings/types.ts'
+import { IntegerSetting } from '../../../src/platform/settings/types.ts'
 
 test('a whole number is taken up to its bounds, both included', () => {
-  const { read } = Whole(2, 5)
+  const { read } = IntegerSetting(2, 5)
   assert.deepEqual([read('X', '2'), read('X', '5')], [2, 5])
   for (const text of ['1', '6', '', '3.5', '-3'])
     assert.throws(() => read('X', text), /X must be a whole number from 2 to 5/)

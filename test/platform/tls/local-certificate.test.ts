@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect as connectSecurely, createServer } from 'node:tls'
 import { type LocalCertificate, localNames, openLocalCertificate } from '../../../src/platform/tls/local-certificate.ts'
-import { newHome, start } from '../../support/process.ts'
+import { newHome, startService } from '../../support/process.ts'
 
 const NAMES = ['localhost', '127.0.0.1']
 const DAY_MS = 86_400_000
@@ -106,7 +106,7 @@ test('whoever trusts its authority trusts it for names of this machine alone', a
 
 test('the program speaks both on a laptop, says nothing of Strict-Transport-Security, and stops with both open', async (t) => {
   const home = await newHome(t, 'sqlite')
-  const service = await start(t, home)
+  const service = await startService(t, home)
   assert.match(service.address, /^http:\/\/127/)
   const { port } = new URL(service.address)
   assert.deepEqual(

@@ -10,9 +10,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Deps } from '../../../src/context.ts'
-import { isOfTls, keepSecure, readPair, secureOptions } from '../../../src/platform/tls/tls.ts'
-import { becomes } from '../../support/eventually.ts'
-import { type Made as CertificateFiles, noCertificates, openCertificates } from '../../support/servers/certificates.ts'
+import { isTlsError, readPair, secureOptions, watchCertificate } from '../../../src/platform/tls/tls.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type CertificateFiles, noCertificates, openCertificates } from '../../support/servers/certificates.ts'
 
 const about = { skip: noCertificates, timeout: 300_000 }
 
@@ -34,7 +34,12 @@ async function openServer(t: TestContext, first: CertificateFiles, folder: strin
   const stop = new AbortController()
   // Longer than the test: what is ended here is ended for being one too many.
   const server = createServer({ ...secureOptions(pair), handshakeTimeout: 120_000 })
-  keepSecure(server, { log: { info: say, warn: say } as unknown as Deps['log'], stopping: stop.signal }, settings, pair)
+  watchCertificate(
+    server,
+    { log: { info: say, warn: say } as unknown as Deps['log'], stopping: stop.signal },
+    settings,
+    pair,
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   t.after(() => server.close())
@@ -52,8 +57,8 @@ test('TLS 1.2 is the oldest that is spoken, HTTP/1.1 is inside, and a handshake 
     handshakeTimeout: 5000,
   })
   for (const code of ['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
-    assert.ok(isOfTls(Object.assign(new Error(), { code })), code)
-  assert.equal(isOfTls(Object.assign(new Error(), { code: 'HPE_INVALID_METHOD' })), false)
+    assert.ok(isTlsError(Object.assign(new Error(), { code })), code)
+  assert.equal(isTlsError(Object.assign(new Error(), { code: 'HPE_INVALID_METHOD' })), false)
 })
 
 test('a renewed certificate is taken once, and what is wrong with one is told once', about, async (t) => {
@@ -70,7 +75,7 @@ test('a renewed certificate is taken once, and what is wrong with one is told on
     t.mock.timers.tick(2000)
     // What is read after the two files was asked for after them.
     for (let at = 0; at < 4; at++) await Promise.all(['cert', 'key'].map((name) => readFile(join(folder, name))))
-    await becomes(() => lines.length >= most)
+    await eventually(() => lines.length >= most)
     return lines.splice(0)
   }
   const second = make('second')
@@ -127,9 +132,9 @@ test('of a thousand handshakes that never end the oldest is ended, and at a stop
   await sleep(100)
   assert.equal(many.filter(({ destroyed }) => destroyed).length, 0)
   many.push(await silent())
-  await becomes(() => many[0]!.destroyed)
+  await eventually(() => many[0]!.destroyed)
   assert.equal(many.filter(({ destroyed }) => destroyed).length, 1)
   stop.abort()
-  await becomes(() => many.every(({ destroyed }) => destroyed))
+  await eventually(() => many.every(({ destroyed }) => destroyed))
   assert.equal(whole.destroyed, false)
 })

@@ -9,10 +9,10 @@ import { request } from 'node:https'
 import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { within } from '../../support/time-limits.ts'
-import { ended, launch, newHome } from '../../support/process.ts'
+import { launch, newHome, runUntilExit } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
-import { type Made, openCertificates } from '../../support/servers/certificates.ts'
+import { type CertificateFiles, openCertificates } from '../../support/servers/certificates.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { about, ask, openSecure, shake } from './https-service.ts'
 
 test('with a certificate the API speaks https, says so, and its pages and answers know it', about, async (t) => {
@@ -85,7 +85,7 @@ test('bytes that are not TLS are cut off, and the service lives and stops (a bou
   const since = performance.now()
   assert.equal(await service.kill('SIGTERM'), 0)
   // Whoever has not said hello holds nobody up.
-  within(performance.now() - since, 4000)
+  assertWithin(performance.now() - since, 4000)
 })
 
 test('files that cannot be used end the start with 78 and the name of the setting', about, async (t) => {
@@ -115,7 +115,7 @@ test('files that cannot be used end the start with 78 and the name of the settin
     ],
   ]
   for (const [settings, said] of wrong) {
-    const { code, err } = await ended(t, home, settings)
+    const { code, err } = await runUntilExit(t, home, settings)
     assert.equal(code, 78, err)
     assert.match(err, said)
   }
@@ -124,7 +124,7 @@ test('files that cannot be used end the start with 78 and the name of the settin
 test('doctor says how long the certificate is good, and for whom', about, async (t) => {
   const { make } = openCertificates(t)
   const home = await newHome(t, 'sqlite')
-  const doctor = async (made: Made, env: Record<string, string> = {}) => {
+  const doctor = async (made: CertificateFiles, env: Record<string, string> = {}) => {
     const words = [process.execPath, join(root, 'bin', 'berth.mjs'), 'doctor', '--json']
     const settings = { BERTH_TLS_CERT: made.cert, BERTH_TLS_KEY: made.key, BERTH_DNS_SERVERS: '127.0.0.1:1', ...env }
     const { child, out } = launch(t, home, settings, words)

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { type Logger, pino } from 'pino'
 import { openOtlp } from '../../../src/platform/tracing/otlp.ts'
 import type { Traces } from '../../../src/platform/tracing/traces.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { attributeOf, type OtlpReceiver, startOtlpReceiver } from '../../support/servers/otlp-receiver.ts'
 
 /** What waits at most (platform/tracing/provider.ts: QUEUE), and what is on its way beside it: one batch. */
@@ -34,7 +34,7 @@ function answerBatch(traces: Traces, operation: string): void {
 
 /** Waits until all is there that was kept. Spans come in their order, so a last one shows it; it is dropped as long as there is no room. */
 async function allCame(traces: Traces, { spans }: OtlpReceiver): Promise<void> {
-  await becomes(() => {
+  await eventually(() => {
     answerBatch(traces, 'last')
     return spans.some(({ name }) => name === 'GET /last')
   })
@@ -44,7 +44,7 @@ test('while the receiver hangs no more spans are kept than the queue takes', asy
   const { receiver, traces } = await openWithReceiver(t)
   const free = receiver.hang()
   answerBatch(traces, 'early')
-  await becomes(() => receiver.asked > 0)
+  await eventually(() => receiver.asked > 0)
   for (let at = 0; at < 3 * QUEUE; at++) answer(traces, 'late')
   free()
   await allCame(traces, receiver)
@@ -105,13 +105,13 @@ test('the log says once that the receiver takes no spans, and once that it does 
   const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { receiver, traces } = await openWithReceiver(t, log)
   receiver.answerWith(400)
-  await becomes(() => {
+  await eventually(() => {
     answerBatch(traces, 'dropped')
     return receiver.asked > 2
   })
   receiver.answerWith(200)
   await allCame(traces, receiver)
-  await becomes(() => lines.length > 1)
+  await eventually(() => lines.length > 1)
   assert.deepEqual(
     lines.map(({ level, msg }) => [level, msg]),
     [

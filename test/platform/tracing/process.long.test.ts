@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { newHome, processOnBothEngines, start } from '../../support/process.ts'
+import { newHome, processOnBothEngines, startService } from '../../support/process.ts'
 import { root } from '../../support/root.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { startOtlpReceiver } from '../../support/servers/otlp-receiver.ts'
@@ -21,7 +21,7 @@ registerHooks({
 processOnBothEngines('nothing of OpenTelemetry is loaded until a receiver is set', async (t, engine) => {
   const home = await newHome(t, engine)
   const words = [process.execPath, '--import', HOOK, join(root, 'bin', 'berth.mjs')]
-  const without = await start(t, home, {}, words)
+  const without = await startService(t, home, {}, words)
   assert.equal((await fetch(`${without.address}/sign-in`)).status, 200)
   await without.kill('SIGTERM')
   const loaded = [...without.err().matchAll(/^LOADED (\S+)$/gm)].map(([, url]) => url!)
@@ -30,14 +30,19 @@ processOnBothEngines('nothing of OpenTelemetry is loaded until a receiver is set
     [],
   )
   assert.equal(loaded.length, 1)
-  const having = await start(t, home, { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}` }, words)
+  const having = await startService(
+    t,
+    home,
+    { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}` },
+    words,
+  )
   await having.kill('SIGTERM')
   assert.match(having.err(), /^LOADED \S+@opentelemetry\/sdk-trace/m)
 })
 
 test('SIGTERM sends the spans that wait, and ends with 0', async (t) => {
   const receiver = await startOtlpReceiver(t)
-  const running = await start(t, await newHome(t, 'sqlite'), { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint })
+  const running = await startService(t, await newHome(t, 'sqlite'), { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint })
   assert.equal((await fetch(`${running.address}/sign-in`)).status, 200)
   assert.equal(await running.kill('SIGTERM'), 0)
   assert.ok(receiver.spans.some(({ name }) => name === 'GET /sign-in'))
@@ -48,7 +53,7 @@ for (const engine of ENGINES) {
     const receiver = await startOtlpReceiver(t)
     receiver.hang()
     for (const endpoint of [receiver.endpoint, `http://127.0.0.1:${await freePort()}`]) {
-      const running = await start(t, await newHome(t, engine), { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
+      const running = await startService(t, await newHome(t, engine), { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
       for (let at = 0; at < 50; at++) assert.equal((await fetch(`${running.address}/sign-in`)).status, 200)
       assert.equal(await running.kill('SIGTERM'), 0)
       const world = await openWorld(engine, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { readTraceparent } from '../../../src/platform/tracing/traces.ts'
 import { runTimer } from '../../../src/timers.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { attributeOf, type OtlpReceiver, type Span, startOtlpReceiver } from '../../support/servers/otlp-receiver.ts'
 import { ENGINES, openWorld, type World } from '../../support/world.ts'
@@ -66,7 +66,7 @@ withReceiver(
     const inTrace = () => receiver.spans.filter(({ traceId }) => traceId === CALLER.traceId)
     const named = (name: string) => inTrace().filter((span) => span.name === name)
     const verifying = 'POST /v9/projects/:idOrName/domains/:domain/verify'
-    await becomes(() => named('delivery').length === 1 && named(verifying).length === 1)
+    await eventually(() => named('delivery').length === 1 && named(verifying).length === 1)
     target.close()
 
     const [made, again] = named('POST /v10/projects')
@@ -140,7 +140,7 @@ withReceiver('writes that wait in one queue stay each in its own trace', async (
   for (const { status } of await Promise.all(traceIds.map(create))) assert.equal(status, 200)
   const inserts = () => receiver.spans.filter(({ name }) => name === 'insert project')
   const requests = () => receiver.spans.filter(({ name }) => name === 'POST /v10/projects')
-  await becomes(() => requests().length === traceIds.length)
+  await eventually(() => requests().length === traceIds.length)
   // A transaction of PostgreSQL that lost a race runs again.
   assert.deepEqual([...new Set(inserts().map(({ traceId }) => traceId))].sort(), traceIds)
   for (const { traceId, parentSpanId } of inserts())
@@ -178,7 +178,7 @@ withReceiver(
     await world.call('POST', '/v10/projects', { name: `${canary}-2` })
     await runTimer(world.deps, 'deliveries', world.deps.clock.now())
     await world.call('GET', '/v2/user')
-    await becomes(() => receiver.spans.some(({ name }) => name === 'GET /v2/user'))
+    await eventually(() => receiver.spans.some(({ name }) => name === 'GET /v2/user'))
 
     const names = new Set(receiver.spans.map(({ name }) => name))
     for (const name of ['look up TXT', 'look up A', 'delivery', 'POST /sign-in', 'GET /v9/projects'])

@@ -4,15 +4,23 @@ import { after } from 'node:test'
 import { Vercel as Vercel110 } from 'sdk-1.1.0'
 import { Vercel as Vercel163 } from 'sdk-1.6.3'
 import { Vercel as Vercel12835 } from 'sdk-1.28.35'
-import { makeDeployment } from '../../support/projects.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
-import { addRows, proveDomains, setInTransfer, setStamp } from '../../support/states.ts'
+import { addRows, markDomainsVerified, setInTransfer, setStamp } from '../../support/states.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, type Call, onBothEngines } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { events, freshApex, holder, named, publish, refused, withDomains } from '../../support/worlds/domain-world.ts'
+import { type ApiResponse, type Call, onBothEngines } from '../../support/world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import {
+  assertRefused,
+  events,
+  freshApex,
+  named,
+  publish,
+  seedDomains,
+  verifyAllClaims,
+} from '../../support/worlds/domain-world.ts'
 import { openEdgeOf } from '../../support/worlds/edge-world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
@@ -48,8 +56,8 @@ onBothEngines(
   'an account has the apexes of the names on its projects, newest first, and not those of the platform',
   async (world) => {
     const { call, credentials } = world
-    await withDomains(world, ['www.one.com', 'one.apps.example.net', 'a.two.com', '*.two.com'])
-    await withDomains(world, ['shop.one.com'], 'second')
+    await seedDomains(world, ['www.one.com', 'one.apps.example.net', 'a.two.com', '*.two.com'])
+    await seedDomains(world, ['shop.one.com'], 'second')
     const listed = await call('GET', '/v5/domains?limit=20')
     assert.equal(listed.status, 200)
     assert.deepEqual(named(listed.body.domains), ['two.com', 'one.com'])
@@ -79,23 +87,23 @@ onBothEngines(
     assert.deepEqual(named((await call('GET', '/v5/domains')).body.domains), ['one.com', 'two.com'])
     await call('DELETE', '/v9/projects/second')
     assert.deepEqual(named((await call('GET', '/v5/domains')).body.domains), ['two.com'])
-    refused(await call.try('GET', '/v5/domains/one.com'), 404, 'not_found')
-    refused(await call.try('GET', '/v5/domains/10.0.0.1'), 404, 'not_found')
+    assertRefused(await call.try('GET', '/v5/domains/one.com'), 404, 'not_found')
+    assertRefused(await call.try('GET', '/v5/domains/10.0.0.1'), 404, 'not_found')
 
     const label = await call('GET', '/v5/domains/free.apps.example.net')
     assert.deepEqual([label.body.domain.name, label.body.domain.suffix], ['apps.example.net', true])
     assert.deepEqual((await call('GET', '/v5/domains/apps.example.net')).body, label.body)
-    refused(await call.try('GET', '/v5/domains/example.net'), 404, 'not_found')
-    refused(await call.try('DELETE', '/v6/domains/apps.example.net'), 404, 'not_found')
-    refused(await call.try('DELETE', '/v6/domains/example.net'), 404, 'not_found')
+    assertRefused(await call.try('GET', '/v5/domains/example.net'), 404, 'not_found')
+    assertRefused(await call.try('DELETE', '/v6/domains/apps.example.net'), 404, 'not_found')
+    assertRefused(await call.try('DELETE', '/v6/domains/example.net'), 404, 'not_found')
     for (const path of [
       '/v1/registrar/domains/one.com/price',
       '/v1/registrar/domains/one.com/availability',
       '/v3/domains/price?name=one.com',
       '/v3/domains/status?name=one.com',
     ])
-      refused(await call.try('GET', path), 404, 'not_found')
-    refused(await call.try('PATCH', '/v3/domains/two.com', { op: 'move-out' }), 405, 'method_unknown')
+      assertRefused(await call.try('GET', path), 404, 'not_found')
+    assertRefused(await call.try('PATCH', '/v3/domains/two.com', { op: 'move-out' }), 405, 'method_unknown')
   },
   SETTINGS,
 )
@@ -117,15 +125,15 @@ onBothEngines(
     assert.deepEqual(await mine.record(apex), { txtRecord: challenge.value, verificationDomain: challenge.domain })
     assert.deepEqual(await mine.list(), [domain])
 
-    refused(await mine.claim(apex), 400, 'missing_txt_record')
+    assertRefused(await mine.claim(apex), 400, 'missing_txt_record')
     publish(dns, challenge.domain, `${challenge.value}0`)
-    refused(await mine.claim(apex), 400, 'txt_record_mismatch')
+    assertRefused(await mine.claim(apex), 400, 'txt_record_mismatch')
     const waiting = await call('POST', '/v10/projects/web/domains', { name: apex })
     dns.zones.set(challenge.domain, { txt: [[waiting.body.verification[0].value]] })
-    refused(await mine.claim(apex), 400, 'txt_verifies_another_project')
+    assertRefused(await mine.claim(apex), 400, 'txt_verifies_another_project')
     await call('DELETE', `/v9/projects/web/domains/${apex}`)
     dns.zones.set(challenge.domain, { silent: true })
-    refused(await mine.claim(apex), 503, 'dns_unavailable')
+    assertRefused(await mine.claim(apex), 503, 'dns_unavailable')
     assert.equal((await mine.read(apex)).verified, false)
 
     dns.zones.set(challenge.domain, { txt: [[challenge.value]] })
@@ -141,7 +149,7 @@ onBothEngines(
     for (const name of [apex, `www.${apex}`, `*.${apex}`]) await call('DELETE', `/v9/projects/web/domains/${name}`)
     assert.equal((await mine.read(apex)).verified, true, 'the proof is of the account, not of a name')
     assert.deepEqual(await mine.remove(apex).then(({ status, body }) => [status, body]), [200, { uid: domain.id }])
-    refused(await mine.claim(apex), 404, 'not_found')
+    assertRefused(await mine.claim(apex), 404, 'not_found')
     const after = await call('POST', '/v10/projects/web/domains', { name: `late.${apex}` })
     assert.equal(after.body.verified, false, 'and it ends with the domain')
   },
@@ -153,18 +161,18 @@ onBothEngines(
   async ({ call, user, operator, credentials }) => {
     const mine = owner(call)
     for (const name of ['www.one.com', '*.one.com', 'com', '10.0.0.1', 'one.com/x'])
-      refused(await mine.post(name), 400, 'invalid_domain')
-    refused(await mine.post('denied.com'), 409, 'domain_not_allowed')
+      assertRefused(await mine.post(name), 400, 'invalid_domain')
+    assertRefused(await mine.post('denied.com'), 409, 'domain_not_allowed')
     for (const body of [{ name: 'one.com', method: 'transfer-in' }, { name: 1 }, {}])
-      refused(await call.try('POST', '/v5/domains', body), 400, 'bad_request')
+      assertRefused(await call.try('POST', '/v5/domains', body), 400, 'bad_request')
     assert.equal((await mine.post('ONE.com.')).body.domain.name, 'one.com')
-    refused(await mine.post('one.com'), 409, 'domain_already_exists')
+    assertRefused(await mine.post('one.com'), 409, 'domain_already_exists')
     const rival = owner((await user('eve')).call)
     assert.equal((await rival.post('one.com')).status, 200, 'a claim blocks nobody')
     const many = await Promise.all(Array.from({ length: 20 }, () => mine.post('two.com')))
     assert.deepEqual(many.map(({ status }) => status).sort(), [200, ...Array(19).fill(409)])
     await operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, { softBlocked: true })
-    refused(await mine.post('three.com'), 402, 'account_soft_blocked')
+    assertRefused(await mine.post('three.com'), 402, 'account_soft_blocked')
   },
   { BERTH_DENIED_DOMAINS: 'denied.com' },
 )
@@ -174,7 +182,7 @@ onBothEngines(
   async ({ call }) => {
     const mine = owner(call)
     const apex = freshApex()
-    const web = await holder(dns, call, 'web')
+    const web = await verifyAllClaims(dns, call, 'web')
     await web.prove(`www.${apex}`)
     const added = await mine.post(apex)
     assert.deepEqual([added.body.domain.verified, added.body.domain.verification], [true, undefined])
@@ -196,9 +204,9 @@ onBothEngines(
 onBothEngines(
   'the latest proof of an apex speaks for it, and the record of an earlier one proves nothing again',
   async ({ call, user }) => {
-    const [mine, web] = [owner(call), await holder(dns, call, 'web')]
+    const [mine, web] = [owner(call), await verifyAllClaims(dns, call, 'web')]
     const eve = (await user('eve')).call
-    const [hers, shop] = [owner(eve), await holder(dns, eve, 'shop')]
+    const [hers, shop] = [owner(eve), await verifyAllClaims(dns, eve, 'shop')]
     const apex = freshApex()
     const { verificationDomain, txtRecord } = await mine.prove(apex)
     assert.equal((await web.add(`mine.${apex}`)).body.verified, true)
@@ -209,7 +217,7 @@ onBothEngines(
     assert.equal((await web.read(`mine.${apex}`)).verified, true, 'what is held stays until it is proven by name')
     assert.equal((await web.add(`next.${apex}`)).body.verified, false)
     publish(dns, verificationDomain, txtRecord)
-    refused(await mine.claim(apex), 400, 'txt_record_mismatch')
+    assertRefused(await mine.claim(apex), 400, 'txt_record_mismatch')
     dns.zones.delete(verificationDomain)
 
     await mine.prove(apex)
@@ -258,7 +266,7 @@ onBothEngines(
     const [mine, hers] = [owner(call), owner((await user('eve')).call)]
     const apex = freshApex()
     assert.equal((await mine.post(apex)).body.domain.verified, true)
-    refused(await mine.claim(apex), 400, 'missing_txt_record')
+    assertRefused(await mine.claim(apex), 400, 'missing_txt_record')
     await hers.prove(apex)
     assert.equal((await mine.read(apex)).verified, false)
     await call('POST', '/v10/projects', { name: 'web' })
@@ -271,12 +279,12 @@ onBothEngines(
   'removing a domain takes every name under it from its project, with their events and where they led',
   async (world) => {
     const { call, deps } = world
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const add = (project: string, body: object) => call('POST', `/v10/projects/${project}/domains`, body)
     for (const name of ['one.com', 'www.one.com', 'two.com']) await add('web', { name })
-    await proveDomains(world)
+    await markDomainsVerified(world)
     await web.deploy({ upstream: 'http://10.0.0.7:3000' })
-    const second = await withDomains(world, ['shop.one.com'], 'second')
+    const second = await seedDomains(world, ['shop.one.com'], 'second')
     await call('PATCH', '/v9/projects/web/domains/two.com', { redirect: 'one.com' })
     await call('PATCH', '/v9/projects/web/domains/one.com', { redirect: 'www.one.com' })
     await call('POST', '/v7/domains', { name: 'one.com' })
@@ -285,12 +293,12 @@ onBothEngines(
 
     await setInTransfer(world, second.id, deps.clock.now())
     const before = await digest(world)
-    refused(await call.try('DELETE', '/v6/domains/one.com'), 409, 'conflict')
+    assertRefused(await call.try('DELETE', '/v6/domains/one.com'), 409, 'conflict')
     assert.equal(await digest(world), before, 'all of it stays while one project is in transfer')
     await setInTransfer(world, second.id, null)
     const still = await digest(world)
-    refused(await call.try('DELETE', '/v6/domains/www.one.com'), 404, 'not_found')
-    refused(await call.try('DELETE', '/v6/domains/nosuch.com'), 404, 'not_found')
+    assertRefused(await call.try('DELETE', '/v6/domains/www.one.com'), 404, 'not_found')
+    assertRefused(await call.try('DELETE', '/v6/domains/nosuch.com'), 404, 'not_found')
     assert.equal(await digest(world), still)
 
     const earlier = (await events(world)).length
@@ -314,7 +322,7 @@ onBothEngines(
     assert.deepEqual(named((await call('GET', '/v9/projects/web/domains')).body.domains), ['two.com'])
     assert.deepEqual(named((await call('GET', '/v9/projects/second/domains')).body.domains), [])
     assert.deepEqual(named((await call('GET', '/v5/domains')).body.domains), ['two.com'])
-    refused(await call.try('DELETE', '/v6/domains/one.com'), 404, 'not_found')
+    assertRefused(await call.try('DELETE', '/v6/domains/one.com'), 404, 'not_found')
     const { aliases } = (await call('GET', '/v4/aliases')).body
     assert.deepEqual(
       aliases.map((row: { alias: string }) => row.alias),
@@ -327,10 +335,10 @@ onBothEngines(
 )
 
 onBothEngines('one request removes a thousand names and refuses to begin with more', async (world) => {
-  const { id } = await withDomains(world, ['n0.one.com'])
+  const { id } = await seedDomains(world, ['n0.one.com'])
   const { deps, call } = world
   const row = await deps.db.read.selectFrom('project_domain').selectAll().executeTakeFirstOrThrow()
-  await makeDeployment(world, id, { url: 'd1.host.test' })
+  await seedDeployment(world, id, { url: 'd1.host.test' })
   const more = Array.from({ length: 1000 }, (_, at) => ({
     ...row,
     name: `n${at + 1}.one.com`,
@@ -338,7 +346,7 @@ onBothEngines('one request removes a thousand names and refuses to begin with mo
   }))
   await addRows(world, 'project_domain', more)
   const before = await digest(world)
-  refused(await call.try('DELETE', '/v6/domains/one.com'), 409, 'conflict')
+  assertRefused(await call.try('DELETE', '/v6/domains/one.com'), 409, 'conflict')
   assert.equal(await digest(world), before)
   await call('DELETE', '/v9/projects/web/domains/n0.one.com')
   const earlier = (await events(world)).length
@@ -351,11 +359,11 @@ onBothEngines(
   'a token or an installation that is limited to projects sees and removes the domains of those alone',
   async (world) => {
     const { call } = world
-    const web = await withDomains(world, ['www.one.com', 'www.two.com'])
-    await withDomains(world, ['shop.one.com', 'www.three.com'], 'second')
+    const web = await seedDomains(world, ['www.one.com', 'www.two.com'])
+    await seedDomains(world, ['shop.one.com', 'www.three.com'], 'second')
     await call('POST', '/v7/domains', { name: 'one.com' })
     await call('POST', '/v7/domains', { name: 'four.com' })
-    const { call: installed } = await makeInstallation(
+    const { call: installed } = await seedInstallation(
       world,
       { slug: 'narrow', scopes: ['read-write:project', 'read-write:domain'] },
       { teamId: undefined, projects: [web.id] },
@@ -372,16 +380,16 @@ onBothEngines(
       assert.equal(one.verification, undefined, 'the claim is the account\u2019s')
       for (const name of ['three.com', 'four.com', 'nosuch.com']) {
         const answer = await narrow.try('GET', `/v5/domains/${name}`)
-        refused(answer, 404, 'not_found')
+        assertRefused(answer, 404, 'not_found')
         assert.equal(answer.text, (await narrow.try('GET', '/v5/domains/five.com')).text.replaceAll('five.com', name))
-        refused(await narrow.try('DELETE', `/v6/domains/${name}`), 404, 'not_found')
+        assertRefused(await narrow.try('DELETE', `/v6/domains/${name}`), 404, 'not_found')
       }
-      refused(await narrow.try('POST', '/v7/domains', { name: 'five.com' }), 403, 'forbidden')
-      refused(await narrow.try('GET', '/v9/domains/one.com/verification'), 404, 'not_found')
-      refused(await narrow.try('POST', '/v9/domains/one.com/claim'), 404, 'not_found')
+      assertRefused(await narrow.try('POST', '/v7/domains', { name: 'five.com' }), 403, 'forbidden')
+      assertRefused(await narrow.try('GET', '/v9/domains/one.com/verification'), 404, 'not_found')
+      assertRefused(await narrow.try('POST', '/v9/domains/one.com/claim'), 404, 'not_found')
       assert.equal((await narrow('GET', '/project-domains/www.one.com')).body.projectId, web.id)
       for (const name of ['shop.one.com', 'nosuch.one.com'])
-        refused(await narrow.try('GET', `/project-domains/${name}`), 404, 'not_found')
+        assertRefused(await narrow.try('GET', `/project-domains/${name}`), 404, 'not_found')
     }
     assert.equal((await installed('DELETE', '/v6/domains/one.com')).status, 200)
     assert.deepEqual(named((await installed('GET', '/v5/domains')).body.domains), ['two.com'])
@@ -390,7 +398,7 @@ onBothEngines(
       'shop.one.com',
     ])
     assert.ok((await call('GET', '/v5/domains/one.com')).body.domain.verification, 'the claim is left as well')
-    const nothing = await makeInstallation(
+    const nothing = await seedInstallation(
       world,
       { slug: 'nothing', scopes: ['read-write:domain'] },
       { teamId: undefined, projects: [web.id] },
@@ -402,7 +410,7 @@ onBothEngines(
 
 onBothEngines('domains of another account answer 404, and roles say who changes a domain', async (world) => {
   const { call, user, credentials, operator } = world
-  await withDomains(world, ['www.one.com'])
+  await seedDomains(world, ['www.one.com'])
   await call('POST', '/v7/domains', { name: 'two.com' })
   const eve = await user('eve')
   for (const [method, path] of [
@@ -427,7 +435,7 @@ onBothEngines('domains of another account answer 404, and roles say who changes 
 
   const team = `teamId=${credentials.teamId}`
   assert.equal((await call('POST', `/v7/domains?${team}`, { name: 'team.com' })).status, 200)
-  const status = async (asked: Promise<Answer>) => (await asked).status
+  const status = async (asked: Promise<ApiResponse>) => (await asked).status
   for (const [role, reads, writes] of [
     ['BILLING', 403, 403],
     ['VIEWER', 200, 403],
@@ -449,7 +457,7 @@ onBothEngines(
   'walking the list comes by each domain once, also where names and claims were made in one moment',
   async (world) => {
     const { deps, call } = world
-    await withDomains(world, ['www.sx0.com'])
+    await seedDomains(world, ['www.sx0.com'])
     await call('POST', '/v7/domains', { name: 'sy0.com' })
     const name = await deps.db.read.selectFrom('project_domain').selectAll().executeTakeFirstOrThrow()
     const claim = await deps.db.read.selectFrom('account_domain').selectAll().executeTakeFirstOrThrow()
@@ -484,17 +492,17 @@ onBothEngines(
     assert.equal(await count(`until=${moment + 2}`), 60)
     const middle = (await call('GET', '/v5/domains?limit=20')).body.pagination.next
     assert.equal((await count(`until=${middle}`)) + (await count(`since=${middle}`)), 59)
-    refused(await call.try('GET', '/v5/domains?limit=101'), 400, 'bad_request')
+    assertRefused(await call.try('GET', '/v5/domains?limit=101'), 400, 'bad_request')
   },
 )
 
 onBothEngines('a project domain is found by its name alone, as the CLI asks', async (world) => {
   const { call } = world
-  const web = await withDomains(world, ['www.one.com'])
+  const web = await seedDomains(world, ['www.one.com'])
   const found = await call('GET', '/project-domains/WWW.one.com')
   assert.deepEqual(found.body, (await call('GET', `/v9/projects/${web.id}/domains/www.one.com`)).body)
-  refused(await call.try('GET', '/v1/project-domains/one.com'), 404, 'not_found')
-  refused(await call.try('GET', '/project-domains/localhost'), 404, 'not_found')
+  assertRefused(await call.try('GET', '/v1/project-domains/one.com'), 404, 'not_found')
+  assertRefused(await call.try('GET', '/project-domains/localhost'), 404, 'not_found')
   const config = (await call('GET', '/v6/domains/www.one.com/config?projectIdOrName=web&strict=true')).body
   // The CLI reads these without asking whether they are there.
   assert.deepEqual([config.nameservers, config.conflicts, config.serviceType], [[], [], 'external'])

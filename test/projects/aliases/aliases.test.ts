@@ -1,13 +1,13 @@
 /** Aliases by the routes of the CLI and the SDKs: assigned by hand, listed, found, taken away, and followed by the edge. docs/deployments.md: Assigning by hand. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { makeDeployment } from '../../support/projects.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { setInTransfer } from '../../support/states.ts'
 import { digest } from '../../support/stores/digest.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
-import { leads, openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { events, holder, refused, withDomains } from '../../support/worlds/domain-world.ts'
+import { readDomainAssignments, SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused, events, seedDomains, verifyAllClaims } from '../../support/worlds/domain-world.ts'
 import { openEdgeOf } from '../../support/worlds/edge-world.ts'
 
 const dns = await startDnsServer()
@@ -23,7 +23,7 @@ const assignBy =
 onBothEngines(
   'an alias leads a domain of the project to a deployment, the edge follows, and the next production deployment undoes it',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const assign = assignBy(world.call)
     const older = await web.deploy({ upstream: 'http://10.0.0.1:3000' })
     const newer = await web.deploy({ upstream: 'http://10.0.0.2:3000' })
@@ -38,7 +38,7 @@ onBothEngines(
     const { created, ...said } = assigned.body
     assert.ok(Math.abs(Date.parse(created) - Date.now()) < 60_000)
     assert.deepEqual(said, { uid: `als_${Buffer.from(ONE).toString('base64url')}`, alias: ONE, oldDeploymentId: newer })
-    assert.deepEqual(await leads(world), { [ONE]: older, [TWO]: newer })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: older, [TWO]: newer })
     assert.deepEqual([await upstream(ONE), await upstream(TWO)], ['http://10.0.0.1:3000', 'http://10.0.0.2:3000'])
     assert.equal((await assign(older, ONE)).body.oldDeploymentId, older, 'saying it again changes nothing')
     const { body } = await world.call('GET', `/v2/deployments/${older}/aliases`)
@@ -52,10 +52,10 @@ onBothEngines(
     assert.deepEqual(shown.alias, [ONE])
     assert.equal((await web.promote(newer)).status, 201)
     while (await web.sweep());
-    assert.deepEqual(await leads(world), { [ONE]: newer, [TWO]: newer })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: newer, [TWO]: newer })
     await assign(older, ONE)
     const latest = await web.deploy()
-    assert.deepEqual(await leads(world), { [ONE]: latest, [TWO]: latest })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: latest, [TWO]: latest })
   },
   SETTINGS,
 )
@@ -63,9 +63,9 @@ onBothEngines(
 onBothEngines(
   'a name that no project has is added to the one of the deployment where it needs no proof',
   async (world) => {
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const assign = assignBy(world.call)
-    const site = await holder(dns, world.call, 'web')
+    const site = await verifyAllClaims(dns, world.call, 'web')
     await site.prove('www.proven-here.com')
     const production = await web.deploy()
     const preview = await web.deploy({ target: 'preview', gitBranch: 'dev' })
@@ -79,13 +79,17 @@ onBothEngines(
       assert.deepEqual([assigned.status, assigned.body.alias, assigned.body.oldDeploymentId], [200, name, null], alias)
       const domain = (await world.call('GET', `/v9/projects/web/domains/${name}`)).body
       assert.deepEqual([domain.verified, domain.gitBranch], [true, gitBranch])
-      assert.equal((await leads(world))[name], id)
+      assert.equal((await readDomainAssignments(world))[name], id)
     }
     const told = (await events(world)).filter(({ type }) => type === 'project.domain.created')
     assert.equal(told.at(-1)!.payload.domain.name, 'dev.proven-here.com')
     assert.equal(told.length, 5)
     const later = await web.deploy({ target: 'preview', gitBranch: 'dev' })
-    assert.equal((await leads(world))['dev.proven-here.com'], later, 'a name of a branch follows the branch')
+    assert.equal(
+      (await readDomainAssignments(world))['dev.proven-here.com'],
+      later,
+      'a name of a branch follows the branch',
+    )
   },
   { ...SETTINGS, BERTH_DNS_SERVERS: dns.address },
 )
@@ -94,10 +98,10 @@ onBothEngines(
   'an alias that cannot be assigned is refused, but not with the 409 that the CLI takes for success, and nothing changes',
   async (world) => {
     const { call, user, deps, operator } = world
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     const building = await web.deploy({ readyState: 'BUILDING' })
-    const second = await withDomains(world, ['other.apps.example.net'], 'second')
+    const second = await seedDomains(world, ['other.apps.example.net'], 'second')
     const narrow = await world.token({ projectIds: [second.id] })
     await web.deploy({ url: 'own.apps.example.net', target: 'preview' })
     const eve = await user('eve')
@@ -108,32 +112,32 @@ onBothEngines(
     await operator('PATCH', `/operator/v1/accounts/${eve.id}`, { plan: 'pro' })
     const before = await digest(world)
     const assign = assignBy(call)
-    refused(await assign(id, 'claimed.com'), 403, 'alias_not_verified')
-    refused(await assign(id, 'not-mine.com'), 403, 'alias_not_verified')
-    refused(await assign(id, 'taken.apps.example.net'), 403, 'forbidden')
-    refused(await assign(id, 'own'), 403, 'alias_not_allowed')
-    refused(await assign(id, 'apps.example.net'), 403, 'alias_not_allowed')
-    refused(await assign(id, 'a.b.apps.example.net'), 403, 'alias_not_allowed')
-    refused(await assign(id, 'other.apps.example.net'), 403, 'alias_in_use')
-    refused(await assign(building, ONE), 400, 'deployment_not_ready')
-    refused(await assign('dpl_unknown', ONE), 404, 'not_found')
-    refused(await assign(id, '10.0.0.1'), 400, 'invalid_domain')
-    refused(await assign(id, ''), 400, 'bad_request')
-    refused(await assign(id, ONE, { redirect: 'elsewhere.com' }), 400, 'invalid_redirect')
-    refused(await assign(id, ONE, { redirect: ONE }), 400, 'redirect_to_itself')
-    refused(await assignBy(eve.call)(id, 'eves.apps.example.net'), 404, 'not_found')
-    refused(await assignBy(narrow)(id, ONE), 404, 'not_found')
+    assertRefused(await assign(id, 'claimed.com'), 403, 'alias_not_verified')
+    assertRefused(await assign(id, 'not-mine.com'), 403, 'alias_not_verified')
+    assertRefused(await assign(id, 'taken.apps.example.net'), 403, 'forbidden')
+    assertRefused(await assign(id, 'own'), 403, 'alias_not_allowed')
+    assertRefused(await assign(id, 'apps.example.net'), 403, 'alias_not_allowed')
+    assertRefused(await assign(id, 'a.b.apps.example.net'), 403, 'alias_not_allowed')
+    assertRefused(await assign(id, 'other.apps.example.net'), 403, 'alias_in_use')
+    assertRefused(await assign(building, ONE), 400, 'deployment_not_ready')
+    assertRefused(await assign('dpl_unknown', ONE), 404, 'not_found')
+    assertRefused(await assign(id, '10.0.0.1'), 400, 'invalid_domain')
+    assertRefused(await assign(id, ''), 400, 'bad_request')
+    assertRefused(await assign(id, ONE, { redirect: 'elsewhere.com' }), 400, 'invalid_redirect')
+    assertRefused(await assign(id, ONE, { redirect: ONE }), 400, 'redirect_to_itself')
+    assertRefused(await assignBy(eve.call)(id, 'eves.apps.example.net'), 404, 'not_found')
+    assertRefused(await assignBy(narrow)(id, ONE), 404, 'not_found')
     assert.equal(await digest(world), before)
 
     const moment = (at: number | null) => setInTransfer(world, web.id, at)
     await moment(deps.clock.now())
     const locked = await digest(world)
-    refused(await assign(id, ONE), 400, 'bad_request')
-    refused(await call.try('DELETE', `/v2/aliases/${ONE}`), 409, 'conflict')
+    assertRefused(await assign(id, ONE), 400, 'bad_request')
+    assertRefused(await call.try('DELETE', `/v2/aliases/${ONE}`), 409, 'conflict')
     assert.equal(await digest(world), locked)
     await moment(null)
     await operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { paymentMissing: true })
-    refused(await assign(id, 'late'), 402, 'payment_method_missing')
+    assertRefused(await assign(id, 'late'), 402, 'payment_method_missing')
   },
   SETTINGS,
 )
@@ -141,10 +145,10 @@ onBothEngines(
 onBothEngines(
   'after a failed production deployment no new name is put before visitors, and those there can be put back',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const good = await web.deploy()
     await web.deploy({ readyState: 'ERROR' })
-    refused(await assignBy(world.call)(good, 'new'), 400, 'production_deployment_failed')
+    assertRefused(await assignBy(world.call)(good, 'new'), 400, 'production_deployment_failed')
     assert.equal((await assignBy(world.call)(good, ONE)).status, 200)
   },
   SETTINGS,
@@ -153,7 +157,7 @@ onBothEngines(
 onBothEngines(
   'an alias can be sent to another domain of the project, and be brought back',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy({ upstream: 'http://10.0.0.1:3000' })
     const edge = await openEdgeOf(world)
     const check = async () => {
@@ -164,10 +168,10 @@ onBothEngines(
     assert.equal((await assign(id, ONE, { redirect: TWO })).body.oldDeploymentId, id)
     const sent = await check()
     assert.deepEqual([sent.status, sent.headers.location], [307, `https://${TWO}/`])
-    assert.deepEqual(await leads(world), { [TWO]: id })
+    assert.deepEqual(await readDomainAssignments(world), { [TWO]: id })
     assert.equal((await assign(id, ONE, { redirect: null })).body.oldDeploymentId, null)
     assert.equal((await check()).status, 200)
-    assert.deepEqual(await leads(world), { [ONE]: id, [TWO]: id })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: id, [TWO]: id })
     const told = (await events(world)).filter(({ type }) => type === 'project.domain.updated')
     assert.deepEqual(
       told.map(({ payload }) => payload.domain.redirect),
@@ -181,14 +185,14 @@ onBothEngines(
   'the paths of the CLI say the same as the others',
   async (world) => {
     const { call } = world
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const [first, second] = [await web.deploy(), await web.deploy()]
     const { body } = await call('GET', '/v3/now/aliases?limit=20')
     assert.deepEqual(body, (await call('GET', '/v2/aliases?limit=20')).body)
     assert.equal(body.aliases[0].deployment.url, 'd2.host.test')
     const one = (await call('GET', `/now/aliases/${ONE}`)).body
     assert.deepEqual(one, (await call('GET', `/v4/aliases/${one.uid}`)).body)
-    refused(await call.try('GET', '/now/aliases/nosuch.com'), 404, 'not_found')
+    assertRefused(await call.try('GET', '/now/aliases/nosuch.com'), 404, 'not_found')
     // CLI 39 says the deployment by its id, CLI 64 as it was typed.
     for (const said of [first, 'd1.host.test', encodeURIComponent('https://d1.host.test')]) {
       await assignBy(call)(second, ONE)
@@ -197,8 +201,8 @@ onBothEngines(
       assert.equal((await call('GET', `/now/deployments/${said}/aliases`)).body.aliases[0].alias, ONE)
     }
     assert.equal((await call('DELETE', `/now/aliases/${one.uid}`)).body.status, 'SUCCESS')
-    assert.deepEqual(await leads(world), { [TWO]: second })
-    refused(await call.try('DELETE', `/now/aliases/${one.uid}`), 404, 'not_found')
+    assert.deepEqual(await readDomainAssignments(world), { [TWO]: second })
+    assertRefused(await call.try('DELETE', `/now/aliases/${one.uid}`), 404, 'not_found')
   },
   SETTINGS,
 )
@@ -207,10 +211,10 @@ onBothEngines(
   'the list is filtered by project, name and moment',
   async (world) => {
     const { call } = world
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await web.deploy()
-    const other = await withDomains(world, ['three.apps.example.net'], 'second')
-    await makeDeployment(world, other.id, { url: 'other-1.host.test' })
+    const other = await seedDomains(world, ['three.apps.example.net'], 'second')
+    await seedDeployment(world, other.id, { url: 'other-1.host.test' })
     const names = async (query: string) =>
       (await call('GET', `/v4/aliases?${query}`)).body.aliases.map((row: { alias: string }) => row.alias)
     assert.deepEqual(await names(''), ['three.apps.example.net', TWO, ONE])
@@ -226,8 +230,8 @@ onBothEngines(
       seen.map((row: { alias: string }) => row.alias),
       ['three.apps.example.net'],
     )
-    refused(await narrow.try('GET', `/now/aliases/${ONE}`), 404, 'not_found')
-    refused(await narrow.try('DELETE', `/now/aliases/${ONE}`), 404, 'not_found')
+    assertRefused(await narrow.try('GET', `/now/aliases/${ONE}`), 404, 'not_found')
+    assertRefused(await narrow.try('DELETE', `/now/aliases/${ONE}`), 404, 'not_found')
   },
   SETTINGS,
 )
@@ -236,12 +240,12 @@ onBothEngines(
   'of two accounts that assign one free label at the same time one has it',
   async (world) => {
     const { call, user } = world
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const eve = await user('eve')
     const shop = (await eve.call('POST', '/v10/projects', { name: 'shop' })).body.id
     const sides = [
       { call, id: await web.deploy() },
-      { call: eve.call, id: await makeDeployment(world, shop, { url: 'shop-1.host.test' }) },
+      { call: eve.call, id: await seedDeployment(world, shop, { url: 'shop-1.host.test' }) },
     ]
     for (let round = 0; round < 5; round++) {
       const asked = sides.flatMap((side) =>
@@ -272,7 +276,7 @@ for (const [version, open] of Object.entries(SDKS)) {
   onBothEngines(
     `SDK ${version} assigns, lists, gets and deletes an alias`,
     async (world) => {
-      const web = await openWeb(world)
+      const web = await seedWebProject(world)
       const [first, second] = [await web.deploy(), await web.deploy()]
       const { Vercel } = await open()
       const { token: bearerToken } = world.credentials

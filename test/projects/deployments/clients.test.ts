@@ -2,23 +2,23 @@
 import assert from 'node:assert/strict'
 import { setInTransfer } from '../../support/states.ts'
 import { type Method, onBothEngines } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 onBothEngines(
   'a deployment is had by its host name in the query, as actions ask',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     for (const path of ['/v13/deployments/get', '/v11/now/deployments/get', '/v3/now/deployments/get'] as const)
       for (const said of ['url=d1.host.test', 'url=https://D1.host.test', 'url=https://d1.host.test/', `id=${id}`]) {
         const { body } = await world.call('GET', `${path}?${said}`)
         assert.deepEqual([body.id, body.readyState], [id, 'READY'], said)
       }
-    refused(await world.call.try('GET', '/v13/deployments/get?url=d2.host.test'), 404, 'not_found')
-    refused(await world.call.try('GET', '/v13/deployments/get'), 400, 'bad_request')
+    assertRefused(await world.call.try('GET', '/v13/deployments/get?url=d2.host.test'), 404, 'not_found')
+    assertRefused(await world.call.try('GET', '/v13/deployments/get'), 400, 'bad_request')
     const other = await world.user('other')
-    refused(await other.call.try('GET', '/v13/deployments/get?url=d1.host.test'), 404, 'not_found')
+    assertRefused(await other.call.try('GET', '/v13/deployments/get?url=d1.host.test'), 404, 'not_found')
   },
   SETTINGS,
 )
@@ -26,7 +26,7 @@ onBothEngines(
 onBothEngines(
   'events are the reported states, as a list or as lines, and the last one says where the log is',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy({ readyState: 'BUILDING' })
     const other = await web.deploy({ readyState: 'ERROR' })
     const read = async (deployment: string, query = '') =>
@@ -54,9 +54,9 @@ onBothEngines(
     assert.deepEqual(await texts('?limit=-1&until=1'), [])
     assert.deepEqual(await texts('?since=1&limit=1'), ['0'])
     assert.deepEqual(await texts('?name=bld_1'), [])
-    refused(await read('dpl_none'), 404, 'not_found')
+    assertRefused(await read('dpl_none'), 404, 'not_found')
     assert.deepEqual((await world.call('GET', `/v11/deployments/${id}/builds`)).body, { builds: [] })
-    refused(await world.call.try('GET', '/v11/deployments/dpl_none/builds'), 404, 'not_found')
+    assertRefused(await world.call.try('GET', '/v11/deployments/dpl_none/builds'), 404, 'not_found')
   },
   SETTINGS,
 )
@@ -64,7 +64,7 @@ onBothEngines(
 onBothEngines(
   'runtime logs are one line, at which clients stop',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     const path = `/v1/projects/${web.id}/deployments/${id}/runtime-logs` as const
     for (const query of ['', '?format=lines']) {
@@ -75,8 +75,8 @@ onBothEngines(
       assert.deepEqual([rowId, level, source], ['', 'error', 'delimiter'])
       assert.match(message, /log drain/)
     }
-    refused(await world.call.try('GET', path.replace(id, 'dpl_none')), 404, 'not_found')
-    refused(await world.call.try('GET', path.replace(web.id, 'prj_none')), 404, 'not_found')
+    assertRefused(await world.call.try('GET', path.replace(id, 'dpl_none')), 404, 'not_found')
+    assertRefused(await world.call.try('GET', path.replace(web.id, 'prj_none')), 404, 'not_found')
   },
   SETTINGS,
 )
@@ -91,9 +91,9 @@ const OF_A_FOLDER = {
 onBothEngines(
   'a create names what is missing: the project, by which CLI 33 links a folder, or a build system',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const unlinked = await world.call.try('POST', '/v13/deployments', OF_A_FOLDER)
-    refused(unlinked, 400, 'missing_project_settings')
+    assertRefused(unlinked, 400, 'missing_project_settings')
     const { projectSettings, framework } = unlinked.body.error
     assert.deepEqual([projectSettings.framework, projectSettings.buildCommand], [null, null])
     for (const name of ['installCommand', 'buildCommand', 'devCommand', 'outputDirectory'] as const)
@@ -101,7 +101,7 @@ onBothEngines(
     assert.equal((await world.call.try('GET', '/v9/projects/fresh')).status, 404, 'nothing is made')
     const notBuilt = async (query: string, body: object) => {
       const answer = await world.call.try('POST', `/v13/deployments?${query}`, body)
-      refused(answer, 400, 'bad_request')
+      assertRefused(answer, 400, 'bad_request')
       assert.match(answer.body.error.message, /does not build.*--prebuilt.*build system.*\/operator\/v1\/projects/)
     }
     await notBuilt('skipAutoDetectionConfirmation=1', OF_A_FOLDER)
@@ -116,7 +116,7 @@ onBothEngines(
 onBothEngines(
   'a preview is promoted as newer CLIs ask for it',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await web.deploy()
     const preview = await web.deploy({ target: null })
     const body = { deploymentId: preview, name: 'web', target: 'production', meta: { action: 'promote' } }
@@ -125,9 +125,13 @@ onBothEngines(
     await web.sweep()
     const { targets, lastAliasRequest } = await web.read()
     assert.deepEqual([targets.production.id, lastAliasRequest.jobStatus], [preview, 'succeeded'])
-    refused(await world.call.try('POST', '/v13/deployments', { ...body, deploymentId: 'dpl_none' }), 404, 'not_found')
+    assertRefused(
+      await world.call.try('POST', '/v13/deployments', { ...body, deploymentId: 'dpl_none' }),
+      404,
+      'not_found',
+    )
     await setInTransfer(world, web.id, 5)
-    refused(await world.call.try('POST', '/v13/deployments', body), 409, 'conflict')
+    assertRefused(await world.call.try('POST', '/v13/deployments', body), 409, 'conflict')
   },
   SETTINGS,
 )
@@ -156,7 +160,7 @@ onBothEngines('paths that Berth does not have say who has them, without a token 
   await says('DELETE', '/v1/projects/web/members/batch', 404, team)
   await says('POST', '/v1/projects/web/crons/run', 404, /starts no cron job/)
   const put = await stranger.try('PUT', '/v13/deployments')
-  refused(put, 405, 'method_unknown')
+  assertRefused(put, 405, 'method_unknown')
   assert.equal(put.headers.allow, 'GET, POST, HEAD')
   assert.match(put.body.error.message, /PUT is not a method of this path/)
 })

@@ -1,7 +1,7 @@
 /** The unmodified SDKs read deployments, aliases and promote requests, and projects that have them. docs/spec/wire.md 4. */
 import assert from 'node:assert/strict'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: three versions of one client, whose types differ; the answers are checked here
 type Api = Record<string, (request?: object) => Promise<any>>
@@ -18,7 +18,7 @@ for (const [version, { open, readsAliases, gets }] of Object.entries(LOAD)) {
   onBothEngines(
     `SDK ${version} promotes, follows it, and reads deployments and aliases`,
     async (world) => {
-      const web = await openWeb(world)
+      const web = await seedWebProject(world)
       await world.call('POST', '/v10/projects/web/domains', { name: 'not-proven.com' })
       const first = await web.deploy({ meta: { githubCommitRef: 'main' } })
       for (const readyState of ['QUEUED', 'INITIALIZING', 'BUILDING', 'CANCELED', 'ERROR'])

@@ -1,9 +1,9 @@
 /** What the build system registers, which deployment takes which domains, and what a project shows of it. docs/deployments.md. */
 import assert from 'node:assert/strict'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { deploymentEvents, leads, openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { deploymentEvents, readDomainAssignments, SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 const ONE = 'one.apps.example.net'
 const TWO = 'two.apps.example.net'
@@ -11,16 +11,16 @@ const TWO = 'two.apps.example.net'
 onBothEngines(
   'a READY production deployment takes over the production domains; the project shows it',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const before = await web.read()
     assert.deepEqual([before.latestDeployments, before.targets, before.live], [[], {}, false])
     const id = await web.deploy({ readyState: 'BUILDING', meta: { githubCommitSha: 'abc' } })
-    assert.deepEqual(await leads(world), {})
+    assert.deepEqual(await readDomainAssignments(world), {})
     assert.equal(
       (await web.patch(id, { readyState: 'READY', upstream: 'http://10.0.0.7:3000' })).body.readySubstate,
       'PROMOTED',
     )
-    assert.deepEqual(await leads(world), { [ONE]: id, [TWO]: id })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: id, [TWO]: id })
     const project = await web.read()
     assert.equal(project.live, true)
     assert.equal(project.targets.production.id, id)
@@ -40,7 +40,7 @@ onBothEngines(
 onBothEngines(
   'it stays STAGED while autoAssignCustomDomains is off, while the project is paused, and behind a newer one',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const old = await web.deploy({ readyState: 'BUILDING' })
     const first = await web.deploy()
     assert.equal((await web.patch(old, { readyState: 'READY' })).body.readySubstate, 'STAGED')
@@ -51,13 +51,13 @@ onBothEngines(
     // Somebody may switch it on while the project is paused: the pause still holds.
     await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
     const third = await web.deploy()
-    assert.deepEqual(await leads(world), { [ONE]: first, [TWO]: first })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: first, [TWO]: first })
     for (const id of [second, third]) {
       assert.equal((await world.call('GET', `/v13/deployments/${id}`)).body.readySubstate, 'STAGED')
     }
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     const fourth = await web.deploy()
-    assert.deepEqual(await leads(world), { [ONE]: fourth, [TWO]: fourth })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: fourth, [TWO]: fourth })
   },
   SETTINGS,
 )
@@ -65,30 +65,30 @@ onBothEngines(
 onBothEngines(
   'a domain leads to the live deployment as soon as it is added, verified, changed or moved, and to none once it is gone',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const live = await web.deploy()
     const preview = await web.deploy({ target: 'preview', gitBranch: 'dev' })
     await world.call('POST', '/v10/projects/web/domains', { name: TWO })
-    assert.deepEqual(await leads(world), { [ONE]: live, [TWO]: live })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: live, [TWO]: live })
     assert.deepEqual((await web.read()).targets.production.alias, [ONE, TWO])
     const change = (body: object) => world.call('PATCH', `/v9/projects/web/domains/${TWO}`, body)
     await change({ gitBranch: 'dev' })
-    assert.deepEqual(await leads(world), { [ONE]: live, [TWO]: preview })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: live, [TWO]: preview })
     const newer = await web.deploy({ target: 'preview', gitBranch: 'dev' })
     await web.deploy({ target: 'preview', gitBranch: 'other' })
-    assert.deepEqual(await leads(world), { [ONE]: live, [TWO]: newer })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: live, [TWO]: newer })
     await change({ gitBranch: null, redirect: ONE })
-    assert.deepEqual(await leads(world), { [ONE]: live })
-    const otherId = await makeProject(world, 'other')
-    const elsewhere = await makeDeployment(world, otherId, { url: 'other.host.test' })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: live })
+    const otherId = await seedProject(world, 'other')
+    const elsewhere = await seedDeployment(world, otherId, { url: 'other.host.test' })
     await world.call('POST', `/v1/projects/web/domains/${ONE}/move`, { projectId: 'other' })
     // The redirect to it ended, so that the other domain serves again.
-    assert.deepEqual(await leads(world), { [ONE]: elsewhere, [TWO]: live })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: elsewhere, [TWO]: live })
     await world.call('DELETE', `/v9/projects/web/domains/${TWO}`)
-    assert.deepEqual(await leads(world), { [ONE]: elsewhere })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: elsewhere })
     const unverified = await world.call('POST', '/v10/projects/web/domains', { name: 'not-proven.com' })
     assert.equal(unverified.body.verified, false)
-    assert.deepEqual(await leads(world), { [ONE]: elsewhere })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: elsewhere })
   },
   SETTINGS,
 )
@@ -96,15 +96,19 @@ onBothEngines(
 onBothEngines(
   'the domain of a branch leads to its newest preview deployment, never to a production one of the same branch',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const name = 'dev.apps.example.net'
     const preview = await web.deploy({ target: 'preview', gitBranch: 'dev' })
     const production = await web.deploy({ gitBranch: 'dev' })
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name, gitBranch: 'dev' })).status, 200)
     const wanted = { [ONE]: production, [TWO]: production, [name]: preview }
-    assert.deepEqual(await leads(world), wanted, 'as it is added')
+    assert.deepEqual(await readDomainAssignments(world), wanted, 'as it is added')
     const later = await web.deploy({ gitBranch: 'dev' })
-    assert.deepEqual(await leads(world), { ...wanted, [ONE]: later, [TWO]: later }, 'as one is deployed')
+    assert.deepEqual(
+      await readDomainAssignments(world),
+      { ...wanted, [ONE]: later, [TWO]: later },
+      'as one is deployed',
+    )
   },
   SETTINGS,
 )
@@ -112,12 +116,12 @@ onBothEngines(
 onBothEngines(
   'a failed production deployment refuses new domains until one succeeds, and READY, ERROR and CANCELED are ends',
   async (world) => {
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const add = () => world.call.try('POST', '/v10/projects/web/domains', { name: ONE })
     for (const readyState of ['ERROR', 'CANCELED']) {
       const id = await web.deploy({ readyState })
-      refused(await add(), 400, 'production_deployment_failed')
-      refused(await web.patch(id, { readyState: 'READY' }), 409, 'conflict')
+      assertRefused(await add(), 400, 'production_deployment_failed')
+      assertRefused(await web.patch(id, { readyState: 'READY' }), 409, 'conflict')
       assert.equal((await web.patch(id, { readyState })).status, 200)
     }
     await web.deploy({ readyState: 'ERROR', target: 'preview' })
@@ -134,7 +138,7 @@ onBothEngines(
 onBothEngines(
   'every field of a deployment is checked, and its url is had once, also by twenty at once and beside domains',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const post = (body: object) => world.operator.try('POST', `/operator/v1/projects/${web.id}/deployments`, body)
     const good = { url: 'web.host.test', readyState: 'QUEUED' }
     const bad: [string, object][] = [
@@ -168,23 +172,27 @@ onBothEngines(
     ]
     for (const [field, body] of bad) {
       const answer = await post(body)
-      refused(answer, 400, 'bad_request')
+      assertRefused(answer, 400, 'bad_request')
       assert.ok(answer.body.error.message.includes(`\`${field}`), `${field}: ${answer.text}`)
     }
-    refused(await post({ ...good, url: ONE }), 409, 'conflict')
+    assertRefused(await post({ ...good, url: ONE }), 409, 'conflict')
     const answers = await Promise.all(Array.from({ length: 20 }, () => post({ ...good, url: 'WEB.host.test' })))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)])
     // A stranger cannot have the address of a deployment as a domain, though names there need no proof.
     await post({ ...good, url: 'free.apps.example.net' })
     const { call } = await world.user('eve')
     await call('POST', '/v10/projects', { name: 'shop' })
-    refused(
+    assertRefused(
       await call.try('POST', '/v10/projects/shop/domains', { name: 'free.apps.example.net' }),
       409,
       'domain_not_allowed',
     )
-    refused(await world.operator.try('POST', '/operator/v1/projects/prj_none/deployments', good), 404, 'not_found')
-    refused(await web.patch('dpl_none', {}), 404, 'not_found')
+    assertRefused(
+      await world.operator.try('POST', '/operator/v1/projects/prj_none/deployments', good),
+      404,
+      'not_found',
+    )
+    assertRefused(await web.patch('dpl_none', {}), 404, 'not_found')
   },
   SETTINGS,
 )
@@ -192,14 +200,14 @@ onBothEngines(
 onBothEngines(
   'deployments are listed newest first, filtered, paged to the end, and kept from strangers',
   async (world) => {
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const ids: string[] = []
     for (let at = 0; at < 45; at++) {
       const preview = at % 3 === 0 ? { target: 'preview', gitBranch: 'dev', readyState: 'ERROR' } : {}
       ids.push(await web.deploy(preview))
     }
-    const otherId = await makeProject(world, 'other')
-    const other = await makeDeployment(world, otherId, { url: 'other.host.test' })
+    const otherId = await seedProject(world, 'other')
+    const other = await seedDeployment(world, otherId, { url: 'other.host.test' })
     const list = async (query: string) => {
       const seen: string[] = []
       for (let until = ''; ; ) {
@@ -223,7 +231,7 @@ onBothEngines(
     const candidates = newest.filter((id) => id !== live && !previews.includes(id))
     assert.deepEqual(await list('projectId=web&rollbackCandidate=true'), candidates)
     assert.deepEqual(await list(`since=${Date.now() + 60_000}`), [])
-    refused(await world.call.try('GET', '/v6/deployments?state=DONE'), 400, 'bad_request')
+    assertRefused(await world.call.try('GET', '/v6/deployments?state=DONE'), 400, 'bad_request')
 
     const project = await web.read()
     assert.deepEqual(
@@ -234,22 +242,22 @@ onBothEngines(
     const byUrl = await world.call('GET', '/v13/deployments/OTHER.host.test')
     assert.deepEqual([byUrl.body.id, byUrl.body.projectId, byUrl.body.status], [other, otherId, 'READY'])
     const narrow = await world.token({ projectIds: [web.id] })
-    refused(await narrow.try('GET', `/v13/deployments/${other}`), 404, 'not_found')
+    assertRefused(await narrow.try('GET', `/v13/deployments/${other}`), 404, 'not_found')
     assert.equal((await narrow('GET', '/v6/deployments?limit=100')).body.deployments.length, 45)
     const { call } = await world.user('eve')
-    refused(await call.try('GET', `/v13/deployments/${other}`), 404, 'not_found')
-    refused(await call.try('GET', '/v13/deployments/other.host.test'), 404, 'not_found')
+    assertRefused(await call.try('GET', `/v13/deployments/${other}`), 404, 'not_found')
+    assertRefused(await call.try('GET', '/v13/deployments/other.host.test'), 404, 'not_found')
     assert.deepEqual((await call('GET', '/v6/deployments')).body.deployments, [])
     const scoped = await world.token({ scopes: ['read:deployment'] })
     assert.equal((await scoped('GET', '/v6/deployments')).status, 200)
-    refused(await scoped.try('POST', `/v10/projects/${web.id}/promote/${live}`), 403, 'forbidden')
+    assertRefused(await scoped.try('POST', `/v10/projects/${web.id}/promote/${live}`), 403, 'forbidden')
   },
 )
 
 onBothEngines(
   'aliases are read by name and by id, taken off by hand, and go with their project',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     const [{ uid }] = (await world.call('GET', `/v4/aliases?projectId=${web.id}&limit=1`)).body.aliases
     const byId = (await world.call('GET', `/v4/aliases/${uid}`)).body
@@ -258,15 +266,15 @@ onBothEngines(
     assert.equal((await world.call('GET', '/v3/now/aliases?limit=20')).body.aliases.length, 2)
     assert.equal((await world.call('GET', `/v2/deployments/${id}/aliases`)).body.aliases.length, 2)
     const { call } = await world.user('eve')
-    refused(await call.try('GET', `/v4/aliases/${TWO}`), 404, 'not_found')
-    refused(await call.try('DELETE', `/v2/aliases/${TWO}`), 404, 'not_found')
+    assertRefused(await call.try('GET', `/v4/aliases/${TWO}`), 404, 'not_found')
+    assertRefused(await call.try('DELETE', `/v2/aliases/${TWO}`), 404, 'not_found')
     assert.deepEqual((await world.call('DELETE', `/v2/aliases/${uid}`)).body, { status: 'SUCCESS' })
-    assert.deepEqual(await leads(world), { [ONE]: id })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: id })
     assert.deepEqual((await web.read()).targets.production.alias, [ONE])
     assert.equal((await world.call('GET', `/v9/projects/web/domains/${TWO}`)).body.verified, true)
     await web.promote(id)
     await web.sweep()
-    assert.deepEqual(await leads(world), { [ONE]: id, [TWO]: id })
+    assert.deepEqual(await readDomainAssignments(world), { [ONE]: id, [TWO]: id })
 
     await world.call('DELETE', '/v9/projects/web')
     for (const table of ['deployment', 'alias', 'alias_request', 'alias_mapping'] as const) {
@@ -279,7 +287,7 @@ onBothEngines(
 onBothEngines(
   'what moves to another account takes its deployments and aliases along',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     const { teamId } = world.credentials
     const { code } = (await world.call('POST', '/projects/web/transfer-request', {})).body
@@ -289,7 +297,7 @@ onBothEngines(
     assert.equal(moved.body.targets.production.teamId, teamId)
     assert.equal((await world.call('GET', `/v13/deployments/${id}?teamId=${teamId}`)).body.team.id, teamId)
     assert.equal((await world.call('GET', `/v4/aliases?teamId=${teamId}`)).body.aliases.length, 2)
-    refused(await world.call.try('GET', `/v13/deployments/${id}`), 404, 'not_found')
+    assertRefused(await world.call.try('GET', `/v13/deployments/${id}`), 404, 'not_found')
   },
   SETTINGS,
 )

@@ -1,11 +1,11 @@
 /** Deployments that are removed for their age: which ones, when, and what stays for ever. docs/deployments.md: Expiration. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { setStamp } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { deploymentEvents, openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { openSides } from '../../support/worlds/transfer-world.ts'
+import { deploymentEvents, SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { seedTransferAccounts } from '../../support/worlds/transfer-world.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -25,7 +25,7 @@ async function ids(world: World): Promise<string[]> {
 }
 
 onBothEngines('what a project says of the age of its deployments is kept, field by field', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const shown = async () => (await world.call('GET', '/v9/projects/web')).body.deploymentExpiration
   assert.deepEqual(await shown(), {})
   assert.deepEqual(await expire(world, 'web', { expiration: '1w' }), {
@@ -48,9 +48,9 @@ onBothEngines('what a project says of the age of its deployments is kept, field 
 onBothEngines(
   'each kind goes after its own time, and what serves or is led to stays for ever',
   async (world) => {
-    const web = await openWeb(world, ['one', 'two'])
-    const other = await makeProject(world, 'other')
-    const others = await makeDeployment(world, other, { url: 'other.host.test', target: 'preview' })
+    const web = await seedWebProject(world, ['one', 'two'])
+    const other = await seedProject(world, 'other')
+    const others = await seedDeployment(world, other, { url: 'other.host.test', target: 'preview' })
     const old = await web.deploy({ meta: { commit: 'a' } })
     const live = await web.deploy()
     const byHand = await web.deploy({ target: 'preview' })
@@ -93,7 +93,7 @@ onBothEngines(
 onBothEngines(
   'an unfinished promote keeps both deployments, and one that ended goes with its deployment',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const first = await web.deploy()
     const second = await web.deploy()
     const third = await web.deploy()
@@ -120,8 +120,8 @@ onBothEngines(
 onBothEngines(
   'nothing goes within an hour, nor where it was taken back, nor while the project moves',
   async (world) => {
-    const { projectId, offer, take, sweep: move } = await openSides(world)
-    const preview = await makeDeployment(world, projectId, { url: 'a.host.test', target: 'preview' })
+    const { projectId, offer, take, sweep: move } = await seedTransferAccounts(world)
+    const preview = await seedDeployment(world, projectId, { url: 'a.host.test', target: 'preview' })
     await setStamp(world, 'deployment', 1)
     await expire(world, 'web', { expiration: '1d' })
     await sweep(world, HOUR_MS / 2)
@@ -143,11 +143,11 @@ onBothEngines(
 
 onBothEngines('many that are due all go in one run, of one project and of several', async (world) => {
   const names = Array.from({ length: 21 }, (_, at) => `p${at}`)
-  const projects = await Promise.all(names.map((name) => makeProject(world, name)))
+  const projects = await Promise.all(names.map((name) => seedProject(world, name)))
   const urls = Array.from({ length: 21 }, (_, at) => `d${at}.host.test`)
   const target = 'preview'
-  await Promise.all(urls.map((url) => makeDeployment(world, projects[0]!, { url, target })))
-  await makeDeployment(world, projects[20]!, { url: 'last.host.test', target })
+  await Promise.all(urls.map((url) => seedDeployment(world, projects[0]!, { url, target })))
+  await seedDeployment(world, projects[20]!, { url: 'last.host.test', target })
   await Promise.all(names.map((name) => expire(world, name, { expiration: '1w' })))
   await sweep(world, 8 * DAY_MS)
   assert.deepEqual(await ids(world), [])

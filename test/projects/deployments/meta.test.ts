@@ -1,10 +1,10 @@
 /** Which deployments CI finds: by the fields of their meta, by their commit, by project and by who made them. docs/deployments.md. */
 import assert from 'node:assert/strict'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { addRows } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 /** Every page of a list, and that none but the last is short. */
 async function list(world: World, query: string, call = world.call): Promise<string[]> {
@@ -25,16 +25,16 @@ const commit = (at: number) => ({ githubCommitSha: `c0ffee${at}`, githubCommitRe
 onBothEngines(
   'a list by fields of the meta holds the deployments that have each of them, and no other',
   async (world) => {
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const ids: string[] = []
     for (let at = 0; at < 12; at++) ids.push(await web.deploy({ meta: commit(at) }))
     const bare = await web.deploy({})
-    const otherId = await makeProject(world, 'other')
-    const other = await makeDeployment(world, otherId, { url: 'other.host.test', meta: commit(3) })
+    const otherId = await seedProject(world, 'other')
+    const other = await seedDeployment(world, otherId, { url: 'other.host.test', meta: commit(3) })
     const gitlab = await web.deploy({ meta: { gitlabCommitSha: 'c0ffee4', name: 'a = "b" & ü' } })
     const rival = await world.user('rival')
     const rivals = await rival.call('POST', '/v10/projects', { name: 'web' })
-    const theirs = await makeDeployment(world, rivals.body.id, { url: 'rival.host.test', meta: commit(3) })
+    const theirs = await seedDeployment(world, rivals.body.id, { url: 'rival.host.test', meta: commit(3) })
     const main = ids.filter((_, at) => at % 2 === 0).reverse()
     const dev = ids.filter((_, at) => at % 2 === 1).reverse()
 
@@ -76,11 +76,11 @@ onBothEngines(
 onBothEngines(
   'a list is narrowed by projects and people, and is empty for an unknown custom environment',
   async (world) => {
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const mine = await web.deploy({})
-    const otherId = await makeProject(world, 'other')
-    const other = await makeDeployment(world, otherId, { url: 'other.host.test' })
-    const third = await makeDeployment(world, await makeProject(world, 'third'), { url: 'third.host.test' })
+    const otherId = await seedProject(world, 'other')
+    const other = await seedDeployment(world, otherId, { url: 'other.host.test' })
+    const third = await seedDeployment(world, await seedProject(world, 'third'), { url: 'third.host.test' })
     assert.deepEqual(await list(world, `projectIds=${web.id}&projectIds=${otherId}`), [other, mine])
     assert.deepEqual(await list(world, `projectIds=${web.id},third`), [third, mine])
     assert.deepEqual(await list(world, 'projectIds=other'), [other])
@@ -91,7 +91,7 @@ onBothEngines(
     assert.deepEqual(await list(world, 'customEnvironmentSlugOrId=env_nosuch'), [])
     const many = Array.from({ length: 21 }, (_, at) => `meta-k${at}=v`).join('&')
     for (const query of [many, 'projectIds=', `projectIds=${'a,'.repeat(100)}b`, 'state=READY&state=ERROR']) {
-      refused(await world.call.try('GET', `/v6/deployments?${query}`), 400, 'bad_request')
+      assertRefused(await world.call.try('GET', `/v6/deployments?${query}`), 400, 'bad_request')
     }
   },
   SETTINGS,
@@ -100,7 +100,7 @@ onBothEngines(
 onBothEngines(
   'the meta of a deployment moves with its project and is removed with it',
   async (world) => {
-    const web = await openWeb(world, [])
+    const web = await seedWebProject(world, [])
     const id = await web.deploy({ meta: commit(1) })
     const { body } = await world.call('POST', '/projects/web/transfer-request')
     const team = `teamId=${world.credentials.teamId}`

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
 import { type Method, onBothEngines, type World } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 /** Every operation that names a deployment: a good request by a name of it, and what it answers. */
 const OPERATIONS: Record<string, { path: (name: string) => string; body?: object; status: number }> = {
@@ -48,7 +48,7 @@ test('every operation of clients that names a deployment is in the table', () =>
 
 /** A project with a READY production deployment to which three names lead, one of them in Unicode. */
 async function openNamed(world: World) {
-  const web = await openWeb(world, ['one', 'xn--bcher-kva'])
+  const web = await seedWebProject(world, ['one', 'xn--bcher-kva'])
   const id = await web.deploy()
   const idn = 'bücher.apps.example.net'
   const hosts = ['d1.host.test', 'D1.Host.Test', 'one.apps.example.net', 'ONE.apps.example.net.', idn]
@@ -74,7 +74,7 @@ for (const [operation, { path, body, status }] of Object.entries(OPERATIONS)) {
       // A line of a log has a moment of its own.
       if (method === 'GET' && !path('').includes('runtime-logs')) assert.equal(new Set(answers).size, 1)
       for (const none of ['two.apps.example.net', 'dpl_none', 'ü..', encodeURIComponent('https://')])
-        refused(await world.call.try(method, path(none), body), 404, 'not_found')
+        assertRefused(await world.call.try(method, path(none), body), 404, 'not_found')
     },
     SETTINGS,
   )
@@ -83,7 +83,7 @@ for (const [operation, { path, body, status }] of Object.entries(OPERATIONS)) {
 onBothEngines(
   'a deployment is removed by each of its names, and by each in `url`',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     for (const name of ['d1.host.test', 'one.apps.example.net', 'https%3A%2F%2Fone.apps.example.net%2F']) {
       const id = await web.deploy({ url: 'd1.host.test' })
       assert.equal((await world.call('DELETE', `/v13/deployments/${name}`)).body.uid, id)
@@ -97,7 +97,7 @@ onBothEngines(
 onBothEngines(
   'a name is of the deployment that it leads to now, and of the account alone',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const first = await web.deploy()
     const read = async () => (await world.call('GET', '/v13/deployments/one.apps.example.net')).body
     assert.equal((await read()).id, first)
@@ -105,10 +105,10 @@ onBothEngines(
     const second = await web.deploy()
     assert.equal((await read()).id, second)
     const other = await world.user('other')
-    refused(await other.call.try('GET', '/v13/deployments/one.apps.example.net'), 404, 'not_found')
+    assertRefused(await other.call.try('GET', '/v13/deployments/one.apps.example.net'), 404, 'not_found')
     const elsewhere = (await world.call('POST', '/v10/projects', { name: 'elsewhere' })).body.id
     const narrow = await world.token({ projectIds: [elsewhere] })
-    refused(await narrow.try('GET', '/v13/deployments/one.apps.example.net'), 404, 'not_found')
+    assertRefused(await narrow.try('GET', '/v13/deployments/one.apps.example.net'), 404, 'not_found')
   },
   SETTINGS,
 )

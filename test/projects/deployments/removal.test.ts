@@ -2,30 +2,33 @@
 import assert from 'node:assert/strict'
 import { setInTransfer } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { deploymentEvents, leads, openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { deploymentEvents, readDomainAssignments, SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 onBothEngines(
   'the removal of the deployment that serves takes production off line until the next one; all else stays',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const first = await web.deploy()
     const second = await web.deploy({ meta: { githubCommitSha: 'abc' } })
-    assert.deepEqual(await leads(world), { 'one.apps.example.net': second, 'two.apps.example.net': second })
+    assert.deepEqual(await readDomainAssignments(world), {
+      'one.apps.example.net': second,
+      'two.apps.example.net': second,
+    })
     const gone = await world.call('DELETE', `/v13/deployments/${second}`)
     assert.deepEqual([gone.status, gone.body], [200, { uid: second, state: 'DELETED' }])
-    assert.deepEqual(await leads(world), {})
+    assert.deepEqual(await readDomainAssignments(world), {})
     assert.equal((await world.call.try('GET', `/v13/deployments/${second}`)).status, 404)
-    refused(await world.call.try('DELETE', `/v13/deployments/${second}`), 404, 'not_found')
+    assertRefused(await world.call.try('DELETE', `/v13/deployments/${second}`), 404, 'not_found')
     const shown = await web.read()
     assert.deepEqual([shown.live, shown.targets, shown.latestDeployments.length], [false, {}, 1])
     assert.equal((await world.call('GET', `/v13/deployments/${first}`)).body.id, first)
     // A domain that comes now leads nowhere, until a deployment is promoted.
     await world.call('POST', '/v10/projects/web/domains', { name: 'three.apps.example.net' })
-    assert.deepEqual(await leads(world), {})
+    assert.deepEqual(await readDomainAssignments(world), {})
     assert.equal((await web.promote(first)).status, 201)
     await web.sweep()
-    assert.equal(Object.values(await leads(world)).filter((id) => id === first).length, 3)
+    assert.equal(Object.values(await readDomainAssignments(world)).filter((id) => id === first).length, 3)
     const event = (await deploymentEvents(world)).find(({ type }) => type === 'deployment.cleanup')
     const told = event?.payload as { deployment: object; user: object; target: string }
     assert.deepEqual(told.deployment, {
@@ -44,7 +47,7 @@ onBothEngines(
 onBothEngines(
   'the names of a branch go to the newest that is left of it, a name by hand to none, those of others stay',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const live = await web.deploy()
     const ofBranch = { target: 'preview', gitBranch: 'dev' }
     await world.call('POST', '/v10/projects/web/domains', { name: 'dev.apps.example.net', gitBranch: 'dev' })
@@ -53,12 +56,15 @@ onBothEngines(
     const newest = await web.deploy(ofBranch)
     const hand = await world.call('POST', `/v2/deployments/${newest}/aliases`, { alias: 'one.apps.example.net' })
     assert.equal(hand.status, 200)
-    assert.deepEqual(await leads(world), { 'one.apps.example.net': newest, 'dev.apps.example.net': newest })
+    assert.deepEqual(await readDomainAssignments(world), {
+      'one.apps.example.net': newest,
+      'dev.apps.example.net': newest,
+    })
     assert.equal((await world.call('DELETE', `/now/deployments/${newest}?hard=1`)).status, 200)
-    assert.deepEqual(await leads(world), { 'dev.apps.example.net': older })
+    assert.deepEqual(await readDomainAssignments(world), { 'dev.apps.example.net': older })
     assert.equal((await web.read()).targets.production.id, live)
     assert.equal((await world.call('DELETE', `/v13/deployments/${older}`)).status, 200)
-    assert.deepEqual(await leads(world), {})
+    assert.deepEqual(await readDomainAssignments(world), {})
     // Its host name may be had again.
     await web.deploy({ url: 'd2.host.test' })
   },
@@ -68,19 +74,22 @@ onBothEngines(
 onBothEngines(
   '`url` says which one, whatever the id; a promote to it that is under way is undone',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const [one, two, three] = [await web.deploy(), await web.deploy(), await web.deploy()]
     const byUrl = await world.call('DELETE', `/v13/deployments/${one}?url=https://D2.host.test/`)
     assert.equal(byUrl.body.uid, two)
     assert.equal((await world.call('GET', `/v13/deployments/${one}`)).status, 200)
-    refused(await world.call.try('DELETE', `/v13/deployments/${one}?url=none.host.test`), 404, 'not_found')
+    assertRefused(await world.call.try('DELETE', `/v13/deployments/${one}?url=none.host.test`), 404, 'not_found')
     assert.equal((await web.promote(one)).status, 201)
     assert.equal((await web.read()).lastAliasRequest.toDeploymentId, one)
     assert.equal((await world.call('DELETE', `/v13/deployments/${one}`)).status, 200)
     const shown = await web.read()
     assert.deepEqual([shown.lastAliasRequest, shown.targets.production.id], [null, three])
     await web.sweep()
-    assert.deepEqual(await leads(world), { 'one.apps.example.net': three, 'two.apps.example.net': three })
+    assert.deepEqual(await readDomainAssignments(world), {
+      'one.apps.example.net': three,
+      'two.apps.example.net': three,
+    })
     const rows = await world.deps.db.read.selectFrom('alias_mapping').selectAll().execute()
     assert.deepEqual(rows, [])
     assert.equal((await web.read()).latestDeployments[0].id, three)
@@ -98,14 +107,14 @@ onBothEngines('a deployment is not removed without the right to promote, and not
   for (const role of ['VIEWER', 'BILLING']) {
     const { id: userId, call } = await world.user(role.toLowerCase())
     await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${userId}`, { role })
-    refused(await call.try('DELETE', path), 403, 'forbidden')
+    assertRefused(await call.try('DELETE', path), 403, 'forbidden')
   }
   const stranger = await world.user('stranger')
-  refused(await stranger.call.try('DELETE', `/v13/deployments/${deploymentId}`), 404, 'not_found')
+  assertRefused(await stranger.call.try('DELETE', `/v13/deployments/${deploymentId}`), 404, 'not_found')
   const narrow = await world.token({ scopes: ['read-write:deployment'], teamId })
-  refused(await narrow.try('DELETE', path), 403, 'forbidden')
+  assertRefused(await narrow.try('DELETE', path), 403, 'forbidden')
   await setInTransfer(world, id, 1)
-  refused(await world.call.try('DELETE', path), 409, 'conflict')
+  assertRefused(await world.call.try('DELETE', path), 409, 'conflict')
   await setInTransfer(world, id, null)
   assert.equal((await world.call('GET', path)).status, 200)
   const { id: developer, call } = await world.user('developer')
@@ -116,7 +125,7 @@ onBothEngines('a deployment is not removed without the right to promote, and not
 onBothEngines(
   'of two simultaneous removals of a deployment one succeeds, and a promote beside them never leads to a removed one',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     for (let round = 0; round < 5; round++) {
       const id = await web.deploy()
       const [one, two, promoted] = await Promise.all([
@@ -127,7 +136,7 @@ onBothEngines(
       assert.deepEqual([one.status, two.status].toSorted(), [200, 404])
       assert.ok(promoted.status === 201 || promoted.status === 404, promoted.text)
       await web.sweep()
-      assert.deepEqual(await leads(world), {})
+      assert.deepEqual(await readDomainAssignments(world), {})
       assert.equal((await web.read()).live, false)
     }
   },

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { addUsage } from '../../../src/projects/deployments/usage.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -20,7 +20,7 @@ async function visit(world: World, deploymentId: string, hours: number): Promise
 onBothEngines(
   'the last 24 hours are read unless others are asked for, by id and by host name, and never more than 30 days',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     assert.deepEqual((await world.call('GET', `/v1/deployments/${id}/usage`)).body, { usage: [] })
     const hour = await visit(world, id, 800)
@@ -39,7 +39,7 @@ onBothEngines(
     )
     assert.equal((await read('?since=0')).length, 720)
     for (const query of [`?since=${hour}&until=${hour}`, '?since=yesterday', '?until=-1'])
-      refused(await world.call.try('GET', `/v1/deployments/${id}/usage${query}`), 400, 'bad_request')
+      assertRefused(await world.call.try('GET', `/v1/deployments/${id}/usage${query}`), 400, 'bad_request')
   },
   SETTINGS,
 )
@@ -48,18 +48,18 @@ onBothEngines(
   'whoever may read the deployment reads its usage, and nobody else; it moves with its project',
   async (world) => {
     const { teamId } = world.credentials
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const id = await web.deploy()
     await visit(world, id, 1)
     const path = `/v1/deployments/${id}/usage`
     const stranger = await world.user('eve')
-    refused(await stranger.call.try('GET', path), 404, 'not_found')
-    refused(await world.as(undefined).try('GET', path), 401, 'forbidden')
-    refused(await (await world.token({ scopes: ['read:domain'] })).try('GET', path), 403, 'forbidden')
+    assertRefused(await stranger.call.try('GET', path), 404, 'not_found')
+    assertRefused(await world.as(undefined).try('GET', path), 401, 'forbidden')
+    assertRefused(await (await world.token({ scopes: ['read:domain'] })).try('GET', path), 403, 'forbidden')
     const { code } = (await world.call('POST', '/projects/web/transfer-request', {})).body
     assert.equal((await world.call('PUT', `/projects/transfer-request/${code}?teamId=${teamId}`, {})).status, 202)
     await world.operator('POST', '/operator/v1/timers/project-transfers/run', {})
-    refused(await world.call.try('GET', path), 404, 'not_found')
+    assertRefused(await world.call.try('GET', path), 404, 'not_found')
     const member = await world.user('vera')
     await world.join(member, 'VIEWER')
     assert.equal((await member.call('GET', `/v1/deployments/${id}/usage?teamId=${teamId}`)).body.usage.length, 1)

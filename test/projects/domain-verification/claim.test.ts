@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { within } from '../../support/time-limits.ts'
 import { startDnsServer, type Zone } from '../../support/servers/dns-server.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { claim, freshApex } from '../../support/worlds/domain-world.ts'
 
@@ -145,7 +145,7 @@ onBothEngines(
     const before = await read()
     const began = performance.now()
     const answer = await verify()
-    within(performance.now() - began, 5500)
+    assertWithin(performance.now() - began, 5500)
     assert.equal(answer.status, 503)
     assert.equal(answer.body.error.code, 'dns_unavailable')
     assert.deepEqual(await read(), before)

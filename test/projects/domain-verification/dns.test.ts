@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openDns } from '../../../src/platform/adapters/dns.ts'
-import { within } from '../../support/time-limits.ts'
-import { lacking } from '../../support/programs.ts'
+import { skipReason } from '../../support/programs.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { type Dnsmasq, hasDnsmasq, openDnsmasq } from '../../support/servers/dnsmasq.ts'
 import { freePort } from '../../support/servers/free-port.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const dns = await startDnsServer()
@@ -19,7 +19,7 @@ if (hasDnsmasq) {
   const config = { BERTH_DNS_SERVERS: dnsmasq.address }
   onBothEngines('a domain is proven through a stock dnsmasq', (world) => proveThroughDnsmasq(world, dnsmasq), config)
 } else {
-  const skip = lacking('dnsmasq', 'dnsmasq-base', 'names that it answers for')
+  const skip = skipReason('dnsmasq', 'dnsmasq-base', 'names that it answers for')
   test('a domain is proven through a stock dnsmasq', { skip }, () => {})
 }
 
@@ -79,7 +79,7 @@ test('a look-up that waits too long for its turn gets no answer, and the slots c
   const stuck = Array.from({ length: 64 }, () => readTxt('stuck.com', 'one'))
   assert.deepEqual(await Promise.all(stuck), Array(64).fill(undefined))
   const took = performance.now() - began
-  within(took, 5600)
+  assertWithin(took, 5600)
   assert.deepEqual(
     await Promise.all(Array.from({ length: 64 }, () => readTxt('fine.com', 'one'))),
     Array(64).fill(['yes']),

@@ -1,7 +1,7 @@
 /** Who holds a name when several accounts prove it, one after another and at once. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { rounds } from '../../support/iterations.ts'
+import { iterations } from '../../support/iterations.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { claim, freshApex, publish } from '../../support/worlds/domain-world.ts'
@@ -88,7 +88,7 @@ onBothEngines(
   'when two accounts verify one name at once, one holds it in the end and never both',
   async ({ call, user, deps }) => {
     const eve = await user('eve')
-    for (let round = 0; round < rounds(8, 40); round++) {
+    for (let round = 0; round < iterations(8, 40); round++) {
       const name = freshApex()
       const claims = [await claim(dns, call, name), await claim(dns, eve.call, name, 'shop')]
       for (const { challenge } of claims) publish(dns, challenge.domain, challenge.value)

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { setInTransfer } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { named, withDomains } from '../../support/worlds/domain-world.ts'
+import { named, seedDomains } from '../../support/worlds/domain-world.ts'
 
 onBothEngines('reading needs project:read, changing needs project:write and domain:write', async (world) => {
-  await withDomains(world, ['a.example.com', 'b.example.com'])
-  await withDomains(world, [], 'second')
+  await seedDomains(world, ['a.example.com', 'b.example.com'])
+  await seedDomains(world, [], 'second')
   const at = '/v9/projects/web/domains'
   const writes: [method: 'POST' | 'PATCH' | 'DELETE', url: string, body?: object][] = [
     ['POST', '/v10/projects/web/domains', { name: 'c.example.com' }],
@@ -46,8 +46,8 @@ onBothEngines(
   'while an account owes something nothing is added; while a project is transferred nothing changes',
   async (world) => {
     const { call, operator, credentials, deps } = world
-    const project = await withDomains(world, ['a.example.com'])
-    const second = await withDomains(world, ['s.example.com'], 'second')
+    const project = await seedDomains(world, ['a.example.com'])
+    const second = await seedDomains(world, ['s.example.com'], 'second')
     const account = (body: object) => operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, body)
     const add = () => call.try('POST', '/v10/projects/web/domains', { name: 'b.example.com' })
     for (const [owes, code] of [

@@ -1,8 +1,8 @@
 /** What each name server says of the record that proves a domain. docs/domains.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { signedIn } from '../../support/clients/browser-client.ts'
-import { makeProject } from '../../support/projects.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { seedProject } from '../../support/projects.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -15,7 +15,7 @@ onBothEngines(
   'each name server is asked by itself, and the page shows what it has; a verified domain asks nobody',
   async (world) => {
     for (const { zones } of [first, second]) zones.clear()
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     const name = 'www.example.com'
     const { body } = await world.call('POST', '/v10/projects/web/domains', { name })
     const [{ domain, value }] = body.verification
@@ -33,7 +33,7 @@ onBothEngines(
     second.zones.set(domain, { rcode: 'SERVFAIL' })
     assert.deepEqual((await answers())[1], silent)
 
-    const client = await signedIn(world)
+    const client = await openSignedInClient(world)
     const path = `/console/t/admin/projects/web/domains/${name}`
     assert.match((await client.get(path)).text, new RegExp(`href="${path}/answers"`))
     second.zones.set(domain, { txt: [['<b>something else']] })
@@ -62,7 +62,7 @@ onBothEngines(
 onBothEngines(
   'name servers are asked as often as for a verify, and no more',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
     const ask = () => world.call.try('GET', '/v1/projects/web/domains/www.example.com/answers')
     const statuses = (await Promise.all(Array.from({ length: 25 }, ask))).map(({ status }) => status)

@@ -1,11 +1,11 @@
 /** Adding, reading, updating and removing a domain: operations 10, 12, 13 and 14. */
 import assert from 'node:assert/strict'
 import { onBothEngines } from '../../support/world.ts'
-import { events, named, withDomains } from '../../support/worlds/domain-world.ts'
+import { events, named, seedDomains } from '../../support/worlds/domain-world.ts'
 
 onBothEngines('an added domain is answered as it is read, and gives an event', async (world) => {
   const { call } = world
-  const project = await withDomains(world, [])
+  const project = await seedDomains(world, [])
   const { status, body } = await call('POST', '/v10/projects/web/domains', {
     name: 'www.example.com',
     gitBranch: 'next',
@@ -52,7 +52,7 @@ onBothEngines(
   'an unknown domain is 404, and 400 at verify; another account sees neither project nor domain',
   async (world) => {
     const { call, user } = world
-    await withDomains(world, ['example.com'])
+    await seedDomains(world, ['example.com'])
     const eve = await user('eve')
     const at = '/v9/projects/web/domains'
     for (const [who, path] of [
@@ -79,7 +79,7 @@ onBothEngines(
 )
 
 onBothEngines('the event of an update has the former domain and the new one', async (world) => {
-  await withDomains(world, ['a.example.com'])
+  await seedDomains(world, ['a.example.com'])
   await world.call('PATCH', '/v9/projects/web/domains/a.example.com', { gitBranch: 'next' })
   const updated = (await events(world)).at(-1)!
   assert.equal(updated.type, 'project.domain.updated')
@@ -91,7 +91,7 @@ onBothEngines('removing a domain ends the redirects to it, or removes those doma
   const { call } = world
   const names = ['end', 'a', 'b', 'c', 'aside'].map((name) => `${name}.example.com`)
   const prepare = async (project: string) => {
-    await withDomains(world, names, project)
+    await seedDomains(world, names, project)
     for (const [from, to] of [
       ['a', 'end'],
       ['b', 'end'],
@@ -163,7 +163,7 @@ onBothEngines('a domain takes at most 100 redirects with it, and one more change
 })
 
 onBothEngines('an empty body with a JSON content type is none', async (world) => {
-  await withDomains(world, ['a.example.com', 'b.example.com'])
+  await seedDomains(world, ['a.example.com', 'b.example.com'])
   const json = { 'content-type': 'application/json' }
   const removed = await world.call('DELETE', '/v9/projects/web/domains/a.example.com', '', json)
   assert.equal(removed.status, 200)
@@ -173,15 +173,15 @@ onBothEngines('an empty body with a JSON content type is none', async (world) =>
 
 onBothEngines('a project that is deleted takes its domains with it, also while one is being added', async (world) => {
   const { call, deps } = world
-  await withDomains(world, ['a.example.com', 'b.example.com'])
-  await withDomains(world, ['kept.example.com'], 'second')
+  await seedDomains(world, ['a.example.com', 'b.example.com'])
+  await seedDomains(world, ['kept.example.com'], 'second')
   assert.equal((await call('DELETE', '/v9/projects/web')).status, 204)
   assert.deepEqual(named(await deps.db.read.selectFrom('project_domain').select('name').execute()), [
     'kept.example.com',
   ])
   assert.equal((await call('POST', '/v10/projects/second/domains', { name: 'a.example.com' })).status, 200)
   for (let round = 0; round < 20; round++) {
-    const project = await withDomains(world, [], `gone${round}`)
+    const project = await seedDomains(world, [], `gone${round}`)
     const [added] = await Promise.all([
       call.try('POST', `/v10/projects/${project.id}/domains`, { name: `x${round}.example.com` }),
       call('DELETE', `/v9/projects/${project.id}`),

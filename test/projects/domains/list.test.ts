@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { STAMPS_PER_MS } from '../../../src/platform/base/clock.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { named, withDomains } from '../../support/worlds/domain-world.ts'
+import { named, seedDomains } from '../../support/worlds/domain-world.ts'
 
 onBothEngines(
   'the list is newest first, filters by each of its fields, and refuses values that a field cannot have',
   async (world) => {
     const { call } = world
-    await withDomains(world, ['one.apps.example.net', 'two.example.com', 'three.example.com', 'four.example.com'])
+    await seedDomains(world, ['one.apps.example.net', 'two.example.com', 'three.example.com', 'four.example.com'])
     const patch = (name: string, body: object) => call('PATCH', `/v9/projects/web/domains/${name}`, body)
     await patch('two.example.com', { gitBranch: 'next' })
     await patch('three.example.com', { redirect: 'one.apps.example.net' })
@@ -61,7 +61,7 @@ onBothEngines(
   '150 domains of one millisecond page to the end once each, in both orders; since and until are exclusive',
   async (world) => {
     const { call, deps } = world
-    await withDomains(world, [])
+    await seedDomains(world, [])
     // The clock stands still: the stamps of one millisecond differ in their last ten bits only.
     const frozen = deps.clock.now()
     const running = { ...deps.clock }
@@ -108,8 +108,8 @@ onBothEngines(
 
 onBothEngines('the domains of an apex are listed over all projects that the token sees', async (world) => {
   const { call } = world
-  await withDomains(world, ['a.example.com', 'b.example.com', 'x.example.org'])
-  const second = await withDomains(world, ['c.example.com'], 'second')
+  await seedDomains(world, ['a.example.com', 'b.example.com', 'x.example.org'])
+  const second = await seedDomains(world, ['c.example.com'], 'second')
   const list = async (as = call, query = '') =>
     (await as('GET', `/v1/domains/example.com/project-domains?${query}`)).body
   const all = await list()

@@ -1,14 +1,14 @@
 /** Moving a domain, and the path that the CLI takes. */
 import assert from 'node:assert/strict'
 import { onBothEngines } from '../../support/world.ts'
-import { events, withDomains } from '../../support/worlds/domain-world.ts'
+import { events, seedDomains } from '../../support/worlds/domain-world.ts'
 
 onBothEngines(
   'a domain moves to another project of the account in one step, keeps its verification, and leaves redirects behind',
   async (world) => {
     const { call, user } = world
-    const web = await withDomains(world, ['a.apps.example.net', 'b.apps.example.net', 'u.example.com'])
-    const second = await withDomains(world, ['t.apps.example.net'], 'second')
+    const web = await seedDomains(world, ['a.apps.example.net', 'b.apps.example.net', 'u.example.com'])
+    const second = await seedDomains(world, ['t.apps.example.net'], 'second')
     await call('PATCH', '/v9/projects/web/domains/b.apps.example.net', { redirect: 'a.apps.example.net' })
     const move = (name: string, body: object, as = call) =>
       as.try('POST', `/v1/projects/web/domains/${name}/move`, body)
@@ -56,8 +56,8 @@ onBothEngines(
 
 onBothEngines("the CLI's path adds and removes, and says which project has a name", async (world) => {
   const { call } = world
-  const web = await withDomains(world, [])
-  await withDomains(world, [], 'second')
+  const web = await seedDomains(world, [])
+  await seedDomains(world, [], 'second')
   const added = await call('POST', '/projects/web/alias', { target: 'PRODUCTION', domain: 'A.example.com' })
   assert.equal(added.status, 200)
   assert.equal(added.body.length, 1)

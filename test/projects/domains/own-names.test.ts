@@ -1,11 +1,11 @@
 /** Names by which Berth itself is reached are nobody's to claim. docs/domains.md: Berth's own names. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ended, newHome } from '../../support/process.ts'
+import { newHome, runUntilExit } from '../../support/process.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
-import { holder, refused } from '../../support/worlds/domain-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused, verifyAllClaims } from '../../support/worlds/domain-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
@@ -13,12 +13,12 @@ after(() => dns.close())
 onBothEngines(
   'the names by which Berth is reached are refused wherever a domain is taken, under the suffix too',
   async (world) => {
-    const web = await openWeb(world, [])
-    const mine = await holder(dns, world.call, 'mine')
+    const web = await seedWebProject(world, [])
+    const mine = await verifyAllClaims(dns, world.call, 'mine')
     const own = ['berth.apps.example.net', 'Edge.apps.example.net', 'apps.example.net', 'berth.apps.example.net.']
     for (const name of [...own, '*.apps.example.net', '*.example.net']) {
-      refused(await mine.add(name), 409, 'domain_not_allowed')
-      refused(
+      assertRefused(await mine.add(name), 409, 'domain_not_allowed')
+      assertRefused(
         await world.call.try('POST', '/v2/projects/mine/alias', { domain: name, target: 'PRODUCTION' }),
         409,
         'domain_not_allowed',
@@ -51,7 +51,7 @@ onBothEngines(
 onBothEngines(
   'an apex by which Berth is reached is not added to an account, nor proven where it was claimed before',
   async (world) => {
-    const mine = await holder(dns, world.call, 'mine')
+    const mine = await verifyAllClaims(dns, world.call, 'mine')
     const { ownNames } = world.deps.config.domains
     const names = ownNames.splice(0)
     assert.equal((await world.call('POST', '/v7/domains', { name: 'example.org' })).status, 200)
@@ -60,9 +60,9 @@ onBothEngines(
     const { txtRecord, verificationDomain } = (await world.call('GET', '/v9/domains/example.org/verification')).body
     const [challenge] = (await mine.read('example.org')).verification
     dns.zones.set(verificationDomain, { txt: [[txtRecord], [challenge.value]] })
-    refused(await world.call.try('POST', '/v9/domains/example.org/claim'), 409, 'domain_not_allowed')
-    refused(await mine.verify('example.org'), 409, 'domain_not_allowed')
-    refused(await world.call.try('POST', '/v7/domains', { name: 'example.org' }), 409, 'domain_not_allowed')
+    assertRefused(await world.call.try('POST', '/v9/domains/example.org/claim'), 409, 'domain_not_allowed')
+    assertRefused(await mine.verify('example.org'), 409, 'domain_not_allowed')
+    assertRefused(await world.call.try('POST', '/v7/domains', { name: 'example.org' }), 409, 'domain_not_allowed')
     assert.equal((await mine.add('www.example.org')).status, 200)
   },
   { BERTH_DNS_SERVERS: dns.address, BERTH_PUBLIC_URL: 'https://example.org' },
@@ -71,7 +71,7 @@ onBothEngines(
 test('a platform suffix under which others register names ends the start with 78', { timeout: 300_000 }, async (t) => {
   const home = await newHome(t, 'sqlite')
   for (const suffix of ['com', 'co.uk', 'github.io', 'unheard-of', 'xn--p1ai', '*.com']) {
-    const { code, err } = await ended(t, home, { BERTH_PLATFORM_SUFFIX: suffix })
+    const { code, err } = await runUntilExit(t, home, { BERTH_PLATFORM_SUFFIX: suffix })
     assert.deepEqual([code, err.startsWith('berth: BERTH_PLATFORM_SUFFIX is "')], [78, true], `${suffix} ${err}`)
   }
 })

@@ -1,14 +1,14 @@
 /** Redirects between the domains of a project. */
 import assert from 'node:assert/strict'
 import { onBothEngines } from '../../support/world.ts'
-import { withDomains } from '../../support/worlds/domain-world.ts'
+import { seedDomains } from '../../support/worlds/domain-world.ts'
 
 onBothEngines(
   'redirects go to another domain of the project, never to themselves, elsewhere, or in a circle',
   async (world) => {
     const { call } = world
-    await withDomains(world, ['a.example.com', 'b.example.com', 'c.example.com', '*.d.example.com'])
-    await withDomains(world, ['other.example.org'], 'second')
+    await seedDomains(world, ['a.example.com', 'b.example.com', 'c.example.com', '*.d.example.com'])
+    await seedDomains(world, ['other.example.org'], 'second')
     const patch = (name: string, body: object) =>
       call.try('PATCH', `/v9/projects/web/domains/${name}.example.com`, body)
     const add = (body: object) => call.try('POST', '/v10/projects/web/domains', { name: 'new.example.com', ...body })
@@ -63,7 +63,7 @@ onBothEngines(
 
 onBothEngines('a chain of redirects has an end', async (world) => {
   const names = Array.from({ length: 13 }, (_, at) => `d${at}.example.com`)
-  await withDomains(world, names)
+  await seedDomains(world, names)
   const statuses = []
   for (let at = 1; at < names.length; at++) {
     const patched = await world.call.try('PATCH', `/v9/projects/web/domains/${names[at]}`, { redirect: names[at - 1] })
@@ -75,7 +75,7 @@ onBothEngines('a chain of redirects has an end', async (world) => {
 onBothEngines('of two redirects that would close a circle at once one is refused', async (world) => {
   for (let round = 0; round < 15; round++) {
     const names = [`a${round}.example.com`, `b${round}.example.com`] as const
-    await withDomains(world, [...names], `web${round}`)
+    await seedDomains(world, [...names], `web${round}`)
     const redirect = (from: string, to: string) =>
       world.call.try('PATCH', `/v9/projects/web${round}/domains/${from}`, { redirect: to })
     const answers = await Promise.all([redirect(names[0], names[1]), redirect(names[1], names[0])])

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { callWith } from '../../support/call.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
-import { forgetReleasedProofs, setInherited } from '../../support/states.ts'
+import { clearReleasedProofs, setInherited } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { freshApex, holder, refused, two } from '../../support/worlds/domain-world.ts'
+import { assertRefused, freshApex, seedTwoAccounts, verifyAllClaims } from '../../support/worlds/domain-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60_000
 onBothEngines(
   'names under an apex that the account has proven are verified at once, on all its projects; other accounts prove',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     assert.equal((await mine.add(`www.${apex}`)).body.verified, false)
     await mine.proveAdded(`www.${apex}`)
@@ -26,7 +26,7 @@ onBothEngines(
       assert.equal(added.body.verified, true)
       assert.equal('verification' in added.body, false)
     }
-    const elsewhere = await holder(dns, mine.call, 'second')
+    const elsewhere = await verifyAllClaims(dns, mine.call, 'second')
     assert.equal((await elsewhere.add(`second.${apex}`)).body.verified, true)
     await mine.remove(`*.${apex}`)
     assert.equal((await theirs.add(`x.${apex}`)).body.verified, false)
@@ -37,7 +37,7 @@ onBothEngines(
 onBothEngines(
   'a proof outlives its last name by 30 days, so that one that is removed and added again is served at once',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     await mine.add(apex)
     assert.equal((await mine.add(`www.${apex}`)).body.verified, false, 'a claim proves nothing')
@@ -63,7 +63,7 @@ onBothEngines(
 onBothEngines(
   'a released proof ends when another account proves the apex, when the account gives the apex up, and by its sweep',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     const [proven, givenUp, old] = [freshApex(), freshApex(), freshApex()]
     for (const apex of [proven, givenUp, old]) {
       await mine.prove(apex)
@@ -88,7 +88,7 @@ onBothEngines(
 onBothEngines(
   'a removed project releases the proofs of its names, but not of names that came by a transfer',
   async (world) => {
-    const [mine] = await two(dns, world)
+    const [mine] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     await mine.prove(apex)
     const project = (await mine.read(apex)).projectId
@@ -97,7 +97,7 @@ onBothEngines(
     const added = await world.call('POST', `/v10/projects/${again}/domains`, { name: apex })
     assert.equal(added.body.verified, true)
     await setInherited(world, apex)
-    await forgetReleasedProofs(world)
+    await clearReleasedProofs(world)
     assert.equal((await world.call('DELETE', `/v9/projects/${again}/domains/${apex}`)).status, 200)
     assert.equal((await world.call('POST', `/v10/projects/${again}/domains`, { name: apex })).body.verified, false)
   },
@@ -107,7 +107,7 @@ onBothEngines(
 onBothEngines(
   'the latest proof of an apex speaks for it: a former owner gets no further names without DNS',
   async (world) => {
-    const [former, present] = await two(dns, world)
+    const [former, present] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     await former.prove(apex)
     await former.prove(`www.${apex}`)
@@ -128,7 +128,7 @@ onBothEngines(
 onBothEngines(
   'a wildcard and a name under it are not verified in two accounts, whichever comes first',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     const relations: [held: string, asked: string, conflict: boolean][] = [
       ['*.A', 'x.A', true],
       ['*.A', 'x.y.A', true],
@@ -152,7 +152,7 @@ onBothEngines(
         assert.equal(added.body.verified, false, `${held} then ${asked}`)
         continue
       }
-      refused(added, 409, 'conflict_with_verified_domain')
+      assertRefused(added, 409, 'conflict_with_verified_domain')
       assert.ok(added.body.error.message.includes(first))
       assert.equal((await theirs.call.try('GET', `/v9/projects/shop/domains/${second}`)).status, 404)
     }
@@ -163,13 +163,13 @@ onBothEngines(
 onBothEngines(
   'a claim made before the other name was verified meets the conflict when it is verified, and keeps its challenge',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     const claimed = (await theirs.add(`*.${apex}`)).body
     assert.equal(claimed.verified, false)
     await mine.prove(`x.${apex}`)
     dns.zones.set(`_berth.${apex}`, { txt: [[claimed.verification[0].value]] })
-    refused(await theirs.verify(`*.${apex}`), 409, 'conflict_with_verified_domain')
+    assertRefused(await theirs.verify(`*.${apex}`), 409, 'conflict_with_verified_domain')
     assert.deepEqual(await theirs.read(`*.${apex}`), claimed)
     // The way out that the message names: prove the name itself first.
     await theirs.add(`x.${apex}`)
@@ -180,25 +180,25 @@ onBothEngines(
 )
 
 onBothEngines('a name is on one project of an account: again 400, elsewhere 409 with the project', async (world) => {
-  const [mine] = await two(dns, world)
-  const second = await holder(dns, mine.call, 'second')
+  const [mine] = await seedTwoAccounts(dns, world)
+  const second = await verifyAllClaims(dns, mine.call, 'second')
   const name = freshApex()
   const added = await mine.add(name)
-  refused(await mine.add(name), 400, 'domain_already_in_use')
+  assertRefused(await mine.add(name), 400, 'domain_already_in_use')
   const elsewhere = await second.add(name)
-  refused(elsewhere, 409, 'domain_already_in_use')
+  assertRefused(elsewhere, 409, 'domain_already_in_use')
   assert.equal(elsewhere.body.error.projectId, added.body.projectId)
   // A token that is limited to the second project is not told of the first.
   const secondId = (await mine.call('GET', '/v9/projects/second')).body.id
   const narrow = await world.token({ projectIds: [secondId] })
   const hidden = await narrow.try('POST', '/v10/projects/second/domains', { name })
-  refused(hidden, 409, 'domain_already_in_use')
+  assertRefused(hidden, 409, 'domain_already_in_use')
   assert.equal(hidden.text.includes(added.body.projectId), false)
 })
 
 onBothEngines('of 50 simultaneous adds of one name one wins', async (world) => {
-  const [mine] = await two(dns, world)
-  await holder(dns, mine.call, 'second')
+  const [mine] = await seedTwoAccounts(dns, world)
+  await verifyAllClaims(dns, mine.call, 'second')
   const name = freshApex()
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, at) =>
@@ -224,11 +224,11 @@ onBothEngines(
   async (world) => {
     const { call, credentials } = world
     const name = freshApex()
-    const mine = await holder(dns, call, 'web')
+    const mine = await verifyAllClaims(dns, call, 'web')
     await mine.prove(name)
     const team = `?teamId=${credentials.teamId}`
     await call('POST', `/v10/projects${team}`, { name: 'teamweb' })
-    refused(
+    assertRefused(
       await call.try('POST', `/v10/projects/teamweb/domains${team}`, { name }),
       409,
       'domain_owned_by_your_other_account',
@@ -238,7 +238,7 @@ onBothEngines(
     await world.operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${placed.id}`, { role: 'OWNER' })
     await placed.call('POST', '/v10/projects', { name: 'own' })
     const teams = freshApex()
-    await (await holder(dns, callWith(call, team.slice(1)), 'third')).prove(teams)
+    await (await verifyAllClaims(dns, callWith(call, team.slice(1)), 'third')).prove(teams)
     const claimed = await placed.call('POST', '/v10/projects/own/domains', { name: teams })
     assert.deepEqual([claimed.status, claimed.body.verified], [200, false])
     const bound = await world.token({ teamId: credentials.teamId })
@@ -251,7 +251,7 @@ onBothEngines(
     const onTeam = await call('POST', `/v10/projects/teamweb/domains${team}`, { name: other })
     dns.zones.set(`_berth.${other}`, { txt: [[onTeam.body.verification[0].value]] })
     assert.equal((await call('POST', `/v9/projects/teamweb/domains/${other}/verify${team}`)).status, 200)
-    refused(await mine.add(other), 409, 'domain_owned_by_your_other_account')
+    assertRefused(await mine.add(other), 409, 'domain_owned_by_your_other_account')
   },
   settings,
 )

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { freshApex, holder, refused, two } from '../../support/worlds/domain-world.ts'
+import { assertRefused, freshApex, seedTwoAccounts, verifyAllClaims } from '../../support/worlds/domain-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
@@ -12,14 +12,14 @@ const settings = { BERTH_DNS_SERVERS: dns.address }
 onBothEngines(
   'names directly under the platform suffix need no proof and go to the first account that adds them',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     const added = await mine.add('web.apps.example.net')
     assert.equal(added.body.verified, true)
     const taken = await theirs.add('Web.apps.example.net')
-    refused(taken, 403, 'forbidden')
+    assertRefused(taken, 403, 'forbidden')
     assert.equal(taken.body.error.domain, 'web.apps.example.net')
     for (const name of ['apps.example.net', '*.apps.example.net', 'a.b.apps.example.net', '*.web.apps.example.net'])
-      refused(await theirs.add(name), 409, 'domain_not_allowed')
+      assertRefused(await theirs.add(name), 409, 'domain_not_allowed')
     // It proves nothing about the domain that the suffix lies under.
     assert.equal((await mine.add('www.example.net')).body.verified, false)
     assert.equal((await mine.remove('web.apps.example.net')).status, 200)
@@ -31,8 +31,8 @@ onBothEngines(
 onBothEngines(
   'of many accounts that ask for one platform name at once one has it',
   async (world) => {
-    const accounts: Awaited<ReturnType<typeof holder>>[] = []
-    for (let at = 0; at < 8; at++) accounts.push(await holder(dns, (await world.user(`u${at}`)).call, 'p'))
+    const accounts: Awaited<ReturnType<typeof verifyAllClaims>>[] = []
+    for (let at = 0; at < 8; at++) accounts.push(await verifyAllClaims(dns, (await world.user(`u${at}`)).call, 'p'))
     for (let round = 0; round < 10; round++) {
       const name = `r${round}.apps.example.net`
       const answers = await Promise.all(accounts.map((account) => account.add(name)))
@@ -45,16 +45,16 @@ onBothEngines(
 onBothEngines(
   'denied domains, all under them and wildcards over them are 409, also at verify',
   async (world) => {
-    const [mine] = await two(dns, world)
+    const [mine] = await seedTwoAccounts(dns, world)
     for (const name of ['denied.com', 'www.denied.com', '*.denied.com', 'admin.example.org', '*.example.org'])
-      refused(await mine.add(name), 409, 'domain_not_allowed')
+      assertRefused(await mine.add(name), 409, 'domain_not_allowed')
     for (const name of ['notdenied.com', 'example.org', 'www.example.org'])
       assert.equal((await mine.add(name)).status, 200)
     // Denied after it was claimed: the service was started anew with another list.
     world.deps.config.domains.denied.push('notdenied.com')
     const [challenge] = (await mine.read('notdenied.com')).verification
     dns.zones.set(challenge.domain, { txt: [[challenge.value]] })
-    refused(await mine.verify('notdenied.com'), 409, 'domain_not_allowed')
+    assertRefused(await mine.verify('notdenied.com'), 409, 'domain_not_allowed')
     assert.equal((await mine.read('notdenied.com')).verified, false)
   },
   { ...settings, BERTH_DENIED_DOMAINS: 'denied.com,admin.example.org' },
@@ -63,7 +63,7 @@ onBothEngines(
 onBothEngines(
   'BERTH_DOMAIN_PROOF=contested: verified at once unless another account holds the name or its apex',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     assert.equal((await mine.add(apex)).body.verified, true)
     const claim = await theirs.add(apex)
@@ -87,7 +87,7 @@ onBothEngines(
 onBothEngines(
   'contested: of two accounts that add one free name at once one is verified and the other has a challenge',
   async (world) => {
-    const [mine, theirs] = await two(dns, world)
+    const [mine, theirs] = await seedTwoAccounts(dns, world)
     for (let round = 0; round < 20; round++) {
       const name = freshApex()
       const answers = await Promise.all([mine.add(name), theirs.add(name)])
@@ -104,7 +104,7 @@ onBothEngines(
 onBothEngines(
   'label and prefix of the challenge are settings',
   async (world) => {
-    const [mine] = await two(dns, world)
+    const [mine] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
     const [challenge] = (await mine.add(apex)).body.verification
     assert.equal(challenge.domain, `_vercel.${apex}`)
@@ -115,7 +115,7 @@ onBothEngines(
 )
 
 onBothEngines('every attachment has a token of its own', async (world) => {
-  const [mine] = await two(dns, world)
+  const [mine] = await seedTwoAccounts(dns, world)
   const values = new Set<string>()
   const name = freshApex()
   for (let at = 0; at < 50; at++) {

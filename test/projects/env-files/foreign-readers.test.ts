@@ -12,7 +12,7 @@ import { parseEnv } from 'node:util'
 import dotenv from 'dotenv'
 import fc from 'fast-check'
 import { parseDotenv, reasonLeftOut, writeDotenv } from '../../../src/projects/env-files/dotenv.ts'
-import { rounds } from '../../support/iterations.ts'
+import { iterations } from '../../support/iterations.ts'
 
 type Variables = Record<string, string>
 
@@ -48,7 +48,7 @@ const key = fc.oneof(
 )
 const variables = fc.dictionary(key, value, { maxKeys: 6, noNullPrototype: true })
 
-const ROUNDS = rounds(2_000, 100_000)
+const ROUNDS = iterations(2_000, 100_000)
 
 test('generated variables, written, are read back to the same values by every reader, or are left out', () => {
   fc.assert(
@@ -90,7 +90,7 @@ test('a shell reads generated variables back to the same values, unless the text
   // `_` is the shell's own: it changes with each command.
   const named = variables.map(({ _, ...rest }) => rest)
   const all = fc
-    .sample(named, rounds(1_000, 20_000))
+    .sample(named, iterations(1_000, 20_000))
     .map((given) => ({ given: carried(given), text: writeDotenv(given, ['LEFT']) }))
   const sets = all.filter(({ text }) => isForShell(text))
   const share = sets.length / all.length

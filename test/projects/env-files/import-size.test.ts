@@ -1,7 +1,7 @@
 /** A `.env` text is refused by what it holds before anything of it is planned. docs/limits.md: What one request may hold up. */
 import assert from 'node:assert/strict'
-import { within } from '../../support/time-limits.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PATH = '/v1/projects/web/env?target=production' as const
@@ -29,12 +29,12 @@ async function costOf(world: World, path: typeof PATH, text: string, status: num
 onBothEngines(
   'a text of 120,000 variables is refused for the price of one of 1,001, dry or not (a bound on time)',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     for (const path of [PATH, `${PATH}&dryRun=true` as typeof PATH]) {
       const few = await costOf(world, path, keys(1001), 400)
       const many = await costOf(world, path, keys(120_000), 400)
       // A longer body is read and copied; nothing more is done with it. Planned, it cost some hundred times as much.
-      within(many, 15 * Math.max(few, STEP_MS))
+      assertWithin(many, 15 * Math.max(few, STEP_MS))
       const answer = await world.call.try('PUT', path, keys(120_000), TEXT)
       assert.deepEqual([answer.status, answer.body.error.code], [400, 'TOO_MANY_KEYS'])
     }

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { callOver, callWith, withQuery } from '../../support/call.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
 
 const SECRET = { type: 'encrypted', target: ['preview'] }
-const told = ({ status, body }: Answer) => [status, body.error?.code]
+const told = ({ status, body }: ApiResponse) => [status, body.error?.code]
 
 /** A team's project with these variables, calls of its owner and of a DEVELOPER. */
 async function web(world: World, items: object[]) {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { readConfig } from '../../../src/config.ts'
-import { openRaces, type Races } from '../../../src/platform/db/postgres/retries.ts'
+import { createRetries, type RetryTransaction } from '../../../src/platform/db/postgres/retries.ts'
 import { openService } from '../../../src/service.ts'
 import { MIGRATED } from '../../support/postgres.ts'
 import { type Call, callerOf, newDatabase, onBothEngines, openWorld, type World } from '../../support/world.ts'
@@ -64,7 +64,7 @@ test('an upsert of a thousand variables is done while another account writes on 
 
 test('a transaction that lost three races runs alone: no other begins meanwhile, and those that wait go on afterwards', async () => {
   let lost = 0
-  const untilWon = openRaces(() => void lost++)
+  const untilWon = createRetries(() => void lost++)
   let [running, loserRuns, met] = [0, false, 0]
   const short = () =>
     untilWon('other', async () => {
@@ -98,7 +98,7 @@ test('a transaction that lost three races runs alone: no other begins meanwhile,
 })
 
 /** One of an owner that loses its first races, and then runs for so long as `end` lets it. */
-function openLoser(races: Races, owner: string, losses: number) {
+function openLoser(races: RetryTransaction, owner: string, losses: number) {
   const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let attempts = 0
   const done = races(owner, async () => {
@@ -110,7 +110,7 @@ function openLoser(races: Races, owner: string, losses: number) {
 }
 
 test('whoever lost a race waits for losers of the same account, and for those of no other', async () => {
-  const races = openRaces(() => {})
+  const races = createRetries(() => {})
   const first = openLoser(races, 'one', 1)
   await first.began
   const [second, other] = [openLoser(races, 'one', 1), openLoser(races, 'another', 1)]
@@ -125,7 +125,7 @@ test('whoever lost a race waits for losers of the same account, and for those of
 })
 
 test('of many accounts that lost three races one runs alone at a time', async () => {
-  const races = openRaces(() => {})
+  const races = createRetries(() => {})
   let [running, most] = [0, 0]
   const lose = (owner: string) =>
     races(owner, async (alone) => {

@@ -10,7 +10,7 @@ import { readConfig } from '../../../src/config.ts'
 import { up } from '../../../src/platform/db/migrations/0015-custom-environments.ts'
 import { openService } from '../../../src/service.ts'
 import {
-  type Answer,
+  type ApiResponse,
   type Call,
   callerOf,
   ENGINES,
@@ -18,7 +18,7 @@ import {
   onBothEngines,
   type World,
 } from '../../support/world.ts'
-import { exchange, install, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 const URL = '/v10/projects/web/env'
 const ENVIRONMENTS = '/v9/projects/web/custom-environments'
@@ -45,7 +45,7 @@ async function put(call: Call, body: object, query = ''): Promise<string> {
   return made.body.created.id
 }
 
-const told = ({ status, body }: Answer) => [status, body.error?.code]
+const told = ({ status, body }: ApiResponse) => [status, body.error?.code]
 const places = ({ target, customEnvironmentIds }: { target: string[]; customEnvironmentIds: string[] }) => [
   target,
   customEnvironmentIds,
@@ -396,8 +396,8 @@ onBothEngines('a person copies no variables out of production without the right 
   const id = await put(world.call, secret, query)
   const { id: userId, call } = await world.user('dev')
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${userId}`, { role: 'DEVELOPER' })
-  const app = await makeIntegration(world, { slug: 'own', scopes: ['read-write:project'] })
-  const { code } = await install(world, app)
+  const app = await seedIntegration(world, { slug: 'own', scopes: ['read-write:project'] })
+  const { code } = await consentAndInstall(world, app)
   const installed = world.as((await exchange(world, app, code)).body.access_token)
   for (const [who, from] of [
     [call, 'production'],
@@ -446,8 +446,8 @@ onBothEngines(
     const query = `?teamId=${teamId}`
     const { staging } = await open(world, query)
     const scopes = ['read-write:project', 'read-write:project-env-vars']
-    const app = await makeIntegration(world, { slug: 'own', scopes })
-    const { code } = await install(world, app)
+    const app = await seedIntegration(world, { slug: 'own', scopes })
+    const { code } = await consentAndInstall(world, app)
     const call = world.as((await exchange(world, app, code)).body.access_token)
     const body = { ...SECRET, target: [], customEnvironmentIds: [staging] }
     await put(call, { ...body, key: 'THEIRS' }, query)

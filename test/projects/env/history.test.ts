@@ -1,12 +1,12 @@
 /** What people ask for beside the specification: history with restore, `.env` in bulk, pull and export. */
 import assert from 'node:assert/strict'
 import { tamper } from '../../support/states.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 const URL = '/v10/projects/web/env'
 const SECRET = { key: 'TOKEN', value: 'first-value', type: 'encrypted', target: ['production', 'preview'] }
-const told = ({ status, body }: Answer) => [status, body.error?.code]
+const told = ({ status, body }: ApiResponse) => [status, body.error?.code]
 
 async function made({ call }: Pick<World, 'call'>, item: object = SECRET) {
   await call('POST', '/v10/projects', { name: 'web' })
@@ -206,7 +206,7 @@ onBothEngines('a .env text replaces the variables of its targets and branch, and
     { key: 'GONE', value: 'branch', target: ['preview'], gitBranch: 'dev' },
     { key: 'DEV', value: 'd', target: ['development'] },
   ])
-  const { call } = await makeInstallation(world, {}, { teamId: undefined })
+  const { call } = await seedInstallation(world, {}, { teamId: undefined })
   assert.equal((await call('POST', URL, { key: 'THEIRS', value: 't', target: ['preview'] })).status, 201)
   const done = await put(world, 'mode=replace&target=preview', 'ONLY=1')
   assert.deepEqual(done.body.plan, { created: ['ONLY'], updated: [], removed: ['GONE', 'TOKEN'], unchanged: [] })

@@ -1,19 +1,19 @@
 /** Environment variables created by an integration show the integration's logo. Specification: Authentication. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 onBothEngines(
   'a variable that an integration made carries its name and logo wherever it is answered',
   async (world) => {
     const { teamId } = world.credentials
     const query = `?teamId=${teamId}`
-    const projectId = await makeProject(world, 'web', query)
+    const projectId = await seedProject(world, 'web', query)
     const scopes = ['read-write:global-project-env-vars', 'read-write:project']
     const icon = 'https://logo.example.com/a.svg'
-    const shining = await makeInstallation(world, { app: await makeIntegration(world, { scopes, logoUrl: icon }) })
-    const plain = await makeInstallation(world, { app: await makeIntegration(world, { scopes, slug: 'plain' }) })
+    const shining = await seedInstallation(world, { app: await seedIntegration(world, { scopes, logoUrl: icon }) })
+    const plain = await seedInstallation(world, { app: await seedIntegration(world, { scopes, slug: 'plain' }) })
     const variable = (key: string) => ({ key, value: 'v', target: ['preview'] })
     const env = `/v10/projects/web/env${query}` as const
     for (const [call, key] of [

@@ -1,8 +1,8 @@
 /** What a variable may be, who may see and touch it, and what many callers at once leave behind. */
 
 import assert from 'node:assert/strict'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
 
 const URL = '/v10/projects/web/env'
 const PLAIN = { key: 'PORT', value: '8080', type: 'plain', target: ['production'] }
@@ -16,7 +16,7 @@ async function stored({ deps }: World): Promise<number> {
   return (await deps.db.read.selectFrom('env_var').select('id').execute()).length
 }
 
-const told = ({ status, body }: Answer) => [status, body.error?.code]
+const told = ({ status, body }: ApiResponse) => [status, body.error?.code]
 
 onBothEngines('an invalid variable is 400 with a code, and nothing is written', async (world) => {
   await web(world)
@@ -386,10 +386,10 @@ onBothEngines('a viewer reads names and never a decrypted value, and writes noth
 onBothEngines('a token with project-env-vars alone sees and changes only the variables that it made', async (world) => {
   await web(world)
   assert.equal((await world.call('POST', URL, PLAIN)).status, 201)
-  const { call, installationId } = await makeInstallation(world, {}, { teamId: undefined })
+  const { call, installationId } = await seedInstallation(world, {}, { teamId: undefined })
   const foreign = (await call('POST', URL, { ...PLAIN, key: 'OTHER', value: 'foreign-value' })).body.created.id
   const own = await world.token({ scopes: ['read-write:project-env-vars', 'read:project'] })
-  const keys = ({ body }: Answer<{ envs: { key: string }[] }>) => body.envs.map(({ key }) => key)
+  const keys = ({ body }: ApiResponse<{ envs: { key: string }[] }>) => body.envs.map(({ key }) => key)
   assert.deepEqual(keys(await own.try('GET', URL)), ['PORT'])
   const projectEnv = (await own('GET', '/v9/projects/web')).body.env
   assert.deepEqual(

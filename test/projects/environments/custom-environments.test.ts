@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { Vercel as Oldest } from 'sdk-1.1.0'
 import { Vercel as Middle } from 'sdk-1.6.3'
 import { Vercel as Newest } from 'sdk-1.28.35'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { openSides } from '../../support/worlds/transfer-world.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { seedTransferAccounts } from '../../support/worlds/transfer-world.ts'
 
 const URL = '/v9/projects/web/custom-environments'
 const MATCHER = { type: 'startsWith', pattern: 'release/' }
@@ -21,7 +21,7 @@ async function create(call: Call, body: object, query = ''): Promise<string> {
   return made.body.id
 }
 
-const told = ({ status, body }: Answer) => [status, body.error?.code]
+const told = ({ status, body }: ApiResponse) => [status, body.error?.code]
 const slugs = (environments: { slug: string }[]) => environments.map(({ slug }) => slug)
 
 onBothEngines('an environment is made, listed, got by slug and id, changed and removed', async (world) => {
@@ -175,7 +175,7 @@ onBothEngines('whoever may change the project may change its environments, and o
 onBothEngines(
   'a transfer carries environments and their variables, and stops changes while it lasts',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     const id = await create(giver.call, { slug: 'staging' })
     const variable = { key: 'TOKEN', value: 'kept', type: 'encrypted', target: [], customEnvironmentIds: [id] }
     assert.equal((await giver.call('POST', '/v10/projects/web/env', variable)).status, 201)

@@ -1,13 +1,13 @@
 /** Domains and deployments of a custom environment: kept, answered, routed at the edge, removed with it. docs/custom-environments.md. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
-import { leads, openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { seedProject } from '../../support/projects.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
+import { readDomainAssignments, SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openEdgeOf } from '../../support/worlds/edge-world.ts'
 
 const DOMAINS = '/v9/projects/web/domains'
 const at = (label: string) => `${label}.apps.example.net`
-const told = ({ status, body }: Answer) => [status, body?.error?.code]
+const told = ({ status, body }: ApiResponse) => [status, body?.error?.code]
 
 async function addEnvironment({ call }: World, slug = 'staging', project = 'web'): Promise<string> {
   const made = await call('POST', `/v9/projects/${project}/custom-environments`, { slug })
@@ -25,7 +25,7 @@ onBothEngines(
   'a domain has an environment, named by id or slug, and serves nothing else beside it',
   async (world) => {
     const { call } = world
-    await openWeb(world, ['one'])
+    await seedWebProject(world, ['one'])
     const id = await addEnvironment(world)
     assert.equal((await add(world, 'stage', { customEnvironmentId: 'staging' })).body.customEnvironmentId, id)
     const url = `${DOMAINS}/${at('stage')}` as const
@@ -46,7 +46,7 @@ onBothEngines(
     assert.deepEqual(await listed('customEnvironmentId=nosuch'), [])
     assert.deepEqual(await listed('production=true'), [at('one')])
     assert.deepEqual(await listed('target=preview'), [at('stage')])
-    await makeProject(world, 'other')
+    await seedProject(world, 'other')
     const there = await call('POST', `/v1/projects/web/domains/${at('stage')}/move`, { projectId: 'other' })
     assert.deepEqual([there.status, there.body.customEnvironmentId], [200, null])
   },
@@ -56,7 +56,7 @@ onBothEngines(
 onBothEngines(
   'domains of an environment lead to its newest deployment, and to no other',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const customEnvironmentId = await addEnvironment(world)
     const other = await addEnvironment(world, 'qa')
     await add(world, 'stage', { customEnvironmentId })
@@ -65,13 +65,13 @@ onBothEngines(
     const preview = { target: 'preview', gitBranch: 'dev' }
     const ofBranch = await web.deploy(preview)
     const ofQa = await web.deploy({ ...preview, customEnvironmentId: other })
-    assert.deepEqual(await leads(world), { [at('one')]: live, [at('dev')]: ofBranch })
+    assert.deepEqual(await readDomainAssignments(world), { [at('one')]: live, [at('dev')]: ofBranch })
     const first = await web.deploy({ customEnvironmentId: 'staging', target: null })
     const second = await web.deploy({ ...preview, customEnvironmentId })
-    const now = async () => (await leads(world))[at('stage')]
+    const now = async () => (await readDomainAssignments(world))[at('stage')]
     assert.equal(await now(), second)
     await add(world, 'second', { customEnvironmentId })
-    assert.deepEqual(await leads(world), {
+    assert.deepEqual(await readDomainAssignments(world), {
       [at('one')]: live,
       [at('dev')]: ofBranch,
       [at('stage')]: second,
@@ -82,14 +82,14 @@ onBothEngines(
     // Promoted, a deployment takes production's domains alone.
     await web.promote(ofQa)
     for (let at = 0; at < 4; at++) await web.sweep()
-    assert.deepEqual(await leads(world), {
+    assert.deepEqual(await readDomainAssignments(world), {
       [at('one')]: ofQa,
       [at('dev')]: ofBranch,
       [at('stage')]: first,
       [at('second')]: first,
     })
     assert.equal((await world.call('PATCH', `${DOMAINS}/${at('second')}`, { customEnvironmentId: null })).status, 200)
-    assert.equal((await leads(world))[at('second')], ofQa)
+    assert.equal((await readDomainAssignments(world))[at('second')], ofQa)
   },
   SETTINGS,
 )
@@ -97,7 +97,7 @@ onBothEngines(
 onBothEngines(
   'a deployment is of an environment of its project, is answered so, and is found by it',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const id = await addEnvironment(world)
     const made = await web.deploy({ target: 'preview', customEnvironmentId: 'staging' })
     await web.deploy()
@@ -132,7 +132,7 @@ onBothEngines(
 onBothEngines(
   'at the edge a domain of an environment is a preview: it outlives a pause, and is guarded as previews are',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const customEnvironmentId = await addEnvironment(world)
     await add(world, 'stage', { customEnvironmentId })
     await web.deploy({ upstream: 'http://127.0.0.1:9' })
@@ -158,14 +158,14 @@ onBothEngines(
   'an environment takes its domains along, and those that redirect to them',
   async (world) => {
     const { call } = world
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const customEnvironmentId = await addEnvironment(world)
     await add(world, 'stage', { customEnvironmentId })
     await add(world, 'old', { redirect: at('stage') })
     const live = await web.deploy()
     await web.deploy({ target: 'preview', customEnvironmentId })
     assert.equal((await call('DELETE', '/v9/projects/web/custom-environments/staging', {})).status, 200)
-    assert.deepEqual(await leads(world), { [at('one')]: live })
+    assert.deepEqual(await readDomainAssignments(world), { [at('one')]: live })
     const left = (await call('GET', DOMAINS)).body.domains.map(({ name }: { name: string }) => name)
     assert.deepEqual(left, [at('one')])
     const events = await world.deps.db.read.selectFrom('event').select('type').execute()
@@ -181,7 +181,7 @@ onBothEngines(
 onBothEngines(
   'an environment with more than 100 domains, those that redirect to them counted too, is not removed',
   async (world) => {
-    await openWeb(world, [])
+    await seedWebProject(world, [])
     const id = await addEnvironment(world)
     await add(world, 'stage', { customEnvironmentId: id })
     for (let one = 1; one <= 100; one++) await add(world, `to${one}`, { redirect: at('stage') })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
 
 const Q = '/v9/projects/web'
 /** What the answers of these operations have, each one of it. */
@@ -61,7 +61,7 @@ for (const [operation, { path, body, names }] of Object.entries(OPERATIONS)) {
     `${operation} takes a custom environment as a target, and refuses one that is not there`,
     async (world) => {
       const { call } = world
-      const web = await openWeb(world, ['one'])
+      const web = await seedWebProject(world, ['one'])
       const { id } = (await call('POST', `${Q}/custom-environments`, { slug: 'staging' })).body
       await call('POST', `${Q}/custom-environments`, { slug: 'other' })
       const domain = { name: 'stage.apps.example.net', customEnvironmentId: id }
@@ -94,7 +94,7 @@ for (const [operation, { path, body, names }] of Object.entries(OPERATIONS)) {
 onBothEngines(
   'the list of deployments takes the slug of a custom environment where one project is named, and says so elsewhere',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     await world.call('POST', `${Q}/custom-environments`, { slug: 'staging' })
     const deployment = await web.deploy({ target: 'preview', customEnvironmentId: 'staging' })
     await web.deploy({ target: 'preview' })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startBitbucket, startGitlab } from '../../support/servers/git-servers.ts'
 import { tamper } from '../../support/states.ts'
-import { type Answer, onBothEngines, type World } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 
 const TOKEN = 'glpat-hunter2-hunter2'
 const namespace = { id: 7, name: 'Acme', path: 'acme', kind: 'group', full_path: 'acme/team' }
@@ -46,7 +46,7 @@ async function withCredentials(world: World): Promise<Record<Provider, string>> 
   return ids
 }
 
-function refused(answer: Answer, status: number, code: string): void {
+function refused(answer: ApiResponse, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.body?.error.code], [status, code], answer.text)
 }
 

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  admits,
+  type AccessAttempt,
+  type AccessDecision,
+  decideAccess,
   type Protection,
   protectionOf,
-  type Verdict,
-  type Visit,
 } from '../../../src/platform/verdict/protection.ts'
-import { type Answer, onBothEngines } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines } from '../../support/world.ts'
 
 const PATH = '/v1/projects/web/protection-bypass'
 
-function refused(answer: Answer, status: number, code: string): void {
+function refused(answer: ApiResponse, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.body?.error.code], [status, code], answer.text)
 }
 
@@ -145,8 +145,8 @@ onBothEngines('the protection of a project is read from its settings', async (wo
   assert.deepEqual([made.password?.covers, made.signIn?.covers], ['preview', 'all'])
   assert.deepEqual([made.trustedIps?.covers, made.trustedIps?.required], ['production', true])
   const visit = { kind: 'production', through: 'domain', ip: '10.1.2.3' } as const
-  assert.equal(admits(made, visit), 'sign-in')
-  assert.equal(admits(made, { ...visit, bypass: 'b'.repeat(32) }), 'admitted')
+  assert.equal(decideAccess(made, visit), 'sign-in')
+  assert.equal(decideAccess(made, { ...visit, bypass: 'b'.repeat(32) }), 'admitted')
   await world.call('PATCH', '/v9/projects/web', { passwordProtection: null, ssoProtection: null, trustedIps: null })
   assert.equal(protectionOf(await row()), undefined)
 })
@@ -181,7 +181,7 @@ test('what a deployment type covers', () => {
     ] as const) {
       const protection = settings({ [key]: key === 'trustedIps' ? trustedIps : { deploymentType } }) ?? assert.fail(key)
       for (const name of Object.keys(VISITS) as VisitName[]) {
-        const verdict = admits(protection, { ...VISITS[name], ip: '203.0.113.9' })
+        const verdict = decideAccess(protection, { ...VISITS[name], ip: '203.0.113.9' })
         assert.equal(verdict, asked.includes(name) ? refusal : 'admitted', `${key} ${deploymentType} ${name}`)
       }
     }
@@ -195,7 +195,7 @@ test('how guards go together', () => {
   const password = { passwordProtection: { deploymentType: 'all' } }
   const signIn = { ssoProtection: { deploymentType: 'all' } }
   const [inside, outside] = ['10.255.0.1', '11.0.0.1']
-  const table: [said: object, visit: Partial<Visit> & { ip: string }, verdict: Verdict][] = [
+  const table: [said: object, visit: Partial<AccessAttempt> & { ip: string }, verdict: AccessDecision][] = [
     [ips('exclusive'), { ip: inside }, 'admitted'],
     [ips('exclusive'), { ip: outside }, 'trusted-ip'],
     [ips('exclusive'), { ip: `::ffff:${inside}` }, 'admitted'],
@@ -219,7 +219,7 @@ test('how guards go together', () => {
   ]
   for (const [said, visit, verdict] of table) {
     const protection = settings(said) ?? assert.fail('nothing guards it')
-    const seen = admits(protection, { ...VISITS.site, ...visit })
+    const seen = decideAccess(protection, { ...VISITS.site, ...visit })
     assert.equal(seen, verdict, JSON.stringify([said, visit]))
   }
 })

@@ -1,10 +1,10 @@
 /** Whether the cron jobs of a project are to run: kept for whoever runs them. docs/projects.md: Cron jobs. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 onBothEngines('cron jobs are disabled and enabled, and a repeat changes nothing', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const read = async () => (await world.call('GET', '/v9/projects/web')).body
   const { createdAt, crons } = await read()
   assert.equal(crons, undefined)

@@ -1,11 +1,11 @@
 /** The password of a protection: kept as a hash, shown to nobody. docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
 import { passwordMatches } from '../../../src/platform/adapters/argon2.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 async function protectable(world: World) {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
   return {
     set: (passwordProtection: unknown, more = {}) =>

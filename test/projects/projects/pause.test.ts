@@ -1,12 +1,12 @@
 /** Operations 6 and 7. Specification: Project pause. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { digest } from '../../support/stores/digest.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 onBothEngines('pause and unpause follow the table, by id and by name, and repeating either is 200', async (world) => {
   const { call } = world
-  const id = await makeProject(world, 'web')
+  const id = await seedProject(world, 'web')
   assert.equal('paused' in (await call('GET', '/v9/projects/web')).body, false)
   for (const said of ['web', id]) {
     for (const [verb, paused] of [
@@ -28,7 +28,7 @@ onBothEngines('pause and unpause follow the table, by id and by name, and repeat
 onBothEngines(
   'pausing a paused project changes nothing, also not a setting that was switched on meanwhile',
   async (world) => {
-    await makeProject(world, 'web')
+    await seedProject(world, 'web')
     await world.call('POST', '/v1/projects/web/pause')
     const on = await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
     assert.deepEqual([on.status, on.body.paused, on.body.autoAssignCustomDomains], [200, true, true])
@@ -40,14 +40,14 @@ onBothEngines(
 )
 
 onBothEngines('unpausing a project that is not paused changes nothing', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: false })
   const answer = await world.call('POST', '/v1/projects/web/unpause')
   assert.deepEqual([answer.status, 'paused' in answer.body, answer.body.autoAssignCustomDomains], [200, false, false])
 })
 
 onBothEngines('an unknown project is 400 with a message that names it, and nothing is written', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const before = await digest(world)
   for (const verb of ['pause', 'unpause']) {
     for (const said of ['none', `prj_${'0'.repeat(28)}`, 'WEB', 'prj_', '%F0%9F%99%82', 'x'.repeat(300)]) {
@@ -60,7 +60,7 @@ onBothEngines('an unknown project is 400 with a message that names it, and nothi
 })
 
 onBothEngines('pause and unpause take an empty JSON body and ignore another', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   for (const body of ['', '{}', '{"a":1}', '{nonsense']) {
     for (const verb of ['pause', 'unpause']) {
       assert.equal((await world.call('POST', `/v1/projects/web/${verb}`, body)).status, 200, body)
@@ -69,7 +69,7 @@ onBothEngines('pause and unpause take an empty JSON body and ignore another', as
 })
 
 onBothEngines('of many pauses and unpauses at once the last one stands whole', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   const verbs = Array.from({ length: 24 }, (_, at) => (at % 2 ? 'pause' : 'unpause'))
   const answers = await Promise.all(verbs.map((verb) => world.call.try('POST', `/v1/projects/web/${verb}`)))
   for (const answer of answers) assert.equal(answer.status, 200, answer.text)
@@ -79,7 +79,7 @@ onBothEngines('of many pauses and unpauses at once the last one stands whole', a
 })
 
 onBothEngines('pausing does not keep a project from being updated or deleted', async (world) => {
-  await makeProject(world, 'web')
+  await seedProject(world, 'web')
   await world.call('POST', '/v1/projects/web/pause')
   const changed = await world.call('PATCH', '/v9/projects/web', { devCommand: 'run' })
   assert.deepEqual([changed.status, changed.body.paused, changed.body.autoAssignCustomDomains], [200, true, false])

@@ -1,8 +1,8 @@
 /** A search reads a bounded number of rows at a time, however many an account has and whatever it finds. docs/scaling.md: How a search works. */
 import assert from 'node:assert/strict'
 import { FIRST_STAMP, projectName, seedStore } from '../../../scripts/bench/seed.ts'
-import { within } from '../../support/time-limits.ts'
 import { setSettingsBefore } from '../../support/states.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PROJECTS = 12_000
@@ -79,7 +79,7 @@ onBothEngines(
         await longestIteration(() => namesOf(world, query)),
       )
       // Each statement looks at some thousand names or some hundred rows: at most 5 ms. All that match at once were 62.
-      within(longest, 20)
+      assertWithin(longest, 20)
     }
   },
 )

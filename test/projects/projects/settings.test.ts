@@ -1,7 +1,7 @@
 /** Every setting of operations 1 and 4: stored, answered, cleared, defaulted. Specification: Project; docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
 import { setSettings } from '../../support/states.ts'
-import { type Answer, onBothEngines } from '../../support/world.ts'
+import { type ApiResponse, onBothEngines } from '../../support/world.ts'
 
 const FRAMEWORKS =
   'blitzjs, nextjs, gatsby, remix, astro, hexo, eleventy, docusaurus-2, docusaurus, preact, solidstart, dojo, ember, vue, scully, ionic-angular, angular, polymer, svelte, sveltekit, sveltekit-1, ionic-react, create-react-app, gridsome, umijs, sapper, saber, stencil, nuxtjs, redwoodjs, hugo, jekyll, brunch, middleman, zola, hydrogen, vite, vitepress, vuepress, parcel, sanity, storybook'.split(
@@ -232,7 +232,7 @@ onBothEngines('the data cache is switched off and on by id and by name', async (
   }
 })
 
-function holds(answer: Answer, wanted: Record<string, unknown>): void {
+function holds(answer: ApiResponse, wanted: Record<string, unknown>): void {
   assert.equal(answer.status, 200, answer.text)
   for (const [name, value] of Object.entries(wanted))
     assert.deepEqual((answer.body as Record<string, unknown>)[name], value, name)

@@ -5,8 +5,15 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { becomes } from '../../support/eventually.ts'
-import { credentialsOf, type Home, newHome, processOnBothEngines, type Running, start } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  credentialsOf,
+  newHome,
+  processOnBothEngines,
+  type RunningService,
+  type ServiceHome,
+  startService,
+} from '../../support/process.ts'
 import type { Engine } from '../../support/world.ts'
 
 const DOMAINS = { sqlite: 1500, postgres: 500 }
@@ -17,7 +24,7 @@ const LOST = 3
 type Json = any
 
 async function speak(
-  { address }: Pick<Running, 'address'>,
+  { address }: Pick<RunningService, 'address'>,
   token: string,
   method: string,
   path: string,
@@ -34,7 +41,7 @@ async function speak(
 }
 
 /** Runs statements beside the service; on SQLite while it is stopped. Gives the rows of the last. */
-async function besides(home: Home, engine: Engine, ...statements: string[]): Promise<Record<string, unknown>[]> {
+async function besides(home: ServiceHome, engine: Engine, ...statements: string[]): Promise<Record<string, unknown>[]> {
   if (engine === 'postgres') {
     const client = new pg.Client({ connectionString: home.env.DATABASE_URL })
     await client.connect()
@@ -71,8 +78,8 @@ const COUNTING: Record<Engine, string[]> = {
 }
 
 /** A project with many domains that lead to a first deployment, and a second one that waits. Gives both ids. */
-async function prepare(t: TestContext, home: Home, engine: Engine, env: Record<string, string>) {
-  const running = await start(t, home, { ...env, BERTH_TIMERS: 'off' })
+async function prepare(t: TestContext, home: ServiceHome, engine: Engine, env: Record<string, string>) {
+  const running = await startService(t, home, { ...env, BERTH_TIMERS: 'off' })
   const { token, operatorToken } = credentialsOf(home)
   const { id } = await speak(running, token, 'POST', '/v10/projects', { name: 'web' })
   const names = Array.from({ length: DOMAINS[engine] }, (_, at) => `l${at}.apps.example.net`)
@@ -94,7 +101,7 @@ async function prepare(t: TestContext, home: Home, engine: Engine, env: Record<s
   return { id: id as string, second: second.id as string, token }
 }
 
-async function countOf(home: Home, engine: Engine, status: string): Promise<number> {
+async function countOf(home: ServiceHome, engine: Engine, status: string): Promise<number> {
   const sql = `select count(*) as many from alias_mapping where status = '${status}'`
   return Number((await besides(home, engine, sql))[0]!.many)
 }
@@ -108,19 +115,19 @@ processOnBothEngines(
     const { id, second, token } = await prepare(t, home, engine, env)
     await besides(home, engine, ...COUNTING[engine])
 
-    let running = await start(t, home, env)
+    let running = await startService(t, home, env)
     await speak(running, token, 'POST', `/v10/projects/${id}/promote/${second}`, {})
     const status = async () => (await speak(running, token, 'GET', '/v9/projects/web')).lastAliasRequest.jobStatus
     // The oldest domains are mapped first: once this one is, the work has begun and is far from its end.
     const early = async () => (await speak(running, token, 'GET', '/v4/aliases/l0.apps.example.net')).deploymentId
-    await becomes(async () => (await early()) === second)
+    await eventually(async () => (await early()) === second)
     await running.kill('SIGKILL')
     const before = await countOf(home, engine, 'completed')
     assert.ok(before > 0 && before < domains, `half-way: ${before} of ${domains}`)
     const last = Array.from({ length: LOST }, (_, at) => `'l${domains + at}.apps.example.net'`)
     await besides(home, engine, `update project_domain set verified_at = null where name in (${last})`)
 
-    running = await start(t, home, env)
+    running = await startService(t, home, env)
     const { token: same } = credentialsOf(home)
     assert.equal(same, token)
     // Nobody asks for anything: the sweep finds the request by itself, a second after the start.
@@ -128,10 +135,10 @@ processOnBothEngines(
     await running.kill('SIGKILL')
     assert.ok((await countOf(home, engine, 'completed')) >= before)
 
-    running = await start(t, home, env)
+    running = await startService(t, home, env)
     // Where several instances share a store, both go on with it at once.
-    const other = engine === 'postgres' ? await start(t, home, env) : undefined
-    await becomes(async () => ['succeeded', 'failed'].includes(await status()))
+    const other = engine === 'postgres' ? await startService(t, home, env) : undefined
+    await eventually(async () => ['succeeded', 'failed'].includes(await status()))
     assert.equal(await status(), 'failed')
     const { aliases } = await speak(running, token, 'GET', `/v1/projects/${id}/promote/aliases?failedOnly=true`)
     assert.equal(aliases.length, LOST)

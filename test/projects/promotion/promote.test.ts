@@ -4,13 +4,13 @@ import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import type { Queries } from '../../../src/platform/db/db.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from '../../../src/projects/promotion/mapping.ts'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
-import { proveDomains, setInTransfer, tamper } from '../../support/states.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
+import { markDomainsVerified, setInTransfer, tamper } from '../../support/states.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { deploymentEvents, leads, openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { refused } from '../../support/worlds/domain-world.ts'
+import { deploymentEvents, readDomainAssignments, SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused } from '../../support/worlds/domain-world.ts'
 
 const labels = (count: number) => Array.from({ length: count }, (_, at) => `l${at}`)
 
@@ -18,11 +18,11 @@ const OTHERS = ['a.com', 'b.com', 'c.com']
 
 /** 97 domains that need no proof and 3 that were proven, and two deployments: the first is live. */
 async function openHundred(world: World) {
-  const web = await openWeb(world, labels(97))
+  const web = await seedWebProject(world, labels(97))
   for (const name of OTHERS) {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).body.verified, false)
   }
-  await proveDomains(world)
+  await markDomainsVerified(world)
   // Neither of these serves production: they are none of a promote's business.
   await world.call('POST', '/v10/projects/web/domains', { name: 'r.apps.example.net', redirect: 'l1.apps.example.net' })
   await world.call('POST', '/v10/projects/web/domains', { name: 'b.apps.example.net', gitBranch: 'dev' })
@@ -95,7 +95,7 @@ onBothEngines(
     assert.deepEqual(await walk(world, web.id, `until=${lastAliasRequest.requestedAt}`), [])
     assert.equal((await walk(world, web.id, `since=${lastAliasRequest.requestedAt - 1}`)).length, 100)
     assert.equal((await web.read()).lastAliasRequest.jobStatus, 'failed')
-    const where = Object.entries(await leads(world)).filter(([name]) => !OTHERS.includes(name))
+    const where = Object.entries(await readDomainAssignments(world)).filter(([name]) => !OTHERS.includes(name))
     assert.deepEqual(new Set(where.map(([, id]) => id)), new Set([web.second]))
     assert.equal(where.length, 97)
 
@@ -103,9 +103,9 @@ onBothEngines(
     assert.deepEqual(cli.aliases[0].alias, { alias: 'c.com', deploymentId: web.second })
     assert.deepEqual(cli.pagination, { count: 3, next: null, prev: null })
     for (const query of ['limit=101', 'limit=0', 'limit=x', 'failedOnly=maybe', 'since=x', 'until=-1']) {
-      refused(await world.call.try('GET', `${path}?${query}`), 400, 'bad_request')
+      assertRefused(await world.call.try('GET', `${path}?${query}`), 400, 'bad_request')
     }
-    refused(await world.call.try('GET', '/v1/projects/prj_none/promote/aliases'), 404, 'not_found')
+    assertRefused(await world.call.try('GET', '/v1/projects/prj_none/promote/aliases'), 404, 'not_found')
   },
   SETTINGS,
 )
@@ -113,7 +113,7 @@ onBothEngines(
 onBothEngines(
   'a domain that is not verified is no part of a promote or rollback, which succeeds without it',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const [first, second] = [await web.deploy(), await web.deploy()]
     const waiting = (await world.call('POST', '/v10/projects/web/domains', { name: 'waiting.com' })).body
     assert.equal(waiting.verified, false)
@@ -130,7 +130,7 @@ onBothEngines(
         body.aliases.map(({ status }) => status),
         ['completed', 'completed'],
       )
-      assert.deepEqual(new Set(Object.values(await leads(world))), new Set([id]))
+      assert.deepEqual(new Set(Object.values(await readDomainAssignments(world))), new Set([id]))
     }
   },
   SETTINGS,
@@ -160,7 +160,7 @@ onBothEngines(
 onBothEngines(
   'of many promotes at once the last one wins whole: every domain leads where the project says',
   async (world) => {
-    const web = await openWeb(world, labels(30))
+    const web = await seedWebProject(world, labels(30))
     const ids = [await web.deploy(), await web.deploy(), await web.deploy()]
     const answers = await Promise.all([...ids, ...ids, ...ids].map((id) => web.promote(id)))
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
@@ -169,7 +169,10 @@ onBothEngines(
     const project = await web.read()
     assert.equal(project.lastAliasRequest.jobStatus, 'succeeded')
     assert.equal(project.lastAliasRequest.toDeploymentId, project.targets.production.id)
-    assert.deepEqual(new Set(Object.values(await leads(world))), new Set([project.targets.production.id]))
+    assert.deepEqual(
+      new Set(Object.values(await readDomainAssignments(world))),
+      new Set([project.targets.production.id]),
+    )
     const requests = await world.deps.db.read.selectFrom('alias_request').selectAll().execute()
     assert.equal(requests.length, 1)
   },
@@ -179,14 +182,14 @@ onBothEngines(
 onBothEngines(
   'a production deployment that takes over ends an open promote, whose domains do not go back',
   async (world) => {
-    const web = await openWeb(world, labels(40))
+    const web = await seedWebProject(world, labels(40))
     const first = await web.deploy()
     const second = await web.deploy()
     await web.promote(first)
     await world.deps.db.write((db) => step(world, db))
     const third = await web.deploy()
     await web.sweep()
-    assert.deepEqual(new Set(Object.values(await leads(world))), new Set([third]))
+    assert.deepEqual(new Set(Object.values(await readDomainAssignments(world))), new Set([third]))
     const { lastAliasRequest } = await web.read()
     assert.deepEqual([lastAliasRequest.jobStatus, lastAliasRequest.fromDeploymentId], ['skipped', second])
     assert.deepEqual(counted(await walk(world, web.id, 'limit=100')), { failed: 40 })
@@ -197,7 +200,7 @@ onBothEngines(
 onBothEngines(
   'a rollback goes to a former production deployment and holds new ones back until a promote',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const first = await web.deploy()
     const second = await web.deploy()
     const path = `/v9/projects/${web.id}/rollback/aliases` as const
@@ -210,18 +213,18 @@ onBothEngines(
       [rolledBack.lastAliasRequest.type, rolledBack.lastAliasRequest.jobStatus],
       ['rollback', 'succeeded'],
     )
-    assert.deepEqual(new Set(Object.values(await leads(world))), new Set([first]))
+    assert.deepEqual(new Set(Object.values(await readDomainAssignments(world))), new Set([first]))
     assert.equal((await world.call('GET', `${path}?limit=20`)).body.aliases.length, 2)
     assert.deepEqual((await world.call('GET', `/v1/projects/${web.id}/promote/aliases`)).body, {})
     const third = await web.deploy()
-    assert.deepEqual(new Set(Object.values(await leads(world))), new Set([first]))
-    refused(await web.rollback(third), 409, 'deployment_never_live')
+    assert.deepEqual(new Set(Object.values(await readDomainAssignments(world))), new Set([first]))
+    assertRefused(await web.rollback(third), 409, 'deployment_never_live')
     await web.promote(third)
     await web.sweep()
     const promoted = await web.read()
     assert.equal(promoted.autoAssignCustomDomains, true)
     assert.equal(promoted.lastRollbackTarget, null)
-    assert.deepEqual(new Set(Object.values(await leads(world))), new Set([third]))
+    assert.deepEqual(new Set(Object.values(await readDomainAssignments(world))), new Set([third]))
     assert.deepEqual((await deploymentEvents(world)).filter(({ type }) => type === 'deployment.promoted').length, 1)
     assert.notEqual(second, third)
 
@@ -240,26 +243,26 @@ onBothEngines(
 onBothEngines(
   'promote refuses deployments that cannot serve, paused projects and unknown ids, and changes nothing',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const live = await web.deploy()
     const building = await web.deploy({ readyState: 'BUILDING' })
-    const otherId = await makeProject(world, 'other')
-    const other = await makeDeployment(world, otherId, { url: 'other.host.test' })
+    const otherId = await seedProject(world, 'other')
+    const other = await seedDeployment(world, otherId, { url: 'other.host.test' })
     const rival = await world.user('eve')
     const shop = await rival.call('POST', '/v10/projects', { name: 'shop' })
-    const foreign = await makeDeployment(world, shop.body.id, { url: 'shop.host.test' })
+    const foreign = await seedDeployment(world, shop.body.id, { url: 'shop.host.test' })
     for (const ask of [web.promote, web.rollback]) {
-      refused(await ask(building), 409, 'deployment_not_ready')
-      for (const id of [other, foreign, 'dpl_none']) refused(await ask(id), 404, 'not_found')
+      assertRefused(await ask(building), 409, 'deployment_not_ready')
+      for (const id of [other, foreign, 'dpl_none']) assertRefused(await ask(id), 404, 'not_found')
     }
-    refused(await rival.call.try('POST', `/v10/projects/${web.id}/promote/${live}`), 404, 'not_found')
+    assertRefused(await rival.call.try('POST', `/v10/projects/${web.id}/promote/${live}`), 404, 'not_found')
     const viewer = await world.token({ scopes: ['read-write:project'] })
-    refused(await viewer.try('POST', `/v10/projects/${web.id}/promote/${live}`), 403, 'forbidden')
+    assertRefused(await viewer.try('POST', `/v10/projects/${web.id}/promote/${live}`), 403, 'forbidden')
     await world.call('POST', `/v1/projects/${web.id}/pause`)
-    for (const ask of [web.promote, web.rollback]) refused(await ask(live), 409, 'project_paused')
+    for (const ask of [web.promote, web.rollback]) assertRefused(await ask(live), 409, 'project_paused')
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await setInTransfer(world, web.id, 1)
-    for (const ask of [web.promote, web.rollback]) refused(await ask(live), 409, 'conflict')
+    for (const ask of [web.promote, web.rollback]) assertRefused(await ask(live), 409, 'conflict')
     assert.equal((await web.read()).lastAliasRequest, null)
   },
   SETTINGS,
@@ -268,7 +271,7 @@ onBothEngines(
 onBothEngines(
   'a promote is carried out at once, not only in the next period of the sweep (a bound on time)',
   async (world) => {
-    const web = await openWeb(world, labels(60))
+    const web = await seedWebProject(world, labels(60))
     const first = await web.deploy()
     await web.deploy()
     // The sweep has just had its turn, and the next one is 2 s away: waiting for it each time, no round would be shorter.
@@ -277,10 +280,10 @@ onBothEngines(
     for (let round = 0; round < 6; round++) {
       const asked = performance.now()
       await web.promote(first)
-      await becomes(async () => (await status()) === 'succeeded')
+      await eventually(async () => (await status()) === 'succeeded')
       fastestMs = Math.min(fastestMs, performance.now() - asked)
     }
-    within(fastestMs, 1500)
+    assertWithin(fastestMs, 1500)
   },
   { ...SETTINGS, BERTH_TIMERS: 'on' },
 )
@@ -314,7 +317,7 @@ async function countUpdates({ deps, engine }: World): Promise<() => Promise<stri
 onBothEngines(
   'a promote leaves the domains of custom environments alone, and succeeds',
   async (world) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const environment = await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
     assert.equal(environment.status, 201, environment.text)
     const staged = { name: 'stage.apps.example.net', customEnvironmentId: 'staging' }
@@ -325,7 +328,10 @@ onBothEngines(
     const off = await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: false })
     assert.equal(off.status, 200, off.text)
     const second = await web.deploy()
-    assert.deepEqual(await leads(world), { 'one.apps.example.net': first, 'stage.apps.example.net': ofStaging })
+    assert.deepEqual(await readDomainAssignments(world), {
+      'one.apps.example.net': first,
+      'stage.apps.example.net': ofStaging,
+    })
     const asked = await web.promote(second)
     assert.equal(asked.status, 201, asked.text)
     for (let at = 0; at < 4; at++) await web.sweep()
@@ -336,7 +342,10 @@ onBothEngines(
     )
     const request = world.deps.db.read.selectFrom('alias_request').select('status')
     assert.equal((await request.executeTakeFirstOrThrow()).status, 'succeeded')
-    assert.deepEqual(await leads(world), { 'one.apps.example.net': second, 'stage.apps.example.net': ofStaging })
+    assert.deepEqual(await readDomainAssignments(world), {
+      'one.apps.example.net': second,
+      'stage.apps.example.net': ofStaging,
+    })
   },
   SETTINGS,
 )

@@ -1,10 +1,10 @@
 /** One search over what an account has. docs/console.md: Search. */
 import assert from 'node:assert/strict'
-import { MOST_OF_A_KIND } from '../../../src/projects/search/schema.ts'
-import { makeProject } from '../../support/projects.ts'
+import { MAX_RESULTS_PER_KIND } from '../../../src/projects/search/schema.ts'
+import { seedProject } from '../../support/projects.ts'
 import { addRows } from '../../support/states.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
-import { install, makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
+import { consentAndInstall, seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
 /** `kind name` of each result. */
 async function search(call: Call, teamId: string | undefined, q: string, more = ''): Promise<string[]> {
@@ -32,14 +32,14 @@ async function addDomain(world: World, project: string, name: string): Promise<v
 async function openShop(world: World) {
   const { teamId } = world.credentials
   const ofTeam = `?teamId=${teamId}`
-  const ids = { shop: await makeProject(world, 'web-shop', ofTeam), other: await makeProject(world, 'other', ofTeam) }
+  const ids = { shop: await seedProject(world, 'web-shop', ofTeam), other: await seedProject(world, 'other', ofTeam) }
   await addDomain(world, 'web-shop', 'www.shop.example.com')
   await addDomain(world, 'other', 'other.example.com')
   await addVariable(world, 'web-shop', 'SHOP_KEY')
   await addVariable(world, 'web-shop', 'SHOP_KEY', { target: ['preview'], gitBranch: 'next' })
   await addVariable(world, 'other', 'Shop_Secret', { type: 'sensitive' })
   await world.join(await world.user('shopkeeper'), 'VIEWER')
-  await install(world, await makeIntegration(world, { slug: 'helper', name: 'Shop Helper' }))
+  await consentAndInstall(world, await seedIntegration(world, { slug: 'helper', name: 'Shop Helper' }))
   const rival = await world.user('rival-shop')
   for (const path of ['/v10/projects'] as const)
     assert.equal((await rival.call('POST', path, { name: 'shop-of-rival' })).status, 200)
@@ -75,8 +75,8 @@ onBothEngines('each kind is found by a part of its name, and nothing of another 
 
 onBothEngines('a text is found wherever it stands, blind to case, and as it is written', async (world) => {
   const { teamId } = world.credentials
-  await makeProject(world, 'a_b', `?teamId=${teamId}`)
-  await makeProject(world, 'axb', `?teamId=${teamId}`)
+  await seedProject(world, 'a_b', `?teamId=${teamId}`)
+  await seedProject(world, 'axb', `?teamId=${teamId}`)
   await addDomain(world, 'axb', 'xn--bcher-kva.example.com')
   await addVariable(world, 'axb', 'PERCENT_KEY')
   for (const [name, fullName] of [
@@ -110,7 +110,7 @@ onBothEngines('a text is found wherever it stands, blind to case, and as it is w
 
 onBothEngines('what is called exactly so comes first, and more of it is told of', async (world) => {
   const { teamId } = world.credentials
-  for (const name of ['a-web', 'b-web', 'c-web', 'web']) await makeProject(world, name, `?teamId=${teamId}`)
+  for (const name of ['a-web', 'b-web', 'c-web', 'web']) await seedProject(world, name, `?teamId=${teamId}`)
   for (const name of ['a.web.example.com', 'web.example.com']) await addDomain(world, 'web', name)
   for (const key of ['A_WEB', 'B_WEB', 'WEB']) await addVariable(world, 'web', key)
   for (const name of ['a-web-person', 'web-person']) await world.join(await world.user(name), 'VIEWER')
@@ -139,7 +139,7 @@ onBothEngines(
       ['q=%20%20', 'q'],
       ['', 'q'],
       ['q=x&limit=0', 'limit'],
-      [`q=x&limit=${MOST_OF_A_KIND + 1}`, 'limit'],
+      [`q=x&limit=${MAX_RESULTS_PER_KIND + 1}`, 'limit'],
       ['q=x&kind=project', 'kind'],
     ] as const) {
       const { status, body } = await world.call.try('GET', `/v1/search?${query}`)
@@ -177,7 +177,7 @@ onBothEngines('a role finds the kinds that it may list, and nobody else finds an
 onBothEngines('a token finds what its scopes and its projects leave of the role', async (world) => {
   const { teamId } = world.credentials
   const { shop, other } = await openShop(world)
-  const app = await makeInstallation(world, {
+  const app = await seedInstallation(world, {
     slug: 'shop-app',
     scopes: ['read-write:project', 'read-write:project-env-vars', 'read:integration-configuration', 'read:team'],
   })
@@ -217,9 +217,9 @@ onBothEngines(
   'of very many variables those of the projects that changed last are looked at, and it is said',
   async (world) => {
     const { teamId } = world.credentials
-    const older = await makeProject(world, 'older', `?teamId=${teamId}`)
+    const older = await seedProject(world, 'older', `?teamId=${teamId}`)
     await addVariable(world, 'older', 'OLDER_KEY')
-    const newer = await makeProject(world, 'newer', `?teamId=${teamId}`)
+    const newer = await seedProject(world, 'newer', `?teamId=${teamId}`)
     await addVariable(world, 'newer', 'NEWER_KEY')
     const partial = async () => (await world.call('GET', `/v1/search?${queryOf(teamId, 'key')}`)).body.partial
     assert.deepEqual(
@@ -242,7 +242,7 @@ onBothEngines(
   'keys are looked for in the 1,000 projects that changed last, and it is said of one more',
   async (world) => {
     const { teamId } = world.credentials
-    const oldest = await makeProject(world, 'oldest', `?teamId=${teamId}`)
+    const oldest = await seedProject(world, 'oldest', `?teamId=${teamId}`)
     await addVariable(world, 'oldest', 'OLDEST_KEY')
     const of = world.deps.db.read.selectFrom('project').selectAll().where('id', '=', oldest)
     const template = await of.executeTakeFirstOrThrow()

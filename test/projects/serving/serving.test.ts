@@ -1,12 +1,12 @@
 /** What a host leads to, as the edge's index knows it after every change. docs/deployments.md: What a host leads to; docs/edge.md: Three look-ups. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { followHosts } from '../../../src/operations/edge/index-sync.ts'
-import { makeDeployment, makeProject } from '../../support/projects.ts'
+import { startHostSync } from '../../../src/operations/edge/index-sync.ts'
+import { seedDeployment, seedProject } from '../../support/projects.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
-import { freshApex, holder, refused } from '../../support/worlds/domain-world.ts'
+import { SETTINGS, seedWebProject } from '../../support/worlds/deploy-world.ts'
+import { assertRefused, freshApex, verifyAllClaims } from '../../support/worlds/domain-world.ts'
 
 const ONE = 'one.apps.example.net'
 const TWO = 'two.apps.example.net'
@@ -16,7 +16,7 @@ async function asked(world: World, host: string) {
   const { followed } = (await world.openEdge())!
   await followed.settle()
   const { serving } = followed.hosts().find(host)
-  const anew = await followHosts(world.deps)
+  const anew = await startHostSync(world.deps)
   await anew.stop()
   assert.deepEqual(anew.hosts().find(host).serving, serving, host)
   assert.equal(anew.hosts().size(), followed.hosts().size())
@@ -27,7 +27,7 @@ async function asked(world: World, host: string) {
 onBothEngines(
   'unknown, unverified, undeployed, live, redirected and paused: each host says what it leads to',
   async (world) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await world.openEdge()
     const projectId = web.id
     await world.call('POST', '/v10/projects/web/domains', { name: 'mine.com' })
@@ -72,16 +72,16 @@ onBothEngines(
     const apex = freshApex()
     await world.openEdge()
     const eve = await world.user('eve')
-    const [mine, theirs] = [await holder(dns, world.call, 'web'), await holder(dns, eve.call, 'shop')]
+    const [mine, theirs] = [await verifyAllClaims(dns, world.call, 'web'), await verifyAllClaims(dns, eve.call, 'shop')]
     const { body: web } = await world.call('GET', '/v9/projects/web')
     const { body: shop } = await eve.call('GET', '/v9/projects/shop')
-    const first = await makeDeployment(world, web.id, { url: 'web.host.test' })
+    const first = await seedDeployment(world, web.id, { url: 'web.host.test' })
     await mine.prove(apex)
     const ours = await asked(world, apex)
     assert.deepEqual(ours, { kind: 'live', projectId: web.id, deploymentId: first, upstream: null, output: null })
     await theirs.add(apex)
     assert.deepEqual(await asked(world, apex), ours, 'a claim changes nothing')
-    const second = await makeDeployment(world, shop.id, { url: 'shop.host.test' })
+    const second = await seedDeployment(world, shop.id, { url: 'shop.host.test' })
     assert.deepEqual(await asked(world, apex), ours, 'nor does the deployment of who only claims')
     await theirs.proveAdded(apex)
     assert.deepEqual(await asked(world, apex), {
@@ -104,18 +104,18 @@ onBothEngines(
   async (world) => {
     const apex = freshApex()
     await world.openEdge()
-    const mine = await holder(dns, world.call, 'web')
-    const theirs = await holder(dns, (await world.user('eve')).call, 'shop')
+    const mine = await verifyAllClaims(dns, world.call, 'web')
+    const theirs = await verifyAllClaims(dns, (await world.user('eve')).call, 'shop')
     const claimed = (await theirs.add(apex)).body
     assert.equal(claimed.verified, false)
     assert.deepEqual(await asked(world, apex), { kind: 'unverified' })
     const { id: projectId } = (await mine.call('GET', '/v9/projects/web')).body
-    const deploymentId = await makeDeployment(world, projectId, { url: apex })
+    const deploymentId = await seedDeployment(world, projectId, { url: apex })
     const served = { kind: 'live', projectId, deploymentId, upstream: null, output: null }
     assert.deepEqual(await asked(world, apex), served)
     const [challenge] = claimed.verification
     dns.zones.set(challenge.domain, { txt: [[challenge.value]] })
-    refused(await theirs.verify(apex), 409, 'domain_not_allowed')
+    assertRefused(await theirs.verify(apex), 409, 'domain_not_allowed')
     assert.deepEqual(await theirs.read(apex), claimed)
     assert.deepEqual(await asked(world, apex), served)
   },
@@ -127,14 +127,14 @@ onBothEngines(
   async (world) => {
     const apex = freshApex()
     await world.openEdge()
-    const mine = await holder(dns, world.call, 'web')
+    const mine = await verifyAllClaims(dns, world.call, 'web')
     const { id: projectId } = (await world.call('GET', '/v9/projects/web')).body
-    const otherId = await makeProject(world, 'other')
+    const otherId = await seedProject(world, 'other')
     await mine.prove(apex)
     await mine.add(`*.${apex}`)
-    const wide = await makeDeployment(world, projectId, { url: `x.${apex}` })
+    const wide = await seedDeployment(world, projectId, { url: `x.${apex}` })
     await world.call('POST', '/v10/projects/other/domains', { name: `*.deep.${apex}` })
-    const close = await makeDeployment(world, otherId, { url: `y.${apex}` })
+    const close = await seedDeployment(world, otherId, { url: `y.${apex}` })
     const at = async (host: string) => {
       const serving = await asked(world, host)
       return serving.kind === 'live' ? serving.deploymentId : serving.kind

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { callWith } from '../../support/call.ts'
-import { makeProject } from '../../support/projects.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../../support/world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
-import { openSides } from '../../support/worlds/transfer-world.ts'
+import { seedProject } from '../../support/projects.ts'
+import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
+import { seedTransferAccounts } from '../../support/worlds/transfer-world.ts'
 
-const told = ({ status, body }: Answer) => [status, body?.error?.code]
+const told = ({ status, body }: ApiResponse) => [status, body?.error?.code]
 
 async function make(call: Call, body: object): Promise<{ id: string }> {
   const made = await call('POST', '/v1/env', body)
@@ -38,7 +38,7 @@ async function usage({ deps }: World, projectId: string): Promise<Record<string,
 
 onBothEngines('a shared variable is made, listed, read, changed and deleted, whole', async (world) => {
   const { call } = world
-  const [web, other] = [await makeProject(world, 'web'), await makeProject(world, 'other')]
+  const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
   const body = { ...token('hunter2', [web]), evs: [{ key: 'TOKEN', value: 'hunter2', comment: 'for the API' }] }
   const { id, ...made } = (await call('POST', '/v1/env', body)).body.created[0]
   assert.match(id, /^env_/)
@@ -89,7 +89,7 @@ onBothEngines(
   'a shared variable is in no custom environment: whoever asks for all of them is told so',
   async (world) => {
     const { call } = world
-    const web = await makeProject(world, 'web')
+    const web = await seedProject(world, 'web')
     const asked = { applyToAllCustomEnvironments: true }
     const refused = await call.try('POST', '/v1/env', { ...token('x', [web]), ...asked })
     assert.equal(refused.status, 400)
@@ -103,7 +103,7 @@ onBothEngines(
 
 onBothEngines('the list has no values, and is narrowed by what the SDK says', async (world) => {
   const { call } = world
-  const [web, other] = [await makeProject(world, 'web'), await makeProject(world, 'other')]
+  const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
   const a = (await make(call, { evs: [{ key: 'A_KEY', value: 'a' }], projectId: [web] })).id
   const b = (await make(call, { evs: [{ key: 'B_KEY', value: 'b' }], projectId: [web, other] })).id
   const c = (await make(call, { evs: [{ key: 'C', value: 'c' }], type: 'sensitive' })).id
@@ -130,7 +130,7 @@ onBothEngines('the list has no values, and is narrowed by what the SDK says', as
 
 onBothEngines('a deployment gets shared variables below those of its project', async (world) => {
   const { call } = world
-  const web = await makeProject(world, 'web')
+  const web = await seedProject(world, 'web')
   await make(call, token('shared', [web]))
   await make(call, { evs: [{ key: 'WRITE_ONLY', value: 'x' }], type: 'sensitive', projectId: [web] })
   await make(call, token('other', [web], ['development']))
@@ -152,7 +152,7 @@ onBothEngines(
   'a place of an account is taken once, also by many at once, and a refused request changes nothing',
   async (world) => {
     const { call } = world
-    const web = await makeProject(world, 'web')
+    const web = await seedProject(world, 'web')
     const { id } = await make(call, token('first', [web], ['production']))
     assert.deepEqual(told(await call.try('POST', '/v1/env', token('second'))), [409, 'existing_key_and_target'])
     const second = (await make(call, token('second', [], ['preview']))).id
@@ -194,7 +194,7 @@ onBothEngines(
   'shared variables count among what a project may have, and what they add is given back',
   async (world) => {
     const { call } = world
-    const [web, other] = [await makeProject(world, 'web'), await makeProject(world, 'other')]
+    const [web, other] = [await seedProject(world, 'web'), await seedProject(world, 'other')]
     const big = 'x'.repeat(40 * 1024)
     const { id } = await make(call, token(big, [web, other], ['preview']))
     const own = { key: 'OWN', value: big, type: 'encrypted', target: ['preview'] }
@@ -250,7 +250,7 @@ onBothEngines('permissions are those of the variables of a project', async (worl
   assert.equal((await DEVELOPER.try('POST', '/v1/env', { evs: [{ key: 'D', value: 'd' }] })).status, 403)
   const rival = await world.user('rival')
   assert.equal((await rival.call.try('GET', `/v1/env/${id}`)).status, 404)
-  assert.deepEqual(told(await rival.call.try('POST', '/v1/env', token('x', [await makeProject(world, 'web')]))), [
+  assert.deepEqual(told(await rival.call.try('POST', '/v1/env', token('x', [await seedProject(world, 'web')]))), [
     400,
     'bad_request',
   ])
@@ -273,7 +273,7 @@ onBothEngines('permissions are those of the variables of a project', async (worl
 onBothEngines(
   'a project that moves leaves shared variables behind, and nothing is linked while it does',
   async (world) => {
-    const sides = await openSides(world)
+    const sides = await seedTransferAccounts(world)
     const { id } = await make(world.call, token('mine', [sides.projectId]))
     await sides.take(await sides.offer())
     for (const said of [{ projectId: [] }, { projectIdUpdates: { unlink: [sides.projectId] } }])
@@ -315,7 +315,7 @@ onBothEngines(
     const query = `?teamId=${teamId}`
     const project = await world.call('POST', `/v10/projects${query}`, { name: 'web' })
     assert.equal(project.status, 200, project.text)
-    const installed = await makeInstallation(world, {
+    const installed = await seedInstallation(world, {
       scopes: ['read-write:global-project-env-vars', 'read-write:project'],
     })
     const share = async (call: Call, key: string) => {

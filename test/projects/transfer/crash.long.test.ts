@@ -5,22 +5,22 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
+import { iterations } from '../../support/iterations.ts'
 import {
-  ask,
   credentialsOf,
-  type Home,
   newHome,
   processOnBothEngines,
-  type Running,
-  start,
+  type RunningService,
+  type ServiceHome,
+  sendRequest,
+  startService,
 } from '../../support/process.ts'
-import { rounds } from '../../support/iterations.ts'
 import type { Engine } from '../../support/world.ts'
 
 /** Among so many at least one is expected to come after the start of the transfer. */
 const MOST_KILLS = 10
-const KILLS = rounds(2, MOST_KILLS)
+const KILLS = iterations(2, MOST_KILLS)
 const PARTS = 120
 /** From the acceptance to behind the end of the move. */
 const LONGEST_MS = { sqlite: 25, postgres: 150 }
@@ -34,14 +34,14 @@ const WHERE = `select project.account_id as account, project.transfer_started_at
   (select count(*) from project_domain where project_domain.project_id = project.id) as domains,
   (select count(*) from env_var where env_var.project_id = project.id) as variables from project`
 
-async function whereIs(home: Home, engine: Engine): Promise<{ account: string; open: boolean }> {
+async function whereIs(home: ServiceHome, engine: Engine): Promise<{ account: string; open: boolean }> {
   const row = engine === 'postgres' ? await onPostgres(home) : onSqlite(home)
   const counts = [row.with_it, row.domains, row.variables].map(Number)
   assert.deepEqual(counts, [PARTS, PARTS, PARTS], 'half of it moved')
   return { account: String(row.account), open: row.started !== null && row.completed === null }
 }
 
-async function onPostgres(home: Home): Promise<Record<string, unknown>> {
+async function onPostgres(home: ServiceHome): Promise<Record<string, unknown>> {
   const client = new pg.Client({ connectionString: home.env.DATABASE_URL })
   await client.connect()
   try {
@@ -54,7 +54,7 @@ async function onPostgres(home: Home): Promise<Record<string, unknown>> {
 }
 
 /** Whether the server knows of no connection of the program any more. */
-async function isAlone(home: Home): Promise<boolean> {
+async function isAlone(home: ServiceHome): Promise<boolean> {
   const client = new pg.Client({ connectionString: home.env.DATABASE_URL })
   await client.connect()
   try {
@@ -65,7 +65,7 @@ async function isAlone(home: Home): Promise<boolean> {
   }
 }
 
-function onSqlite(home: Home): Record<string, unknown> {
+function onSqlite(home: ServiceHome): Record<string, unknown> {
   const database = new DatabaseSync(join(home.folder, 'berth.db'))
   try {
     const rows = database.prepare(WHERE).all()
@@ -77,10 +77,10 @@ function onSqlite(home: Home): Record<string, unknown> {
 }
 
 /** A giver with a project of many parts, and somebody to take it. */
-async function fill(running: Running, home: Home): Promise<[Side, Side]> {
+async function fill(running: RunningService, home: ServiceHome): Promise<[Side, Side]> {
   const { operatorToken, userId, token } = credentialsOf(home)
   const asked = async (bearer: string, path: string, body: object) => {
-    const answer = await ask(running, bearer, 'POST', path, body)
+    const answer = await sendRequest(running, bearer, 'POST', path, body)
     assert.ok(answer && answer.status < 300, JSON.stringify(answer))
     return answer.body as unknown as { id: string; token: string }
   }
@@ -97,11 +97,17 @@ async function fill(running: Running, home: Home): Promise<[Side, Side]> {
 }
 
 /** Starts a transfer and kills the program some time after the question, or the answer. Gives what the taker was told, if anything. */
-async function transferAndKill(t: TestContext, home: Home, sides: [Side, Side], afterMs: number, answered: boolean) {
-  const running = await start(t, home)
-  const offered = await ask(running, sides[0].token, 'POST', '/projects/web/transfer-request', {})
+async function transferAndKill(
+  t: TestContext,
+  home: ServiceHome,
+  sides: [Side, Side],
+  afterMs: number,
+  answered: boolean,
+) {
+  const running = await startService(t, home)
+  const offered = await sendRequest(running, sides[0].token, 'POST', '/projects/web/transfer-request', {})
   const { code } = offered?.body as unknown as { code: string }
-  const taken = ask(running, sides[1].token, 'PUT', `/projects/transfer-request/${code}`, {})
+  const taken = sendRequest(running, sides[1].token, 'PUT', `/projects/transfer-request/${code}`, {})
   if (answered) await taken
   // The kill comes at a random moment.
   await sleep(afterMs)
@@ -110,9 +116,9 @@ async function transferAndKill(t: TestContext, home: Home, sides: [Side, Side], 
 }
 
 /** Starts the program and waits until nothing is on its way. */
-async function settle(t: TestContext, home: Home, engine: Engine): Promise<string> {
-  const running = await start(t, home)
-  await becomes(
+async function settle(t: TestContext, home: ServiceHome, engine: Engine): Promise<string> {
+  const running = await startService(t, home)
+  await eventually(
     async () => !(await whereIs(home, engine)).open,
     () => 'the transfer was not taken up again',
   )
@@ -125,14 +131,14 @@ processOnBothEngines(
   `a transfer that is killed at random moments leaves the project whole and ends on the right side`,
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const first = await start(t, home)
+    const first = await startService(t, home)
     let sides = await fill(first, home)
     await first.kill('SIGTERM')
     const seen = { before: 0, between: 0, after: 0 }
     for (let kill = 0; kill < KILLS || (seen.before === kill && kill < MOST_KILLS); kill++) {
       const taken = await transferAndKill(t, home, sides, Math.random() * LONGEST_MS[engine], kill % 2 === 0)
       // A commit that was on its way to the server when its client died arrives or does not.
-      if (engine === 'postgres') await becomes(() => isAlone(home))
+      if (engine === 'postgres') await eventually(() => isAlone(home))
       const found = await whereIs(home, engine)
       const [giver, taker] = sides
       const began = found.open || found.account === taker.id

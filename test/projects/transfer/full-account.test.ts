@@ -1,7 +1,7 @@
 /** A transfer into an account that has no room. docs/limits.md: Budgets. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
-import { makeProject } from '../../support/projects.ts'
+import { seedProject } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 async function codeOf(world: World, name: string): Promise<string> {
@@ -13,7 +13,7 @@ async function codeOf(world: World, name: string): Promise<string> {
 onBothEngines('a project is taken over only where it fits, and stays where it was otherwise', async (world) => {
   const taker = await world.user('taker')
   world.deps.config.budgets = { projects: 2 }
-  for (const name of ['one', 'two']) await makeProject(world, name)
+  for (const name of ['one', 'two']) await seedProject(world, name)
   assert.equal((await taker.call('POST', '/v10/projects', { name: 'own' })).status, 200)
   const take = async (name: string) =>
     taker.call.try('PUT', `/projects/transfer-request/${await codeOf(world, name)}`, {})

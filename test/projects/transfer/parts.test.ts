@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { makeDeployment } from '../../support/projects.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
-import { addRows, proveDomains, setStamp } from '../../support/states.ts'
+import { addRows, markDomainsVerified, setStamp } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { freshApex, holder } from '../../support/worlds/domain-world.ts'
-import { makeInstallation } from '../../support/worlds/integration-world.ts'
-import { openSides, type Sides, toldOf } from '../../support/worlds/transfer-world.ts'
+import { freshApex, verifyAllClaims } from '../../support/worlds/domain-world.ts'
+import { seedInstallation } from '../../support/worlds/integration-world.ts'
+import { readEvents, seedTransferAccounts, type TransferAccounts } from '../../support/worlds/transfer-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
@@ -20,9 +20,9 @@ const row = async ({ deps }: World, name: string) =>
 onBothEngines(
   'a verified domain stays verified, a claim gets a new challenge, and branch and redirect come along',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     const apex = freshApex()
-    const mine = await holder(dns, giver.call, 'web')
+    const mine = await verifyAllClaims(dns, giver.call, 'web')
     await mine.prove(apex)
     await mine.add(`www.${apex}`, { redirect: apex, redirectStatusCode: 308 })
     await mine.add(`dev.${apex}`, { gitBranch: 'dev' })
@@ -49,11 +49,11 @@ onBothEngines(
 onBothEngines(
   'a proof of another name verifies nothing: neither for the account that received a name, nor for an earlier owner',
   async (world) => {
-    const { giver, taker, offer, take, sweep } = await openSides(world)
+    const { giver, taker, offer, take, sweep } = await seedTransferAccounts(world)
     const apex = freshApex()
-    const earlier = await holder(dns, (await world.user('earlier')).call, 'old')
+    const earlier = await verifyAllClaims(dns, (await world.user('earlier')).call, 'old')
     await earlier.prove(`kept.${apex}`)
-    const mine = await holder(dns, giver.call, 'web')
+    const mine = await verifyAllClaims(dns, giver.call, 'web')
     await mine.prove(apex)
     await giver.call('POST', '/v10/projects', { name: 'other' })
     await take(await offer())
@@ -64,7 +64,7 @@ onBothEngines(
     const ofGiver = await giver.call('POST', '/v10/projects/other/domains', { name: `api.${apex}` })
     assert.equal(ofGiver.body.verified, false, 'who has nothing left that rests on the proof has none')
     // A fresh proof speaks for the apex again.
-    const theirs = await holder(dns, taker.call, 'web')
+    const theirs = await verifyAllClaims(dns, taker.call, 'web')
     await theirs.proveAdded(`login.${apex}`)
     assert.equal((await theirs.add(`next.${apex}`)).body.verified, true)
   },
@@ -74,10 +74,10 @@ onBothEngines(
 onBothEngines(
   'a giver that keeps a name under the apex keeps its proof',
   async (world) => {
-    const { giver, taker, offer, take, sweep } = await openSides(world)
+    const { giver, taker, offer, take, sweep } = await seedTransferAccounts(world)
     const apex = freshApex()
     await giver.call('POST', '/v10/projects', { name: 'other' })
-    await (await holder(dns, giver.call, 'other')).prove(apex)
+    await (await verifyAllClaims(dns, giver.call, 'other')).prove(apex)
     await giver.call('POST', '/v10/projects/web/domains', { name: `shop.${apex}` })
     await take(await offer())
     await sweep()
@@ -93,10 +93,10 @@ onBothEngines(
 onBothEngines(
   'a name that both accounts claimed is left once: where it is verified, else where the receiver had it',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     const [given, held, neither] = [freshApex(), freshApex(), freshApex()]
-    const mine = await holder(dns, giver.call, 'web')
-    const theirs = await holder(dns, taker.call, 'own')
+    const mine = await verifyAllClaims(dns, giver.call, 'web')
+    const theirs = await verifyAllClaims(dns, taker.call, 'own')
     await mine.add(held)
     await mine.add(`to.${held}`, { redirect: held })
     await theirs.prove(held)
@@ -114,7 +114,7 @@ onBothEngines(
     assert.deepEqual(await at(held), [[taker.id, ownId]])
     assert.deepEqual(await at(neither), [[taker.id, ownId]])
     for (const name of [`to.${held}`, `www.${given}`]) assert.equal((await row(world, name))[0]!.redirect, null, name)
-    const told = await toldOf(world, /^project\.domain\.(deleted|updated)/)
+    const told = await readEvents(world, /^project\.domain\.(deleted|updated)/)
     assert.deepEqual(
       told.map(({ type, to, payload }) => `${type} ${to === taker.id} ${payload.domain.name}`).sort(),
       [
@@ -127,7 +127,7 @@ onBothEngines(
 )
 
 onBothEngines('domains with equal stamps from two instances are both there after the move', async (world) => {
-  const { giver, taker, offer, take, sweep } = await openSides(world)
+  const { giver, taker, offer, take, sweep } = await seedTransferAccounts(world)
   await taker.call('POST', '/v10/projects', { name: 'own' })
   for (const at of [0, 1, 2]) {
     await giver.call('POST', '/v10/projects/web/domains', { name: `a${at}.example.com` })
@@ -148,15 +148,15 @@ onBothEngines('domains with equal stamps from two instances are both there after
 })
 
 /** An installation on the giver's account, on all projects or on `web` alone, that may read projects and write its own variables. */
-function install(world: World, { projectId }: Sides, projects: 'all' | 'selected') {
+function install(world: World, { projectId }: TransferAccounts, projects: 'all' | 'selected') {
   const wanted = { slug: projects, scopes: ['read-write:project-env-vars', 'read:project'] }
-  return makeInstallation(world, wanted, {
+  return seedInstallation(world, wanted, {
     ...{ teamId: undefined, projects: projects === 'all' ? 'all' : [projectId] },
   })
 }
 
 onBothEngines('what integrations made stays behind with its history, and their selections end', async (world) => {
-  const sides = await openSides(world)
+  const sides = await seedTransferAccounts(world)
   const { giver, taker, projectId, offer, take, sweep } = sides
   const apps = [await install(world, sides, 'all'), await install(world, sides, 'selected')]
   for (const [at, app] of apps.entries()) {
@@ -184,7 +184,7 @@ onBothEngines('what integrations made stays behind with its history, and their s
   assert.deepEqual([...new Set(left.map((version) => version.key))], ['OWN'])
   assert.deepEqual(await world.deps.db.read.selectFrom('configuration_project').selectAll().execute(), [])
 
-  const told = await toldOf(world, /env-variable\.deleted|permission-upgraded/)
+  const told = await readEvents(world, /env-variable\.deleted|permission-upgraded/)
   assert.deepEqual(
     told.map(({ type, to, payload }) => `${type} ${to} ${payload.envVar?.key ?? payload.projects.removed[0]}`).sort(),
     [
@@ -207,7 +207,7 @@ onBothEngines('what integrations made stays behind with its history, and their s
 onBothEngines(
   'webhooks and log drains that name the project name it no more, and an empty list is not every project',
   async (world) => {
-    const { giver, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     const { clock, db } = world.deps
     const lists = { both: [projectId, 'prj_other'], one: [projectId], all: null }
     for (const [id, ids] of Object.entries(lists)) {
@@ -230,12 +230,12 @@ onBothEngines(
 onBothEngines(
   'deployments move with the project, their domains lead where they led, and stamps that clash are spread',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     const ownId = (await taker.call('POST', '/v10/projects', { name: 'own' })).body.id
     await giver.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
-    await proveDomains(world)
-    const live = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
-    const other = await makeDeployment(world, ownId, { url: 'own-1.apps.example.net' })
+    await markDomainsVerified(world)
+    const live = await seedDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+    const other = await seedDeployment(world, ownId, { url: 'own-1.apps.example.net' })
     await setStamp(world, 'deployment', 1_700_000_000_000 * 1024)
     const before = (await giver.call('GET', '/v9/projects/web')).body
     assert.deepEqual(before.targets.production.alias, ['www.example.com'])
@@ -261,7 +261,7 @@ onBothEngines(
 onBothEngines(
   'a webhook that listens for the project alone hears that it moved, and then no more of it',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     const hook = { url: 'https://hooks.example.com', projectIds: [projectId] }
     const events = ['project.transfer.started', 'project.transfer.completed', 'project.renamed']
     const made = await giver.call('POST', '/v1/webhooks', { ...hook, events })

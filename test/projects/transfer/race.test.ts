@@ -1,10 +1,10 @@
 /** Writes against the start of a transfer. docs/spec/reliability.md T33: no write after the snapshot. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
-import { rounds } from '../../support/iterations.ts'
+import { eventually } from '../../support/eventually.ts'
+import { iterations } from '../../support/iterations.ts'
 import { type Call, onBothEngines, type World } from '../../support/world.ts'
 
-const RUNS = rounds(20, 200)
+const RUNS = iterations(20, 200)
 const LANES = 4
 
 /** All that the project has of variables and domains. */
@@ -34,7 +34,7 @@ async function race(world: World, taker: Call, at: number): Promise<number> {
   for (const write of writes) void write.then(() => answered++)
   const start = async () => {
     // After so many of them are answered: from before the first to after the last.
-    await becomes(() => answered >= at % (writes.length + 1))
+    await eventually(() => answered >= at % (writes.length + 1))
     const answer = await taker('PUT', `/projects/transfer-request/${code}`)
     assert.equal(answer.status, 202, answer.text)
     return partsOf(world, projectId)

@@ -1,20 +1,20 @@
 /** Transfer of a project to another account: code, acceptance, lock, move. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 import assert from 'node:assert/strict'
 import { refusalsOf } from '../../../src/platform/http/route.ts'
-import { ON_PROJECT, openSamples, sampleOf } from '../../support/sample-requests.ts'
+import { ON_PROJECT, sampleRequest, seedSamples } from '../../support/sample-requests.ts'
 import { removeAccount } from '../../support/states.ts'
 import { digest } from '../../support/stores/digest.ts'
-import { type Answer, onBothEngines } from '../../support/world.ts'
-import { openSides, toldOf } from '../../support/worlds/transfer-world.ts'
+import { type ApiResponse, onBothEngines } from '../../support/world.ts'
+import { readEvents, seedTransferAccounts } from '../../support/worlds/transfer-world.ts'
 
-function refused(answer: Answer, status: number, code: string): void {
+function refused(answer: ApiResponse, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.body?.error.code], [status, code], answer.text)
 }
 
 onBothEngines(
   'a code transfers a project: locked at once, moved by the sweep, with events for both accounts',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     await giver.call('PATCH', '/v9/projects/web', { framework: 'nextjs' })
     const variable = { key: 'TOKEN', value: 'hunter2', type: 'encrypted', target: ['production'] }
     const { id: envId } = (await giver.call('POST', '/v10/projects/web/env', variable)).body.created
@@ -42,7 +42,7 @@ onBothEngines(
     assert.equal((await taker.call('PATCH', '/v9/projects/web', { framework: null })).status, 200)
     assert.equal((await giver.call('POST', '/v10/projects', { name: 'web' })).status, 200, 'the name is free again')
 
-    const told = await toldOf(world, /^project\.transfer\./)
+    const told = await readEvents(world, /^project\.transfer\./)
     const project = { id: projectId, name: 'web' }
     const [from, to] = [giver.id, taker.id]
     const expected = ['started', 'completed'].flatMap((step) =>
@@ -61,7 +61,7 @@ onBothEngines(
 onBothEngines(
   'a code works once, for a day, and the newest one only; what it is not is one and the same 404',
   async (world) => {
-    const { offer, take, sweep, taker, giver } = await openSides(world)
+    const { offer, take, sweep, taker, giver } = await seedTransferAccounts(world)
     const first = await offer()
     const second = await offer()
     const answers = [await take(first), await take('unknown'), await take('x'.repeat(300))]
@@ -88,7 +88,7 @@ onBothEngines(
 )
 
 onBothEngines('an unused code is forgotten after its day, a used one is not', async (world) => {
-  const { offer, take } = await openSides(world)
+  const { offer, take } = await seedTransferAccounts(world)
   const rows = async () => (await world.deps.db.read.selectFrom('transfer_request').selectAll().execute()).length
   const forget = (now: number) => world.operator('POST', '/operator/v1/timers/old-transfer-codes/run', { now })
   await offer()
@@ -104,7 +104,7 @@ onBothEngines('an unused code is forgotten after its day, a used one is not', as
 onBothEngines(
   'a name that is taken, an own project and a bad name are refused, and the code stays good',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     await taker.call('POST', '/v10/projects', { name: 'web' })
     const code = await offer()
     refused(await take(code), 409, 'conflict')
@@ -116,7 +116,7 @@ onBothEngines(
     assert.equal((await take(code, { newProjectName: 'web-two' })).status, 202)
     await sweep()
     assert.equal((await taker.call('GET', '/v9/projects/web-two')).body.id, projectId)
-    const [, , toGiver, toTaker] = await toldOf(world, /^project\.transfer\./)
+    const [, , toGiver, toTaker] = await readEvents(world, /^project\.transfer\./)
     assert.deepEqual([toGiver!.payload.project.name, toTaker!.payload.project.name], ['web', 'web-two'])
     refused(await giver.call.try('POST', '/v10/projects', { name: 'transfer-request' }), 400, 'invalid_project_name')
   },
@@ -154,7 +154,7 @@ onBothEngines(
 
 onBothEngines('a code ends when its maker loses the right to give it', async (world) => {
   const { teamId } = world.credentials
-  const { taker } = await openSides(world)
+  const { taker } = await seedTransferAccounts(world)
   const member = await world.user('member')
   const path = `/operator/v1/teams/${teamId}/members/${member.id}`
   await world.operator('PUT', path, { role: 'MEMBER' })
@@ -178,7 +178,7 @@ const LOCKED = [
 onBothEngines(
   'while it runs every operation that changes the project answers 409 and changes nothing',
   async (world) => {
-    const samples = await openSamples(world)
+    const samples = await seedSamples(world)
     const { code } = (await world.call('POST', '/projects/web/transfer-request')).body
     assert.equal((await samples.rival.call('PUT', `/projects/transfer-request/${code}`)).status, 202)
     const before = await digest(world)
@@ -189,7 +189,7 @@ onBothEngines(
         operationId,
       )
     for (const route of locked) {
-      const { method, url, body } = sampleOf(route, samples)
+      const { method, url, body } = sampleRequest(route, samples)
       refused(await world.call.try(method, url, body), 409, 'conflict')
     }
     assert.equal(await digest(world), before)
@@ -197,7 +197,7 @@ onBothEngines(
 )
 
 onBothEngines('of many simultaneous uses of one code one takes the project, and it is moved once', async (world) => {
-  const { offer, sweep } = await openSides(world)
+  const { offer, sweep } = await seedTransferAccounts(world)
   const users = await Promise.all(Array.from({ length: 12 }, (_, at) => world.user(`u${at}`)))
   const code = await offer()
   const answers = await Promise.all(users.map((user) => user.call.try('PUT', `/projects/transfer-request/${code}`)))
@@ -214,7 +214,7 @@ onBothEngines('of many simultaneous uses of one code one takes the project, and 
 onBothEngines(
   'a receiving account that is gone, or has the name since, leaves the project where it was, unlocked',
   async (world) => {
-    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
     await take(await offer())
     await taker.call('POST', '/v10/projects', { name: 'web' })
     await sweep()
@@ -226,7 +226,7 @@ onBothEngines(
     await removeAccount(world, taker.id)
     await sweep()
     assert.equal((await giver.call('GET', '/v9/projects/web')).body.accountId, giver.id)
-    const failed = await toldOf(world, /^project\.transfer\.failed/)
+    const failed = await readEvents(world, /^project\.transfer\.failed/)
     assert.deepEqual(
       failed.map(({ to, payload }) => [to, payload.reason]),
       [
@@ -239,7 +239,7 @@ onBothEngines(
 )
 
 onBothEngines('a project that is deleted takes its code with it; one that came can be given on', async (world) => {
-  const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+  const { giver, taker, projectId, offer, take, sweep } = await seedTransferAccounts(world)
   await take(await offer())
   await sweep()
   const { code } = (await taker.call('POST', '/projects/web/transfer-request')).body

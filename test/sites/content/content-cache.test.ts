@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ContentFile } from '../../../src/sites/content/content-cache.ts'
 import { ContentUnavailable } from '../../../src/sites/content/content-fault.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import {
   fileOf,
   filesBelow,
@@ -313,7 +313,7 @@ test('all who read a file share one handle, which the last one closes', async (t
     one.close()
   }
   assert.equal((await readAll(opened[0]!)).toString(), 'shared')
-  await becomes(() => handlesBelow(folder) === 0)
+  await eventually(() => handlesBelow(folder) === 0)
   assert.equal(await readText(cache, 'acc_1', file), 'shared')
 })
 
@@ -328,7 +328,7 @@ test('closing ends what is being fetched, tells those who wait, and leaves nothi
   const signals: AbortSignal[] = []
   const cache = await openCache(t, { folder, fetch: async (_, __, signal) => until(signal) })
   const waiting = assert.rejects(cache.open('acc_1', fileOf(bytes)), refusedWith('closed'))
-  await becomes(() => signals.length === 1)
+  await eventually(() => signals.length === 1)
   assert.equal(filesBelow(folder).length, 1)
   await cache.close()
   assert.deepEqual([filesBelow(folder), signals[0]!.aborted], [[], true])

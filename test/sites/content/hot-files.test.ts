@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { HOT_BYTES, type HotFiles, LARGEST_HOT, openHotFiles } from '../../../src/sites/content/hot-files.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { handlesBelow, newFolder, openCache, openOrigin, readText } from './caches.ts'
 
 const KIB = 1024
@@ -112,7 +112,7 @@ test('a cache reads a small file once, a large one each time, and forgets what i
   rmSync(join(folder, 'objects/acc_1', small.sha256))
   const opened = await cache.open('acc_1', small)
   assert.deepEqual([opened.whole?.length, origin.fetches.length], [LARGEST_HOT, 1])
-  await becomes(() => handlesBelow(folder) === 0)
+  await eventually(() => handlesBelow(folder) === 0)
   // It makes room for the other one.
   const other = await cache.open('acc_1', large)
   assert.deepEqual([other.whole, handlesBelow(folder)], [undefined, 1])
@@ -131,7 +131,7 @@ test('where there is no room in memory, small files are read from the disk and l
   const slow = await cache.open('acc_1', one)
   assert.equal(await readText(cache, 'acc_1', other), 'b'.repeat(8 * KIB))
   assert.equal(slow.whole?.length, 8 * KIB)
-  await becomes(() => handlesBelow(folder) === 0)
+  await eventually(() => handlesBelow(folder) === 0)
   slow.close()
   assert.equal((await cache.open('acc_1', other)).whole?.length, 8 * KIB)
 })

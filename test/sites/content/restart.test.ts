@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { ContentUnavailable } from '../../../src/sites/content/content-fault.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { fileOf, filesBelow, handlesBelow, newFolder, openCache, openOrigin, readAll, readText } from './caches.ts'
 
 const BLOCK = 4096
@@ -145,7 +145,7 @@ test('a file that has another size on the disk, or is gone, is fetched again', a
     assert.equal(await readText(later, 'acc_1', file), 'the bytes')
     assert.equal(origin.fetches.length, 2)
   }
-  await becomes(() => handlesBelow(folder) === 0)
+  await eventually(() => handlesBelow(folder) === 0)
 })
 
 test('a file that is cut while it is read is found out, and the next visitor has it whole', async (t) => {

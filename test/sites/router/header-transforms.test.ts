@@ -10,7 +10,7 @@ import { responseHeaders } from '../../../src/sites/router/response-headers.ts'
 import { openSite } from '../../../src/sites/router/site.ts'
 import { fairCostOf } from '../../attacks/processor-time.ts'
 import { faultsOf, outputUpload, validOutput } from '../../delivery/outputs/upload.ts'
-import { within } from '../../support/time-limits.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { lineOf, requestOf, siteOf } from './sites.ts'
 
 /** Names that no deployment may set, in spellings of their own. */
@@ -162,7 +162,7 @@ for (const [name, { transforms, allowed }] of Object.entries(WORST)) {
     )
     for (const most of [all.slice(0, allowed), all]) {
       const ms = await fairCostOf(() => Number(isAllowed(() => respond(most))), 5)
-      within(ms, 5)
+      assertWithin(ms, 5)
     }
   })
 }
@@ -187,7 +187,7 @@ test('a decision tells the thread that answers visitors little, however much the
     const bytes = serialize(decision)
     assert.ok(bytes.length < 256 * 1024, `${bytes.length} bytes`)
     const ms = await fairCostOf(() => Object.keys(deserialize(bytes)).length, 5)
-    within(ms, 5)
+    assertWithin(ms, 5)
   }
   const routes = Array.from({ length: 12 }, (_, at) => ({
     src: '/f',

@@ -7,7 +7,7 @@ import { visitorHeaders } from '../../../src/sites/router/request.ts'
 import { resolve, resolveError } from '../../../src/sites/router/resolve.ts'
 import { openSite } from '../../../src/sites/router/site.ts'
 import { validOutput } from '../../delivery/outputs/upload.ts'
-import { within } from '../../support/time-limits.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { headersOf, lineOf, requestOf, siteOf } from './sites.ts'
 
 test('a redirect whose template begins with one slash stays on its host', async () => {
@@ -265,5 +265,5 @@ test('the time of a request grows with the number of rules, not with its square 
   const rounds = Array.from({ length: 5 }, () => cost(1, 40) / cost(0, 400))
   const ratio = rounds.sort((a, b) => a - b)[2]!
   // Ten times the rules.
-  within(ratio, 40)
+  assertWithin(ratio, 40)
 })

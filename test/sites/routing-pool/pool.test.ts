@@ -7,7 +7,7 @@ import { openDecisionCache } from '../../../src/sites/routing-pool/decision-cach
 import { openRoutingPool, type RoutingPool } from '../../../src/sites/routing-pool/pool.ts'
 import { openProcessorBudget } from '../../../src/sites/routing-pool/processor-budget.ts'
 import { validOutput } from '../../delivery/outputs/upload.ts'
-import { within } from '../../support/time-limits.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { lineOf, requestOf } from '../router/sites.ts'
 
 const spawn = () => new Worker(new URL('routing-worker.ts', import.meta.url))
@@ -78,7 +78,7 @@ test('a pattern that does not end costs its own account the answer, and holds ne
     assert.deepEqual(await Promise.all(evil), ['error 508 ROUTING_TIMEOUT', 'error 508 ROUTING_TIMEOUT'])
     assert.deepEqual(new Set(await others), new Set(['file 200 /a']))
     const { user, system } = process.threadCpuUsage(began)
-    within((user + system) / 1000, 1000)
+    assertWithin((user + system) / 1000, 1000)
     assert.equal(pool.ended(), 2)
   })
 })

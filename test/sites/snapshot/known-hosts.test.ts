@@ -4,13 +4,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { keepsOut } from '../../../src/platform/verdict/admission.ts'
+import { requiresAdmission } from '../../../src/platform/verdict/admission.ts'
 import { type KnownHosts, openKnownHosts } from '../../../src/sites/snapshot/known-hosts.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
-import { proveDomains } from '../../support/states.ts'
+import { markDomainsVerified } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { openTampering } from './tampering.ts'
 
@@ -46,30 +46,30 @@ function openSitesServers(world: World, t: TestContext, token = SITES_TOKEN) {
 onBothEngines(
   'what changes at the control plane is what a visitor gets: names, pauses, deployments, own urls, protection',
   async (world, t) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const live = await web.deploy()
     const control = await openInstance(world)
     const { kind, find, staleMs } = await openSitesServers(world, t).start(control.origin)
-    await becomes(async () => (await kind(ONE)) === 'live')
+    await eventually(async () => (await kind(ONE)) === 'live')
     assert.deepEqual(await find(OWN, VISITOR), {
       serving: { kind: 'live', projectId: web.id, deploymentId: live, upstream: null, output: null },
       guard: undefined,
     })
     assert.equal(await kind('none.host.test'), 'unknown')
-    await becomes(() => staleMs() === 0)
+    await eventually(() => staleMs() === 0)
     await world.call('POST', `/v1/projects/${web.id}/pause`)
-    for (const host of [ONE, OWN]) await becomes(async () => (await kind(host)) === 'paused')
+    for (const host of [ONE, OWN]) await eventually(async () => (await kind(host)) === 'paused')
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await world.call('DELETE', `/v9/projects/web/domains/${TWO}`)
     await world.call('POST', '/v10/projects/web/domains', { name: 'three.apps.example.net' })
-    await becomes(async () => (await kind(TWO)) === 'unknown')
-    await becomes(async () => (await kind('three.apps.example.net')) === 'live')
+    await eventually(async () => (await kind(TWO)) === 'unknown')
+    await eventually(async () => (await kind('three.apps.example.net')) === 'live')
     const passwordProtection = { deploymentType: 'all', password: 'correct horse battery' }
     await world.call('PATCH', '/v9/projects/web', { passwordProtection })
     for (const host of [ONE, OWN])
-      await becomes(async () => {
+      await eventually(async () => {
         const found = await find(host, VISITOR)
-        return found !== 'unavailable' && keepsOut(found.guard)
+        return found !== 'unavailable' && requiresAdmission(found.guard)
       })
     await control.close()
   },
@@ -79,19 +79,19 @@ onBothEngines(
 onBothEngines(
   'an own url comes before a wildcard that covers it, which is served while the control plane is away',
   async (world, t) => {
-    const web = await openWeb(world, ['one'])
+    const web = await seedWebProject(world, ['one'])
     const preview = await web.deploy({ target: 'preview', url: 'preview.wild.com' })
     await world.call('POST', '/v10/projects/web/domains', { name: '*.wild.com' })
-    await proveDomains(world)
+    await markDomainsVerified(world)
     const live = await web.deploy()
     const control = await openInstance(world)
     const { kind, find, version } = await openSitesServers(world, t).start(control.origin)
-    await becomes(() => version() !== undefined)
+    await eventually(() => version() !== undefined)
     const deploymentOf = async (host: string) => {
       const found = await find(host, VISITOR)
       return found !== 'unavailable' && found.serving.kind === 'live' && found.serving.deploymentId
     }
-    await becomes(async () => (await deploymentOf('any.wild.com')) === live)
+    await eventually(async () => (await deploymentOf('any.wild.com')) === live)
     assert.equal(await deploymentOf('preview.wild.com'), preview)
     await control.close()
     assert.equal(await deploymentOf('other.wild.com'), live)
@@ -104,7 +104,7 @@ onBothEngines(
 onBothEngines(
   'without the control plane all goes on as it was, also after a restart, and what changed meanwhile is followed once it is back',
   async (world, t) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await web.deploy()
     const port = await freePort()
     const origin = `http://127.0.0.1:${port}`
@@ -112,10 +112,10 @@ onBothEngines(
     const early = await start(origin)
     assert.deepEqual([await early.kind(ONE), early.staleMs()], ['unavailable', Number.POSITIVE_INFINITY])
     let control = await openInstance(world, port)
-    await becomes(async () => (await early.kind(ONE)) === 'live')
-    await becomes(async () => (await early.kind(OWN)) === 'live')
+    await eventually(async () => (await early.kind(ONE)) === 'live')
+    await eventually(async () => (await early.kind(OWN)) === 'live')
     await control.close()
-    await becomes(() => early.staleMs() > 0)
+    await eventually(() => early.staleMs() > 0)
     const version = early.version()
     await early.stop()
 
@@ -126,9 +126,9 @@ onBothEngines(
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     await world.call('DELETE', `/v9/projects/web/domains/${TWO}`)
     control = await openInstance(world, port)
-    for (const host of [ONE, OWN]) await becomes(async () => (await again.kind(host)) === 'paused')
-    await becomes(async () => (await again.kind(TWO)) === 'unknown')
-    await becomes(() => again.staleMs() === 0)
+    for (const host of [ONE, OWN]) await eventually(async () => (await again.kind(host)) === 'paused')
+    await eventually(async () => (await again.kind(TWO)) === 'unknown')
+    await eventually(() => again.staleMs() === 0)
     await again.stop()
     await control.close()
     // What was taken meanwhile was appended: the file has the whole of the first start, and the changes behind it.
@@ -143,12 +143,12 @@ onBothEngines(
 onBothEngines(
   'a list that is cut off, older, of another version or noise changes nothing; the next good one counts',
   async (world, t) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await web.deploy()
     const control = await openInstance(world)
     const proxy = await openTampering(t, control.origin)
     const { kind, version, staleMs } = await openSitesServers(world, t).start(proxy.origin)
-    await becomes(async () => (await kind(ONE)) === 'live')
+    await eventually(async () => (await kind(ONE)) === 'live')
     let isPaused = false
     for (const tamper of [
       (text: string) => text.slice(0, text.length >> 1),
@@ -163,10 +163,10 @@ onBothEngines(
       isPaused = !isPaused
       await world.call('POST', `/v1/projects/${web.id}/${isPaused ? 'pause' : 'unpause'}`)
       await seen
-      await becomes(() => staleMs() > 0)
+      await eventually(() => staleMs() > 0)
       assert.deepEqual([version(), await kind(ONE)], [before, isPaused ? 'live' : 'paused'], `${tamper}`)
       proxy.tamperWith(undefined)
-      await becomes(async () => (await kind(ONE)) === (isPaused ? 'paused' : 'live'))
+      await eventually(async () => (await kind(ONE)) === (isPaused ? 'paused' : 'live'))
     }
     await control.close()
   },
@@ -176,12 +176,12 @@ onBothEngines(
 onBothEngines(
   'whoever is too far behind, or ahead of a database that was restored, takes all and loses what is gone',
   async (world, t) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await web.deploy()
     const control = await openInstance(world)
     const proxy = await openTampering(t, control.origin)
     const { kind, find } = await openSitesServers(world, t).start(proxy.origin)
-    await becomes(async () => (await kind(TWO)) === 'live')
+    await eventually(async () => (await kind(TWO)) === 'live')
     await find(OWN, VISITOR)
     await proxy.drop()
     await world.call('DELETE', `/v9/projects/web/domains/${TWO}`)
@@ -189,8 +189,8 @@ onBothEngines(
     for (const [at, since] of ['1000.elsewher', '9999999999999.elsewher'].entries()) {
       if (at === 1) await world.call('POST', `/v1/projects/${web.id}/pause`)
       proxy.askSince((version) => version.replace(/(?<=^\w+\.)\d+\.\w+/, since))
-      await becomes(async () => (await kind(at === 0 ? TWO : ONE)) === (at === 0 ? 'unknown' : 'paused'))
-      await becomes(async () => (await kind(OWN)) === (at === 0 ? 'live' : 'paused'))
+      await eventually(async () => (await kind(at === 0 ? TWO : ONE)) === (at === 0 ? 'unknown' : 'paused'))
+      await eventually(async () => (await kind(OWN)) === (at === 0 ? 'live' : 'paused'))
     }
     await control.close()
   },
@@ -200,10 +200,10 @@ onBothEngines(
 onBothEngines(
   'a wrong token is said in the log, and nothing is known',
   async (world, t) => {
-    await openWeb(world)
+    await seedWebProject(world)
     const control = await openInstance(world)
     const { version, kind } = await openSitesServers(world, t, 'not-the-token-of-sites').start(control.origin)
-    await becomes(() => world.logged().includes('Send BERTH_SITES_TOKEN as a bearer token'))
+    await eventually(() => world.logged().includes('Send BERTH_SITES_TOKEN as a bearer token'))
     assert.deepEqual([version(), await kind(ONE)], [undefined, 'unavailable'])
     await control.close()
   },

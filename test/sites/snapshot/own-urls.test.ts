@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HostFacts } from '../../../src/delivery/protocol/snapshot.ts'
 import { type OwnUrl, openOwnUrls } from '../../../src/sites/snapshot/own-urls.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
 const VISITOR = '203.0.113.7'
@@ -82,7 +82,7 @@ test('an answer that a change overtook, or of a control plane that is behind, is
     state.hold = held.promise
     const before = asked.length
     const first = find('d1.test')
-    await becomes(() => asked.length > before)
+    await eventually(() => asked.length > before)
     change()
     state.hold = undefined
     held.resolve()
@@ -133,7 +133,7 @@ test('so many are looked up at once, and so many are kept: the least recently us
   state.hold = held.promise
   for (const id of ['1', '2', '3', '4']) known.set(`d${id}.test`, facts(`d${id}`))
   const all = ['1', '2', '3', '4'].map((id) => find(`d${id}.test`))
-  await becomes(() => asked.length === 2)
+  await eventually(() => asked.length === 2)
   state.hold = undefined
   held.resolve()
   assert.deepEqual(await Promise.all(all), Array(4).fill('live'))

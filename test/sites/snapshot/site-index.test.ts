@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BadSnapshot, type FactLine, readHostFacts, readLine } from '../../../src/delivery/protocol/snapshot.ts'
-import { keepsOut } from '../../../src/platform/verdict/admission.ts'
+import { requiresAdmission } from '../../../src/platform/verdict/admission.ts'
 import { openSiteIndex } from '../../../src/sites/snapshot/site-index.ts'
 import { deployment, gone, name, project } from './lines.ts'
 
@@ -45,14 +45,14 @@ test('a deployment of a control plane of before outputs has none, and an output 
 test('what a protection covers keeps everybody out, with any password, address or secret', () => {
   const { hosts, apply } = openSiteIndex()
   for (const line of [name('a.com', 'd1'), deployment('d1'), project('p1')]) apply(line)
-  assert.equal(keepsOut(hosts.find('a.com').guard), false)
+  assert.equal(requiresAdmission(hosts.find('a.com').guard), false)
   for (const part of ['password', 'signIn', 'trustedIps']) {
     for (const [covers, isClosed] of [
       ['all', true],
       ['preview', false],
     ] as const) {
       apply(project('p1', { protection: { [part]: covers } }))
-      assert.equal(keepsOut(hosts.find('a.com').guard), isClosed, `${part} ${covers}`)
+      assert.equal(requiresAdmission(hosts.find('a.com').guard), isClosed, `${part} ${covers}`)
     }
   }
 })

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { brotliDecompressSync, zstdDecompressSync } from 'node:zlib'
 import type { ContentCache, ContentFile } from '../../../src/sites/content/content-cache.ts'
 import { answerFile } from '../../../src/sites/static/answer.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { newFolder, openCache, openOrigin } from '../content/caches.ts'
 import { listen, partsOf, say } from './visitors.ts'
 
@@ -43,7 +43,7 @@ test('the first visitor gets the plain form without waiting for another, later o
   ] as const) {
     const first = await ask({ 'accept-encoding': encoding })
     assert.deepEqual([first.status, first.encoding, first.body.toString()], [200, 'plain', PAGE])
-    await becomes(() => cache.formsOf('acc_1', file.sha256).some((form) => form.encoding === encoding))
+    await eventually(() => cache.formsOf('acc_1', file.sha256).some((form) => form.encoding === encoding))
     const second = await ask({ 'accept-encoding': encoding })
     assert.deepEqual([second.encoding, decode(second.body).toString()], [encoding, PAGE])
     const known = { 'accept-encoding': encoding, 'if-none-match': first.etag! }
@@ -84,7 +84,7 @@ test('a form that is gone from the disk is the plain one, with the headers of th
   const file = origin.add(PAGE)
   const ask = await serve(t, cache, file)
   await ask({ 'accept-encoding': 'br' })
-  await becomes(() => cache.formsOf('acc_1', file.sha256).length === 1)
+  await eventually(() => cache.formsOf('acc_1', file.sha256).length === 1)
   const { size } = cache.formsOf('acc_1', file.sha256)[0]!
   rmSync(join(folder, 'objects/acc_1', `${file.sha256}.${size}.br`))
   const answer = await ask({ 'accept-encoding': 'br' })
@@ -110,6 +110,6 @@ test('a storm of visitors for a new file fetches it once, and those who leave ke
   assert.equal(origin.fetches.length, 1)
   // Nothing is open any more, so this one finds room.
   const other = origin.add('y'.repeat(15 * 4096))
-  await becomes(async () => (await cache.open('acc_1', other).catch(() => undefined))?.close() === undefined)
+  await eventually(async () => (await cache.open('acc_1', other).catch(() => undefined))?.close() === undefined)
   assert.equal(cache.used().files, 1)
 })

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { ResponsePlan } from '../../../src/sites/static/response-plan.ts'
 import { sendPlan } from '../../../src/sites/static/send.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { listen, overHttp2, partsOf, planOf, say, type WatchedFile, watchedFile } from './visitors.ts'
 
 const MIB = 1024 ** 2
@@ -82,7 +82,7 @@ test('of a file that is sent to somebody who reads slowly little is in memory', 
   socket.pause()
   // The buffers of both sockets are full when nothing more is read for a while.
   let before = -1
-  await becomes(async () => {
+  await eventually(async () => {
     // Nothing tells that nothing more is read.
     await new Promise((resolve) => setTimeout(resolve, 50))
     const isStill = file.bytesRead() === before && before > 0
@@ -104,9 +104,9 @@ test('when a visitor leaves the file is let go at once, wherever the sending was
     const port = await listen(t, sending(planOf(0, 32 * MIB), file, ends))
     const { socket } = say(t, port, 'GET / HTTP/1.1')
     if (isPaused) socket.pause()
-    await becomes(() => file.bytesRead() > 0)
+    await eventually(() => file.bytesRead() > 0)
     socket.destroy()
-    await becomes(() => file.closes() === 1)
+    await eventually(() => file.closes() === 1)
     assert.deepEqual(await Promise.all(ends.sent), [undefined])
     assert.ok(file.bytesRead() < 32 * MIB)
   }
@@ -117,7 +117,7 @@ test('a visitor who left before the answer gets none, and the file is let go', a
   const left = Promise.withResolvers<ServerResponse>()
   const port = await listen(t, (_, response) => response.on('close', () => left.resolve(response)))
   const { socket } = say(t, port, 'GET / HTTP/1.1')
-  await becomes(() => socket.bytesWritten > 0)
+  await eventually(() => socket.bytesWritten > 0)
   socket.destroy()
   const response = await left.promise
   for (const plan of [planOf(0, 100), { ...planOf(0, 0), status: 200 }]) await sendPlan(plan, response, file)
@@ -143,7 +143,7 @@ test('a visitor who takes nothing is cut off', async (t) => {
   const port = await listen(t, sending(planOf(0, 32 * MIB), file, ends, 100))
   const { socket, end } = say(t, port, 'GET / HTTP/1.1')
   socket.pause()
-  await becomes(() => file.closes() === 1)
+  await eventually(() => file.closes() === 1)
   socket.resume()
   assert.ok((await end).length < 32 * MIB)
   assert.deepEqual(await Promise.all(ends.sent), [undefined])

@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import { readUsageReport, type UsageReport } from '../../../src/delivery/protocol/usage-report.ts'
 import { CountedResponse } from '../../../src/sites/usage/counted-response.ts'
 import { openUsage } from '../../../src/sites/usage/reports.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 
 /** A server that takes reports, and answers each as it is told. */
@@ -59,11 +59,11 @@ test('what is counted while the control plane is away comes once it is back, and
   const port = await freePort()
   const { answer, told } = await openCounting(t, port)
   for (let at = 0; at < 5; at++) await answer()
-  await becomes(() => told().includes('does not take the usage'))
+  await eventually(() => told().includes('does not take the usage'))
   for (let at = 0; at < 5; at++) await answer()
   const taker = await openTaker(port)
   t.after(taker.close)
-  await becomes(() => requestsOf(taker.got) === 10)
+  await eventually(() => requestsOf(taker.got) === 10)
   assert.equal(told().split('does not take the usage').length, 2)
   const bytes = taker.got.flatMap(({ usage }) => usage).reduce((sum, line) => sum + line.bytes, 0)
   assert.equal(bytes, 50)
@@ -82,9 +82,9 @@ test('a report whose answer is lost, or that is refused for the moment, comes ag
   taker.answer = (response) => (troubles.shift() ?? ((last: ServerResponse) => void last.end('counted')))(response)
   const { answer } = await openCounting(t, port)
   await answer()
-  await becomes(() => taker.got.length >= 1)
+  await eventually(() => taker.got.length >= 1)
   await answer()
-  await becomes(() => taker.got.length >= 6)
+  await eventually(() => taker.got.length >= 6)
   const [first, ...others] = taker.got
   for (const again of others.slice(0, 4)) assert.deepEqual(again, first)
   const last = taker.got.at(-1)!
@@ -98,10 +98,10 @@ test('a report that is refused for good is given up, and the next one is sent', 
   taker.answer = (response) => void response.writeHead(400).end('no report')
   const { answer, told } = await openCounting(t, port)
   await answer()
-  await becomes(() => told().includes('refused a report'))
+  await eventually(() => told().includes('refused a report'))
   taker.answer = (response) => void response.end('counted')
   await answer()
-  await becomes(() => taker.got.length === 2)
+  await eventually(() => taker.got.length === 2)
   assert.deepEqual(
     taker.got.map(({ sequence }) => sequence),
     [1, 2],
@@ -117,7 +117,7 @@ test('the rest is sent at the end, also what is counted while another report is 
   const { usage, answer } = await openCounting(t, port, 3_600_000)
   await answer()
   const sent = usage.send()
-  await becomes(() => held.length === 1)
+  await eventually(() => held.length === 1)
   await answer()
   taker.answer = (response) => void response.end('counted')
   const closed = usage.close()

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { becomes } from '../../support/eventually.ts'
 import { ONE, startCaddy, TWO, withProgram } from '../../support/clients/proxies.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startSites } from '../../support/process.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { publish } from './publish.ts'
 
@@ -18,7 +18,7 @@ withProgram('caddy', 'caddy', () => {
   onBothEngines(
     'sites are served over HTTPS with certificates on demand, by the address of the visitor, and go on while the control plane is away',
     async (world, t) => {
-      const web = await openWeb(world)
+      const web = await seedWebProject(world)
       const rules = [
         {
           src: '/.*',
@@ -41,12 +41,12 @@ withProgram('caddy', 'caddy', () => {
       const { host } = new URL(sites.address)
       const edge = { origin: control.origin, token: TOKEN.BERTH_EDGE_TOKEN }
       const { visit, https } = await startCaddy(t, edge, { recipe: 'Caddyfile.sites', env: { BERTH_SITES: host } })
-      await becomes(async () => (await visit(ONE)).status === 200)
+      await eventually(async () => (await visit(ONE)).status === 200)
       const shown = await visit(ONE, '/', { 'x-forwarded-proto': 'http' })
       assert.deepEqual([shown.text, shown.headers['x-by']], ['hello', 'https'])
       await assert.rejects(visit('nobody.example.com'), /alert internal error/)
       await world.call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: 308 })
-      await becomes(async () => (await visit(TWO)).status === 308)
+      await eventually(async () => (await visit(TWO)).status === 308)
       assert.equal((await visit(TWO, '/x?y=%20')).headers.location, `https://${ONE}:${https}/x?y=%20`)
       await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
       const trust = (value: string) =>
@@ -54,13 +54,13 @@ withProgram('caddy', 'caddy', () => {
           trustedIps: { deploymentType: 'all', protectionMode: 'exclusive', addresses: [{ value }] },
         })
       await trust('203.0.113.7')
-      await becomes(async () => (await visit(ONE, '/', { 'x-forwarded-for': '203.0.113.7' })).status === 403)
+      await eventually(async () => (await visit(ONE, '/', { 'x-forwarded-for': '203.0.113.7' })).status === 403)
       await trust(VISITOR)
-      await becomes(async () => (await visit(ONE)).status === 200)
+      await eventually(async () => (await visit(ONE)).status === 200)
       await world.call('PATCH', '/v9/projects/web', { trustedIps: null })
-      await becomes(async () => (await visit(ONE)).text === 'hello')
+      await eventually(async () => (await visit(ONE)).text === 'hello')
       await control.close()
-      await becomes(async () => /cannot follow the control plane/.test(sites.out()))
+      await eventually(async () => /cannot follow the control plane/.test(sites.out()))
       assert.equal((await visit(ONE)).text, 'hello')
       assert.equal(await sites.kill('SIGTERM'), 0)
     },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readOwnCookie, withoutOwnCookies, withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
 import { fairCostOf } from '../../attacks/processor-time.ts'
-import { within } from '../../support/time-limits.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { SITE } from './control-plane.ts'
 import { showSite } from './servers.ts'
 
@@ -40,7 +40,7 @@ test('transforms that cost too much for a response are 508, and others are answe
 test('a cookie of any length is read in a moment, and one that browsers do not keep is not sent (a bound on time)', async (t) => {
   const long = `a=1; domain=${' '.repeat(256 * 1024)}x`
   const ms = await fairCostOf(() => withoutSharedDomain(long, 'apps.example').length, 5)
-  within(ms, 5)
+  assertWithin(ms, 5)
   const headers = { 'set-cookie': `a=${'1'.repeat(8190)}` }
   const kept = await show(t, { headers })
   assert.deepEqual((await kept.visit(SITE, '/')).headers['set-cookie'], [headers['set-cookie']])

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { folderPage } from '../../../src/sites/static/folder-page.ts'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 import { publish } from './publish.ts'
 import { openSitesServers } from './servers.ts'
@@ -35,15 +35,15 @@ function linksOf(page: string): [href: string, text: string][] {
 onBothEngines(
   'a folder without an index is listed where the project says so, from the next request on, and its links lead to its files',
   async (world, t) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await publish(world, await web.deploy(), CONFIG, PAGES)
     const control = await openInstance(world)
     const site = await openSitesServers(t).start(control.origin)
-    await becomes(async () => (await site.visit(ONE)).status === 200)
+    await eventually(async () => (await site.visit(ONE)).status === 200)
     const off = await site.visit(ONE, '/docs')
     assert.deepEqual([off.status, off.text], [404, 'lost'])
     await world.call('PATCH', '/v9/projects/web', { directoryListing: true })
-    await becomes(async () => (await site.visit(ONE, '/docs')).status === 200)
+    await eventually(async () => (await site.visit(ONE, '/docs')).status === 200)
 
     const list = await site.visit(ONE, '/docs')
     assert.deepEqual(linksOf(list.text), [
@@ -75,7 +75,7 @@ onBothEngines(
     assert.equal((await site.visit(ONE)).text, 'start')
 
     await world.call('PATCH', '/v9/projects/web', { directoryListing: false })
-    await becomes(async () => (await site.visit(ONE, '/docs')).status === 404)
+    await eventually(async () => (await site.visit(ONE, '/docs')).status === 404)
     await site.stop()
     await control.close()
   },

@@ -1,11 +1,11 @@
 /** A site that only members of a team see, and browsers of people who want to. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
-import { type Client, openClient, signedIn } from '../../support/clients/browser-client.ts'
-import { makeDeployment } from '../../support/projects.ts'
+import { type Client, openClient, openSignedInClient } from '../../support/clients/browser-client.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import type { World } from '../../support/world.ts'
-import type { Said } from '../../support/worlds/edge-world.ts'
+import type { EdgeReply } from '../../support/worlds/edge-world.ts'
 import { openInstance } from '../../support/worlds/sites-world.ts'
 import { publish } from './publish.ts'
 import { openSitesServers, type Site } from './servers.ts'
@@ -32,7 +32,7 @@ export async function openMembersOnly(
   const make = async (name: string, hosts: string[], contents: Record<string, string>, built: object = {}) => {
     const { body } = await world.call('POST', `/v10/projects${ofTeam}`, { name })
     for (const host of hosts) await world.call('POST', `/v10/projects/${body.id}/domains${ofTeam}`, { name: host })
-    const deploymentId = await makeDeployment(world, body.id, { url: `${name}.host.test` })
+    const deploymentId = await seedDeployment(world, body.id, { url: `${name}.host.test` })
     await publish(world, deploymentId, built, contents)
     await protect({ ssoProtection: { deploymentType: 'all' } }, name)
     return body.id as string
@@ -46,8 +46,8 @@ export async function openMembersOnly(
   const control = await openInstance(world)
   const servers = openSitesServers(t, TRUSTED)
   const site = await servers.start(control.origin)
-  await becomes(async () => (await site.visit(HOST, '/', OVER_HTTPS)).status === 403)
-  await becomes(async () => (await site.visit(ELSEWHERE, '/', OVER_HTTPS)).status === 403)
+  await eventually(async () => (await site.visit(HOST, '/', OVER_HTTPS)).status === 403)
+  await eventually(async () => (await site.visit(ELSEWHERE, '/', OVER_HTTPS)).status === 403)
   const close = async () => {
     await site.stop()
     await control.close()
@@ -61,7 +61,12 @@ export type Browser = ReturnType<typeof openBrowser>
 export function openBrowser(site: Site, headers: Record<string, string> = OVER_HTTPS) {
   const jars = new Map<string, Map<string, string>>()
   const jarOf = (host: string) => jars.getOrInsertComputed(host, () => new Map<string, string>())
-  const visit = async (host: string, path = '/', more: Record<string, string> = {}, method = 'GET'): Promise<Said> => {
+  const visit = async (
+    host: string,
+    path = '/',
+    more: Record<string, string> = {},
+    method = 'GET',
+  ): Promise<EdgeReply> => {
     const cookie = [...jarOf(host)].map(([name, value]) => `${name}=${value}`).join('; ')
     const sent = { ...headers, accept: HTML, ...(cookie !== '' && { cookie }), ...more }
     const answer = await site.visit(host, path, sent, method)
@@ -103,13 +108,13 @@ export async function enter(person: Client, browser: Browser, host = HOST, path 
 export async function memberOf(world: World, name: string, role: string) {
   const user = await world.user(name)
   await world.join(user, role)
-  return { ...user, client: await signedIn(world, user.id, name) }
+  return { ...user, client: await openSignedInClient(world, user.id, name) }
 }
 
 /** Somebody who is in no team, signed in at the console. */
 export async function strangerOf(world: World, name: string) {
   const user = await world.user(name)
-  return { ...user, client: await signedIn(world, user.id, name) }
+  return { ...user, client: await openSignedInClient(world, user.id, name) }
 }
 
 export { openClient }

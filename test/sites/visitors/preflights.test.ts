@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 import { publish } from './publish.ts'
 import { openSitesServers, sendRaw } from './servers.ts'
@@ -28,7 +28,7 @@ onBothEngines(
       backend.closeAllConnections()
     })
     const to = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const config = { routes: [{ src: '/api/(.*)', dest: `${to}/$1` }, { handle: 'filesystem' }, ...OF_404] }
     await publish(world, await web.deploy(), config, { 'static/index.html': 'secret', 'static/404.html': 'secret' })
     await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
@@ -36,11 +36,11 @@ onBothEngines(
     await change({ passwordProtection: { deploymentType: 'all', password: 'correct horse' } })
     const control = await openInstance(world)
     const site = await openSitesServers(t, {}, () => true).start(control.origin)
-    await becomes(async () => (await site.visit(ONE)).status === 401)
+    await eventually(async () => (await site.visit(ONE)).status === 401)
     const ask = (path: string, method = 'OPTIONS', headers = {}) => site.visit(ONE, path, headers, method)
     assert.equal((await ask('/api/x')).status, 401)
     await change({ optionsAllowlist: { paths: [{ value: '/api' }, { value: '/ü' }] } })
-    await becomes(async () => (await ask('/api/x')).status === 200)
+    await eventually(async () => (await ask('/api/x')).status === 200)
 
     const { status, headers, text } = await ask('/api/x?a=1', 'OPTIONS', { authorization: 'Bearer mine' })
     assert.deepEqual([status, text, headers['content-length']], [200, '', '0'])
@@ -70,7 +70,7 @@ onBothEngines(
     assert.equal(arrived.length, before)
 
     await change({ optionsAllowlist: null })
-    await becomes(async () => (await ask('/api/x')).status === 401)
+    await eventually(async () => (await ask('/api/x')).status === 401)
     await site.stop()
     await control.close()
   },

@@ -1,10 +1,10 @@
 /** Protected sites at a sites server: the control plane says who may come in, and nobody may while it is away. docs/deploying-sites.md: What the sites server knows. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 import { publish } from './publish.ts'
 import { openSitesServers } from './servers.ts'
@@ -18,7 +18,7 @@ function basic(password: string) {
 }
 
 async function openProtected(world: World, t: TestContext, protection: object) {
-  const web = await openWeb(world)
+  const web = await seedWebProject(world)
   await publish(world, await web.deploy(), {}, { 'static/index.html': 'secret' })
   await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
   const protect = async (said: object) => {
@@ -29,7 +29,7 @@ async function openProtected(world: World, t: TestContext, protection: object) {
   const port = await freePort()
   const control = await openInstance(world, port)
   const site = await openSitesServers(t, TRUSTED).start(control.origin)
-  await becomes(async () => ![404, 503].includes((await site.visit(ONE)).status))
+  await eventually(async () => ![404, 503].includes((await site.visit(ONE)).status))
   return { web, site, control, protect, port }
 }
 
@@ -53,14 +53,14 @@ onBothEngines(
     assert.equal((await site.visit(ONE, '/', basic('wrong'))).status, 401)
     const made = await world.call('PATCH', `/v1/projects/${web.id}/protection-bypass`, { generate: {} })
     const [bypass] = Object.keys(made.body.protectionBypass)
-    await becomes(async () => (await site.visit(ONE, '/', { 'x-vercel-protection-bypass': bypass! })).status === 200)
+    await eventually(async () => (await site.visit(ONE, '/', { 'x-vercel-protection-bypass': bypass! })).status === 200)
     assert.equal((await site.visit(ONE, `/?x-vercel-protection-bypass=${bypass}`)).text, 'secret')
     assert.equal((await site.visit(ONE, '/?x-vercel-protection-bypass=wrong')).status, 401)
     // What proxies in front of the edge say is not a visitor's to say.
     for (const header of ['x-forwarded-host', 'x-forwarded-uri', 'x-edge-status', 'x-sites-token'])
       assert.equal((await site.visit(ONE, '/', { [header]: 'two.apps.example.net' })).status, 401, header)
     await protect({ passwordProtection: null })
-    await becomes(async () => (await site.visit(ONE)).status === 200)
+    await eventually(async () => (await site.visit(ONE)).status === 200)
     await site.stop()
     await control.close()
   },
@@ -80,7 +80,7 @@ onBothEngines(
     const ask = (query: string, headers: Record<string, string> = {}) =>
       site.visit(ONE, query, { ...https, ...headers })
     const given = { 'x-vercel-protection-bypass': secret }
-    await becomes(async () => (await ask('/', given)).status === 200)
+    await eventually(async () => (await ask('/', given)).status === 200)
     const cookiesOf = async (query: string, headers: Record<string, string>) =>
       [(await ask(query, headers)).headers['set-cookie'] ?? []].flat()
     const kept = `__Host-berth_bypass=${secret}`
@@ -112,7 +112,7 @@ onBothEngines(
     assert.equal((await ask('/', { ...stale, ...given })).status, 200)
     assert.equal((await ask(`/?x-vercel-protection-bypass=${secret}`, stale)).status, 200)
     await change({ revoke: { secret, regenerate: false } })
-    await becomes(async () => (await ask('/', cookie)).status === 401)
+    await eventually(async () => (await ask('/', cookie)).status === 401)
     await site.stop()
     await control.close()
   },
@@ -129,7 +129,7 @@ onBothEngines(
     assert.deepEqual([await from('203.0.113.7'), await from('1.2.3.4, 203.0.113.7')], [200, 200])
     assert.deepEqual([await from('203.0.113.7, 1.2.3.4'), await from('203.0.113.7,'), await from('')], [403, 403, 403])
     const untrusting = await openSitesServers(t).start(control.origin)
-    await becomes(async () => (await untrusting.visit(ONE)).status === 403)
+    await eventually(async () => (await untrusting.visit(ONE)).status === 403)
     const forged = await untrusting.visit(ONE, '/', { 'x-forwarded-for': '203.0.113.7' })
     assert.equal(forged.status, 403, 'nobody said that this proxy may be believed')
     await untrusting.stop()
@@ -148,7 +148,7 @@ onBothEngines(
     // Production is not covered.
     assert.equal((await site.visit(ONE)).status, 200)
     await world.call('PATCH', '/v9/projects/web', { passwordProtection: { deploymentType: 'all', password: PASSWORD } })
-    await becomes(async () => (await site.visit(ONE)).status === 401)
+    await eventually(async () => (await site.visit(ONE)).status === 401)
     assert.equal((await site.visit(ONE, '/', basic(PASSWORD))).status, 200)
     await control.close()
     for (const headers of [{}, basic(PASSWORD)]) {
@@ -158,7 +158,7 @@ onBothEngines(
     }
     assert.match(site.logged(), /the control plane does not say who may see protected sites/)
     const again = await openInstance(world, port)
-    await becomes(async () => (await site.visit(ONE, '/', basic(PASSWORD))).status === 200)
+    await eventually(async () => (await site.visit(ONE, '/', basic(PASSWORD))).status === 200)
     await site.stop()
     await again.close()
   },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openControlPlane, SITE } from './control-plane.ts'
 import { openSitesServers, sendRaw, showSite } from './servers.ts'
 
@@ -129,7 +129,7 @@ test('functions are 501 with a page, and a line of the log has no query', async 
   const answer = await visit(SITE, '/api?secret=hunter2')
   assert.deepEqual([answer.status, answer.headers['x-vercel-error']], [501, 'FUNCTIONS_NOT_RUN'])
   assert.match(answer.text, /It is made by a function of the site/)
-  await becomes(() => /"path":"\/api","status":501/.test(logged()))
+  await eventually(() => /"path":"\/api","status":501/.test(logged()))
   assert.doesNotMatch(logged(), /hunter2/)
 })
 
@@ -164,9 +164,9 @@ test('an address has 1,000 connections at once, and each is answered', async (t)
     sockets.push(socket)
     if (at % 50 === 49) await new Promise((resolve) => setImmediate(resolve))
   }
-  await becomes(() => sockets.every(({ readyState }) => readyState === 'open'))
+  await eventually(() => sockets.every(({ readyState }) => readyState === 'open'))
   for (const socket of sockets) socket.write(`GET / HTTP/1.1\r\nHost: ${SITE}\r\n\r\n`)
-  await becomes(
+  await eventually(
     () => answers === 1000,
     () => `${answers} answers`,
   )
@@ -175,9 +175,9 @@ test('an address has 1,000 connections at once, and each is answered', async (t)
 test('a request that is on its way is answered while the server stops, and no further one is taken', async (t) => {
   const control = await openControlPlane(t, { contents: { 'static/index.html': 'x'.repeat(5_000_000) } })
   const site = await openSitesServers(t).start(control.origin)
-  await becomes(async () => (await site.visit(SITE, '/')).status === 200)
+  await eventually(async () => (await site.visit(SITE, '/')).status === 200)
   const before = Array.from({ length: 10 }, () => site.visit(SITE, '/'))
-  await becomes(() => site.logged().includes('answered'))
+  await eventually(() => site.logged().includes('answered'))
   const stopped = site.stop()
   for (const { status, text } of await Promise.all(before)) assert.deepEqual([status, text.length], [200, 5_000_000])
   await stopped

@@ -7,8 +7,8 @@ import { type TestContext, test } from 'node:test'
 import { withoutSharedDomain } from '../../../src/sites/visitors/cookies.ts'
 import { withQuery } from '../../../src/sites/visitors/forward.ts'
 import { privately } from '../../../src/sites/visitors/shared-caches.ts'
-import { becomes } from '../../support/eventually.ts'
-import { within } from '../../support/time-limits.ts'
+import { eventually } from '../../support/eventually.ts'
+import { assertWithin } from '../../support/time-limits.ts'
 import { SITE } from './control-plane.ts'
 import { sendRaw, showSite } from './servers.ts'
 
@@ -137,7 +137,7 @@ test('pieces go both ways as they come, and whoever leaves ends the other side',
   leaving.write('one')
   await once(leaving, 'response')
   leaving.destroy()
-  await becomes(() => ended.length === 2)
+  await eventually(() => ended.length === 2)
   assert.deepEqual(ended, [true, false])
 })
 
@@ -243,7 +243,7 @@ test('the time for a query that is sent on grows with its parameters, and an add
   const rounds = Array.from({ length: 5 }, () => cost(queries[1], 4) / cost(queries[0], 40))
   const ratio = rounds.sort((a, b) => a - b)[2]!
   // Ten times the parameters.
-  within(ratio, 40)
+  assertWithin(ratio, 40)
   assert.equal(withQuery('https://other.example/?own=1', '?a&b=1&b=2&own=2'), 'https://other.example/?own=1&a=&b=1&b=2')
   let arrived = 0
   const other = await openOther(t, (_, response) => response.end(String(++arrived)))

@@ -8,15 +8,15 @@ import { pino } from 'pino'
 import { readConfig } from '../../../src/config.ts'
 import { logOptions } from '../../../src/platform/base/log.ts'
 import { openSitesServer } from '../../../src/sites/visitors/sites-server.ts'
-import { becomes } from '../../support/eventually.ts'
-import { askAt, type Said } from '../../support/worlds/edge-world.ts'
+import { eventually } from '../../support/eventually.ts'
+import { callEdgeAt, type EdgeReply } from '../../support/worlds/edge-world.ts'
 import { SITES_TOKEN } from '../../support/worlds/sites-world.ts'
 import { type Offered, openControlPlane, SITE } from './control-plane.ts'
 
 export type Site = {
   origin: string
   /** Asks as a visitor of a host. */
-  visit(host: string, path?: string, headers?: Record<string, string>, method?: string): Promise<Said>
+  visit(host: string, path?: string, headers?: Record<string, string>, method?: string): Promise<EdgeReply>
   logged(): string
   stop(): Promise<void>
 }
@@ -52,7 +52,7 @@ export function openSitesServers(
       }
       open.add(stop)
       const visit: Site['visit'] = (host, path = '/', headers = {}, method = 'GET') =>
-        askAt(origin, path, { host, ...headers }, method)
+        callEdgeAt(origin, path, { host, ...headers }, method)
       return { origin, visit, logged: () => lines.join(''), stop }
     },
   }
@@ -68,7 +68,7 @@ export async function showSite(
   const control = await openControlPlane(t, offered)
   const site = await openSitesServers(t, settings, mayReach).start(control.origin)
   const { host = SITE } = offered
-  await becomes(async () => (await site.visit(host, '/')).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
+  await eventually(async () => (await site.visit(host, '/')).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
   return { ...site, site, control }
 }
 

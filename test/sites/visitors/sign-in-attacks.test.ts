@@ -1,8 +1,8 @@
 /** Attacks on the sign-in of members at sites: codes, cookies, ways out, and people who are none. docs/threats.md T390 to T399. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import type { Said } from '../../support/worlds/edge-world.ts'
+import type { EdgeReply } from '../../support/worlds/edge-world.ts'
 import { SETTINGS } from '../../support/worlds/sites-world.ts'
 import {
   approve,
@@ -19,7 +19,7 @@ import {
 
 const OVER_HTTPS = { 'x-forwarded-proto': 'https' }
 
-function isOver({ status, headers }: Said): boolean {
+function isOver({ status, headers }: EdgeReply): boolean {
   return status === 403 && headers['x-vercel-error'] === 'SIGN_IN_OVER' && headers['set-cookie'] === undefined
 }
 
@@ -140,7 +140,7 @@ onBothEngines(
       assert.equal(await see(HOST, `__Host-berth_site=${other}`), 403)
     // The host becomes one of another project of the team.
     await world.call('POST', `/v1/projects/${id}/domains/${HOST}/move?teamId=${teamId}`, { projectId: otherId })
-    await becomes(async () => {
+    await eventually(async () => {
       const moved = browser()
       await enter(client, moved).catch(() => {})
       return (await moved.visit(HOST)).text === 'other secret'

@@ -2,37 +2,37 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create, SITE, uploadAll } from '../../delivery/deploys/deploying.ts'
-import { becomes } from '../../support/eventually.ts'
-import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
+import { PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
-import { newHome, start } from '../../support/process.ts'
-import { lacking } from '../../support/programs.ts'
-import { makeProject } from '../../support/projects.ts'
+import { eventually } from '../../support/eventually.ts'
+import { newHome, startService } from '../../support/process.ts'
+import { skipReason } from '../../support/programs.ts'
+import { seedProject } from '../../support/projects.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { openWorld } from '../../support/world.ts'
 
 const chromium = findChromium()
 
 test('a member is led from a protected preview to the console and back to the page that was wanted', async (t) => {
-  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'members who come into protected sites'))
+  if (chromium === undefined) return t.skip(skipReason('chromium', 'chromium', 'members who come into protected sites'))
   const home = await newHome(t, 'sqlite')
   const port = String(await freePort())
   const { BERTH_DATA, DATABASE_URL } = home.env
   const settings = { BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL!, BERTH_SITES_PORT: port }
   const world = await openWorld('sqlite', settings)
-  await givePassword(world, world.credentials.userId)
-  await makeProject(world, 'web')
+  await seedPassword(world, world.credentials.userId)
+  await seedProject(world, 'web')
   await uploadAll(world.call, SITE)
   const made = await create(world.call, SITE)
   assert.equal(made.status, 200, made.text)
   await world.call('PATCH', '/v9/projects/web', { ssoProtection: { deploymentType: 'preview' } })
   await world.close()
-  const service = await start(t, home, { BERTH_SITES_PORT: port })
+  const service = await startService(t, home, { BERTH_SITES_PORT: port })
   const browser = await openChromium(chromium)
   t.after(() => browser.close())
   const { page, complaints, context } = await openWindow(browser, 390)
   const site = `http://${made.body.url}`
-  await becomes(async () => (await page.goto(`${site}/a/style.css`).catch(() => null)) !== null)
+  await eventually(async () => (await page.goto(`${site}/a/style.css`).catch(() => null)) !== null)
   // A style is no page, so nobody is led away from it; a browser that asks for it asks for a page.
   await page.goto(`${site}/?from=mail#here`)
   assert.equal(new URL(page.url()).origin, service.address)

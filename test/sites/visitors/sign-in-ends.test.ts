@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import { challengeOf } from '../../../src/platform/verdict/site-sign-in.ts'
-import { becomes } from '../../support/eventually.ts'
-import { givePassword, openClient, PASSWORD, signedIn } from '../../support/clients/browser-client.ts'
+import { openClient, openSignedInClient, PASSWORD, seedPassword } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/sites-world.ts'
 import {
@@ -38,7 +38,7 @@ const ENDS: Record<string, (world: World, member: Member) => Promise<unknown>> =
     await client.get('/console')
     assert.equal((await client.post('/sign-out')).status, 303)
   },
-  'gets a new password': (world, { id }) => givePassword(world, id, 'another long password'),
+  'gets a new password': (world, { id }) => seedPassword(world, id, 'another long password'),
   'is removed for good': (world, { id }) => world.operator('DELETE', `/operator/v1/users/${id}`),
 }
 
@@ -62,7 +62,7 @@ onBothEngines(
       assert.equal(await isIn(other), false, how)
       assert.ok(await isIn(staying), how)
     }
-    await setUpCodes(world, await signedIn(world))
+    await setUpCodes(world, await openSignedInClient(world))
     const { teamId } = world.credentials
     await world.call('PATCH', `/v2/teams/team?teamId=${teamId}`, { requireSecondFactor: true })
     assert.equal(await isIn(staying), false, 'the team demands a second factor')
@@ -79,9 +79,9 @@ onBothEngines(
     const mine = browser()
     await enter(ada.client, mine)
     await protect({ ssoProtection: null })
-    await becomes(async () => (await browser().visit(HOST)).status === 200)
+    await eventually(async () => (await browser().visit(HOST)).status === 200)
     await protect({ ssoProtection: { deploymentType: 'all' } })
-    await becomes(async () => (await browser().visit(HOST)).status === 303)
+    await eventually(async () => (await browser().visit(HOST)).status === 303)
     assert.ok(await isIn(mine))
     world.deps.clock.set(world.deps.clock.now() + 12 * 3_600_000 - 60_000)
     assert.ok(await isIn(mine))
@@ -89,7 +89,7 @@ onBothEngines(
     assert.equal(await isIn(mine), false)
     await enter(ada.client, mine)
     // To the personal account of the first user, who is a member of both.
-    const admin = await signedIn(world)
+    const admin = await openSignedInClient(world)
     const ofAdmin = browser()
     await enter(admin, ofAdmin)
     const { code } = (await world.call('POST', `/projects/${id}/transfer-request?teamId=${teamId}`, {})).body
@@ -112,15 +112,15 @@ onBothEngines(
     const ofTeam = `?teamId=${teamId}` as const
     const back = '/_berth/sign-in?code='.padEnd(64, 'a')
     await world.call('POST', `/v1/projects/${id}/pause${ofTeam}`)
-    await becomes(async () => (await browser().visit(HOST)).status === 503)
-    await becomes(async () => (await browser().visit(HOST, back)).status === 503)
+    await eventually(async () => (await browser().visit(HOST)).status === 503)
+    await eventually(async () => (await browser().visit(HOST, back)).status === 503)
     await world.call('POST', `/v1/projects/${id}/unpause${ofTeam}`)
     await world.call('PATCH', `/v9/projects/${id}/domains/${HOST}${ofTeam}`, { redirect: OTHER })
-    await becomes(async () => (await browser().visit(HOST)).status === 307)
+    await eventually(async () => (await browser().visit(HOST)).status === 307)
     assert.equal((await browser().visit(HOST)).headers.location, `https://${OTHER}/`)
-    await becomes(async () => (await browser().visit(OTHER)).status === 303)
+    await eventually(async () => (await browser().visit(OTHER)).status === 303)
     await protect({ ssoProtection: { deploymentType: 'preview' } })
-    await becomes(async () => (await browser().visit(OTHER)).status === 200)
+    await eventually(async () => (await browser().visit(OTHER)).status === 200)
     const ordinary = await browser().visit(OTHER, back)
     assert.deepEqual([ordinary.status, ordinary.headers['x-vercel-error']], [404, 'NOT_FOUND'])
     // A password as well: it is asked for, as before.
@@ -128,7 +128,7 @@ onBothEngines(
       ssoProtection: { deploymentType: 'all' },
       passwordProtection: { deploymentType: 'all', password: 'pässword: 100 %' },
     })
-    await becomes(async () => (await browser().visit(OTHER)).status === 401)
+    await eventually(async () => (await browser().visit(OTHER)).status === 401)
     // Its page has the way for members, for those alone who could go it.
     const way = /<a href="\/_berth\/sign-in">sign in<\/a>/
     assert.match((await browser().visit(OTHER)).text, way)
@@ -144,7 +144,7 @@ onBothEngines(
       passwordProtection: null,
       trustedIps: { deploymentType: 'all', protectionMode: 'additional', addresses: [{ value: '203.0.113.7' }] },
     })
-    await becomes(async () => (await browser().visit(OTHER)).status === 403)
+    await eventually(async () => (await browser().visit(OTHER)).status === 403)
     const trusted = openBrowser(site, { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' })
     assert.equal((await trusted.visit(OTHER)).status, 303)
     await close()

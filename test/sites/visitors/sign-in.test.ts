@@ -1,6 +1,6 @@
 /** Members sign in to a protected site, and nobody else comes in. docs/edge.md: Members sign in. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { SETTINGS } from '../../support/worlds/sites-world.ts'
 import { approve, enter, HOST, openClient, openMembersOnly } from './members.ts'
@@ -24,7 +24,7 @@ onBothEngines(
     const asked = await stranger.get(page.pathname + page.search)
     assert.equal(asked.status, 303)
     assert.equal(asked.location, `/sign-in?return=${encodeURIComponent(page.pathname + page.search)}`)
-    const admin = await signedIn(world)
+    const admin = await openSignedInClient(world)
     const back = await approve(admin, page.pathname + page.search)
     assert.match(back, /^\/_berth\/sign-in\?code=\w{43}$/)
     const entered = await mine.visit(HOST, back)

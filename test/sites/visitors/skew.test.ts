@@ -1,11 +1,11 @@
 /** Visitors who stay with the deployment that their page came from. docs/deploying-sites.md: Skew protection. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { readWish } from '../../../src/sites/skew/wish.ts'
-import { becomes } from '../../support/eventually.ts'
-import { makeDeployment } from '../../support/projects.ts'
+import { readPinnedDeployment } from '../../../src/sites/skew/wish.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedDeployment } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 import { publish } from './publish.ts'
 import { openSitesServers } from './servers.ts'
@@ -16,7 +16,7 @@ const NAVIGATION = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document',
 
 /** A project with an older deployment of production and a newer one that is live, each with a file and a page that name it, and a preview. */
 async function openVersions(world: World, t: TestContext) {
-  const web = await openWeb(world)
+  const web = await seedWebProject(world)
   const make = async (name: string, said: object = {}) => {
     const id = await web.deploy(said)
     await publish(world, id, {}, { 'static/app.js': name, 'static/index.html': `page of ${name}` })
@@ -27,7 +27,7 @@ async function openVersions(world: World, t: TestContext) {
   const change = (said: object) => world.call('PATCH', '/v9/projects/web', said)
   const control = await openInstance(world)
   const site = await openSitesServers(t).start(control.origin)
-  await becomes(async () => (await site.visit(ONE, '/app.js')).text === 'newer')
+  await eventually(async () => (await site.visit(ONE, '/app.js')).text === 'newer')
   /** What a visitor gets who asks for the file with these headers. */
   const ask = async (headers: Record<string, string> = {}, path = '/app.js', host = ONE) => {
     const { status, text } = await site.visit(host, path, headers)
@@ -42,11 +42,11 @@ onBothEngines(
   async (world, t) => {
     const { older, newer, preview, change, control, site, ask, from } = await openVersions(world, t)
     const otherId = (await world.call('POST', '/v10/projects', { name: 'other' })).body.id
-    const foreign = await makeDeployment(world, otherId, { url: 'other.host.test' })
+    const foreign = await seedDeployment(world, otherId, { url: 'other.host.test' })
     await publish(world, foreign, {}, { 'static/app.js': 'foreign' })
     assert.equal(await ask(from(older)), 'newer', 'it is off')
     await change({ skewProtectionMaxAge: 3600 })
-    await becomes(async () => (await ask(from(older))) === 'older')
+    await eventually(async () => (await ask(from(older))) === 'older')
 
     const cookie = (id: string) => ({ cookie: `a=b; __vdpl=${id}; __vdpl=${UNKNOWN}` })
     assert.equal(await ask({}, `/app.js?dpl=${older}`), 'older')
@@ -96,27 +96,27 @@ onBothEngines(
     const { web, older, newer, change, control, site, ask, from } = await openVersions(world, t)
     await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
     await change({ skewProtectionMaxAge: 3600 })
-    await becomes(async () => (await ask(from(older))) === 'older')
+    await eventually(async () => (await ask(from(older))) === 'older')
     const { body } = await world.call('GET', `/v13/deployments/${newer}`)
     await change({ skewProtectionBoundaryAt: body.createdAt })
-    await becomes(async () => (await ask(from(older))) === 404)
+    await eventually(async () => (await ask(from(older))) === 404)
     assert.equal(await ask(from(newer)), 'newer')
     await change({ skewProtectionBoundaryAt: null })
-    await becomes(async () => (await ask(from(older))) === 'older')
+    await eventually(async () => (await ask(from(older))) === 'older')
 
     await change({ passwordProtection: { deploymentType: 'all', password: 'correct horse' } })
-    await becomes(async () => (await ask(from(older))) === 401)
+    await eventually(async () => (await ask(from(older))) === 401)
     const known = { authorization: `Basic ${Buffer.from('anybody:correct horse').toString('base64')}` }
     assert.equal(await ask({ ...from(older), ...known }), 'older')
     assert.equal(await ask(from(UNKNOWN)), 401, 'a stranger learns nothing of ids')
     await change({ passwordProtection: null })
     await world.call('POST', `/v1/projects/${web.id}/pause`)
-    await becomes(async () => (await ask(from(older))) === 503)
+    await eventually(async () => (await ask(from(older))) === 503)
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
-    await becomes(async () => (await ask(from(older))) === 'older')
+    await eventually(async () => (await ask(from(older))) === 'older')
 
     await change({ skewProtectionMaxAge: 1 })
-    await becomes(async () => (await ask(from(older))) === 404)
+    await eventually(async () => (await ask(from(older))) === 404)
     assert.equal(await ask(from(newer)), 'newer', 'what is live has no age')
     await site.stop()
     await control.close()
@@ -129,13 +129,13 @@ onBothEngines(
   async (world, t) => {
     const { older, change, control, site, ask, from } = await openVersions(world, t)
     await change({ skewProtectionMaxAge: 3600 })
-    await becomes(async () => (await ask(from(older))) === 'older')
+    await eventually(async () => (await ask(from(older))) === 'older')
     const by = (origin: string, site = 'cross-site') =>
       ask({ ...from(older), origin: `https://${origin}`, 'sec-fetch-site': site, 'sec-fetch-mode': 'cors' })
     assert.equal(await by('shop.example'), 'newer')
     assert.equal(await by(ONE, 'same-origin'), 'older')
     await change({ skewProtectionAllowedDomains: ['Shop.example', '*.cdn.example', 'no host'] })
-    await becomes(async () => (await by('shop.example')) === 'older')
+    await eventually(async () => (await by('shop.example')) === 'older')
     assert.deepEqual([await by('a.cdn.example'), await by('shop.example:8443', 'same-site')], ['older', 'older'])
     for (const host of ['cdn.example', 'a.b.cdn.example', 'my.shop.example', 'other.example'])
       assert.equal(await by(host), 'newer', host)
@@ -148,7 +148,7 @@ onBothEngines(
 test('who asks is told by Sec-Fetch-Site, else by Origin, or by Referer where a script or a picture is loaded; a program is no page', () => {
   const id = `dpl_${'a'.repeat(28)}`
   const wished = (headers: Record<string, string>) =>
-    readWish(
+    readPinnedDeployment(
       {
         method: 'GET',
         host: 'site.example',

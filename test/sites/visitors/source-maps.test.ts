@@ -1,9 +1,9 @@
 /** Source maps of a project that protects them, on deployments that are open otherwise. docs/deploying-sites.md: Source maps. */
 import assert from 'node:assert/strict'
-import { becomes } from '../../support/eventually.ts'
-import { signedIn } from '../../support/clients/browser-client.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 import { beginAt, enter, HOST, HTML, openMembersOnly, strangerOf } from './members.ts'
 import { publish } from './publish.ts'
@@ -27,9 +27,9 @@ onBothEngines(
     const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
       site.visit(HOST, path, { ...OVER_HTTPS, ...headers }, method)
     await protect({ ssoProtection: null })
-    await becomes(async () => (await ask(MAP)).text === 'sources')
+    await eventually(async () => (await ask(MAP)).text === 'sources')
     await protect({ protectedSourcemaps: true })
-    await becomes(async () => (await ask(MAP)).status === 404)
+    await eventually(async () => (await ask(MAP)).status === 404)
 
     for (const path of [MAP, `${MAP}?x`, '/app.js%2Emap', '/app.js.m%61p', `${MAP}/`, '/by-rule']) {
       const hidden = await ask(path)
@@ -46,7 +46,7 @@ onBothEngines(
     const page = await beginAt(mine, HOST, MAP)
     const stranger = await strangerOf(world, 'zoe')
     assert.equal((await stranger.client.get(page)).status, 404)
-    const admin = await signedIn(world)
+    const admin = await openSignedInClient(world)
     assert.match((await admin.get(page)).text, /see the source maps of this site of the project/)
     await enter(admin, mine, HOST, MAP)
     const shown = await mine.visit(HOST, MAP)
@@ -57,11 +57,11 @@ onBothEngines(
 
     const made = await world.call('PATCH', `/v1/projects/${id}/protection-bypass?teamId=${teamId}`, { generate: {} })
     const [secret = ''] = Object.keys(made.body.protectionBypass)
-    await becomes(async () => (await ask(MAP, { 'x-vercel-protection-bypass': secret })).text === 'sources')
+    await eventually(async () => (await ask(MAP, { 'x-vercel-protection-bypass': secret })).text === 'sources')
     assert.equal((await ask(MAP, { 'x-vercel-protection-bypass': 'wrong' })).status, 404)
 
     await protect({ protectedSourcemaps: false })
-    await becomes(async () => (await ask(MAP)).text === 'sources')
+    await eventually(async () => (await ask(MAP)).text === 'sources')
     assert.equal((await ask('/_berth/sign-in')).text, 'lost', 'there is no path of Berth any more')
     await close()
   },
@@ -72,7 +72,7 @@ onBothEngines(
   'whatever lets somebody into a deployment of the project gives its source maps, and nobody gets one while the control plane is away',
   async (world, t) => {
     const password = 'pässword: 100 %'
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     await publish(world, await web.deploy(), { routes: OF_404 }, { 'static/index.html': 'open', ...FILES })
     await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
     await world.call('PATCH', '/v9/projects/web', {
@@ -81,7 +81,7 @@ onBothEngines(
     })
     const control = await openInstance(world)
     const site = await openSitesServers(t, { BERTH_TRUSTED_PROXIES: '127.0.0.1' }).start(control.origin)
-    await becomes(async () => (await site.visit(ONE)).status === 200)
+    await eventually(async () => (await site.visit(ONE)).status === 200)
     const ask = (headers: Record<string, string> = {}) => site.visit(ONE, MAP, { ...OVER_HTTPS, ...headers })
     assert.equal((await ask()).text, 'lost')
     assert.equal((await ask(basic(password))).text, 'sources')

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { becomes } from '../../support/eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { openWeb } from '../../support/worlds/deploy-world.ts'
-import type { Said } from '../../support/worlds/edge-world.ts'
+import { seedWebProject } from '../../support/worlds/deploy-world.ts'
+import type { EdgeReply } from '../../support/worlds/edge-world.ts'
 import { openInstance, SETTINGS } from '../../support/worlds/sites-world.ts'
 import { SITE } from './control-plane.ts'
 import { publish } from './publish.ts'
@@ -34,7 +34,7 @@ function sumOf(lines: readonly Line[]) {
 /** Visits, and adds up what visitors saw of a deployment. */
 function openVisits() {
   const seen: Line[] = []
-  const visit = async (site: Site, ...said: Parameters<Site['visit']>): Promise<Said> => {
+  const visit = async (site: Site, ...said: Parameters<Site['visit']>): Promise<EdgeReply> => {
     const answer = await site.visit(...said)
     const error = answer.headers['x-vercel-error']
     // Before the sites server knows what the host leads to.
@@ -49,7 +49,7 @@ function openVisits() {
 onBothEngines(
   'files, redirects, pages of errors, answers without a body and refusals are counted, and nothing of unknown hosts',
   async (world, t) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const live = await web.deploy()
     await publish(world, live, CONFIG, PAGES)
     const preview = await web.deploy({ target: 'preview' })
@@ -57,7 +57,7 @@ onBothEngines(
     const control = await openInstance(world)
     const site = await openSitesServers(t).start(control.origin)
     const { visit, seen } = openVisits()
-    await becomes(async () => (await visit(site, ONE)).status === 200)
+    await eventually(async () => (await visit(site, ONE)).status === 200)
     const { headers } = await visit(site, ONE, '/style.css')
     assert.equal((await visit(site, ONE, '/style.css', { 'if-none-match': String(headers.etag) })).status, 304)
     assert.equal((await visit(site, ONE, '/style.css', { range: 'bytes=0-1' })).text, 'bo')
@@ -68,9 +68,9 @@ onBothEngines(
     const protection = { deploymentType: 'all', password: 'correct horse battery' }
     await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
     await world.call('PATCH', '/v9/projects/web', { passwordProtection: protection })
-    await becomes(async () => (await visit(site, ONE)).status === 401)
+    await eventually(async () => (await visit(site, ONE)).status === 401)
     await world.call('POST', `/v1/projects/${web.id}/pause`)
-    await becomes(async () => (await visit(site, ONE)).status === 503)
+    await eventually(async () => (await visit(site, ONE)).status === 503)
     await site.stop()
     const read = async (id: string) => (await world.call('GET', `/v1/deployments/${id}/usage`)).body.usage as Line[]
     assert.deepEqual(sumOf(await read(live)), seen())
@@ -91,14 +91,14 @@ onBothEngines(
 onBothEngines(
   'what two sites servers answer while the control plane is away is added up once it is back',
   async (world, t) => {
-    const web = await openWeb(world)
+    const web = await seedWebProject(world)
     const live = await web.deploy()
     await publish(world, live, CONFIG, PAGES)
     const port = await freePort()
     const control = await openInstance(world, port)
     const { visit, seen } = openVisits()
     const sites = [await openSitesServers(t).start(control.origin), await openSitesServers(t).start(control.origin)]
-    for (const site of sites) await becomes(async () => (await visit(site, ONE)).status === 200)
+    for (const site of sites) await eventually(async () => (await visit(site, ONE)).status === 200)
     await control.close()
     await Promise.all(sites.flatMap((site) => Array.from({ length: 20 }, () => visit(site, ONE))))
     const again = await openInstance(world, port)
@@ -141,7 +141,7 @@ test('a visitor who leaves before an answer begins is counted without a status',
   const socket = connect(Number(new URL(origin).port), '127.0.0.1', () =>
     socket.write(`GET /waits HTTP/1.1\r\nHost: ${SITE}\r\n\r\n`),
   )
-  await becomes(() => asked.includes('/waits'))
+  await eventually(() => asked.includes('/waits'))
   socket.destroy()
   await site.stop()
   const { requests, statuses } = sumOf(control.usage)

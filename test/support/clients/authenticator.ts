@@ -1,6 +1,6 @@
 /** A passkey authenticator in software (WebAuthn 6): it makes passkeys and answers with them, and lies where a test says so. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
-import type { Seen } from './browser-client.ts'
+import type { PageResponse } from './browser-client.ts'
 
 const UP = 1
 const UV = 4
@@ -9,7 +9,7 @@ const NEW_KEY = 0x40
 type Passkey = { id: Buffer; key: KeyObject; counter: number; userHandle: string }
 
 /** What is said otherwise than it is. */
-export type Lies = {
+export type ForgedFields = {
   origin?: string
   rpId?: string
   challenge?: string
@@ -26,9 +26,9 @@ export type Lies = {
 
 export type Authenticator = {
   /** Makes a passkey, and gives the answer for the form. */
-  create(options: string, lies?: Lies): string
+  create(options: string, lies?: ForgedFields): string
   /** Answers with the passkey that was made last. */
-  get(options: string, lies?: Lies): string
+  get(options: string, lies?: ForgedFields): string
   /** The id of the passkey that was made last, in base64url. */
   id(): string
 }
@@ -37,7 +37,7 @@ export type Authenticator = {
 export function openAuthenticator(origin: string, counts = true): Authenticator {
   const rpId = new URL(origin).hostname
   let passkey: Passkey | undefined
-  const clientData = (type: string, challenge: string, lies: Lies) =>
+  const clientData = (type: string, challenge: string, lies: ForgedFields) =>
     Buffer.from(
       JSON.stringify({
         type: lies.type ?? type,
@@ -46,7 +46,7 @@ export function openAuthenticator(origin: string, counts = true): Authenticator 
         crossOrigin: lies.crossOrigin ?? false,
       }),
     )
-  const head = (lies: Lies, flags: number, counter: number) => {
+  const head = (lies: ForgedFields, flags: number, counter: number) => {
     const bytes = Buffer.alloc(37)
     sha256(lies.rpId ?? rpId).copy(bytes)
     bytes[32] = flags | UP | ((lies.verified ?? true) ? UV : 0)
@@ -88,7 +88,7 @@ export function openAuthenticator(origin: string, counts = true): Authenticator 
 }
 
 /** What a page asks a passkey, as JSON: the options of its one passkey form. */
-export function optionsIn(page: Seen): string {
+export function optionsIn(page: PageResponse): string {
   const found = /data-options="([^"]+)"/.exec(page.text)
   if (found === null) throw new Error(`no passkey form: ${page.status} ${page.location}`)
   return found[1]!.replaceAll('&quot;', '"').replaceAll('&amp;', '&')

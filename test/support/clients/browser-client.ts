@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import type { World } from '../world.ts'
 
-export type Seen = { status: number; text: string; headers: Record<string, unknown>; location: string }
+export type PageResponse = { status: number; text: string; headers: Record<string, unknown>; location: string }
 export type Fields = Record<string, string | string[]>
 
 export type Client = {
   cookies: Map<string, string>
-  get(url: string, headers?: Record<string, string>): Promise<Seen>
+  get(url: string, headers?: Record<string, string>): Promise<PageResponse>
   /** Posts to `url` with the token of the page seen last, unless the fields say another. */
-  post(url: string, fields?: Fields, headers?: Record<string, string>): Promise<Seen>
+  post(url: string, fields?: Fields, headers?: Record<string, string>): Promise<PageResponse>
   /** Posts the token of the page seen last, and behind it `encoded` as it is: fields that no browser would encode so. */
-  postEncoded(url: string, encoded: string): Promise<Seen>
+  postEncoded(url: string, encoded: string): Promise<PageResponse>
   /** The token of the forms of the page seen last. */
   token(): string
 }
@@ -59,7 +59,7 @@ export function openClient(world: World): Client {
 export const PASSWORD = 'correct horse battery'
 
 /** Gives a user a password by a link, as the operator and the user do it. */
-export async function givePassword(world: World, userId: string, password = PASSWORD): Promise<void> {
+export async function seedPassword(world: World, userId: string, password = PASSWORD): Promise<void> {
   const { body } = await world.operator('POST', `/operator/v1/users/${userId}/password-link`)
   const path = pathOf(body.url)
   const client = openClient(world)
@@ -69,8 +69,12 @@ export async function givePassword(world: World, userId: string, password = PASS
 }
 
 /** A browser in which this user is signed in. The first user when none is named. */
-export async function signedIn(world: World, userId = world.credentials.userId, name = 'admin'): Promise<Client> {
-  await givePassword(world, userId)
+export async function openSignedInClient(
+  world: World,
+  userId = world.credentials.userId,
+  name = 'admin',
+): Promise<Client> {
+  await seedPassword(world, userId)
   const client = openClient(world)
   await client.get('/sign-in')
   const answer = await client.post('/sign-in', { name, password: PASSWORD })

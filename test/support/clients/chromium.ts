@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { PATIENCE_MS } from '../eventually.ts'
+import { EVENTUALLY_TIMEOUT_MS } from '../eventually.ts'
 import { PASSWORD } from './browser-client.ts'
 
 /** Where Chromium is; undefined on a machine without it. */
@@ -29,7 +29,7 @@ export async function openWindow(browser: Browser, width: number, script = false
     javaScriptEnabled: script,
     locale: 'en-GB',
   })
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(EVENTUALLY_TIMEOUT_MS)
   const page = await context.newPage()
   const complaints: string[] = []
   const asked = new Set<string>()
@@ -77,7 +77,7 @@ export async function look(page: Page, name: string, width: number, colorScheme:
   await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true })
 }
 
-/** Signs the first user in, who has a password (`givePassword`). */
+/** Signs the first user in, who has a password (`seedPassword`). */
 export async function signInTo(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/sign-in`)
   await page.fill('input[name=name]', 'admin')

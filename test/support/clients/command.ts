@@ -7,10 +7,10 @@ import { root } from '../root.ts'
 
 const entry = join(root, 'bin', 'berth.mjs')
 
-export type Ended = { code: number; out: string; err: string }
+export type CommandExit = { code: number; out: string; err: string }
 
 /** A command within this process, which spares a start of the program. What the program adds to it is tested with `berthProcess`. */
-export async function berth(words: string[], env: Record<string, string> = {}, input = ''): Promise<Ended> {
+export async function berth(words: string[], env: Record<string, string> = {}, input = ''): Promise<CommandExit> {
   if (input !== '') return berthProcess(words, env, input)
   const [stdout, stderr] = [collect(), collect()]
   const umask = process.umask()
@@ -28,7 +28,7 @@ export async function berth(words: string[], env: Record<string, string> = {}, i
 }
 
 /** The real program, to its end. `input` is its stdin. Nothing of this process's own settings reaches it. */
-export function berthProcess(words: string[], env: Record<string, string> = {}, input = ''): Promise<Ended> {
+export function berthProcess(words: string[], env: Record<string, string> = {}, input = ''): Promise<CommandExit> {
   return new Promise((resolve) => {
     const options = { env: { PATH: process.env.PATH, ...env }, maxBuffer: 64 * 1024 * 1024 }
     const child = execFile(process.execPath, [entry, ...words], options, (error, out, err) =>

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { CONSOLE } from '../../../src/console/screens.ts'
-import { becomes } from '../eventually.ts'
-import { openSamples } from '../sample-requests.ts'
+import { eventually } from '../eventually.ts'
+import { seedSamples } from '../sample-requests.ts'
 import type { World } from '../world.ts'
 import { valuesOf } from './screen-values.ts'
 
@@ -11,7 +11,7 @@ import { valuesOf } from './screen-values.ts'
 export async function goTo(page: Page, address: string): Promise<number | undefined> {
   const answer = await page.goto(address)
   const isWhole = `document.querySelector('turbo-frame[src]:not([complete])') === null`
-  await becomes(() => page.evaluate<boolean>(isWhole))
+  await eventually(() => page.evaluate<boolean>(isWhole))
   return answer?.status()
 }
 
@@ -19,7 +19,7 @@ export type ConsolePage = { path: string; address: string }
 
 /** Makes what the pages show. Gives the pages, without files and streams. */
 export async function openConsolePages(world: World): Promise<ConsolePage[]> {
-  const samples = await openSamples(world)
+  const samples = await seedSamples(world)
   const pages = CONSOLE.filter(({ method, streams, path }) => method === 'GET' && !streams && !path.endsWith('/export'))
   assert.ok(pages.length > 60, `${pages.length} pages`)
   return pages.map(({ path }) => {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Client } from './browser-client.ts'
 
-export type Told = { event: string; data: { at?: string; changed?: string[]; message?: string }; atMs: number }
-export type Stream = { status: number; headers: Headers; told: Told[]; isOver(): boolean; close(): void }
+export type ServerEvent = { event: string; data: { at?: string; changed?: string[]; message?: string }; atMs: number }
+export type Stream = { status: number; headers: Headers; told: ServerEvent[]; isOver(): boolean; close(): void }
 
 /** The stamp at which a page was read, from its markup. */
 export function stampOf(markup: string): string {
@@ -14,7 +14,7 @@ export function stampOf(markup: string): string {
 }
 
 /** Opens the page and then its stream, as a browser does. `since`: another stamp than the page's. */
-export async function follow(
+export async function openEventStream(
   t: Pick<TestContext, 'after'>,
   origin: string,
   client: Client,
@@ -30,7 +30,7 @@ export async function follow(
     redirect: 'manual',
     signal: stop.signal,
   })
-  const told: Told[] = []
+  const told: ServerEvent[] = []
   let over = false
   const listen = async () => {
     let text = ''

@@ -8,20 +8,20 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { becomes } from '../eventually.ts'
-import { credentialsOf, type Home, start } from '../process.ts'
-import { lacking, starts, WITH_SBIN } from '../programs.ts'
+import { eventually } from '../eventually.ts'
+import { credentialsOf, type ServiceHome, startService } from '../process.ts'
+import { canRun, skipReason, WITH_SBIN } from '../programs.ts'
 import { root } from '../root.ts'
 import { freePort } from '../servers/free-port.ts'
-import { askAt, type Said } from '../worlds/edge-world.ts'
+import { callEdgeAt, type EdgeReply } from '../worlds/edge-world.ts'
 
 export const ONE = 'one.apps.example.net'
 export const TWO = 'two.apps.example.net'
 
 /** Runs the tests where the program is installed, and says loudly where it is not. */
 export function withProgram(program: string, packageName: string, run: () => void): void {
-  if (starts(program, program === 'caddy' ? 'version' : '-v')) run()
-  else test(`behind ${program}`, { skip: lacking(program, packageName, 'the edge behind it') }, () => {})
+  if (canRun(program, program === 'caddy' ? 'version' : '-v')) run()
+  else test(`behind ${program}`, { skip: skipReason(program, packageName, 'the edge behind it') }, () => {})
 }
 
 /** A folder that worker processes of another user can read, gone after the test. */
@@ -69,9 +69,9 @@ export function run(t: TestContext, program: string, parameters: string[], env: 
 
 /** Waits until somebody answers at a port. */
 export async function answers(origin: string, proxy: { said(): string; alive(): boolean }): Promise<void> {
-  await becomes(async () => {
+  await eventually(async () => {
     if (!proxy.alive()) throw new Error(`the proxy ended: ${proxy.said()}`)
-    return askAt(origin, '/').then(
+    return callEdgeAt(origin, '/').then(
       () => true,
       () => false,
     )
@@ -92,7 +92,7 @@ export async function openUpstream(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-export function arrived(answer: Said): { method: string; url: string; headers: IncomingHttpHeaders } {
+export function arrived(answer: EdgeReply): { method: string; url: string; headers: IncomingHttpHeaders } {
   return JSON.parse(answer.text)
 }
 
@@ -143,9 +143,9 @@ export async function startCaddy(
 }
 
 /** The real program with a live site of two domains, of which TWO redirects to ONE, and where proxies ask it. */
-export async function startSite(t: TestContext, home: Home, upstream: string) {
+export async function startSite(t: TestContext, home: ServiceHome, upstream: string) {
   const env = { BERTH_PLATFORM_SUFFIX: 'apps.example.net', BERTH_EDGE_TOKEN: 'token-of-the-proxies-at-the-edge' }
-  const running = await start(t, home, env)
+  const running = await startService(t, home, env)
   const { operatorToken, token } = credentialsOf(home)
   const call = async (method: string, path: string, body?: object) => {
     const authorization = `Bearer ${path.startsWith('/operator') ? operatorToken : token}`

@@ -1,14 +1,14 @@
 /** Clients that stall, over real sockets, and what they cost the service. */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import type { Running } from '../process.ts'
+import type { RunningService } from '../process.ts'
 
 export const MIB = 1024 * 1024
 
-export type Line = { socket: Socket; heard(): string; closed: Promise<number> }
+export type RawConnection = { socket: Socket; heard(): string; closed: Promise<number> }
 
 /** A connection that says these bytes, and then nothing. `closed`: after how many ms the other side let it go. */
-export function say(running: Running, bytes: string | Buffer): Line {
+export function sendRaw(running: RunningService, bytes: string | Buffer): RawConnection {
   const { hostname, port } = new URL(running.address)
   const began = performance.now()
   let heard = ''
@@ -26,7 +26,7 @@ export function bodyOf(length: number, token: string, path = '/v10/projects/web/
 }
 
 /** The most memory it ever had resident, in MiB. */
-export function memoryOf(running: Running): number {
+export function memoryOf(running: RunningService): number {
   const text = readFileSync(`/proc/${running.child.pid}/status`, 'utf8')
   return Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) / 1024
 }

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { Secret, TOTP } from 'otpauth'
 import type { World } from '../world.ts'
-import { type Client, openClient, PASSWORD, type Seen } from './browser-client.ts'
+import { type Client, openClient, PASSWORD, type PageResponse } from './browser-client.ts'
 
 export const FACTORS = '/console/account/security/factors'
 const STEP_MS = 30_000
 
 /** The app on a phone. */
-export type Phone = {
+export type AuthenticatorApp = {
   secret: string
   recovery: string[]
   /** A code that was not used yet: half a minute goes by first. */
@@ -18,12 +18,12 @@ export type Phone = {
 }
 
 /** The recovery codes on a page. */
-export function recoveryCodesIn(page: Seen): string[] {
+export function recoveryCodesIn(page: PageResponse): string[] {
   return [...page.text.matchAll(/<code>(\w{4}-\w{4}-\w{4}-\w{4})<\/code>/g)].map(([, code]) => code!)
 }
 
 /** Sets up one-time codes in this browser, which is signed in. */
-export async function setUpCodes(world: World, client: Client): Promise<Phone> {
+export async function setUpCodes(world: World, client: Client): Promise<AuthenticatorApp> {
   const { clock } = world.deps
   await client.get(FACTORS)
   assert.equal((await client.post(`${FACTORS}/codes/begin`)).location, `${FACTORS}/codes`)
@@ -44,7 +44,7 @@ export async function setUpCodes(world: World, client: Client): Promise<Phone> {
 }
 
 /** A browser in which this person gave their password, and nothing else. */
-export async function halfIn(world: World, name = 'admin', password = PASSWORD): Promise<Client> {
+export async function openClientAfterPassword(world: World, name = 'admin', password = PASSWORD): Promise<Client> {
   const client = openClient(world)
   await client.get('/sign-in')
   const answer = await client.post('/sign-in', { name, password })

@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Locator, Page, Response } from 'playwright-core'
-import { becomes, PATIENCE_MS } from '../eventually.ts'
+import { EVENTUALLY_TIMEOUT_MS, eventually } from '../eventually.ts'
 
 const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 /**
@@ -94,7 +94,7 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     ignoreHTTPSErrors: true,
     locale: 'en-GB',
   })
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(EVENTUALLY_TIMEOUT_MS)
   await context.addInitScript(COUNT_SHIFTS)
   await context.addInitScript(NOTE_SENDING)
   const page = await context.newPage()
@@ -103,9 +103,9 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     const before = kept.sent.length
     // Without script every page is loaded. Until then the former one still looks whole.
     await Promise.all([options.script ? undefined : page.waitForEvent('load'), act()])
-    await becomes(() => kept.sent.length > before)
+    await eventually(() => kept.sent.length > before)
     await Promise.all(reading)
-    if (options.script) await becomes(async () => !(await isBusy(page)))
+    if (options.script) await eventually(async () => !(await isBusy(page)))
   }
   return {
     origin,
@@ -181,7 +181,7 @@ function keepSent(context: BrowserContext, page: Page, origin: string, { sent, c
 
 /** Nothing has moved on the page since it is there. */
 export async function mustStandStill(page: Page, name: string): Promise<void> {
-  await becomes(() => page.evaluate<boolean>('berthShifts.stands()'))
+  await eventually(() => page.evaluate<boolean>('berthShifts.stands()'))
   await page.waitForTimeout(STANDS_MS)
   const shifts = await page.evaluate<{ value: number; moved: string }[]>('berthShifts.told()')
   const sum = shifts.reduce((total, { value }) => total + value, 0)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { Made } from './certificates.ts'
+import type { CertificateFiles } from './certificates.ts'
 
 export type AppSite = {
   origin: string
@@ -19,7 +19,7 @@ export type AppSite = {
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#1a6b3a"/></svg>'
 
-export async function openAppSite({ cert, key }: Pick<Made, 'cert' | 'key'>): Promise<AppSite> {
+export async function openAppSite({ cert, key }: Pick<CertificateFiles, 'cert' | 'key'>): Promise<AppSite> {
   let logos = 0
   const codes: string[] = []
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (request, response) => {

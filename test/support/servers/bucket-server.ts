@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import S3rver from 's3rver'
-import type { Owner } from '../process.ts'
+import type { Cleanup } from '../process.ts'
 
 export const BUCKET = 'berth-backups'
 
@@ -25,7 +25,7 @@ export function bucketSettings(endpoint: string, prefix = 'nightly'): Record<str
 }
 
 /** Gives its address, and the folder in which it keeps objects. It is closed with the test. */
-export async function independentServer(t: Owner): Promise<{ endpoint: string; folder: string }> {
+export async function independentServer(t: Cleanup): Promise<{ endpoint: string; folder: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-s3-'))
   const options = { address: '127.0.0.1', port: 0, silent: true, directory: folder }
   const server = new S3rver({ ...options, configureBuckets: [{ name: BUCKET }] })
@@ -47,7 +47,7 @@ export type StrictServer = {
 }
 
 /** Knows one key, `S3RVER` with the secret `S3RVER`, one region, `us-east-1`, and one bucket. `path`: below which it is, as some are. */
-export async function strictServer(t: Owner, path = ''): Promise<StrictServer> {
+export async function strictServer(t: Cleanup, path = ''): Promise<StrictServer> {
   const state: StrictServer = {
     endpoint: '',
     objects: new Map(),

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 export const noCertificates: string | false =
   spawnSync('openssl', ['version']).status === 0 ? false : 'SKIPPED: there is no openssl on this machine'
 
-export type Made = { cert: string; key: string; certText: string; keyText: string }
+export type CertificateFiles = { cert: string; key: string; certText: string; keyText: string }
 
 /** A folder in which certificates are made: self-signed for 127.0.0.1, localhost and `berth.test`, good from and until so many days from now. */
 export function openCertificates(t: { after(run: () => void): void }) {
@@ -37,7 +37,7 @@ subjectAltName = IP:127.0.0.1,DNS:localhost,DNS:berth.test
   )
   writeFileSync(index, '')
   const openssl = (...words: string[]) => execFileSync('openssl', words, { stdio: 'pipe' })
-  const make = (name: string, { from = -1, until = 90 } = {}): Made => {
+  const make = (name: string, { from = -1, until = 90 } = {}): CertificateFiles => {
     const [cert, key, asked] = ['crt', 'key', 'csr'].map((end) => join(folder, `${name}.${end}`)) as [
       string,
       string,

@@ -4,11 +4,11 @@ import { Resolver } from 'node:dns/promises'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { becomes } from '../eventually.ts'
-import { starts, WITH_SBIN } from '../programs.ts'
+import { eventually } from '../eventually.ts'
+import { canRun, WITH_SBIN } from '../programs.ts'
 import { freePort } from './free-port.ts'
 
-export const hasDnsmasq = starts('dnsmasq', '--version')
+export const hasDnsmasq = canRun('dnsmasq', '--version')
 
 /** The value of a record is text as it stands in the file; a comma ends a chunk there, unless the text is in quotes. */
 export type TxtRecord = { domain: string; value: string }
@@ -58,7 +58,7 @@ export async function openDnsmasq(): Promise<Dnsmasq> {
 async function answering(server: string, name: string): Promise<void> {
   const resolver = new Resolver({ timeout: 200, tries: 1 })
   resolver.setServers([server])
-  await becomes(() =>
+  await eventually(() =>
     resolver.resolveTxt(name).then(
       () => true,
       () => false,

@@ -4,7 +4,7 @@ import { createHash, createSign, generateKeyPairSync, randomUUID } from 'node:cr
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
-import { type Client, pathOf, type Seen } from '../clients/browser-client.ts'
+import { type Client, type PageResponse, pathOf } from '../clients/browser-client.ts'
 
 export const PUBLIC_URL = 'http://localhost:3000'
 const CLIENT = { id: 'berth', secret: 'a-secret-of-the-provider' }
@@ -131,7 +131,7 @@ export async function signInBy(
   client: Client,
   sub: string,
   query = '',
-): Promise<Seen> {
+): Promise<PageResponse> {
   const begun = await client.get(`/sign-in/sso${query}`)
   assert.equal(begun.status, 303, begun.text)
   return client.get(pathOf(await provider.visit(begun.location, sub)))

@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { becomes } from '../eventually.ts'
-import type { Owner } from '../process.ts'
+import { eventually } from '../eventually.ts'
+import type { Cleanup } from '../process.ts'
 import type { World } from '../world.ts'
 
 export type Received = {
@@ -29,7 +29,7 @@ export type Receiver = {
 }
 
 /** Starts a receiver, which is closed with the test. */
-export async function receiver(t: Owner, path = '/hook'): Promise<Receiver> {
+export async function receiver(t: Cleanup, path = '/hook'): Promise<Receiver> {
   const got: Received[] = []
   let how: Answering = (response) => response.end('ok')
   let open = 0
@@ -64,7 +64,7 @@ export async function receiver(t: Owner, path = '/hook'): Promise<Receiver> {
       how = next
     },
     async until(count) {
-      await becomes(
+      await eventually(
         () => got.length >= count,
         () => `${got.length} of ${count} arrived`,
       )

@@ -1,28 +1,28 @@
 /** What an instance on PostgreSQL hears of the changes that others make. docs/architecture.md: What is remembered. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Subject } from '../../../src/platform/db/change-feed.ts'
+import type { Topic } from '../../../src/platform/db/change-feed.ts'
 import { CHANNEL } from '../../../src/platform/db/postgres/change-triggers.ts'
-import { becomes } from '../eventually.ts'
+import { eventually } from '../eventually.ts'
 import type { World } from '../world.ts'
 
 /**
  * Waits until the instance listens to the others: as it begins to, it takes everything as changed. Nothing waits to be heard
  * afterwards. The embedded store has no others.
  */
-export async function untilItListens({ deps: { db } }: Pick<World, 'deps'>): Promise<void> {
+export async function waitForListener({ deps: { db } }: Pick<World, 'deps'>): Promise<void> {
   if (db.engine === 'sqlite') return
   const heard = new Set<string>()
   db.changes.onRaise((changed) => {
     if (changed !== 'all') for (const subject of changed) heard.add(subject)
   })
-  const tell = (subject: Subject) => sql`select pg_notify(${CHANNEL}, ${`a test\n${subject}`})`.execute(db.read)
-  const [first, last]: Subject[] = [`project ${randomUUID()}`, `project ${randomUUID()}`]
-  await becomes(async () => {
+  const tell = (subject: Topic) => sql`select pg_notify(${CHANNEL}, ${`a test\n${subject}`})`.execute(db.read)
+  const [first, last]: Topic[] = [`project ${randomUUID()}`, `project ${randomUUID()}`]
+  await eventually(async () => {
     await tell(first!)
     return heard.has(first!)
   })
   // What is told is heard in its order.
   await tell(last!)
-  await becomes(() => heard.has(last!))
+  await eventually(() => heard.has(last!))
 }

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type pg from 'pg'
-import { becomes } from '../eventually.ts'
+import { eventually } from '../eventually.ts'
 
 const LONGEST_MS = 10_000
 
@@ -19,7 +19,7 @@ subscribe('net.client.socket', (message) => {
  * Ends all other connections to a database, and waits until this process knows it: what is sent over a connection that is cut is
  * refused with 503, rightly. `client`: may be connected to another database of the server. `name`: of the programs that are cut off, a pattern of LIKE.
  */
-export async function cutConnections(client: pg.Client, database: string, name = '%'): Promise<void> {
+export async function terminateConnections(client: pg.Client, database: string, name = '%'): Promise<void> {
   const { rows } = await client.query<{ port: number }>(
     `select client_port as port, pg_terminate_backend(pid, $3) from pg_stat_activity
       where datname = $1 and application_name like $2 and pid <> pg_backend_pid()`,
@@ -27,7 +27,7 @@ export async function cutConnections(client: pg.Client, database: string, name =
   )
   const cut = new Set(rows.map(({ port }) => port))
   // Their servers have ended. On a busy machine this process hears of it later than of this answer.
-  await becomes(() => ![...sockets].some(({ localPort }) => localPort !== undefined && cut.has(localPort)))
+  await eventually(() => ![...sockets].some(({ localPort }) => localPort !== undefined && cut.has(localPort)))
   // The pool takes a connection out a turn after it was closed.
   for (let turn = 0; turn < 3; turn++) await nextTurn()
 }

@@ -1,22 +1,22 @@
 /** What the tests of deployments share. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
-import { makeDeployment } from '../projects.ts'
+import { seedDeployment } from '../projects.ts'
 import type { World } from '../world.ts'
-import { withDomains } from './domain-world.ts'
+import { seedDomains } from './domain-world.ts'
 
 /** Names under it need no proof. */
 export const SETTINGS = { BERTH_PLATFORM_SUFFIX: 'apps.example.net' }
 
 /** A project `web` with these verified domains (labels under the platform's suffix). */
-export async function openWeb(world: World, labels: string[] = ['one', 'two']) {
-  const project = await withDomains(
+export async function seedWebProject(world: World, labels: string[] = ['one', 'two']) {
+  const project = await seedDomains(
     world,
     labels.map((label) => `${label}.apps.example.net`),
   )
   let serial = 0
   /** Registers a deployment, READY and for production unless said otherwise. */
-  const deploy = (said: object = {}) => makeDeployment(world, project.id, { url: `d${++serial}.host.test`, ...said })
+  const deploy = (said: object = {}) => seedDeployment(world, project.id, { url: `d${++serial}.host.test`, ...said })
   const patch = (id: string, body: object) => world.operator.try('PATCH', `/operator/v1/deployments/${id}`, body)
   const read = async () => (await world.call('GET', '/v9/projects/web')).body
   const promote = (id: string) => world.call.try('POST', `/v10/projects/${project.id}/promote/${id}`, {})
@@ -26,7 +26,7 @@ export async function openWeb(world: World, labels: string[] = ['one', 'two']) {
 }
 
 /** Which deployment each name leads to, from the list of aliases. */
-export async function leads(world: World): Promise<Record<string, string>> {
+export async function readDomainAssignments(world: World): Promise<Record<string, string>> {
   const { body } = await world.call('GET', '/v4/aliases?limit=100')
   assert.equal(body.pagination.next, null)
   return Object.fromEntries(

@@ -4,7 +4,7 @@ import type { DnsServer } from '../servers/dns-server.ts'
 import type { Call, World } from '../world.ts'
 
 /** A project with these domains, all verified (the platform suffix needs no proof). */
-export async function withDomains({ call }: World, names: string[], project = 'web') {
+export async function seedDomains({ call }: World, names: string[], project = 'web') {
   const made = await call('POST', '/v10/projects', { name: project })
   for (const name of names) {
     const added = await call('POST', `/v10/projects/${project}/domains`, { name })
@@ -26,7 +26,7 @@ async function ensureProject(call: Call, name: string): Promise<void> {
 }
 
 /** One account with a project, and short ways to say what it does with names. */
-export async function holder(dns: DnsServer, call: Call, project: string) {
+export async function verifyAllClaims(dns: DnsServer, call: Call, project: string) {
   await ensureProject(call, project)
   const add = (name: string, more: object = {}) =>
     call.try('POST', `/v10/projects/${project}/domains`, { name, ...more })
@@ -59,11 +59,18 @@ export async function holder(dns: DnsServer, call: Call, project: string) {
   }
 }
 
-export async function two(dns: DnsServer, { call, user }: World) {
-  return [await holder(dns, call, 'web'), await holder(dns, (await user('eve')).call, 'shop')] as const
+export async function seedTwoAccounts(dns: DnsServer, { call, user }: World) {
+  return [
+    await verifyAllClaims(dns, call, 'web'),
+    await verifyAllClaims(dns, (await user('eve')).call, 'shop'),
+  ] as const
 }
 
-export function refused(answer: { status: number; body: { error: { code: string } } }, status: number, code: string) {
+export function assertRefused(
+  answer: { status: number; body: { error: { code: string } } },
+  status: number,
+  code: string,
+) {
   assert.equal(answer.status, status, JSON.stringify(answer.body))
   assert.equal(answer.body.error.code, code)
 }

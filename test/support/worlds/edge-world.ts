@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import type { World } from '../world.ts'
-import { openWeb } from './deploy-world.ts'
+import { seedWebProject } from './deploy-world.ts'
 
-export type Said = { status: number; headers: IncomingHttpHeaders; text: string }
+export type EdgeReply = { status: number; headers: IncomingHttpHeaders; text: string }
 /** Asks a path with these headers; fetch would not let Host be said. */
-export type AskEdge = (path: string, headers?: Record<string, string>, method?: string) => Promise<Said>
+export type CallEdge = (path: string, headers?: Record<string, string>, method?: string) => Promise<EdgeReply>
 
-export async function askAt(origin: string, path: string, headers: Record<string, string> = {}, method = 'GET') {
+export async function callEdgeAt(origin: string, path: string, headers: Record<string, string> = {}, method = 'GET') {
   const asked = request(origin + path, { headers, method, agent: false })
   asked.end()
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
@@ -22,13 +22,13 @@ export async function askAt(origin: string, path: string, headers: Record<string
 export async function openEdgeOf(world: World) {
   const edge = (await world.openEdge())!
   const origin = await edge.listen('127.0.0.1', 0)
-  const ask: AskEdge = (path, headers, method) => askAt(origin, path, headers, method)
+  const ask: CallEdge = (path, headers, method) => callEdgeAt(origin, path, headers, method)
   return { origin, ask, settle: () => edge.followed.settle() }
 }
 
 /** A project `web` whose domains lead to a live deployment at `upstream`, and the edge that serves it. */
 export async function openSite(world: World, upstream: string, labels = ['one', 'two']) {
-  const web = await openWeb(world, labels)
+  const web = await seedWebProject(world, labels)
   const deploymentId = await web.deploy({ upstream })
   const edge = await openEdgeOf(world)
   const turn = async (verb: 'pause' | 'unpause') => {

@@ -1,15 +1,15 @@
 /** Integrations and installations put straight into the store: for tests of what happens to them later. */
-import type { EventOwner, OperatorCtx } from '../../../src/context.ts'
+import type { EventAccount, OperatorCtx } from '../../../src/context.ts'
 import { fingerprint, newId, newToken } from '../../../src/platform/base/ids.ts'
 import type { Row } from '../../../src/platform/db/schema.ts'
-import { type Outgoing, outgoingOf, writeEvents } from '../../../src/platform/outbox/outbox.ts'
+import { type PendingEvent, toPendingEvent, writeEvents } from '../../../src/platform/outbox/outbox.ts'
 import type { Service } from '../../../src/service.ts'
 import type { World } from '../world.ts'
 
 type Place = Pick<Service, 'deps'>
 
 /** A new integration of the first team. */
-export async function makeIntegration(
+export async function seedIntegration(
   world: World,
   scopes: string[],
   name = 'Lighthouse',
@@ -29,10 +29,10 @@ export async function makeIntegration(
   return row
 }
 
-export type Installed = { configuration: Row<'configuration'>; token: string }
+export type InstalledApp = { configuration: Row<'configuration'>; token: string }
 
 /** An installation of it with a token, and a code that was used to get it. */
-export async function install(
+export async function consentAndInstall(
   { deps }: Place,
   integration: Row<'integration'>,
   {
@@ -42,11 +42,11 @@ export async function install(
     projects = 'all',
   }: {
     userId: string
-    account: EventOwner
+    account: EventAccount
     scopes?: string[]
     projects?: 'all' | string[]
   },
-): Promise<Installed> {
+): Promise<InstalledApp> {
   const now = deps.clock.now()
   const token = newToken()
   const tokenId = newId('tok')
@@ -106,8 +106,8 @@ export async function install(
 /** Does as an operation of a timer or the operator does: one transaction with its events. */
 export function asOperation<T>({ deps }: Place, work: (ctx: OperatorCtx) => Promise<T>): Promise<T> {
   return deps.db.write(async (db) => {
-    const outgoing: Outgoing[] = []
-    const emit: OperatorCtx['emit'] = (...said) => void outgoing.push(outgoingOf(...said))
+    const outgoing: PendingEvent[] = []
+    const emit: OperatorCtx['emit'] = (...said) => void outgoing.push(toPendingEvent(...said))
     const actor = { kind: 'operator', id: 'operator', tokenId: null } as const
     const ctx = { actor, db, now: deps.clock.now(), stamp: deps.clock.stamp(), deps, emit }
     const done = await work(ctx)

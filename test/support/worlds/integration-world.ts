@@ -1,6 +1,6 @@
 /** Integrations for tests: registered, installed and with a token, through the doors that people use. */
 import assert from 'node:assert/strict'
-import { giveConsent } from '../../../src/integrations/consent/grant-consent.ts'
+import { grantConsent } from '../../../src/integrations/consent/grant-consent.ts'
 import { findIntegration } from '../../../src/integrations/integrations/integrations.ts'
 import type { Call, World } from '../world.ts'
 
@@ -9,7 +9,7 @@ export const REDIRECT = 'https://app.example.com/callback'
 export type App = { id: string; clientId: string; clientSecret: string; secretId: string; slug: string }
 
 /** Registers an integration of the first team (or another). */
-export async function makeIntegration(
+export async function seedIntegration(
   world: World,
   wanted: { slug?: string; [field: string]: unknown } = {},
 ): Promise<App> {
@@ -27,10 +27,10 @@ export async function makeIntegration(
   return { ...made.body, slug }
 }
 
-export type Consented = { installationId: string; code: string }
+export type ConsentResult = { installationId: string; code: string }
 
 /** Installs it on the first team; `wanted` says other projects, another team or, with `teamId: undefined`, the personal account. */
-export async function install(world: World, app: App, wanted: object = {}): Promise<Consented> {
+export async function consentAndInstall(world: World, app: App, wanted: object = {}): Promise<ConsentResult> {
   const { userId, teamId } = world.credentials
   const body = { userId, teamId, projects: 'all', ...wanted }
   const made = await world.operator('POST', `/operator/v1/integrations/${app.id}/installations`, body)
@@ -50,24 +50,24 @@ export function exchange(world: World, app: App, code: string, more: Record<stri
 }
 
 /** An installation that has its token. */
-export type Installed = { app: App; installationId: string; token: string; call: Call }
+export type InstalledApp = { app: App; installationId: string; token: string; call: Call }
 
 /** Registers (or takes), installs and exchanges. `where` is as of `install`. */
-export async function makeInstallation(
+export async function seedInstallation(
   world: World,
   wanted: { app?: App; scopes?: string[]; slug?: string } = {},
   where: object = {},
-): Promise<Installed> {
+): Promise<InstalledApp> {
   const { app: known, ...fields } = wanted
-  const app = known ?? (await makeIntegration(world, fields))
-  const { installationId, code } = await install(world, app, where)
+  const app = known ?? (await seedIntegration(world, fields))
+  const { installationId, code } = await consentAndInstall(world, app, where)
   const given = await exchange(world, app, code)
   assert.equal(given.status, 200, given.text)
   return { app, installationId, token: given.body.access_token, call: world.as(given.body.access_token) }
 }
 
 /** A consent that a client began with PKCE (S256), as the consent page writes it. */
-export async function installWithChallenge(world: World, app: App, challenge: string): Promise<Consented> {
+export async function installWithChallenge(world: World, app: App, challenge: string): Promise<ConsentResult> {
   const { clock, db } = world.deps
   const { userId, teamId } = world.credentials
   const account = { id: teamId, kind: 'team' } as const
@@ -75,6 +75,6 @@ export async function installWithChallenge(world: World, app: App, challenge: st
     const emit = () => assert.fail('a first installation tells no event')
     const ctx = { db: tx, deps: world.deps, now: clock.now(), stamp: clock.stamp(), emit }
     const integration = await findIntegration(ctx, { id: app.id })
-    return giveConsent(ctx, { integration, userId, account, projects: 'all', challenge })
+    return grantConsent(ctx, { integration, userId, account, projects: 'all', challenge })
   })
 }

@@ -4,7 +4,7 @@ import { type HostFacts, readHostFacts, readLine, type SnapshotLine } from '../.
 import { openEdge } from '../../../src/operations/edge/listener.ts'
 import type { World } from '../world.ts'
 import { SETTINGS as DOMAINS } from './deploy-world.ts'
-import { type AskEdge, askAt } from './edge-world.ts'
+import { type CallEdge, callEdgeAt } from './edge-world.ts'
 
 export const SITES_TOKEN = 'token-of-the-sites-servers'
 export const SETTINGS = { ...DOMAINS, BERTH_SITES_TOKEN: SITES_TOKEN }
@@ -16,7 +16,7 @@ export type Snapshot = { lines: SnapshotLine[]; all: boolean; reset: boolean; ve
 export async function openInstance(world: World, port = 0) {
   const edge = await openEdge(world.deps)
   const origin = await edge.listen('127.0.0.1', port)
-  const ask: AskEdge = (path, headers = BEARER, method) => askAt(origin, path, headers, method)
+  const ask: CallEdge = (path, headers = BEARER, method) => callEdgeAt(origin, path, headers, method)
   /** The answer; undefined where nothing changed. */
   const snapshot = async (since?: string, wait = 0): Promise<Snapshot | undefined> => {
     const answer = await ask(`/sites/v1/snapshot?${since === undefined ? '' : `since=${since}&`}wait=${wait}`)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { callWith } from '../call.ts'
 import type { World } from '../world.ts'
-import { install, makeIntegration } from './installation-rows.ts'
+import { consentAndInstall, seedIntegration } from './installation-rows.ts'
 
 export const DAY = 86_400_000
 export const MINUTE = 60_000
@@ -23,9 +23,9 @@ export async function openTeam(world: World) {
   const { teamId } = world.credentials
   const ada = await world.user('ada')
   await setRole(world, ada.id, 'OWNER')
-  const integration = await makeIntegration(world, SCOPES)
+  const integration = await seedIntegration(world, SCOPES)
   const account = { id: teamId, kind: 'team' } as const
-  const installed = await install(world, integration, { userId: ada.id, account })
+  const installed = await consentAndInstall(world, integration, { userId: ada.id, account })
   const as = (token: string) => callWith(world.as(token), `teamId=${teamId}`)
   return { ada, integration, account, installed, call: as(installed.token), as }
 }

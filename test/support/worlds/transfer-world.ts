@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Call, World } from '../world.ts'
 
-export type Sides = {
+export type TransferAccounts = {
   projectId: string
   giver: { id: string; call: Call }
   taker: { id: string; call: Call }
@@ -14,7 +14,7 @@ export type Sides = {
 }
 
 /** The first user gives; a second user with a personal account takes. */
-export async function openSides(world: World): Promise<Sides> {
+export async function seedTransferAccounts(world: World): Promise<TransferAccounts> {
   const made = await world.call('POST', '/v10/projects', { name: 'web' })
   assert.equal(made.status, 200, made.text)
   const taker = await world.user('taker')
@@ -38,7 +38,7 @@ export async function openSides(world: World): Promise<Sides> {
 }
 
 /** The events of transfers (or others), as `type owner`, in order, with their payloads. */
-export async function toldOf({ deps }: World, pattern: RegExp) {
+export async function readEvents({ deps }: World, pattern: RegExp) {
   const rows = await deps.db.read.selectFrom('event').selectAll().orderBy('stamp').execute()
   return rows
     .filter((row) => pattern.test(row.type))

@@ -1,14 +1,14 @@
 /** What belongs to an account rather than to a project: webhooks, log drains, members. docs/moving-in.md: Accounts. */
-import { type Plan, type Report, type Step, tried } from './plan.ts'
+import { type AccountImportPlan, type AccountImportReport, type Step, tryRequest } from './plan.ts'
 import { projectsIn } from './project.ts'
+import type { ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
-import type { Item } from './schemas.ts'
 
 /** Projects by the id that they have there and here: their names. */
 type Names = { there: ReadonlyMap<string, string>; here: ReadonlyMap<string, string> }
 
 /** What would have to be done for the account. */
-export async function planAccount(there: Server, here: Server): Promise<Plan> {
+export async function planAccount(there: Server, here: Server): Promise<AccountImportPlan> {
   const names = { there: await namesOf(there), here: await namesOf(here) }
   const plans = [
     await planEndpoints(there, here, names, WEBHOOKS),
@@ -35,11 +35,11 @@ type Endpoints = {
   path: string
   list: string
   /** What of one is copied, without its projects. */
-  bodyOf(one: Item): Item
-  called(body: Item): string
+  bodyOf(one: ServerItem): ServerItem
+  called(body: ServerItem): string
   /** Says the projects, which are `undefined` where it is for all. */
-  withProjects(body: Item, projectIds: string[] | undefined): Item
-  secretIn(made: Item): string | undefined
+  withProjects(body: ServerItem, projectIds: string[] | undefined): ServerItem
+  secretIn(made: ServerItem): string | undefined
 }
 
 const WEBHOOKS: Endpoints = {
@@ -71,14 +71,19 @@ const DRAINS: Endpoints = {
   secretIn: ({ delivery }) => delivery?.secret,
 }
 
-function withoutProjects({ version, filter }: Item): Item {
+function withoutProjects({ version, filter }: ServerItem): ServerItem {
   const { project: _, ...rest } = filter ?? {}
   return { version, filter: rest }
 }
 
 /** Those that people made: what an installation made comes with its installation. */
-async function planEndpoints(there: Server, here: Server, names: Names, endpoints: Endpoints): Promise<Plan> {
-  const plan: Plan = { steps: [], same: {}, todo: [] }
+async function planEndpoints(
+  there: Server,
+  here: Server,
+  names: Names,
+  endpoints: Endpoints,
+): Promise<AccountImportPlan> {
+  const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
   const present = new Set<string>()
   for await (const one of here.list([endpoints.path], endpoints.list)) present.add(placeOf(endpoints, one, names.here))
   for await (const one of there.list([endpoints.path], endpoints.list, 'absent')) {
@@ -97,25 +102,25 @@ async function planEndpoints(there: Server, here: Server, names: Names, endpoint
 }
 
 /** Names of projects. Undefined: all of the account. */
-function projectsOf({ projectIds }: Item, names: ReadonlyMap<string, string>): string[] | undefined {
+function projectsOf({ projectIds }: ServerItem, names: ReadonlyMap<string, string>): string[] | undefined {
   return projectIds?.map((id: string) => names.get(id) ?? id).sort()
 }
 
-function placeOf(endpoints: Endpoints, one: Item, names: ReadonlyMap<string, string>): string {
+function placeOf(endpoints: Endpoints, one: ServerItem, names: ReadonlyMap<string, string>): string {
   return JSON.stringify([endpoints.bodyOf(one), projectsOf(one, names)])
 }
 
-function endpointStep(here: Server, endpoints: Endpoints, body: Item, projects: string[] | undefined): Step {
+function endpointStep(here: Server, endpoints: Endpoints, body: ServerItem, projects: string[] | undefined): Step {
   const { kind, path, called, withProjects, secretIn } = endpoints
   const what = `${kind} ${called(body)}`
-  const run = async (report: Report) => {
+  const run = async (report: AccountImportReport) => {
     const ids = await Promise.all((projects ?? []).map((name) => idOf(here, name)))
     const found = ids.filter((id) => id !== undefined)
     if (projects !== undefined && found.length < projects.length)
       return [{ what, message: `it is for the projects ${projects.join(', ')}, of which one is not here` }]
-    const made = await tried(() => here.write('POST', path, withProjects(body, projects && found)))
+    const made = await tryRequest(() => here.write('POST', path, withProjects(body, projects && found)))
     if (!('answer' in made)) return [{ what, message: made.message }]
-    const secret = secretIn(made.answer as Item)
+    const secret = secretIn(made.answer as ServerItem)
     report.todo.push(`${what}: give its receiver the new secret${secret === undefined ? '' : ` ${secret}`}`)
     return []
   }
@@ -123,13 +128,13 @@ function endpointStep(here: Server, endpoints: Endpoints, body: Item, projects: 
 }
 
 async function idOf(here: Server, name: string): Promise<string | undefined> {
-  const project = (await here.find(`/v9/projects/${segment(name)}`)) as Item | undefined
+  const project = (await here.find(`/v9/projects/${segment(name)}`)) as ServerItem | undefined
   return project?.id
 }
 
 /** People are invited, and come when they accept. A personal account has no members. */
-async function planMembers(there: Server, here: Server): Promise<Plan> {
-  const plan: Plan = { steps: [], same: {}, todo: [] }
+async function planMembers(there: Server, here: Server): Promise<AccountImportPlan> {
+  const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
   if (there.team === undefined) return plan
   const path = ({ team }: Server) => `/v2/teams/${segment(team!)}/members?limit=100`
   const present = new Set<string>()
@@ -146,18 +151,18 @@ async function planMembers(there: Server, here: Server): Promise<Plan> {
 }
 
 function invitation(here: Server, email: string, role: string): Step {
-  const run = async (report: Report) => {
+  const run = async (report: AccountImportReport) => {
     const path = `/v1/teams/${segment(here.team!)}/members`
-    const invited = await tried(() => here.write('POST', path, { email, role }))
+    const invited = await tryRequest(() => here.write('POST', path, { email, role }))
     if (!('answer' in invited)) return [{ what: `member ${email}`, message: invited.message }]
-    const { inviteUrl } = invited.answer as Item
+    const { inviteUrl } = invited.answer as ServerItem
     if (inviteUrl) report.todo.push(`hand ${email} the invitation: ${inviteUrl}`)
     return []
   }
   return { kind: 'member', action: 'create', names: [`${email} (${role})`], run }
 }
 
-async function sharedVariables(there: Server): Promise<Plan> {
+async function sharedVariables(there: Server): Promise<AccountImportPlan> {
   const todo: string[] = []
   for await (const { key } of there.list(['/v1/env'], 'data', 'absent'))
     todo.push(`make the shared variable ${key} by hand, and give it to its projects`)

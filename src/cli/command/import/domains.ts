@@ -1,11 +1,11 @@
 /** The domains of a project, and the record that proves each. docs/moving-in.md: Domains. */
 import { isDeepStrictEqual } from 'node:util'
-import { type Failure, type Plan, type Report, type Step, tried } from './plan.ts'
+import { type AccountImportPlan, type AccountImportReport, type Failure, type Step, tryRequest } from './plan.ts'
+import type { ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
-import type { Item } from './schemas.ts'
 import type { Slugs } from './variables.ts'
 
-type Side = { domains: readonly Item[]; slugs: Slugs }
+type Side = { domains: readonly ServerItem[]; slugs: Slugs }
 /** What a domain leads to, as it is sent here. */
 type Routing = {
   gitBranch: string | null
@@ -15,16 +15,16 @@ type Routing = {
 }
 
 /** The domains of a project of a server, as that server answers them. */
-export async function readDomains(server: Server, project: string): Promise<Item[]> {
-  const domains: Item[] = []
+export async function readDomains(server: Server, project: string): Promise<ServerItem[]> {
+  const domains: ServerItem[] = []
   const path = `/v9/projects/${segment(project)}/domains?limit=100`
   for await (const one of server.list([path], 'domains')) domains.push(one)
   return domains
 }
 
 /** Those that redirect come after those to which they may redirect. */
-export function planDomains(here: Server, project: string, from: Side, to: Side): Plan {
-  const plan: Plan = { steps: [], same: {}, todo: [] }
+export function planDomains(here: Server, project: string, from: Side, to: Side): AccountImportPlan {
+  const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
   const present = new Map(to.domains.map((one) => [one.name, one]))
   const sorted = from.domains.toSorted((one, other) => Number(Boolean(one.redirect)) - Number(Boolean(other.redirect)))
   for (const one of sorted) {
@@ -42,7 +42,7 @@ function creation(here: Server, project: string, name: string, wanted: Routing):
   const path = `/v10/projects/${segment(project)}/domains`
   return stepOf('create', project, name, async (report) => {
     const made = await here.write('POST', path, { name, ...wanted })
-    report.todo.push(...recordsOf(made as Item))
+    report.todo.push(...recordsOf(made as ServerItem))
   })
 }
 
@@ -55,20 +55,20 @@ function stepOf(
   action: Step['action'],
   project: string,
   name: string,
-  write: (report: Report) => Promise<unknown>,
+  write: (report: AccountImportReport) => Promise<unknown>,
 ): Step {
   const what = `${project}: ${name}`
-  const run = async (report: Report): Promise<Failure[]> => {
-    const done = await tried(() => write(report))
+  const run = async (report: AccountImportReport): Promise<Failure[]> => {
+    const done = await tryRequest(() => write(report))
     return 'answer' in done ? [] : [{ what, message: done.message }]
   }
   return { kind: 'domain', action, names: [what], run }
 }
 
 /** The record to set, of a domain that is not proved here yet. */
-function recordsOf(domain: Item | undefined): string[] {
+function recordsOf(domain: ServerItem | undefined): string[] {
   if (domain === undefined || domain.verified !== false) return []
-  const [record] = domain.verification as [Item]
+  const [record] = domain.verification as [ServerItem]
   return [`set the ${record.type} record ${record.domain} to "${record.value}", then verify the domain ${domain.name}`]
 }
 
@@ -78,7 +78,7 @@ function isSame(wanted: Routing, present: Routing): boolean {
   return isDeepStrictEqual({ ...wanted, redirectStatusCode }, present)
 }
 
-function routingOf(one: Item, slugs: Slugs): Routing {
+function routingOf(one: ServerItem, slugs: Slugs): Routing {
   return {
     gitBranch: one.gitBranch ?? null,
     redirect: one.redirect ?? null,

@@ -1,16 +1,23 @@
 /** `berth import`: copies what an account has on another server that speaks this API into an account here. docs/moving-in.md. */
 
-import { openFetch } from '../../../operations/doctor/trusted-fetch.ts'
+import { createTrustedFetch } from '../../../operations/doctor/trusted-fetch.ts'
 import { readText } from '../../../platform/adapters/file-errors.ts'
-import { counted } from '../../../platform/base/text.ts'
-import { BadUsage, type Invocation, type Outcome } from '../../command-line/command.ts'
+import { pluralize } from '../../../platform/base/text.ts'
+import { BadUsage, type CommandResult, type Invocation } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
-import { clientToken, Refused, serviceOrigin } from '../service-client.ts'
+import { clientToken, ServiceError, serviceOrigin } from '../service-client.ts'
 import { planAccount } from './account.ts'
-import { addPlan, KINDS, newReport, type Plan, type Report, runPlan } from './plan.ts'
+import {
+  type AccountImportPlan,
+  type AccountImportReport,
+  addPlan,
+  IMPORT_KINDS,
+  newAccountImportReport,
+  runPlan,
+} from './plan.ts'
 import { planProject, projectsIn } from './project.ts'
-import { openServer, type Server, segment, Unavailable } from './server.ts'
 import { mustBeObject, PROJECT } from './schemas.ts'
+import { openServer, type Server, segment, Unavailable } from './server.ts'
 
 /** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
 const MOST_LINES = 500
@@ -21,7 +28,7 @@ type Sides = { there: Server; here: Server }
  * Shows a plan, and does it when a person says yes or `--yes` was given. Whatever is here already and just so is left, so that an import that
  * was cut off is run again. Ends with 1 when something was refused.
  */
-export async function importAccount(given: Invocation): Promise<Outcome> {
+export async function importAccount(given: Invocation): Promise<CommandResult> {
   const { has, confirm } = given
   const from = originOf(given.value('from')!)
   if (!has('dry-run') && !has('yes') && confirm === undefined)
@@ -36,17 +43,17 @@ export async function importAccount(given: Invocation): Promise<Outcome> {
   }
 }
 
-async function copy(given: Invocation, sides: Sides): Promise<Outcome> {
+async function copy(given: Invocation, sides: Sides): Promise<CommandResult> {
   const { has, confirm } = given
   await mustLetIn(sides)
   const names = await projectNames(sides.there, given)
-  const plan = newReport()
+  const plan = newAccountImportReport()
   await walk(given, sides, names, 'reading', async (one) => addPlan(plan, one))
   if (has('dry-run')) return outcomeOf(plan, 'would be ')
   given.say(textOf(plan, 'would be '))
   if (!has('yes') && !(await confirm!('Do this?')))
     return { data: { done: false }, text: 'nothing was changed', code: 1 }
-  const report = newReport()
+  const report = newAccountImportReport()
   await walk(given, sides, names, 'writing', (one) => runPlan(report, one))
   return outcomeOf(report, '')
 }
@@ -57,7 +64,7 @@ async function walk(
   { there, here }: Sides,
   names: readonly string[],
   part: string,
-  use: (plan: Plan) => Promise<void>,
+  use: (plan: AccountImportPlan) => Promise<void>,
 ): Promise<void> {
   for (const [at, name] of names.entries()) {
     progress.show(part, at, names.length)
@@ -76,7 +83,13 @@ async function openSides({ value, settings, say }: Invocation, from: string): Pr
     throw new BadUsage('--team names a team by an id that only the other server knows: say the team here by --to-team')
   const there = openServer({ origin: from, token: tokenOf(value), team, say })
   const origin = await serviceOrigin(config)
-  const here = openServer({ origin, token: clientToken(config), team: teamHere, say, fetch: await openFetch(config) })
+  const here = openServer({
+    origin,
+    token: clientToken(config),
+    team: teamHere,
+    say,
+    fetch: await createTrustedFetch(config),
+  })
   return { there, here }
 }
 
@@ -109,7 +122,7 @@ async function mustLetIn({ there, here }: Sides): Promise<void> {
       if (team === undefined) await server.get('/v2/user')
       else await server.get(`/v2/teams/${segment(team)}`)
     } catch (error) {
-      if (!(error instanceof Refused)) throw error
+      if (!(error instanceof ServiceError)) throw error
       if (![401, 403, 404].includes(error.status)) throw error
       if (error.status === 404 && team === undefined)
         throw new Error(`${origin} knows no person of the token: is this the address of the API?`, {
@@ -143,16 +156,16 @@ async function projectNames(there: Server, { value }: Invocation): Promise<strin
   return found
 }
 
-function outcomeOf(report: Report, would: string): Outcome {
+function outcomeOf(report: AccountImportReport, would: string): CommandResult {
   const { counts, failed, todo, changes } = report
   const data = { done: would === '', counts, failed, todo, ...(would !== '' && { changes }) }
   return { data, text: textOf(report, would), code: failed.length === 0 ? 0 : 1 }
 }
 
-function textOf({ counts, failed, todo, changes }: Report, would: string): string {
-  const lines = KINDS.filter((kind) => Object.values(counts[kind]).some((count) => count > 0)).map((kind) => {
+function textOf({ counts, failed, todo, changes }: AccountImportReport, would: string): string {
+  const lines = IMPORT_KINDS.filter((kind) => Object.values(counts[kind]).some((count) => count > 0)).map((kind) => {
     const { created, changed, unchanged, failed } = counts[kind]
-    return `${counted(created + changed + unchanged + failed, kind)}: ${would}created ${created}, ${would}changed ${changed}, unchanged ${unchanged}, refused ${failed}`
+    return `${pluralize(created + changed + unchanged + failed, kind)}: ${would}created ${created}, ${would}changed ${changed}, unchanged ${unchanged}, refused ${failed}`
   })
   if (lines.length === 0) lines.push('there is nothing to copy')
   const listed = (title: string, rows: readonly string[]) => {

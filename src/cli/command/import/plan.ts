@@ -1,8 +1,8 @@
 /** What an import would do, as steps, and what came of it. docs/moving-in.md. */
-import { Refused } from '../service-client.ts'
+import { ServiceError } from '../service-client.ts'
 
-export const KINDS = ['project', 'environment', 'variable', 'domain', 'webhook', 'drain', 'member'] as const
-type Kind = (typeof KINDS)[number]
+export const IMPORT_KINDS = ['project', 'environment', 'variable', 'domain', 'webhook', 'drain', 'member'] as const
+type Kind = (typeof IMPORT_KINDS)[number]
 export type Failure = { what: string; message: string }
 
 /** Something to be made or changed here. `names`: each thing, as a person knows it. */
@@ -11,27 +11,27 @@ export type Step = {
   action: 'create' | 'change'
   names: string[]
   /** Does it, and gives what was refused. */
-  run(report: Report): Promise<Failure[]>
+  run(report: AccountImportReport): Promise<Failure[]>
 }
 
 /** `same`: how many things are here already, just so. `todo`: what a person has to do by hand. */
-export type Plan = { steps: Step[]; same: Partial<Record<Kind, number>>; todo: string[] }
+export type AccountImportPlan = { steps: Step[]; same: Partial<Record<Kind, number>>; todo: string[] }
 
 type Counts = { created: number; changed: number; unchanged: number; failed: number }
-export type Report = { counts: Record<Kind, Counts>; failed: Failure[]; todo: string[]; changes: string[] }
+export type AccountImportReport = { counts: Record<Kind, Counts>; failed: Failure[]; todo: string[]; changes: string[] }
 
 /** Changes to things that are here already are told one by one, up to so many. */
 const MOST_CHANGES = 200
 
 /** A report in which nothing was counted yet. */
-export function newReport(): Report {
+export function newAccountImportReport(): AccountImportReport {
   const none = (): Counts => ({ created: 0, changed: 0, unchanged: 0, failed: 0 })
-  const counts = Object.fromEntries(KINDS.map((kind) => [kind, none()])) as Report['counts']
+  const counts = Object.fromEntries(IMPORT_KINDS.map((kind) => [kind, none()])) as AccountImportReport['counts']
   return { counts, failed: [], todo: [], changes: [] }
 }
 
 /** Counts a plan as if all of it came about. */
-export function addPlan(report: Report, { steps, same, todo }: Plan): void {
+export function addPlan(report: AccountImportReport, { steps, same, todo }: AccountImportPlan): void {
   for (const { kind, action, names } of steps) {
     report.counts[kind][action === 'create' ? 'created' : 'changed'] += names.length
     if (action === 'create') continue
@@ -41,7 +41,7 @@ export function addPlan(report: Report, { steps, same, todo }: Plan): void {
 }
 
 /** Does what a plan says, step by step, and counts what came about. Of a project that could not be made nothing else is tried. */
-export async function runPlan(report: Report, { steps, same, todo }: Plan): Promise<void> {
+export async function runPlan(report: AccountImportReport, { steps, same, todo }: AccountImportPlan): Promise<void> {
   addSame(report, same, todo)
   let isAbsent = false
   for (const step of steps) {
@@ -58,7 +58,7 @@ export async function runPlan(report: Report, { steps, same, todo }: Plan): Prom
   }
 }
 
-function addSame(report: Report, same: Plan['same'], todo: readonly string[]): void {
+function addSame(report: AccountImportReport, same: AccountImportPlan['same'], todo: readonly string[]): void {
   for (const [kind, count] of Object.entries(same)) report.counts[kind as Kind].unchanged += count
   report.todo.push(...todo)
 }
@@ -67,7 +67,7 @@ function addSame(report: Report, same: Plan['same'], todo: readonly string[]): v
 const OF_THE_THING = [400, 402, 403, 409, 413, 422, 428]
 
 /** What was answered, or the sentence of a refusal of this one thing. Throws what says no to the import itself. */
-export async function tried(send: () => Promise<unknown>): Promise<{ answer: unknown } | { message: string }> {
+export async function tryRequest(send: () => Promise<unknown>): Promise<{ answer: unknown } | { message: string }> {
   try {
     return { answer: await send() }
   } catch (error) {
@@ -76,7 +76,7 @@ export async function tried(send: () => Promise<unknown>): Promise<{ answer: unk
 }
 
 function refusalOf(error: unknown): string {
-  if (error instanceof Refused && OF_THE_THING.includes(error.status)) return error.message
+  if (error instanceof ServiceError && OF_THE_THING.includes(error.status)) return error.message
   throw error
 }
 
@@ -84,7 +84,7 @@ function refusalOf(error: unknown): string {
  * Sends many together. Where they are refused, halves are sent until those that are refused stand alone, so that the others arrive.
  * Gives the refused ones. `nameOf`: what a person calls one.
  */
-export async function sendHalves<T>(
+export async function sendBisecting<T>(
   items: readonly T[],
   nameOf: (item: T) => string,
   send: (items: readonly T[]) => Promise<Failure[]>,
@@ -96,7 +96,7 @@ export async function sendHalves<T>(
     const message = refusalOf(error)
     if (items.length === 1) return [{ what: nameOf(items[0]!), message }]
     const half = items.length >> 1
-    const first = await sendHalves(items.slice(0, half), nameOf, send)
-    return [...first, ...(await sendHalves(items.slice(half), nameOf, send))]
+    const first = await sendBisecting(items.slice(0, half), nameOf, send)
+    return [...first, ...(await sendBisecting(items.slice(half), nameOf, send))]
   }
 }

@@ -1,24 +1,30 @@
 /** One project: read on both sides, and compared. docs/moving-in.md. */
-import { Refused } from '../service-client.ts'
+import { ServiceError } from '../service-client.ts'
 import { planDomains, readDomains } from './domains.ts'
-import { type Plan, type Report, type Step, tried } from './plan.ts'
+import { type AccountImportPlan, type AccountImportReport, type Step, tryRequest } from './plan.ts'
+import { mustBeObject, PROJECT, type ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
-import { differingSettings, differingSwitches, leftByHand, projectChange, projectCreation } from './settings.ts'
-import { type Item, mustBeObject, PROJECT } from './schemas.ts'
+import { manualSteps, projectChange, projectCreation, settingsDifference, toggleDifference } from './settings.ts'
 import { planVariables, readVariables, type Slugs, variableSteps } from './variables.ts'
 
 /** A project with all that is copied of it. */
-export type Whole = { project: Item; environments: Item[]; variables: Item[]; domains: Item[]; slugs: Slugs }
+export type ProjectData = {
+  project: ServerItem
+  environments: ServerItem[]
+  variables: ServerItem[]
+  domains: ServerItem[]
+  slugs: Slugs
+}
 
-const NOTHING: Whole['slugs'] = new Map()
+const NOTHING: ProjectData['slugs'] = new Map()
 
 /** What would have to be done for a project, by its name. Undefined where it is not there any more. */
-export async function planProject(there: Server, here: Server, name: string): Promise<Plan | undefined> {
+export async function planProject(there: Server, here: Server, name: string): Promise<AccountImportPlan | undefined> {
   const from = await readProject(there, name)
   if (from === undefined) return undefined
   const to = await readProject(here, name)
-  const { settings, untaken } = differingSettings(from.project, to?.project)
-  const switches = differingSwitches(from.project, to?.project)
+  const { settings, untaken } = settingsDifference(from.project, to?.project)
+  const switches = toggleDifference(from.project, to?.project)
   const variables = await planVariables(there, name, from, to ?? { variables: [], slugs: NOTHING })
   const domains = planDomains(here, name, from, to ?? { domains: [], slugs: NOTHING })
   const isSame = Object.keys(settings).length + switches.length === 0
@@ -37,7 +43,7 @@ export async function planProject(there: Server, here: Server, name: string): Pr
       domain: domains.same.domain ?? 0,
     },
     todo: [
-      ...leftByHand(from.project, to?.project),
+      ...manualSteps(from.project, to?.project),
       ...untaken,
       ...variables.unread.map((variable) => `${name}: set the value of ${variable}, which cannot be read there`),
       ...domains.todo,
@@ -46,7 +52,7 @@ export async function planProject(there: Server, here: Server, name: string): Pr
 }
 
 /** Undefined where the server has no such project. */
-export async function readProject(server: Server, name: string): Promise<Whole | undefined> {
+export async function readProject(server: Server, name: string): Promise<ProjectData | undefined> {
   const path = `/v9/projects/${segment(name)}`
   const found = await server.find(path)
   if (found === undefined) return undefined
@@ -60,33 +66,34 @@ export async function readProject(server: Server, name: string): Promise<Whole |
     return { project, environments, variables, domains, slugs: new Map(environments.map(({ id, slug }) => [id, slug])) }
   } catch (error) {
     // Somebody removed it meanwhile; or the server lacks one of the lists, and what is in it must not be taken for nothing.
-    if (error instanceof Refused && error.status === 404 && (await server.find(path)) === undefined) return undefined
+    if (error instanceof ServiceError && error.status === 404 && (await server.find(path)) === undefined)
+      return undefined
     throw error
   }
 }
 
 /** The projects of the account, page by page. */
-export function projectsIn(server: Server): AsyncGenerator<Item> {
+export function projectsIn(server: Server): AsyncGenerator<ServerItem> {
   return server.list(['/v9/projects?limit=20', '/v10/projects?limit=20'], 'projects')
 }
 
-async function readEnvironments(server: Server, name: string): Promise<Item[]> {
-  const environments: Item[] = []
+async function readEnvironments(server: Server, name: string): Promise<ServerItem[]> {
+  const environments: ServerItem[] = []
   const path = `/v9/projects/${segment(name)}/custom-environments`
   for await (const one of server.list([path], 'environments', 'absent')) environments.push(one)
   return environments
 }
 
-function environmentStep(here: Server, project: string, { slug, description, branchMatcher }: Item): Step {
+function environmentStep(here: Server, project: string, { slug, description, branchMatcher }: ServerItem): Step {
   const what = `${project}: ${slug}`
   const body = { slug, ...(description && { description }), ...(branchMatcher && { branchMatcher }) }
   return {
     kind: 'environment',
     action: 'create',
     names: [what],
-    run: async (_: Report) => {
+    run: async (_: AccountImportReport) => {
       const path = `/v9/projects/${segment(project)}/custom-environments`
-      const done = await tried(() => here.write('POST', path, body))
+      const done = await tryRequest(() => here.write('POST', path, body))
       return 'answer' in done ? [] : [{ what, message: done.message }]
     },
   }

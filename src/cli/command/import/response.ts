@@ -1,6 +1,6 @@
 /** One answer of a server that an import asks, read to its end. docs/moving-in.md: How it asks. */
 
-import { shortened } from '../../../platform/http/validate.ts'
+import { truncateText } from '../../../platform/http/validate.ts'
 import { READERS } from '../../../readers.ts'
 import { oneLine } from '../../command-line/print.ts'
 
@@ -9,14 +9,14 @@ const MOST_BYTES = READERS['answer to an import'].bytes
 /** A server that wants a longer pause than this is told to the person, who runs the import again later. */
 export const LONGEST_PAUSE_MS = 15 * 60_000
 
-export type Answer = { status: number; body: unknown; pauseMs: number | undefined; resumesAt: number }
+export type ServerReply = { status: number; body: unknown; pauseMs: number | undefined; resumesAt: number }
 /** An answer that no further request makes better. */
 export class Unreadable extends Error {}
 
 /** One request, to the end of its answer. Throws Unreadable for a redirect, for what is too large and for what is no JSON; whatever `fetch` throws where there is no answer. */
-export async function askOnce(ask: typeof fetch, url: string, request: RequestInit): Promise<Answer> {
+export async function fetchOnce(ask: typeof fetch, url: string, request: RequestInit): Promise<ServerReply> {
   const answer = await ask(url, request)
-  const elsewhere = leadOf(url, answer)
+  const elsewhere = redirectMessage(url, answer)
   if (elsewhere !== undefined) throw new Unreadable(`${elsewhere}. Where you trust it, give the address of its API`)
   const text = await textOf(answer)
   const isJson = answer.headers.get('content-type')?.includes('json') === true
@@ -31,11 +31,14 @@ export async function askOnce(ask: typeof fetch, url: string, request: RequestIn
 }
 
 /** Says where a redirect leads, which is not followed: whoever follows it shows the token to whatever is there. Undefined for any other answer. */
-export function leadOf(url: string, { status, headers }: Pick<Response, 'status' | 'headers'>): string | undefined {
+export function redirectMessage(
+  url: string,
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+): string | undefined {
   const location = headers.get('location')
   if (status < 300 || status > 399 || location === null) return undefined
   const to = URL.parse(location, url)?.href ?? location
-  return `${url.replace(/\?.*/, '')} leads to ${shortened(oneLine(to.replace(/\?.*/, '')), 200)}, which is not asked: it would get the token`
+  return `${url.replace(/\?.*/, '')} leads to ${truncateText(oneLine(to.replace(/\?.*/, '')), 200)}, which is not asked: it would get the token`
 }
 
 async function textOf(answer: Response): Promise<string> {

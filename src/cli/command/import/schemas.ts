@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox'
 import { validate } from '../../../platform/http/validate.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer of any server; whoever reads a field looks what it is
-export type Item = Record<string, any>
+export type ServerItem = Record<string, any>
 
 const Texts = Type.Array(Type.String())
 const ANY = Type.Object({})
@@ -26,9 +26,9 @@ const ITEMS: Readonly<Record<string, TSchema>> = {
 }
 
 /** The answer, where it is an object of this shape. Throws Error, which says what `address` answered in its place. */
-export function mustBeObject(address: string, answer: unknown, schema: TSchema = ANY): Item {
+export function mustBeObject(address: string, answer: unknown, schema: TSchema = ANY): ServerItem {
   try {
-    return validate(schema, answer) as Item
+    return validate(schema, answer) as ServerItem
   } catch (error) {
     const reason = kindOf(answer) === 'an object' ? `: ${(error as Error).message}` : ''
     throw new Error(`${address} answered ${kindOf(answer)} that is not what this API answers there${reason}`)
@@ -36,7 +36,7 @@ export function mustBeObject(address: string, answer: unknown, schema: TSchema =
 }
 
 /** The items of a page, which is a list or has one of this name. An item that is null is left out. Throws Error as `mustBeObject`. */
-export function itemsOf(address: string, name: string, page: unknown): Item[] {
+export function itemsOf(address: string, name: string, page: unknown): ServerItem[] {
   const items = Array.isArray(page) ? page : mustBeObject(address, page)[name]
   if (!Array.isArray(items)) throw new Error(`${address} answered no list of ${name}, but ${kindOf(items)}`)
   const schema = ITEMS[name]

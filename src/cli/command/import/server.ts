@@ -1,13 +1,13 @@
 /** A server that speaks this API, as an import asks it: the one where things are, or this one. docs/moving-in.md: How it asks. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { counted } from '../../../platform/base/text.ts'
-import { shortened } from '../../../platform/http/validate.ts'
-import { isNoName } from '../../command-line/command.ts'
+import { pluralize } from '../../../platform/base/text.ts'
+import { truncateText } from '../../../platform/http/validate.ts'
+import { isEmptyOrDotSegment } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
-import { Refused } from '../service-client.ts'
-import { type Answer, askOnce, LONGEST_PAUSE_MS, Unreadable } from './response.ts'
-import { type Item, itemsOf, mustBeObject } from './schemas.ts'
+import { ServiceError } from '../service-client.ts'
+import { fetchOnce, LONGEST_PAUSE_MS, type ServerReply, Unreadable } from './response.ts'
+import { itemsOf, mustBeObject, type ServerItem } from './schemas.ts'
 
 /** An answer that takes longer than this, from the first byte to the last, is given up. */
 const TIMEOUT_MS = 60_000
@@ -30,7 +30,7 @@ export type Server = {
    * The items of a list, page by page. Of several paths the first that the server knows: servers have it at other versions. Throws Refused
    * where it knows none, unless it may be `absent`.
    */
-  list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item>
+  list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<ServerItem>
   /** Writes once, also when it is sent again because no answer came. Throws Refused. */
   write(method: 'POST' | 'PATCH' | 'PUT', path: string, body?: object): Promise<unknown>
 }
@@ -59,7 +59,7 @@ export function openServer(options: ServerOptions): Server {
   const read = (path: string) => send('GET', path)
   const get = async (path: string) => mustBeObject(`${origin}${withoutQuery(path)}`, await read(path))
   const find = (path: string) => get(path).catch(unlessAbsent)
-  async function* list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item> {
+  async function* list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<ServerItem> {
     const [path = '', ...others] = paths
     const isLast = others.length === 0
     const first = await (isLast && !absent ? read(path) : read(path).catch(unlessAbsent))
@@ -101,7 +101,7 @@ function openSender({
       if (early > 0) await pause(early)
       const signal = AbortSignal.timeout(timeoutMs)
       const url = `${origin}${addTeam(path, team)}`
-      const answer = await askOnce(ask, url, { ...request, signal }).catch((error) => error as Error)
+      const answer = await fetchOnce(ask, url, { ...request, signal }).catch((error) => error as Error)
       if (answer instanceof Unreadable) throw answer
       // The next answer would take as long.
       if (answer instanceof Error && signal.aborted)
@@ -119,7 +119,7 @@ function openSender({
 }
 
 /** Says after each answer that did not help, or none, how long to wait before the request is sent again. Undefined: it is given up. */
-function openPatience(): (answer: Answer | Error) => number | undefined {
+function openPatience(): (answer: ServerReply | Error) => number | undefined {
   let [failures, pauses] = [0, 0]
   return (answer) => {
     const wanted = answer instanceof Error ? undefined : answer.pauseMs
@@ -135,13 +135,13 @@ function openPatience(): (answer: Answer | Error) => number | undefined {
 type List = { origin: string; path: string; name: string }
 
 /** Walks the pages of a list behind the first. Throws where a page leads to itself. */
-async function* listOf(read: Server['get'], { origin, path, name }: List, first: unknown): AsyncGenerator<Item> {
+async function* listOf(read: Server['get'], { origin, path, name }: List, first: unknown): AsyncGenerator<ServerItem> {
   let page = first
   let until: unknown
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const items = itemsOf(`${origin}${withoutQuery(path)}`, name, page)
     yield* items
-    const next = (page as Item).pagination?.next ?? null
+    const next = (page as ServerItem).pagination?.next ?? null
     if (next === null) return
     if (next === until) throw new Error(`${origin}${path} answers a page that leads to itself`)
     until = next
@@ -151,14 +151,14 @@ async function* listOf(read: Server['get'], { origin, path, name }: List, first:
 }
 
 /** What a refusal is thrown as: that of a server that limits or fails says nothing about what was asked. */
-function refusalOf(address: string, { status, body, pauseMs }: Answer): Error {
+function refusalOf(address: string, { status, body, pauseMs }: ServerReply): Error {
   const error = (body as { error?: { code?: string; message?: unknown } } | null | undefined)?.error ?? {}
   const message = typeof error.message === 'string' ? oneLine(error.message) : undefined
-  const because = message === undefined ? '' : ` (${shortened(message, 300)})`
+  const because = message === undefined ? '' : ` (${truncateText(message, 300)})`
   const until = pauseMs === undefined ? 'a while' : waitText(pauseMs)
   if (status === 429) return new Unavailable(`${address} limits how often it is asked${because}: wait ${until}`)
   if (status >= 500) return new Unavailable(`${address} answers ${status}${because}, again and again`)
-  return new Refused(status, {
+  return new ServiceError(status, {
     ...(error.code && { code: error.code }),
     message: `${address}: ${message ?? `answered ${status}`}`,
   })
@@ -166,11 +166,11 @@ function refusalOf(address: string, { status, body, pauseMs }: Answer): Error {
 
 function waitText(ms: number): string {
   const minutes = Math.ceil(ms / 60_000)
-  return minutes <= 120 ? counted(minutes, 'minute') : counted(Math.ceil(minutes / 60), 'hour')
+  return minutes <= 120 ? pluralize(minutes, 'minute') : pluralize(Math.ceil(minutes / 60), 'hour')
 }
 
 function unlessAbsent(error: unknown): undefined {
-  if (error instanceof Refused && error.status === 404) return undefined
+  if (error instanceof ServiceError && error.status === 404) return undefined
   throw error
 }
 
@@ -197,7 +197,7 @@ export function withQuery(path: string, more: Record<string, string>): string {
  * token of whoever imports.
  */
 export function segment(name: string): string {
-  if (typeof name !== 'string' || isNoName(name))
+  if (typeof name !== 'string' || isEmptyOrDotSegment(name))
     throw new Error(`a server calls something ${JSON.stringify(name)}, which is no name`)
   return encodeURIComponent(name)
 }

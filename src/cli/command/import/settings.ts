@@ -1,10 +1,10 @@
 /** What a project says of itself, and is copied: its settings, its link, and what has a request of its own. docs/moving-in.md: Projects. */
 import { isDeepStrictEqual } from 'node:util'
 import { SettingsBody } from '../../../model/project-settings.ts'
-import { keepDeclared, validate } from '../../../platform/http/validate.ts'
-import { type Failure, type Report, type Step, sendHalves, tried } from './plan.ts'
+import { pickDeclared, validate } from '../../../platform/http/validate.ts'
+import { type AccountImportReport, type Failure, type Step, sendBisecting, tryRequest } from './plan.ts'
+import type { ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
-import type { Item } from './schemas.ts'
 
 /** TABLE settings that are not copied: they name people and things of the other server. */
 const NOT_COPIED = new Set([
@@ -37,14 +37,17 @@ const EXPIRATIONS = {
 type Settings = Record<string, unknown>
 
 /** The settings that differ from those here, and those that this Berth does not take. `present`: the project here, when there is one. */
-export function differingSettings(project: Item, present: Item | undefined): { settings: Settings; untaken: string[] } {
+export function settingsDifference(
+  project: ServerItem,
+  present: ServerItem | undefined,
+): { settings: Settings; untaken: string[] } {
   const [settings, untaken]: [Settings, string[]] = [{}, []]
   for (const [name, schema] of SETTINGS) {
     const value = settingOf(project, name)
     const there = present && settingOf(present, name)
     if (value === undefined || (value === null && (there ?? null) === null)) continue
     try {
-      const kept = keepDeclared(schema, validate(schema, value))
+      const kept = pickDeclared(schema, validate(schema, value))
       if (!isDeepStrictEqual(kept, there)) settings[name] = kept
     } catch (error) {
       untaken.push(`${project.name}: set ${name} by hand; ${(error as Error).message}`)
@@ -54,7 +57,7 @@ export function differingSettings(project: Item, present: Item | undefined): { s
 }
 
 /** A setting of a project. Without a region of its own a project shows the default one among its resources: that is no setting. */
-function settingOf(project: Item, name: string): unknown {
+function settingOf(project: ServerItem, name: string): unknown {
   const value = project[name]
   if (name !== 'resourceConfig' || project.serverlessFunctionRegion !== null) return value
   const { functionDefaultRegions: _, ...resources } = value ?? {}
@@ -65,7 +68,7 @@ function settingOf(project: Item, name: string): unknown {
 type Switch = { name: string; send(here: Server, id: string): Promise<unknown> }
 
 /** What differs from the project here and has a request of its own. What is on here and off there is left. */
-export function differingSwitches(project: Item, present: Item | undefined): Switch[] {
+export function toggleDifference(project: ServerItem, present: ServerItem | undefined): Switch[] {
   const switches: Switch[] = []
   const add = (name: string, method: 'POST' | 'PATCH', path: (id: string) => string, body?: object) =>
     switches.push({ name, send: (here, id) => here.write(method, path(segment(id)), body) })
@@ -76,7 +79,7 @@ export function differingSwitches(project: Item, present: Item | undefined): Swi
     add('productionBranch', 'PATCH', (id) => `/v9/projects/${id}/branch`, { branch: link.productionBranch })
   if (project.dataCache?.userDisabled === true && present?.dataCache?.userDisabled !== true)
     add('dataCache', 'PATCH', (id) => `/v1/data-cache/projects/${id}`, { disabled: true })
-  const isOff = (value: Item | undefined) => value !== undefined && value.disabledAt !== null
+  const isOff = (value: ServerItem | undefined) => value !== undefined && value.disabledAt !== null
   if (isOff(crons) && !isOff(present?.crons))
     add('crons', 'PATCH', (id) => `/v1/projects/${id}/crons`, { enabled: false })
   const periods = periodsOf(project)
@@ -96,13 +99,13 @@ function repoOf({
   projectUrl,
   owner,
   slug,
-}: Item): string {
+}: ServerItem): string {
   if (type === 'gitlab')
     return projectUrl ? new URL(projectUrl).pathname.slice(1) : `${projectNamespace}/${projectNameWithNamespace}`
   return type === 'bitbucket' ? `${owner}/${slug}` : `${org}/${repo}`
 }
 
-function periodsOf({ deploymentExpiration }: Item): Record<string, string> | undefined {
+function periodsOf({ deploymentExpiration }: ServerItem): Record<string, string> | undefined {
   const pairs = Object.entries(EXPIRATIONS)
     .map(([days, name]) => [name, PERIODS[deploymentExpiration?.[days]]])
     .filter((pair): pair is [string, string] => pair[1] !== undefined)
@@ -110,7 +113,7 @@ function periodsOf({ deploymentExpiration }: Item): Record<string, string> | und
 }
 
 /** What of a project cannot be copied, as a person is told. */
-export function leftByHand(project: Item, present: Item | undefined): string[] {
+export function manualSteps(project: ServerItem, present: ServerItem | undefined): string[] {
   const { name, passwordProtection, protectionBypass } = project
   const left: string[] = []
   if (passwordProtection && !present?.passwordProtection)
@@ -124,21 +127,21 @@ type Changes = { settings: Settings; switches: readonly Switch[] }
 
 /** The step that makes a project, with what it takes of the rest. */
 export function projectCreation(here: Server, name: string, { settings, switches }: Changes): Step {
-  const run = async (report: Report): Promise<Failure[]> => {
-    const all = await tried(() => here.write('POST', '/v10/projects', { name, ...settings }))
-    const made = 'answer' in all ? all : await tried(() => here.write('POST', '/v10/projects', { name }))
+  const run = async (report: AccountImportReport): Promise<Failure[]> => {
+    const all = await tryRequest(() => here.write('POST', '/v10/projects', { name, ...settings }))
+    const made = 'answer' in all ? all : await tryRequest(() => here.write('POST', '/v10/projects', { name }))
     if (!('answer' in made)) return [{ what: name, message: made.message }]
     if (made !== all) report.failed.push(...(await putSettings(here, name, settings)))
-    report.failed.push(...(await turn(here, { name, id: (made.answer as Item).id }, switches)))
+    report.failed.push(...(await turn(here, { name, id: (made.answer as ServerItem).id }, switches)))
     return []
   }
   return { kind: 'project', action: 'create', names: [name], run }
 }
 
 /** The step that changes what differs of a project that is here. */
-export function projectChange(here: Server, { name, id }: Item, { settings, switches }: Changes): Step {
+export function projectChange(here: Server, { name, id }: ServerItem, { settings, switches }: Changes): Step {
   const differing = [...Object.keys(settings), ...switches.map((one) => one.name)]
-  const run = async (report: Report): Promise<Failure[]> => {
+  const run = async (report: AccountImportReport): Promise<Failure[]> => {
     report.failed.push(...(await putSettings(here, name, settings)), ...(await turn(here, { name, id }, switches)))
     return []
   }
@@ -149,16 +152,16 @@ export function projectChange(here: Server, { name, id }: Item, { settings, swit
 function putSettings(here: Server, project: string, settings: Settings): Promise<Failure[]> {
   const path = `/v9/projects/${segment(project)}`
   const what = ([name]: [string, unknown]) => `${project}: ${name}`
-  return sendHalves(Object.entries(settings), what, async (sent) => {
+  return sendBisecting(Object.entries(settings), what, async (sent) => {
     await here.write('PATCH', path, Object.fromEntries(sent))
     return []
   })
 }
 
-async function turn(here: Server, { name, id }: Item, switches: readonly Switch[]): Promise<Failure[]> {
+async function turn(here: Server, { name, id }: ServerItem, switches: readonly Switch[]): Promise<Failure[]> {
   const failed: Failure[] = []
   for (const one of switches) {
-    const done = await tried(() => one.send(here, id))
+    const done = await tryRequest(() => one.send(here, id))
     if (!('answer' in done)) failed.push({ what: `${name}: ${one.name}`, message: done.message })
   }
   return failed

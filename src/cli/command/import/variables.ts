@@ -1,7 +1,7 @@
 /** The variables of a project: which are to be written here, and which a person has to set by hand. docs/moving-in.md: Variables. */
-import { type Failure, type Report, type Step, sendHalves } from './plan.ts'
+import { type AccountImportReport, type Failure, type Step, sendBisecting } from './plan.ts'
+import type { ServerItem } from './schemas.ts'
 import { type Server, segment, withQuery } from './server.ts'
-import type { Item } from './schemas.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
 const MOST_SENT = 100
@@ -19,14 +19,14 @@ type Draft = {
 }
 /** Slugs of custom environments by their ids. */
 export type Slugs = ReadonlyMap<string, string>
-type Side = { variables: readonly Item[]; slugs: Slugs }
+type Side = { variables: readonly ServerItem[]; slugs: Slugs }
 
 type VariablesPlan = { create: Draft[]; change: Draft[]; same: number; unread: string[] }
 
 /** The variables of a project, values in clear where the server gives them. */
-export async function readVariables(server: Server, project: string): Promise<Item[]> {
+export async function readVariables(server: Server, project: string): Promise<ServerItem[]> {
   const paths = ['v9', 'v10'].map((version) => `/${version}/projects/${segment(project)}/env?decrypt=true&limit=100`)
-  const variables: Item[] = []
+  const variables: ServerItem[] = []
   for await (const one of server.list(paths, 'envs')) variables.push(one)
   return variables
 }
@@ -37,7 +37,7 @@ export async function planVariables(there: Server, project: string, from: Side, 
   const here = new Map(to.variables.map((one) => [placeOf(one, to.slugs), one]))
   for (const one of from.variables) {
     const present = here.get(placeOf(one, from.slugs))
-    const value = await readValue(there, project, one)
+    const value = await readServerValue(there, project, one)
     if (value === undefined) {
       if (present === undefined) plan.unread.push(nameOf(one, from.slugs))
       else plan.same++
@@ -58,8 +58,8 @@ export function variableSteps(here: Server, project: string, { create, change }:
     kind: 'variable',
     action,
     names: drafts.map((draft) => `${project}: ${named(draft)}`),
-    run: (_: Report) =>
-      sendHalves(
+    run: (_: AccountImportReport) =>
+      sendBisecting(
         drafts,
         (draft) => `${project}: ${named(draft)}`,
         async (sent) => failuresOf(project, await here.write('POST', path, sent)),
@@ -73,19 +73,19 @@ export function variableSteps(here: Server, project: string, { create, change }:
 
 /** What of an answer did not come about: the others stand. */
 function failuresOf(project: string, answer: unknown): Failure[] {
-  const failed = ((answer as Item | undefined)?.failed ?? []) as { error: Item }[]
+  const failed = ((answer as ServerItem | undefined)?.failed ?? []) as { error: ServerItem }[]
   return failed.map(({ error }) => ({ what: `${project}: ${error.key}`, message: error.message }))
 }
 
 /** Undefined where nobody reads it. One variable by itself is answered in clear, where nothing says otherwise (Specification: 18). */
-export async function readValue(there: Server, project: string, listed: Item): Promise<string | undefined> {
+export async function readServerValue(there: Server, project: string, listed: ServerItem): Promise<string | undefined> {
   const { type, decrypted, value } = listed
   if (type === 'sensitive') return undefined
   const isOpen = decrypted === true || type === 'plain' || type === 'system'
   if (isOpen && decrypted !== false && typeof value === 'string') return value
   for (const version of ['v1', 'v10']) {
     const path = `/${version}/projects/${segment(project)}/env/${segment(listed.id)}?decrypt=true`
-    const alone = (await there.find(path)) as Item | undefined
+    const alone = (await there.find(path)) as ServerItem | undefined
     if (alone === undefined) continue
     const isClear = alone.decrypted === true || (alone.decrypted === undefined && alone.value !== '')
     return isClear && typeof alone.value === 'string' ? alone.value : undefined
@@ -93,7 +93,7 @@ export async function readValue(there: Server, project: string, listed: Item): P
   return undefined
 }
 
-function draftOf(one: Item, value: string, slugs: Slugs): Draft {
+function draftOf(one: ServerItem, value: string, slugs: Slugs): Draft {
   const environments = environmentsOf(one, slugs)
   return {
     key: one.key,
@@ -107,32 +107,32 @@ function draftOf(one: Item, value: string, slugs: Slugs): Draft {
 }
 
 /** One that is sensitive here cannot be compared: it is left. */
-function isSame({ type, value, comment }: Draft, here: Item): boolean {
+function isSame({ type, value, comment }: Draft, here: ServerItem): boolean {
   if ((comment ?? '') !== (here.comment ?? '')) return false
   return here.type === 'sensitive' || (here.type === type && here.value === value)
 }
 
 /** Where a variable counts: no two of a project have the same place. */
-function placeOf(one: Item, slugs: Slugs): string {
+function placeOf(one: ServerItem, slugs: Slugs): string {
   return JSON.stringify([one.key, one.gitBranch ?? '', targetsOf(one).sort(), environmentsOf(one, slugs).sort()])
 }
 
 /** The environments in which a variable counts, each with its branch: what a `.env` file of one is called. */
-export function placesOf(one: Item, slugs: Slugs): string[] {
+export function environmentLabels(one: ServerItem, slugs: Slugs): string[] {
   const branch = one.gitBranch ? `@${encodeURIComponent(one.gitBranch)}` : ''
   return [...targetsOf(one), ...environmentsOf(one, slugs)].map((place) => `${place}${branch}`)
 }
 
-function targetsOf({ target }: Item): string[] {
+function targetsOf({ target }: ServerItem): string[] {
   return [target ?? []].flat()
 }
 
-function environmentsOf(one: Item, slugs: Slugs): string[] {
+function environmentsOf(one: ServerItem, slugs: Slugs): string[] {
   const ids: string[] = one.customEnvironmentIds ?? (one.customEnvironmentId ? [one.customEnvironmentId] : [])
   return ids.map((id) => slugs.get(id)).filter((slug) => slug !== undefined)
 }
 
-function nameOf(one: Item, slugs: Slugs): string {
+function nameOf(one: ServerItem, slugs: Slugs): string {
   return named(draftOf(one, '', slugs))
 }
 

@@ -1,9 +1,9 @@
 /** The folder in which the ecosystem's command line has its address, its token and its team (`-Q`). docs/clients.md: Link the command line. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeFileAtomically } from '../../../platform/adapters/atomic-file.ts'
+import { createDirectory } from '../../../platform/adapters/directory.ts'
 import { readText } from '../../../platform/adapters/file-errors.ts'
-import { makeFolder } from '../../../platform/adapters/directory.ts'
-import { writeWhole } from '../../../platform/adapters/atomic-file.ts'
 import { isThisMachine } from '../../../platform/base/network.ts'
 
 type Settings = Record<string, unknown>
@@ -22,9 +22,9 @@ export function openCliFolder(
     throw new Error(`${folder} holds a login of another service: name an empty folder with --global-config`)
   return ({ token, team }) => {
     const { currentTeam: _, ...rest } = settings
-    makeFolder(folder)
-    writeWhole(settingsFile, jsonLines({ ...rest, api, ...(team !== undefined && { currentTeam: team }) }))
-    writeWhole(loginFile, jsonLines({ token }))
+    createDirectory(folder)
+    writeFileAtomically(settingsFile, jsonLines({ ...rest, api, ...(team !== undefined && { currentTeam: team }) }))
+    writeFileAtomically(loginFile, jsonLines({ token }))
   }
 }
 

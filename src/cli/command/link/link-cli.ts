@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path'
 import { type Config, listenOrigin } from '../../../config.ts'
 import { isThisMachine } from '../../../platform/base/network.ts'
 import { authorityFile, localNames } from '../../../platform/tls/local-certificate.ts'
-import { BadUsage, type Invocation, type Outcome } from '../../command-line/command.ts'
+import { BadUsage, type CommandResult, type Invocation } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
-import { askService, clientToken, pathOf, Refused } from '../service-client.ts'
+import { callService, clientToken, ServiceError, servicePath } from '../service-client.ts'
 import { aliasLine } from './alias-line.ts'
 import { openCliFolder } from './cli-folder.ts'
 import { certify } from './handshake.ts'
@@ -19,7 +19,7 @@ const WARNING =
  * Writes the folder of the command line and prints the line for a shell. Throws, and writes nothing, where no service answers, it speaks no
  * https, the token or the team is not good, the folder holds a login of another service, or no shell could read a path.
  */
-export async function linkCliCommand(given: Invocation): Promise<Outcome> {
+export async function linkCliCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
   const token = given.value('token') ?? clientToken(config)
   const { api, authority } = placeOf(config)
@@ -28,7 +28,7 @@ export async function linkCliCommand(given: Invocation): Promise<Outcome> {
   const folder = resolve(named ?? join(config.dataFolder, 'cli'))
   const line = aliasLine(folder, authority)
   const write = openCliFolder(folder, api)
-  const ask = (path: string) => askService({ ...config, clientToken: token }, { method: 'GET', path, as: 'client' })
+  const ask = (path: string) => callService({ ...config, clientToken: token }, { method: 'GET', path, as: 'client' })
   const { user } = (await ask('/v2/user')) as { user: { username: string } }
   const team = await teamOf(ask, given.value('team'))
   if (localNames(config) !== undefined) await certify(api, authority!)
@@ -62,9 +62,9 @@ function placeOf(config: Config): { api: string; authority: string | undefined }
 async function teamOf(ask: (path: string) => Promise<unknown>, name: string | undefined): Promise<Named | undefined> {
   if (name === undefined) return undefined
   try {
-    return (await ask(pathOf('/v2/teams', [name]))) as Named
+    return (await ask(servicePath('/v2/teams', [name]))) as Named
   } catch (error) {
-    if (!(error instanceof Refused && [400, 403, 404].includes(error.status))) throw error
+    if (!(error instanceof ServiceError && [400, 403, 404].includes(error.status))) throw error
     throw new Error(`the user of the token is in no team "${name}": berth team list shows all teams`, { cause: error })
   }
 }

@@ -7,10 +7,10 @@ import { type Html, html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
-import { type Choice, select, sheet } from '../../fields.ts'
-import { accountIn, showPage } from '../../frame.ts'
-import { environmentsOf } from '../environments.ts'
-import { environmentChoices, isIn, LIST, listPath } from './environments.ts'
+import { type Choice, dataTable, select } from '../../fields.ts'
+import { consolePage, findAccountOfPath } from '../../frame.ts'
+import { readCustomEnvironments } from '../environments.ts'
+import { environmentChoices, isIn, listPath, VARIABLES_PATH } from './environments.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Sides = Type.Object({ left: Text, right: Text, all: Text })
@@ -18,7 +18,7 @@ const Sides = Type.Object({ left: Text, right: Text, all: Text })
 export const compareScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
-    path: `${LIST}/compare`,
+    path: `${VARIABLES_PATH}/compare`,
     name: 'compareEnvironments',
     query: Sides,
     once: true,
@@ -29,9 +29,9 @@ export const compareScreens: readonly Screen[] = [
 ]
 
 async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Sides>>) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  const choices = environmentChoices(await readCustomEnvironments(ctx, account, project))
   const { left = 'production', right = 'preview' } = query
   // A read of clear values, which leaves its line in the audit log as any does.
   const { envs } = await ctx.ask<Static<typeof EnvList>>('filterProjectEnvs', {
@@ -43,7 +43,7 @@ async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const different = rows.filter(({ state }) => state !== 'same')
   const shown = query.all ? rows : different
   const label = (side: string) => choices.find(([value]) => value === side)?.[1] ?? side
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
@@ -53,7 +53,7 @@ ${sidesForm(`${listPath(account, project)}/compare`, choices, { ...query, left, 
 <p role="status">${summary(rows.length, different.length)}</p>
 ${
   shown.length > 0 &&
-  sheet(
+  dataTable(
     'Differences',
     ['Key', 'First environment', 'Second environment', 'Values'],
     shown.map((one) => row(one, label(left), label(right))),

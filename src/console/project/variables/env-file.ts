@@ -9,19 +9,26 @@ import { type Html, html } from '../../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { ImportAnswer } from '../../../projects/env-files/schema.ts'
 import { READERS } from '../../../readers.ts'
-import { action, faultOf } from '../../action.ts'
-import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
-import { accountIn, showPage } from '../../frame.ts'
+import { action, formErrorNotice } from '../../action.ts'
+import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
+import { consolePage, findAccountOfPath } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
-import { environmentsOf } from '../environments.ts'
-import { branchField, LIST, listPath, placesField, READER_CHOICES, writableChoices } from './environments.ts'
+import { readCustomEnvironments } from '../environments.ts'
+import {
+  branchField,
+  environmentsField,
+  listPath,
+  READER_CHOICES,
+  VARIABLES_PATH,
+  writableChoices,
+} from './environments.ts'
 
 /** The text that the route takes is 1 MiB, of which a form makes up to three times as many bytes. */
 const FORM_BYTES = READERS['form of a text'].bytes
@@ -45,13 +52,13 @@ const MODES: readonly Choice[] = [
 export const envFileScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
-    path: `${LIST}/import`,
+    path: `${VARIABLES_PATH}/import`,
     name: 'showImport',
     asks: ['getProjectCustomEnvironments'],
     run: (ctx, input) => showImport(ctx, input),
   }),
   action<typeof EnvFile, Answer>({
-    path: `${LIST}/import`,
+    path: `${VARIABLES_PATH}/import`,
     name: 'consoleImportVariables',
     form: EnvFile,
     bodyLimit: FORM_BYTES,
@@ -72,11 +79,11 @@ function importOf(params: ScreenInput['params'], form: Form) {
     query: {
       mode: form.mode,
       type: form.type,
-      target: listOf(form.target).join(','),
+      target: toStringList(form.target).join(','),
       gitBranch: form.gitBranch || undefined,
       ...(planDigest === undefined ? { dryRun: 'true' } : { planDigest }),
     },
-    body: typedText(form.text ?? ''),
+    body: normalizeLineEnds(form.text ?? ''),
   }
 }
 
@@ -84,24 +91,24 @@ function importOf(params: ScreenInput['params'], form: Form) {
 async function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused): Promise<Page> {
   if (refused?.key !== 'env_plan_changed') return showImport(ctx, input, refused)
   const form = { ...(input.form as Form), step: 'plan' }
-  const account = await accountIn(ctx, input.params)
+  const account = await findAccountOfPath(ctx, input.params)
   const answer = await ctx.ask<Answer>('putProjectEnvFile', { account, ...importOf(input.params, form) })
   return showPlan(ctx, { ...input, form }, answer, refused)
 }
 
 async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
-  return showPage(
+  const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: 'Paste a .env file',
       body: html`<div class="top"><h1>Paste a .env file</h1></div>
-${refused && (badLines(refused) ?? faultOf(refused))}
+${refused && (badLines(refused) ?? formErrorNotice(refused))}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${inputs(choices, refused)}
 <p class="actions"><button name="step" value="plan">Show the plan</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>
@@ -111,8 +118,8 @@ ${inputs(choices, refused)}
 }
 
 function inputs(choices: readonly Choice[], refused: Refused | undefined): Html {
-  return html`${area('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. A file can be dropped here. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
-${placesField(choices, ['development'], refused)}
+  return html`${textAreaField('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. A file can be dropped here. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
+${environmentsField(choices, ['development'], refused)}
 ${branchField('Only for preview: these values are for deployments of this branch.', { refused })}
 ${select('mode', 'What happens', MODES, { refused })}
 ${select('type', 'Who may read values that are new', READER_CHOICES, { refused })}`
@@ -132,24 +139,24 @@ async function showPlan(
   { plan, mode, planDigest }: Answer,
   refused?: Refused,
 ): Promise<Page> {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
+  const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
   const typed = { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} }
   const changes = plan.created.length + plan.updated.length + plan.removed.length
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: 'The plan',
       body: html`<div class="top"><h1>The plan</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <p>${changes === 0 ? 'Nothing would change.' : html`Nothing is changed yet. This is what the text would do in ${where(form, choices)}.`}</p>
 <div class="grid">
 ${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('The same as now', plan.unchanged)}${plan.skipped && keys('Skipped: the platform sets them', plan.skipped)}
 </div>
 <form class="stack card" method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
+${csrfFields(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
 <p class="actions">${changes > 0 && html`<button name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="quiet" name="step" value="plan">Show the plan again</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 <details><summary>Change the text, or where it goes</summary>
 ${inputs(choices, typed)}
@@ -160,7 +167,7 @@ ${inputs(choices, typed)}
 }
 
 function where(form: Form, choices: readonly Choice[]): string {
-  const words = choices.filter(([value]) => listOf(form.target).includes(value)).map(([, label]) => label)
+  const words = choices.filter(([value]) => toStringList(form.target).includes(value)).map(([, label]) => label)
   const branch = form.gitBranch ? `, branch ${form.gitBranch}` : ''
   return `${words.join(', ')}${branch}`
 }

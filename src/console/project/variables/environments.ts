@@ -1,17 +1,17 @@
 /** Where variables are had, as the pages of variables say it: addresses, environments and branches. */
 
-import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type EnvVar, isStandard, TARGETS } from '../../../projects/env/schema.ts'
 import { READERS } from '../../../readers.ts'
 import { type FieldOptions, field } from '../../action.ts'
-import { type Choice, checks } from '../../fields.ts'
-import { may, projectPath } from '../../frame.ts'
+import { type Choice, checkboxesField } from '../../fields.ts'
+import { canInAccount, projectPath } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
-import type { Environments } from '../environments.ts'
+import type { CustomEnvironments } from '../environments.ts'
 
-export const LIST = '/console/t/:slug/projects/:name/variables'
-export const ONE = `${LIST}/:id`
+export const VARIABLES_PATH = '/console/t/:slug/projects/:name/variables'
+export const VARIABLE_PATH = `${VARIABLES_PATH}/:id`
 
 /** Most bytes of a form with one variable: a value of 64 KiB, of which a form makes up to three times as many bytes. */
 export const VARIABLE_FORM_BYTES = READERS.form.bytes
@@ -31,7 +31,7 @@ export function listPath(account: Pick<OwnAccount, 'slug'>, project: string, sec
 }
 
 /** Every environment of a project, to choose from: the value is its name, or the id of a custom one. */
-export function environmentChoices(environments: Environments): Choice[] {
+export function environmentChoices(environments: CustomEnvironments): Choice[] {
   return [
     ...TARGETS.map((one): Choice => [one, one]),
     ...environments.map(({ id, slug }): Choice => [id, `${slug} (custom)`]),
@@ -39,31 +39,35 @@ export function environmentChoices(environments: Environments): Choice[] {
 }
 
 /** The environments in which the role of the person may change variables, as `environmentChoices` gives them. */
-export function writableChoices(account: OwnAccount, environments: Environments): Choice[] {
+export function writableChoices(account: OwnAccount, environments: CustomEnvironments): Choice[] {
   return environmentChoices(environments).filter(([one]) => mayTouch(account, [one]))
 }
 
 /** The boxes of environments. Where production is none of them, the reason is said. */
-export function placesField(choices: readonly Choice[], chosen: readonly string[], refused: Refused | undefined): Html {
+export function environmentsField(
+  choices: readonly Choice[],
+  chosen: readonly string[],
+  refused: Refused | undefined,
+): Html {
   const isWhole = choices.some(([one]) => one === 'production')
   const hint = 'Production is not offered: your role does not change its variables.'
-  return checks('target', 'Where', choices, { chosen, refused, ...(!isWhole && { hint }) })
+  return checkboxesField('target', 'Where', choices, { chosen, refused, ...(!isWhole && { hint }) })
 }
 
 /** Whether the role of the person reaches variables of these environments: production needs a right of its own. */
 function mayTouch(account: OwnAccount, targets: readonly string[]): boolean {
-  return !targets.includes('production') || may(account, 'env:production')
+  return !targets.includes('production') || canInAccount(account, 'env:production')
 }
 
-/** Whether the role of the person may change a variable. projects/env/access.ts: mustChange. */
-export function mayChange(account: OwnAccount, { target }: Pick<EnvVar, 'target'>): boolean {
-  return may(account, 'env:write') && mayTouch(account, target)
+/** Whether the role of the person may change a variable. projects/env/access.ts: mustHaveWritePermission. */
+export function canChangeVariable(account: OwnAccount, { target }: Pick<EnvVar, 'target'>): boolean {
+  return canInAccount(account, 'env:write') && mayTouch(account, target)
 }
 
-/** Whether the role of the person may read the value of a variable. projects/env/access.ts: mayOpen. */
-export function mayRead(account: OwnAccount, { type, target }: Pick<EnvVar, 'type' | 'target'>): boolean {
+/** Whether the role of the person may read the value of a variable. projects/env/access.ts: canReadValue. */
+export function canReadVariable(account: OwnAccount, { type, target }: Pick<EnvVar, 'type' | 'target'>): boolean {
   if (type === 'sensitive') return false
-  return type === 'plain' || type === 'system' || (may(account, 'env:decrypt') && mayTouch(account, target))
+  return type === 'plain' || type === 'system' || (canInAccount(account, 'env:decrypt') && mayTouch(account, target))
 }
 
 /** The field of a branch. */
@@ -73,7 +77,7 @@ export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 
 }
 
 /** What was chosen, as routes take it. */
-export function asPlaces(chosen: readonly string[]) {
+export function environmentsBody(chosen: readonly string[]) {
   return {
     target: chosen.filter(isStandard),
     customEnvironmentIds: chosen.filter((one) => !isStandard(one)),
@@ -86,7 +90,10 @@ export function isIn({ target, customEnvironmentIds }: Placed, environment: stri
 }
 
 /** Environments and branch of a variable. */
-export function showPlaces({ target, customEnvironmentIds, gitBranch }: Placed, environments: Environments): Html {
+export function environmentsLabel(
+  { target, customEnvironmentIds, gitBranch }: Placed,
+  environments: CustomEnvironments,
+): Html {
   const slugs = new Map(environments.map(({ id, slug }) => [id, slug]))
   const words = [...target, ...customEnvironmentIds.map((id) => slugs.get(id) ?? id)]
   if (words.length === 0) return html`<span class="soft">no environment</span>`

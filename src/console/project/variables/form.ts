@@ -1,35 +1,35 @@
 /** Adding and editing a variable: one form. */
 
-import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../../platform/pages/screen.ts'
 import { refuse } from '../../../platform/refusals/refusal.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import { type EnvVar, TARGETS } from '../../../projects/env/schema.ts'
-import { action, faultOf, field } from '../../action.ts'
-import { changeFields } from '../../edit-form.ts'
-import { askedTwice, dangerCard } from '../../controls.ts'
-import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
-import { accountIn, showPage } from '../../frame.ts'
+import { action, field, formErrorNotice } from '../../action.ts'
+import { confirmedButton, dangerCard } from '../../controls.ts'
+import { editFields } from '../../edit-form.ts'
+import { type Choice, normalizeLineEnds, select, textAreaField, toStringList } from '../../fields.ts'
+import { consolePage, findAccountOfPath } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
-import { environmentsOf } from '../environments.ts'
+import { readCustomEnvironments } from '../environments.ts'
 import {
-  asPlaces,
   branchField,
-  LIST,
+  canChangeVariable,
+  canReadVariable,
+  environmentsBody,
+  environmentsField,
   listPath,
-  mayChange,
-  mayRead,
-  ONE,
-  placesField,
   READER_CHOICES,
   VARIABLE_FORM_BYTES,
+  VARIABLE_PATH,
+  VARIABLES_PATH,
   writableChoices,
 } from './environments.ts'
 
@@ -47,13 +47,13 @@ const Variable = Type.Object({
 export const variableFormScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
-    path: `${LIST}/new`,
+    path: `${VARIABLES_PATH}/new`,
     name: 'showNewVariable',
     asks: ['getProjectCustomEnvironments'],
     run: (ctx, input) => showNew(ctx, input),
   }),
   action({
-    path: `${LIST}/new`,
+    path: `${VARIABLES_PATH}/new`,
     name: 'consoleCreateVariable',
     form: Variable,
     bodyLimit: VARIABLE_FORM_BYTES,
@@ -62,9 +62,9 @@ export const variableFormScreens: readonly Screen[] = [
     wish: ({ params, form }) => ({
       params: { idOrName: params.name! },
       body: {
-        ...asPlaces(listOf(form.target)),
+        ...environmentsBody(toStringList(form.target)),
         key: (form.key ?? '').trim(),
-        value: typedText(form.value ?? ''),
+        value: normalizeLineEnds(form.value ?? ''),
         type: form.type,
         ...(form.gitBranch && { gitBranch: form.gitBranch }),
         ...(form.comment && { comment: form.comment }),
@@ -75,13 +75,13 @@ export const variableFormScreens: readonly Screen[] = [
   }),
   consoleScreen({
     method: 'GET',
-    path: `${ONE}/edit`,
+    path: `${VARIABLE_PATH}/edit`,
     name: 'showVariable',
     asks: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
     run: (ctx, input) => showEdit(ctx, input),
   }),
   action({
-    path: `${ONE}/edit`,
+    path: `${VARIABLE_PATH}/edit`,
     name: 'consoleEditVariable',
     form: Variable,
     bodyLimit: VARIABLE_FORM_BYTES,
@@ -90,10 +90,10 @@ export const variableFormScreens: readonly Screen[] = [
     wish: ({ params, form }) => ({
       params: { idOrName: params.name!, id: params.id! },
       body: {
-        ...asPlaces(listOf(form.target)),
+        ...environmentsBody(toStringList(form.target)),
         key: form.key?.trim(),
         // An empty text keeps the value.
-        ...(form.value && { value: typedText(form.value) }),
+        ...(form.value && { value: normalizeLineEnds(form.value) }),
         type: form.type,
         gitBranch: form.gitBranch || null,
         comment: form.comment || null,
@@ -107,18 +107,18 @@ export const variableFormScreens: readonly Screen[] = [
 ]
 
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
-  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
-  return showPage(
+  const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: 'Add a variable',
       body: html`<div class="top"><h1>Add a variable</h1></div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
+${csrfFields(ctx)}
 ${inputs(undefined, choices, refused)}
 <p class="actions"><button>Add the variable</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>`,
@@ -127,28 +127,29 @@ ${inputs(undefined, choices, refused)}
 }
 
 async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const variable = await findListed(ctx, account, params)
-  if (!mayChange(account, variable)) refuse('missing_permission', "Your role does not change production's variables.")
-  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
+  if (!canChangeVariable(account, variable))
+    refuse('missing_permission', "Your role does not change production's variables.")
+  const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
   const path = `${listPath(account, project)}/${variable.id}`
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: variable.key,
       within: [],
-      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${mayRead(account, variable) && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
-${faultOf(refused)}
+      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${canReadVariable(account, variable) && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
+${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
-${changeFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
+${editFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
 <p class="actions"><button>Save</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 ${dangerCard(
   'Delete this variable',
   html`The next deployment goes without <code>${variable.key}</code>. Its values go at once, also from the history.`,
-  askedTwice(ctx, `${path}/delete`, 'Delete the variable', { label: `Delete the variable ${variable.key}` }),
+  confirmedButton(ctx, `${path}/delete`, 'Delete the variable', { label: `Delete the variable ${variable.key}` }),
 )}`,
     },
   )
@@ -163,8 +164,8 @@ async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: Sc
 function inputs(variable: EnvVar | undefined, choices: readonly Choice[], refused: Refused | undefined): Html {
   const chosen = variable === undefined ? [...TARGETS] : [...variable.target, ...variable.customEnvironmentIds]
   return html`${field('key', 'Key', { value: variable?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${area('value', 'Value', { refused, ...(variable && { hint: 'Leave it empty to keep the value as it is.' }) })}
-${placesField(choices, chosen, refused)}
+${textAreaField('value', 'Value', { refused, ...(variable && { hint: 'Leave it empty to keep the value as it is.' }) })}
+${environmentsField(choices, chosen, refused)}
 ${branchField('Only for preview: deployments of this branch get this value instead of the general one.', { value: variable?.gitBranch, refused })}
 ${select('type', 'Who may read it', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A value that is write-only stays so.' }) })}
 ${field('comment', 'Comment', { value: variable?.comment, refused })}`

@@ -4,34 +4,34 @@ import { type Html, html } from '../../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
   consoleScreen,
+  csrfFields,
   type Screen,
   type ScreenInput,
-  tokenField,
 } from '../../../platform/pages/screen.ts'
 import type { EnvHistory } from '../../../projects/env/history.ts'
-import { action, faultOf } from '../../action.ts'
-import { sheet } from '../../fields.ts'
-import { accountIn, showPage } from '../../frame.ts'
-import { ASKED_FOR_NAMES, namesOf } from '../../names/users.ts'
+import { action, formErrorNotice } from '../../action.ts'
+import { dataTable } from '../../fields.ts'
+import { consolePage, findAccountOfPath } from '../../frame.ts'
+import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
 import type { Refused } from '../../refused.ts'
-import { ago } from '../../time.ts'
-import { environmentsOf } from '../environments.ts'
-import { listPath, mayChange, ONE, showPlaces } from './environments.ts'
+import { relativeTime } from '../../time.ts'
+import { readCustomEnvironments } from '../environments.ts'
+import { canChangeVariable, environmentsLabel, listPath, VARIABLE_PATH } from './environments.ts'
 
 type Version = Static<typeof EnvHistory>['history'][number]
 
-const SHOWN = ['getProjectEnvHistory', 'getProjectCustomEnvironments', ...ASKED_FOR_NAMES]
+const SHOWN = ['getProjectEnvHistory', 'getProjectCustomEnvironments', ...USER_NAME_CALLS]
 
 export const variableHistoryScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
-    path: `${ONE}/history`,
+    path: `${VARIABLE_PATH}/history`,
     name: 'showVariableHistory',
     asks: SHOWN,
     run: (ctx, input) => showHistory(ctx, input),
   }),
   action({
-    path: `${ONE}/history/:version/restore`,
+    path: `${VARIABLE_PATH}/history/:version/restore`,
     name: 'consoleRestoreVariable',
     asks: 'restoreProjectEnv',
     shows: SHOWN,
@@ -43,34 +43,34 @@ export const variableHistoryScreens: readonly Screen[] = [
 ]
 
 async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const { history } = await ctx.ask<Static<typeof EnvHistory>>('getProjectEnvHistory', {
     account,
     params: { idOrName: project, id: params.id! },
   })
-  const environments = await environmentsOf(ctx, account, project)
+  const environments = await readCustomEnvironments(ctx, account, project)
   const people = history.filter(({ by }) => by.kind === 'user').map(({ by }) => by.id)
-  const names = await namesOf(ctx, account, people)
+  const names = await readUserNames(ctx, account, people)
   const path = `${listPath(account, project)}/${encodeURIComponent(params.id!)}`
   const isThere = history[0]!.action !== 'deleted'
-  const mayWrite = mayChange(account, history[0]!)
-  return showPage(
+  const mayWrite = canChangeVariable(account, history[0]!)
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: `History of ${history[0]!.key}`,
       within: isThere && mayWrite ? [[history[0]!.key, `${path}/edit`]] : [],
       body: html`<div class="top"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && mayWrite && html`<a class="button quiet" href="${path}/edit">Edit</a>`}</div>
-${faultOf(refused)}
+${formErrorNotice(refused)}
 ${!isThere && html`<p class="notice">This variable was deleted. Its values are gone; who did what is kept for 30 days.</p>`}
-${sheet(
+${dataTable(
   'Versions',
   ['Version', 'When', 'Who', 'Change', 'Environments', 'Restore'],
   history.map(
     (one) =>
-      html`<tr><td>Version ${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable && mayWrite && mayChange(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
+      html`<tr><td>Version ${one.version}</td><td>${relativeTime(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
+<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && mayWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
   ),
 )}
 <p class="soft small">Values are kept encrypted and not shown here. The last 100 versions can be restored. Restoring makes a new version.</p>`,

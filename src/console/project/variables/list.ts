@@ -1,18 +1,27 @@
 /** The variables of a project: where each is had and who made it. No value is in the list; one is shown by itself. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type Html, html } from '../../../platform/pages/html.ts'
+import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
 import { Type } from '../../../platform/schema/builder.ts'
 import type { EnvList, EnvVar } from '../../../projects/env/schema.ts'
-import { action, faultOf } from '../../action.ts'
+import { action, formErrorNotice } from '../../action.ts'
 import { countOf, filterForm } from '../../controls.ts'
-import { copyButton, select, sheet } from '../../fields.ts'
-import { accountIn, accountPath, may, showPage } from '../../frame.ts'
+import { copyButton, dataTable, select } from '../../fields.ts'
+import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../../frame.ts'
 import type { Refused } from '../../refused.ts'
-import { ago } from '../../time.ts'
-import { type Environments, environmentsOf } from '../environments.ts'
-import { environmentChoices, isIn, LIST, listPath, mayChange, mayRead, ONE, showPlaces } from './environments.ts'
+import { relativeTime } from '../../time.ts'
+import { type CustomEnvironments, readCustomEnvironments } from '../environments.ts'
+import {
+  canChangeVariable,
+  canReadVariable,
+  environmentChoices,
+  environmentsLabel,
+  isIn,
+  listPath,
+  VARIABLE_PATH,
+  VARIABLES_PATH,
+} from './environments.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Search = Type.Object({ search: Text, environment: Text, branch: Text })
@@ -22,10 +31,17 @@ type Listed = Static<typeof EnvList>['envs']
 const SHOWN = ['filterProjectEnvs', 'getProjectCustomEnvironments']
 
 export const variableScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: LIST, name: 'showVariables', query: Search, asks: SHOWN, run: showVariables }),
   consoleScreen({
     method: 'GET',
-    path: ONE,
+    path: VARIABLES_PATH,
+    name: 'showVariables',
+    query: Search,
+    asks: SHOWN,
+    run: showVariables,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: VARIABLE_PATH,
     name: 'revealVariable',
     asks: ['getProjectEnv', 'getProjectCustomEnvironments'],
     fresh: true,
@@ -33,7 +49,7 @@ export const variableScreens: readonly Screen[] = [
     run: (ctx, input) => reveal(ctx, input),
   }),
   action({
-    path: `${ONE}/delete`,
+    path: `${VARIABLE_PATH}/delete`,
     name: 'consoleDeleteVariable',
     asks: 'removeProjectEnv',
     shows: SHOWN,
@@ -44,24 +60,24 @@ export const variableScreens: readonly Screen[] = [
 ]
 
 async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Query>, refused?: Refused) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const { envs } = await ctx.ask<Static<typeof EnvList>>('filterProjectEnvs', {
     account,
     params: { idOrName: project },
   })
-  const environments = await environmentsOf(ctx, account, project)
+  const environments = await readCustomEnvironments(ctx, account, project)
   const found = narrow(envs, query).sort((a, b) => compareTexts(a.key, b.key))
   const logos = new Set(found.flatMap((one) => originOf(one.integration?.icon)))
   const path = listPath(account, project)
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: 'Variables',
       images: [...logos].join(' '),
-      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${may(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a>`}</p></div>
-${faultOf(refused)}
+      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a>`}</p></div>
+${formErrorNotice(refused)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(account, project, envs.length === 0)}`,
     },
@@ -97,16 +113,22 @@ function filters(path: string, query: Query, count: number, choices: ReturnType<
   return filterForm(path, [query.search, query.environment, query.branch].some(Boolean), fields)
 }
 
-function table(ctx: ConsoleCtx, account: OwnAccount, envs: Listed, path: string, environments: Environments): Html {
-  return sheet(
+function table(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  envs: Listed,
+  path: string,
+  environments: CustomEnvironments,
+): Html {
+  return dataTable(
     'Variables',
     ['Key', 'Environments', 'Value', 'Changed'],
     envs.map(
       (one) =>
-        html`<tr><td><a href="${path}/${one.id}/${mayChange(account, one) ? 'edit' : 'history'}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
-<td>${showPlaces(one, environments)}</td>
+        html`<tr><td><a href="${path}/${one.id}/${canChangeVariable(account, one) ? 'edit' : 'history'}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
+<td>${environmentsLabel(one, environments)}</td>
 <td>${value(account, one, path)}</td>
-<td><a class="soft" href="${path}/${one.id}/history">${ago(one.updatedAt, ctx.now)}</a></td></tr>
+<td><a class="soft" href="${path}/${one.id}/history">${relativeTime(one.updatedAt, ctx.now)}</a></td></tr>
 `,
     ),
   )
@@ -114,7 +136,7 @@ function table(ctx: ConsoleCtx, account: OwnAccount, envs: Listed, path: string,
 
 /** The way to the value, where the role of the person may read it. */
 function value(account: OwnAccount, one: Listed[number], path: string): Html {
-  if (mayRead(account, one)) return html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`
+  if (canReadVariable(account, one)) return html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`
   return html`<span class="soft">${one.type === 'sensitive' ? 'write-only' : 'hidden from your role'}</span>`
 }
 
@@ -141,25 +163,25 @@ function nothing(account: OwnAccount, project: string, isEmpty: boolean): Html {
 
 /** One value, on a page of its own. */
 async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
+  const account = await findAccountOfPath(ctx, params)
   const project = params.name!
   const variable = await ctx.ask<EnvVar>('getProjectEnv', { account, params: { idOrName: project, id: params.id! } })
-  const environments = await environmentsOf(ctx, account, project)
+  const environments = await readCustomEnvironments(ctx, account, project)
   const value = variable.decrypted
     ? html`<pre id="value" class="copy">
 ${variable.value}</pre> ${copyButton('value')}
 <p class="soft small">The <a href="${accountPath(account, 'activity')}">activity</a> of the account says that you read it.</p>`
     : html`<p class="notice">${variable.type === 'sensitive' ? 'This value is write-only: only deployments get it.' : 'Your role does not read values.'}</p>`
   const path = listPath(account, project)
-  return showPage(
+  return consolePage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: variable.key,
       within: [],
       body: html`<div class="top"><h1><code>${variable.key}</code></h1></div>
-<section class="card"><h2>Value</h2>${value}<p>${showPlaces(variable, environments)}</p></section>
-<p class="ways">${mayChange(account, variable) && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
+<section class="card"><h2>Value</h2>${value}<p>${environmentsLabel(variable, environments)}</p></section>
+<p class="ways">${canChangeVariable(account, variable) && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
     },
   )
 }

@@ -14,7 +14,7 @@ const RACE_LOST = '40001'
 /** Of a lock that another connection holds, a server says so within this time. */
 const SHORT_WAIT = "set local lock_timeout = '200ms'"
 
-type Lack = {
+type MissingCapability = {
   /** The thing that the server lacks. */
   need: string
   why: string
@@ -23,11 +23,11 @@ type Lack = {
 }
 
 /** What the server says it is, and what it lacks. */
-export type ServerReport = { version: string; major: number; lacks: Lack[] }
+export type ServerCapabilities = { version: string; major: number; lacks: MissingCapability[] }
 
 /** Two connections to the server, and a table that both see. */
 type Place = { one: pg.Client; other: pg.Client; table: string }
-type Need = {
+type Capability = {
   name: string
   fatal: boolean
   /** Gives what is wrong; undefined where nothing is. Throws what the server says where it refuses. */
@@ -35,7 +35,7 @@ type Need = {
 }
 
 /** TABLE what is asked of a server, in this order. */
-const NEEDS: readonly Need[] = [
+const CAPABILITIES: readonly Capability[] = [
   { name: 'SERIALIZABLE', fatal: true, ask: losesRace },
   { name: 'advisory locks', fatal: true, ask: locksByNumber },
   { name: 'LOCK TABLE', fatal: true, ask: locksTable },
@@ -47,7 +47,7 @@ const NEEDS: readonly Need[] = [
  * Asks a server for each thing that Berth needs. Makes a table `berth_doctor_…` and a function of that name for it, and takes both away again.
  * `patience`: how many times as long as in use it waits (`BERTH_TEST_PATIENCE`). Throws when the server cannot be reached, is a standby, or does not let this user make a table.
  */
-export async function askServer(url: string, patience = 1): Promise<ServerReport> {
+export async function probeServer(url: string, patience = 1): Promise<ServerCapabilities> {
   const [one, other] = [newClient(url, patience), newClient(url, patience)]
   const table = `berth_doctor_${randomBytes(4).toString('hex')}`
   const place = { one, other, table }
@@ -56,8 +56,8 @@ export async function askServer(url: string, patience = 1): Promise<ServerReport
     const { rows } = await one.query("select version(), current_setting('server_version_num') as number")
     await one.query(`create table ${table} (id integer primary key, value integer not null)`)
     await one.query(`insert into ${table} values (1, 0), (2, 0)`)
-    const lacks: Lack[] = []
-    for (const { name: need, fatal, ask } of NEEDS) {
+    const lacks: MissingCapability[] = []
+    for (const { name: need, fatal, ask } of CAPABILITIES) {
       const why = await ask(place).catch((error: Error) => error.message)
       if (why !== undefined) lacks.push({ need, why, fatal })
       await Promise.all([one.query('rollback'), other.query('rollback')])

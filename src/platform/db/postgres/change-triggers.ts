@@ -5,44 +5,44 @@
  */
 import { hash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
-import type { Changed, Subject } from '../change-feed.ts'
+import type { ChangedTopics, Topic } from '../change-feed.ts'
 import type { Queries } from '../db.ts'
-import { RULES, type Rule } from '../topics.ts'
+import { TOPIC_RULES, type TopicRule } from '../topics.ts'
 
 /** Where changes are told. A payload is who tells them (nobody: a transaction of another program), and then one subject a line. */
 export const CHANNEL = 'berth_changes'
 
 /** So many characters are noted one by one; whoever changes more changes all. */
-const MOST_NOTED = 16_384
+const MAX_CAPTURED = 16_384
 /** So many times a transaction of another program tells something. */
-const MOST_TOLD = 1000
+const MAX_NOTIFICATIONS = 1000
 
 /** Begins to note in a transaction that has begun, and gives what was noted. Both are sent with a verb of the transaction, in one message. */
-export const NOTE = "set local berth.noted = e'\\n'"
-export const SHOW_NOTED = 'show berth.noted'
+export const BEGIN_CAPTURE = "set local berth.noted = e'\\n'"
+export const READ_CAPTURED = 'show berth.noted'
 
-/** What `SHOW_NOTED` gave. */
-export function readNoted({ rows }: { rows: unknown[] }): Changed {
+/** What `READ_CAPTURED` gave. */
+export function parseCaptured({ rows }: { rows: unknown[] }): ChangedTopics {
   const noted = (rows[0] as { 'berth.noted': string })['berth.noted']
-  return noted === 'all' ? 'all' : (noted.split('\n').filter((line) => line !== '') as Subject[])
+  return noted === 'all' ? 'all' : (noted.split('\n').filter((line) => line !== '') as Topic[])
 }
 
 /** Makes the triggers where they are not there, or not as the table of subjects says. */
-export async function keepNotes(db: Queries): Promise<void> {
-  const statements = [TELL_FUNCTION, ...RULES.flatMap(([table, rule]) => triggerOf(table, rule))]
+export async function installChangeTriggers(db: Queries): Promise<void> {
+  const statements = [TELL_FUNCTION, ...TOPIC_RULES.flatMap(([table, rule]) => triggerOf(table, rule))]
   const state = hash('sha256', statements.join('\n'), 'hex')
-  if ((await readState(db)) === state) return
+  if ((await readTriggerHash(db)) === state) return
   await db.transaction().execute(async (tx) => {
     // Instances that start together would meet at the functions.
     await sql`select pg_advisory_xact_lock(hashtext('berth_notes'))`.execute(tx)
-    if ((await readState(tx)) === state) return
+    if ((await readTriggerHash(tx)) === state) return
     for (const statement of [...statements, `comment on function berth_tell(text) is '${state}'`])
       await sql.raw(statement).execute(tx)
   })
 }
 
 /** Which triggers were made: it stands beside the function that they call, in the schema of the store. Another Berth may be in another schema of the database. */
-async function readState(db: Queries): Promise<string | null> {
+async function readTriggerHash(db: Queries): Promise<string | null> {
   const select: RawBuilder<{ state: string | null }> = sql`
     select obj_description(p.oid, 'pg_proc') as state from pg_catalog.pg_proc p
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
@@ -55,7 +55,7 @@ const TELL_FUNCTION = `create or replace function berth_tell(subjects text) retu
 declare
   told integer := coalesce(nullif(current_setting('berth.told', true), ''), '0')::integer + 1;
 begin
-  if told > ${MOST_TOLD} then
+  if told > ${MAX_NOTIFICATIONS} then
     perform pg_notify('${CHANNEL}', e'\\nall'), set_config('berth.noted', 'all', true);
   else
     perform pg_notify('${CHANNEL}', e'\\n' || rtrim(subjects, e'\\n')), set_config('berth.told', told::text, true);
@@ -63,7 +63,7 @@ begin
 end $$`
 
 /** The function of a trigger runs in each write of the table, so it has few steps. */
-function triggerOf(table: string, { of, from, deletes = true }: Rule): string[] {
+function triggerOf(table: string, { of, from, deletes = true }: TopicRule): string[] {
   const name = `note_${table}`
   const subjects = Object.entries(of)
     .map(([kind, id]) => `'${kind} ' || ${id} || e'\\n'`)
@@ -88,7 +88,7 @@ begin
   if noted <> '' then
     if strpos(noted, e'\\n' || subjects) = 0 then
       perform set_config(
-        'berth.noted', case when length(noted) > ${MOST_NOTED} then 'all' else noted || subjects end, true);
+        'berth.noted', case when length(noted) > ${MAX_CAPTURED} then 'all' else noted || subjects end, true);
     end if;
   elsif subjects <> '' then
     perform berth_tell(subjects);

@@ -31,7 +31,7 @@ export function isStalePlan(error: unknown): boolean {
 }
 
 /** Whether a transaction may win when it is run again. */
-export function isLostRace(error: unknown): boolean {
+export function isSerializationFailure(error: unknown): boolean {
   const { code, constraint } = error as Told
   // Another instance migrated the store meanwhile; the next attempt has its statements planned anew.
   if (isStalePlan(error)) return true

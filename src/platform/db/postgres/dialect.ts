@@ -13,24 +13,24 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
-import type { Changed, StoreWatch } from '../change-feed.ts'
+import type { ChangedTopics, StoreObserver } from '../change-feed.ts'
+import { BEGIN_CAPTURE, parseCaptured, READ_CAPTURED } from './change-triggers.ts'
 import { isCut } from './conditions.ts'
-import { NOTE, readNoted, SHOW_NOTED } from './change-triggers.ts'
 import { type Connections, hangUp } from './pipeline.ts'
-import { type Names, PIPELINED, type Statement } from './statement.ts'
+import { PIPELINES, type Statement, type StatementNames } from './statement.ts'
 
 /** Hears what a transaction changed that was committed, or of which that is not known. */
-type OnCommit = (changed: Changed) => void
-type Listeners = { onCommit: OnCommit; onStatement: StoreWatch['statement'] }
+type OnCommit = (changed: ChangedTopics) => void
+type Listeners = { onCommit: OnCommit; onStatement: StoreObserver['statement'] }
 
 /** Kysely over a pool for transactions, and over shared connections for prepared reads. `onCommit` hears of the subjects that each transaction changed. */
 export function postgresDialect(
   connections: Omit<Connections, 'apart'>,
   onCommit: OnCommit,
-  onStatement?: StoreWatch['statement'],
+  onStatement?: StoreObserver['statement'],
 ): Dialect {
   const adapter = new PostgresAdapter()
-  PIPELINED.set(adapter, watched(connections.pipeline.run, onStatement))
+  PIPELINES.set(adapter, watched(connections.pipeline.run, onStatement))
   return {
     createAdapter: () => adapter,
     createDriver: () => postgresDriver(connections, { onCommit, onStatement }),
@@ -49,7 +49,7 @@ type Connection = DatabaseConnection & {
 /** The same, and each statement is told. */
 function watched<S extends Statement, T>(
   run: (statement: S) => Promise<T>,
-  onStatement: StoreWatch['statement'],
+  onStatement: StoreObserver['statement'],
 ): (statement: S) => Promise<T> {
   if (onStatement === undefined) return run
   return async (statement) => {
@@ -129,7 +129,11 @@ function openReading(first: Connection, open: () => Promise<Connection>): Connec
 }
 
 /** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
-function openConnection(client: pg.PoolClient, names: Names, { onCommit, onStatement }: Listeners): Connection {
+function openConnection(
+  client: pg.PoolClient,
+  names: StatementNames,
+  { onCommit, onStatement }: Listeners,
+): Connection {
   const sent = openSent()
   let begun: Promise<unknown> | undefined
   /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
@@ -141,7 +145,7 @@ function openConnection(client: pg.PoolClient, names: Names, { onCommit, onState
   let broken = false
   return {
     begin(isolationLevel) {
-      begun = sent.add(client.query(`start transaction isolation level ${isolationLevel}; ${NOTE}`))
+      begun = sent.add(client.query(`start transaction isolation level ${isolationLevel}; ${BEGIN_CAPTURE}`))
     },
     async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
       // Without its transaction a SELECT changes nothing, so only a SELECT may be sent before it is known that the transaction has begun.
@@ -159,13 +163,15 @@ function openConnection(client: pg.PoolClient, names: Names, { onCommit, onState
       }
     },
     async commit() {
-      const committed = sent.add(client.query(`${SHOW_NOTED}; commit`) as Promise<unknown> as Promise<pg.QueryResult[]>)
+      const committed = sent.add(
+        client.query(`${READ_CAPTURED}; commit`) as Promise<unknown> as Promise<pg.QueryResult[]>,
+      )
       const failure = await sent.firstFailure()
       if (failure !== undefined) {
         if (!isUndone(failure)) onCommit('all')
         throw isAborted(failure) ? new Error('the transaction was not committed', { cause: failure }) : failure
       }
-      onCommit(readNoted((await committed)[0]!))
+      onCommit(parseCaptured((await committed)[0]!))
     },
     async rollback() {
       // A connection that cannot say it is closed, which undoes the transaction too. The caller hears why it was rolled back.

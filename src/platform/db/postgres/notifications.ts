@@ -4,11 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { openRepeat } from '../../base/throttled-task.ts'
-import type { Changed, Changes, Subject } from '../change-feed.ts'
-import { prepared, type Queries } from '../db.ts'
-import { listenOnPostgres } from './listener.ts'
+import { createThrottledTask } from '../../base/throttled-task.ts'
+import type { ChangedTopics, ChangeFeed, Topic } from '../change-feed.ts'
+import { preparedQuery, type Queries } from '../db.ts'
 import { CHANNEL } from './change-triggers.ts'
+import { listenOnPostgres } from './listener.ts'
 
 /** The first is told at once. What is committed so soon after it is told together. */
 const GATHER_MS = 100
@@ -19,16 +19,16 @@ const MOST_PAYLOADS = 20
 /** How long a stop waits for the last ones to be told. */
 const LAST_MS = 2000
 
-export type Feed = {
+export type ChangeNotifications = {
   /** Takes what a transaction changed that was committed, or may have been. */
-  add(changed: Changed): void
+  add(changed: ChangedTopics): void
   close(): Promise<void>
 }
 
 type Options = {
   url: string
   /** Where the stamps are raised. */
-  changes: Changes
+  changes: ChangeFeed
   /** Where short statements run that commit at once. */
   db: Queries
   onLost: (error: Error) => void
@@ -37,38 +37,38 @@ type Options = {
 }
 
 /** Begins to tell, and to hear what others tell. */
-export function openFeed({ url, changes, db, onLost, probeMs }: Options): Feed {
+export function openChangeNotifications({ url, changes, db, onLost, probeMs }: Options): ChangeNotifications {
   const own = randomBytes(9).toString('base64url')
-  const unread = openGathering()
-  const untold = openGathering()
-  const raise = (changed: Changed) => {
+  const unread = createBatch()
+  const untold = createBatch()
+  const raise = (changed: ChangedTopics) => {
     changes.raise(changed)
     changes.tell(changed)
   }
   const flush = async () => {
     if (!unread.isEmpty()) {
       const changed = unread.take()
-      const lists = await listsOf(db, changed)
+      const lists = await projectListTopicsOf(db, changed)
       if (lists.length > 0) raise(lists)
       untold.add(changed)
       untold.add(lists)
     }
-    await tell(db, own, untold.take()).catch((error) => {
+    await publish(db, own, untold.take()).catch((error) => {
       // The connection may be lost after the server took it: what is told twice is read anew for nothing.
       untold.add('all')
       throw error
     })
     return !unread.isEmpty()
   }
-  const repeat = openRepeat(GATHER_MS, flush)
-  const add = (changed: Changed) => {
+  const repeat = createThrottledTask(GATHER_MS, flush)
+  const add = (changed: ChangedTopics) => {
     if (changed.length === 0) return
     // Visitors of this instance feel a pause at once; lists and other instances wait for the next round.
     raise(changed)
     unread.add(changed)
     repeat.wake()
   }
-  const stop = listenOnPostgres(url, CHANNEL, (payload) => hear(own, payload, { add, raise }), onLost, probeMs)
+  const stop = listenOnPostgres(url, CHANNEL, (payload) => receive(own, payload, { add, raise }), onLost, probeMs)
   return {
     add,
     async close() {
@@ -82,33 +82,33 @@ export function openFeed({ url, changes, db, onLost, probeMs }: Options): Feed {
   }
 }
 
-type Way = (changed: Changed) => void
+type Way = (changed: ChangedTopics) => void
 
 /** Takes what somebody tells; undefined where something may have been missed. */
-function hear(own: string, payload: string | undefined, { add, raise }: { add: Way; raise: Way }): void {
+function receive(own: string, payload: string | undefined, { add, raise }: { add: Way; raise: Way }): void {
   if (payload === undefined) {
     raise('all')
     return
   }
   const [from, ...lines] = payload.split('\n')
   if (from === own) return
-  const changed = lines[0] === 'all' ? 'all' : (lines as Subject[])
+  const changed = lines[0] === 'all' ? 'all' : (lines as Topic[])
   // A transaction of another program knows rows alone, and no lists.
   if (from === '') add(changed)
   else raise(changed)
 }
 
 /** Subjects that wait. */
-function openGathering() {
+function createBatch() {
   let all = false
-  const subjects = new Set<Subject>()
+  const subjects = new Set<Topic>()
   return {
     isEmpty: () => !all && subjects.size === 0,
-    add(changed: Changed) {
+    add(changed: ChangedTopics) {
       if (changed === 'all') all = true
       else for (const subject of changed) subjects.add(subject)
     },
-    take(): Changed {
+    take(): ChangedTopics {
       const taken = all ? 'all' : [...subjects]
       all = false
       subjects.clear()
@@ -118,16 +118,16 @@ function openGathering() {
 }
 
 /** The lists that the projects are in: what changes in a project changes its list. Where that cannot be read, anything may have changed. */
-async function listsOf(db: Queries, changed: Changed): Promise<Changed> {
+async function projectListTopicsOf(db: Queries, changed: ChangedTopics): Promise<ChangedTopics> {
   if (changed === 'all') return []
   const ids = changed.filter((one) => one.startsWith('project ')).map((one) => one.slice('project '.length))
   if (ids.length === 0) return []
   const rows = await findAccounts(db, { ids: ids.join('\n') }).catch(() => undefined)
   if (rows === undefined) return 'all'
-  return rows.map((row): Subject => `projects ${row.account_id}`)
+  return rows.map((row): Topic => `projects ${row.account_id}`)
 }
 
-const findAccounts = prepared<{ ids: string }, { account_id: string }>((db, value) =>
+const findAccounts = preparedQuery<{ ids: string }, { account_id: string }>((db, value) =>
   db
     .selectFrom('project')
     .select('account_id')
@@ -136,21 +136,21 @@ const findAccounts = prepared<{ ids: string }, { account_id: string }>((db, valu
 )
 
 /** Tells the other instances. */
-async function tell(db: Queries, own: string, changed: Changed): Promise<void> {
+async function publish(db: Queries, own: string, changed: ChangedTopics): Promise<void> {
   if (changed.length === 0) return
   const payloads = changed === 'all' ? ['all'] : payloadsOf(changed)
   const told = payloads.length > MOST_PAYLOADS ? ['all'] : payloads
   await notify(db, { payloads: told.map((payload) => `${own}\n${payload}`).join('\f') })
 }
 
-const notify = prepared<{ payloads: string }, unknown>((db, value) => ({
+const notify = preparedQuery<{ payloads: string }, unknown>((db, value) => ({
   compile: () =>
     sql`select pg_notify(${sql.lit(CHANNEL)}, payload) from unnest(string_to_array(${value.payloads}, e'\\f')) as payload`.compile(
       db,
     ),
 }))
 
-function payloadsOf(subjects: readonly Subject[]): string[] {
+function payloadsOf(subjects: readonly Topic[]): string[] {
   const payloads: string[] = []
   let payload = ''
   for (const subject of subjects) {

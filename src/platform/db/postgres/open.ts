@@ -3,16 +3,16 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { PoolSettings } from '../../settings/store.ts'
-import { type Changed, openChanges, type StoreWatch } from '../change-feed.ts'
+import { type ChangedTopics, createChangeFeed, type StoreObserver } from '../change-feed.ts'
 import { type Db, migrate, type Queries } from '../db.ts'
 import type { Schema } from '../schema.ts'
+import { installChangeTriggers } from './change-triggers.ts'
 import { refusalOf } from './conditions.ts'
 import { postgresDialect } from './dialect.ts'
-import { openFeed } from './notifications.ts'
-import { keepNotes } from './change-triggers.ts'
-import { type Connections, IDLE, mustLead, openPipeline, type Pipeline } from './pipeline.ts'
-import { openRaces } from './retries.ts'
-import { openNames } from './statement.ts'
+import { openChangeNotifications } from './notifications.ts'
+import { type Connections, IDLE, mustBePrimary, openPipeline, type Pipeline } from './pipeline.ts'
+import { createRetries } from './retries.ts'
+import { createStatementNames } from './statement.ts'
 
 /** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -40,21 +40,21 @@ const APART_CONNECTIONS = 2
 export async function openPostgres(
   url: string,
   onLost: (error: Error) => void,
-  watch?: StoreWatch,
+  watch?: StoreObserver,
   options: PoolSettings = { keepsStatements: true, patience: 1 },
   connect: typeof openConnections = openConnections,
 ): Promise<Db> {
   const connections = connect(url, onLost, options)
   const { pool, pipeline, apart: ownPipeline } = connections
-  const onCommit = (changed: Changed) => feed.add(changed)
+  const onCommit = (changed: ChangedTopics) => feed.add(changed)
   const queries = new Kysely<Schema>({ dialect: postgresDialect(connections, onCommit, watch?.statement) })
   const apart = new Kysely<Schema>({
     dialect: postgresDialect({ ...connections, pipeline: ownPipeline }, onCommit, watch?.statement),
   })
   await migratePostgres(url)
-  const changes = openChanges()
-  const feed = openFeed({ url, changes, db: queries, onLost, probeMs: connections.idle.probeMs })
-  const untilWon = openRaces(() => watch?.lostRace())
+  const changes = createChangeFeed()
+  const feed = openChangeNotifications({ url, changes, db: queries, onLost, probeMs: connections.idle.probeMs })
+  const untilWon = createRetries(() => watch?.lostRace())
 
   return {
     engine: 'postgres',
@@ -90,7 +90,7 @@ export function openConnections(
 ): Connections {
   const probed = { keepAliveInitialDelayMillis: idle.probeMs, connectionString: url }
   const config = { ...CONNECTION, ...waiting(CONNECTION, patience), ...probed }
-  const names = openNames(keepsStatements)
+  const names = createStatementNames(keepsStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost, undefined, idle)
   // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
   const short = { ...config, ...waiting(SHORT, patience) }
@@ -116,7 +116,7 @@ function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Poo
     // An idle service is still seen by whoever would restore over it.
     min: 1,
     // Not by `verify`: a connection is never given back there when whoever waited for it has given up meanwhile.
-    onConnect: mustLead,
+    onConnect: mustBePrimary,
   })
   // Without a listener on pool and client, the first restart of the server would end this process.
   pool.on('error', onLost)
@@ -126,10 +126,10 @@ function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Poo
 
 /** Instances that start together wait here for the first one's migration, however long it takes. Gives the migrations that ran. */
 export async function migratePostgres(url: string): Promise<string[]> {
-  const queries = openPostgresAlone(url)
+  const queries = openPostgresConnection(url)
   try {
     const ran = await migrate(queries)
-    await keepNotes(queries)
+    await installChangeTriggers(queries)
     return ran
   } finally {
     await queries.destroy()
@@ -140,7 +140,7 @@ export async function migratePostgres(url: string): Promise<string[]> {
  * One connection whose statements may take as long as they take: for migrations, backups and restores. Throws, naming the
  * setting and never its password, when the server cannot be reached. `patienceMs`: how long a connection and each statement may take at most.
  */
-export function openPostgresAlone(url: string, patienceMs?: number): Queries {
+export function openPostgresConnection(url: string, patienceMs?: number): Queries {
   const pool = new pg.Pool({
     connectionString: url,
     max: 1,

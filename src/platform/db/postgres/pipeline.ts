@@ -6,14 +6,14 @@ import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import type { IdleTimes } from '../../settings/store.ts'
 import { isCut } from './conditions.ts'
-import type { Names, Statement } from './statement.ts'
+import type { Statement, StatementNames } from './statement.ts'
 
 /** The connections of a store: a pool for transactions, and those that reads and statements by themselves share. */
 export type Connections = {
   pool: Pick<pg.Pool, 'options' | 'connect' | 'end' | 'totalCount' | 'idleCount' | 'waitingCount'>
   pipeline: Pipeline
   apart: Pipeline
-  names: Names
+  names: StatementNames
   idle: IdleTimes
 }
 
@@ -40,7 +40,7 @@ type Connection = { client: pg.Client; unanswered: number; connecting: Promise<u
  */
 export function openPipeline(
   newClient: () => pg.Client,
-  names: Names,
+  names: StatementNames,
   onLost: (error: Error) => void,
   mostConnections = READING_CONNECTIONS,
   { believedMs } = IDLE,
@@ -155,14 +155,14 @@ function connect(connections: Set<Connection>, client: pg.Client, onLost: (error
 
 async function connectToLeader(client: pg.Client): Promise<void> {
   await client.connect()
-  await mustLead(client)
+  await mustBePrimary(client)
 }
 
 /**
  * A standby shows what was acknowledged a moment later, or never. What should lead to the server that writes may name one while
  * another takes over. Throws 25006, as that server does at the first write.
  */
-export async function mustLead(client: pg.ClientBase): Promise<void> {
+export async function mustBePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query('select pg_is_in_recovery() as follows')
   if (rows[0].follows) throw Object.assign(new Error('the server is a standby, which only reads'), { code: '25006' })
 }

@@ -1,35 +1,35 @@
 /** Transactions that lose a race are run again; one that loses several runs alone. docs/scaling.md. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openSemaphore, type Semaphore } from '../../fairness/semaphore.ts'
+import { createSemaphore, type Semaphore } from '../../fairness/semaphore.ts'
 import { refuse } from '../../refusals/refusal.ts'
-import { isLostRace } from './conditions.ts'
+import { isSerializationFailure } from './conditions.ts'
 
 const ATTEMPTS = 12
 /** A long transaction loses to every short one that commits meanwhile: after so many losses no other writer runs beside it. */
-const LOSSES_BESIDE_OTHERS = 3
+const RETRIES_BEFORE_EXCLUSIVE = 3
 const LONGEST_WAIT_MS = 100
 /** One attempt of a transaction. `alone`: no other writer of this instance runs, and those of other instances must not commit before it. */
 type Run<T> = (alone: boolean) => Promise<T>
 /** Runs a transaction of an owner until it wins. Refuses: busy 503 (races lost again and again). */
-export type Races = <T>(owner: string, run: Run<T>) => Promise<T>
+export type RetryTransaction = <T>(owner: string, run: Run<T>) => Promise<T>
 
 /**
  * Of the transactions of one owner that lost a race, one at a time is run again: many at once on neighbouring rows would make each
  * other lose again, for PostgreSQL watches pages. Those of other owners do not wait for them. After three losses a transaction runs alone: one of all owners at a time.
  * The function that it gives refuses: busy 503.
  */
-export function openRaces(onLost: () => void): Races {
-  const retries = openSemaphore({ mayTake: (_, inUse) => inUse === 0 })
-  const alone = openSemaphore({ slots: 1 })
+export function createRetries(onLost: () => void): RetryTransaction {
+  const retries = createSemaphore({ mayTake: (_, inUse) => inUse === 0 })
+  const alone = createSemaphore({ slots: 1 })
   const { shared, exclusive } = openLock()
   return async (owner, run) => {
     for (let attempt = 1; ; attempt++) {
       try {
         if (attempt === 1) return await shared(() => run(false))
-        if (attempt <= LOSSES_BESIDE_OTHERS) return await holding(retries, owner, () => shared(() => run(false)))
-        return await holding(retries, owner, () => holding(alone, owner, () => exclusive(() => run(true))))
+        if (attempt <= RETRIES_BEFORE_EXCLUSIVE) return await withSlot(retries, owner, () => shared(() => run(false)))
+        return await withSlot(retries, owner, () => withSlot(alone, owner, () => exclusive(() => run(true))))
       } catch (error) {
-        if (!isLostRace(error)) throw error
+        if (!isSerializationFailure(error)) throw error
         onLost()
         if (attempt === ATTEMPTS) refuse('busy')
         // Full jitter: racers that met once should not meet again.
@@ -40,7 +40,7 @@ export function openRaces(onLost: () => void): Races {
 }
 
 /** Runs something while it holds a slot. */
-async function holding<T>(semaphore: Semaphore, owner: string, run: () => Promise<T>): Promise<T> {
+async function withSlot<T>(semaphore: Semaphore, owner: string, run: () => Promise<T>): Promise<T> {
   if (!semaphore.tryTake(owner)) await semaphore.take(owner)
   try {
     return await run()

@@ -9,9 +9,9 @@ import { isStalePlan } from './conditions.ts'
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string; noAnswer?: boolean }
 
 /** The way of reads to the connections that they share, by the adapter that their Kysely carries. Only `prepared` (platform/db/db.ts) takes it. */
-export const PIPELINED = new WeakMap<object, (statement: Statement) => Promise<unknown[]>>()
+export const PIPELINES = new WeakMap<object, (statement: Statement) => Promise<unknown[]>>()
 
-export type Names = {
+export type StatementNames = {
   /** A statement as the driver takes it, with its name where it has one that is kept. */
   named(statement: Statement): { text: string; values: unknown[]; name?: string }
   /** Whether a statement failed because what a connection kept of it does not hold any more. Then all names are new ones. */
@@ -19,7 +19,7 @@ export type Names = {
 }
 
 /** `kept`: false where connections keep no statements, as behind pgbouncer before 1.21. */
-export function openNames(kept: boolean): Names {
+export function createStatementNames(kept: boolean): StatementNames {
   let generation = 0
   return {
     named({ sql, parameters, name }) {

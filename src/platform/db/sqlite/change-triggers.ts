@@ -3,23 +3,23 @@
  * the file holds nothing of it. What is undone stays noted: whoever remembers it reads it anew for nothing.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Kind, Subject } from '../change-feed.ts'
-import { RULES, type Rule } from '../topics.ts'
+import type { Topic, TopicKind } from '../change-feed.ts'
+import { TOPIC_RULES, type TopicRule } from '../topics.ts'
 
 /** So many are noted one by one; whoever changes more changes all. */
 const MOST = 5000
 
 /** Begins to note. The function that it gives takes what was noted since it was last called. */
-export function openNotes(database: DatabaseSync): () => readonly Subject[] | 'all' {
-  const noted = new Set<Subject>()
+export function startChangeCapture(database: DatabaseSync): () => readonly Topic[] | 'all' {
+  const noted = new Set<Topic>()
   database.function('berth_note', { varargs: true }, (...words) => {
     for (let at = 0; at < words.length; at += 2) {
       const id = words[at + 1]
-      if (id !== null && noted.size <= MOST) noted.add(`${words[at] as Kind} ${id}`)
+      if (id !== null && noted.size <= MOST) noted.add(`${words[at] as TopicKind} ${id}`)
     }
     return null
   })
-  for (const [table, rule] of RULES) for (const trigger of triggersOf(table, rule)) database.exec(trigger)
+  for (const [table, rule] of TOPIC_RULES) for (const trigger of triggersOf(table, rule)) database.exec(trigger)
   const accountOf = database.prepare('select account_id from project where id = ?')
   return () => {
     if (noted.size === 0) return []
@@ -35,7 +35,7 @@ export function openNotes(database: DatabaseSync): () => readonly Subject[] | 'a
   }
 }
 
-function triggersOf(table: string, { of, from, deletes = true }: Rule): string[] {
+function triggersOf(table: string, { of, from, deletes = true }: TopicRule): string[] {
   const words = Object.entries(of).flatMap(([kind, id]) => [`'${kind}'`, id])
   const note = `select berth_note(${words.join(', ')})${from === undefined ? '' : ` from main.${from}`}`
   const rows = { insert: ['new'], update: ['old', 'new'], ...(deletes && { delete: ['old'] }) }

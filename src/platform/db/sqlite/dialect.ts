@@ -10,7 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { StoreWatch } from '../change-feed.ts'
+import type { StoreObserver } from '../change-feed.ts'
 
 /** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
 const STATEMENTS_KEPT = 1000
@@ -19,16 +19,16 @@ const STATEMENTS_KEPT = 1000
 export type DirectQuery = (sql: string, values: readonly unknown[]) => unknown[]
 
 /** What a reading connection reads from: opened by a query, ended by a commit. */
-export type Snapshot = { open(): void }
+export type ReadSnapshot = { open(): void }
 
 /** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
-export const DIRECT = new WeakMap<object, DirectQuery>()
+export const DIRECT_QUERIES = new WeakMap<object, DirectQuery>()
 
 /** Kysely over one connection. `snapshot`: of a reading connection, which each query opens where none is open. */
 export function sqliteDialect(
   database: DatabaseSync,
-  snapshot?: Snapshot,
-  onStatement?: StoreWatch['statement'],
+  snapshot?: ReadSnapshot,
+  onStatement?: StoreObserver['statement'],
 ): Dialect {
   const run = watched(statementsOf(database, snapshot), onStatement)
   const connection = sqliteConnection(run)
@@ -37,7 +37,7 @@ export function sqliteDialect(
     supportsTransactionalDdl: { value: true },
     supportsMultipleConnections: { value: true },
   })
-  DIRECT.set(adapter, (sql, values) => run(sql, values, true).rows)
+  DIRECT_QUERIES.set(adapter, (sql, values) => run(sql, values, true).rows)
   return {
     createAdapter: () => adapter,
     createDriver: () => sqliteDriver(database, connection),
@@ -61,7 +61,7 @@ function sqliteDriver(database: DatabaseSync, connection: DatabaseConnection): D
 type Run = ReturnType<typeof statementsOf>
 
 /** The same, and each statement is told. */
-function watched(run: Run, onStatement: StoreWatch['statement']): Run {
+function watched(run: Run, onStatement: StoreObserver['statement']): Run {
   if (onStatement === undefined) return run
   return (sql, values, givesRows) => {
     const since = performance.now()
@@ -79,7 +79,7 @@ function watched(run: Run, onStatement: StoreWatch['statement']): Run {
 type Ran = { rows: unknown[]; changes: number | bigint }
 
 /** Runs statements, each prepared once and kept by its text. */
-function statementsOf(database: DatabaseSync, snapshot: Snapshot | undefined) {
+function statementsOf(database: DatabaseSync, snapshot: ReadSnapshot | undefined) {
   const statements = new Map<string, StatementSync>()
   return (sql: string, values: readonly unknown[], givesRows: boolean): Ran => {
     // node:sqlite takes an object as named parameters; a value from outside must never become one.

@@ -3,7 +3,7 @@
  * them durable together. Nobody is answered before it, refused or not, so that no answer rests on what may be lost. Owners take
  * turns, and what does not fit into a short while waits for the next commit: nobody waits for all of what another one brought.
  */
-import { openFairQueue } from '../../fairness/fair-queue.ts'
+import { createFairQueue } from '../../fairness/fair-queue.ts'
 
 /** A group that has run for so long is committed, and what came meanwhile is read before the next one begins. */
 const LONGEST_GROUP_MS = 20
@@ -26,7 +26,7 @@ type Listeners = { onDone: (writes: number, ms: number) => void; onFailed: (erro
 
 /** `limit`: the most jobs that share a commit; those behind them wait for the next. Each job is of an owner, as the line knows it. */
 export function groupCommit(writer: Writer, limit: number, listeners: Listeners) {
-  const queue = openFairQueue<Job>()
+  const queue = createFairQueue<Job>()
   let draining = false
 
   const drain = async (): Promise<void> => {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
-import { writeWhole } from '../../adapters/atomic-file.ts'
-import { BUSY, familyOf, LOCKED } from './result-codes.ts'
+import { writeFileAtomically } from '../../adapters/atomic-file.ts'
+import { BUSY, LOCKED, primaryResultCode } from './result-codes.ts'
 
 /**
  * Locks `<store>-lock`, waiting `patienceMs` for who has it, and writes into `<store>-pid` whose it is. `advice`: what somebody does who
@@ -16,12 +16,12 @@ export function lockStore(store: string, advice: string, patienceMs = 0): Databa
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
   } catch (error) {
     lock.close()
-    if (![BUSY, LOCKED].includes(familyOf(error))) throw error
+    if (![BUSY, LOCKED].includes(primaryResultCode(error))) throw error
     throw new Error(`another process${holderOf(store)} has ${file}: ${advice}`)
   }
   // A file of its own: who opens and closes a file with a lock on it loses the lock (POSIX), also where it only looks.
   try {
-    writeWhole(`${store}-pid`, `${process.pid} ${hostname()}\n`)
+    writeFileAtomically(`${store}-pid`, `${process.pid} ${hostname()}\n`)
   } catch {
     // It only tells others whom to ask: the lock is had.
   }

@@ -3,16 +3,22 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { holdNames, makeFolder, NameLost, trueName, writeAgain } from '../../adapters/directory.ts'
-import { type Changed, openChanges, type StoreWatch } from '../change-feed.ts'
-import { type Db, isComplete, migrate, type Queries, schemaOf } from '../db.ts'
+import {
+  canonicalPath,
+  createDirectory,
+  FileReplaced,
+  rewriteAndSync,
+  watchFileIdentity,
+} from '../../adapters/directory.ts'
+import { type ChangedTopics, createChangeFeed, type StoreObserver } from '../change-feed.ts'
+import { type Db, isUpToDate, migrate, type Queries, schemaOf } from '../db.ts'
 import type { Schema } from '../schema.ts'
+import { startChangeCapture } from './change-triggers.ts'
 import { sqliteDialect } from './dialect.ts'
-import { storeFault } from './store-errors.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import { lockStore } from './lock.ts'
-import { openNotes } from './change-triggers.ts'
-import { CONSTRAINT, FULL, familyOf, IO_ERROR } from './result-codes.ts'
+import { CONSTRAINT, FULL, IO_ERROR, primaryResultCode } from './result-codes.ts'
+import { explainStoreError } from './store-errors.ts'
 
 /** A stamp met one from before a clock change; the next attempt has another. */
 const ATTEMPTS = 10
@@ -31,24 +37,24 @@ export type SqliteOptions = {
    * removed or replaced, as what it writes is lost. docs/spec/reliability.md D5, F7.
    */
   onDiskFault: (error: unknown) => void
-  watch?: StoreWatch
+  watch?: StoreObserver
 }
 
 /** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
 export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const { file: url, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
-  makeFolder(dirname(url))
-  const file = trueName(url)
+  createDirectory(dirname(url))
+  const file = canonicalPath(url)
   const lock = lockStore(file, 'stop it first; one Berth a store, use DATABASE_URL=postgres://… for several')
   const writing = openConnection(file, synchronous)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing, undefined, watch?.statement) })
   await migrate(queries)
-  const changes = openChanges()
-  const takeNotes = openNotes(writing)
+  const changes = createChangeFeed()
+  const takeNotes = startChangeCapture(writing)
   const snapshot = snapshotOf(openConnection(file, 'read only'))
   const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot, watch?.statement) })
-  const stillHeld = holdNames([file, `${file}-wal`, `${file}-lock`])
-  let changed: Changed = []
+  const stillHeld = watchFileIdentity([file, `${file}-wal`, `${file}-lock`])
+  let changed: ChangedTopics = []
   const beforeCommit = () => {
     snapshot.end()
     changed = takeNotes()
@@ -61,7 +67,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const commitTogether = groupCommit(writerOf(writing, beforeCommit, afterCommit), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
     onFailed: (error) => {
-      if (familyOf(error) === IO_ERROR || error instanceof NameLost) onDiskFault(error)
+      if (primaryResultCode(error) === IO_ERROR || error instanceof FileReplaced) onDiskFault(error)
     },
   })
   return {
@@ -73,7 +79,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
       snapshot.end()
       changes.raise('all')
     },
-    refusalOf: (error) => (familyOf(error) === FULL ? 'storage_full' : undefined),
+    refusalOf: (error) => (primaryResultCode(error) === FULL ? 'storage_full' : undefined),
     async close() {
       snapshot.end()
       await reading.destroy()
@@ -87,7 +93,7 @@ async function attempt<T>(run: () => Promise<T>, attemptsLeft = ATTEMPTS): Promi
   try {
     return await run()
   } catch (error) {
-    if (attemptsLeft > 1 && familyOf(error) === CONSTRAINT && /stamp\b/.test(String(error)))
+    if (attemptsLeft > 1 && primaryResultCode(error) === CONSTRAINT && /stamp\b/.test(String(error)))
       return attempt(run, attemptsLeft - 1)
     throw error
   }
@@ -103,13 +109,13 @@ export function openSqliteFile(file: string, readOnly: boolean): Queries {
 /**
  * Runs `work` while no service can have the file, and waits `patienceMs` for a process that has it. Throws when a process still has it then.
  */
-export async function aloneWithFile<T>(
+export async function withExclusiveFile<T>(
   url: string,
   patienceMs: number,
   work: (file: string) => Promise<T>,
 ): Promise<T> {
-  makeFolder(dirname(url))
-  const file = trueName(url)
+  createDirectory(dirname(url))
+  const file = canonicalPath(url)
   const lock = lockStore(file, 'stop the service first', patienceMs)
   try {
     return await work(file)
@@ -124,7 +130,7 @@ export async function aloneWithFile<T>(
  */
 export async function migrateSqlite(url: string): Promise<string[]> {
   if (existsSync(url) && (await lacksNothing(url))) return []
-  return aloneWithFile(url, LOCK_PATIENCE_MS, async (file) => {
+  return withExclusiveFile(url, LOCK_PATIENCE_MS, async (file) => {
     const queries = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, 'FULL')) })
     return migrate(queries).finally(() => queries.destroy())
   })
@@ -132,7 +138,7 @@ export async function migrateSqlite(url: string): Promise<string[]> {
 
 async function lacksNothing(file: string): Promise<boolean> {
   const store = openSqliteFile(file, true)
-  return isComplete(await schemaOf(store).finally(() => store.destroy()))
+  return isUpToDate(await schemaOf(store).finally(() => store.destroy()))
 }
 
 /** Throws, in words, where a file is no store, or cannot be read. */
@@ -140,7 +146,7 @@ export async function mustBeStore(file: string): Promise<void> {
   try {
     await lacksNothing(file)
   } catch (error) {
-    throw storeFault(error, file)
+    throw explainStoreError(error, file)
   }
 }
 
@@ -160,7 +166,7 @@ function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): Dat
 function putLogOnDisk(database: DatabaseSync, log: string): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    writeAgain(log)
+    rewriteAndSync(log)
   } finally {
     database.exec('COMMIT')
   }

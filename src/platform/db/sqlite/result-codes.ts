@@ -10,6 +10,6 @@ export const CANNOT_OPEN = 14
 export const NO_DATABASE = 26
 
 /** 0 for what is not SQLite's. */
-export function familyOf(error: unknown): number {
+export function primaryResultCode(error: unknown): number {
   return ((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff
 }

@@ -1,7 +1,7 @@
 /** Why a store cannot be opened, in a sentence that names the file and what to do. SQLite's own message names neither. */
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CANNOT_OPEN, CORRUPT, FULL, familyOf, NO_DATABASE } from './result-codes.ts'
+import { CANNOT_OPEN, CORRUPT, FULL, NO_DATABASE, primaryResultCode } from './result-codes.ts'
 
 /** With less than this a store cannot be opened: its log and the memory it shares are files too. */
 const LEAST_BYTES = 512 * 1024
@@ -9,22 +9,24 @@ const LEAST_BYTES = 512 * 1024
 const SEE = 'see BERTH_DATA and DATABASE_URL'
 
 /** The error that a start or a command tells. A full disk shows itself in many ways, such as a lock or a log that cannot be written. */
-export function storeFault(error: unknown, file: string): unknown {
+export function explainStoreError(error: unknown, file: string): unknown {
   if (!isOfSystem(error)) return error
   const folder = dirname(file)
   if (isFolder(folder) === false) return new Error(`${folder} must be a folder, and is a file: ${SEE}`)
   if (isFolder(file)) return new Error(`${file} must be the file of a store, and is a folder: ${SEE}`)
   const free = freeBytes(folder)
-  const isFull = chainOf(error).some((one) => familyOf(one) === FULL || ('code' in one && one.code === 'ENOSPC'))
+  const isFull = chainOf(error).some(
+    (one) => primaryResultCode(one) === FULL || ('code' in one && one.code === 'ENOSPC'),
+  )
   if (isFull || (free !== undefined && free < LEAST_BYTES))
     return new Error(
       `the disk of ${folder} is full (${Math.floor((free ?? 0) / 1024)} KiB free): make room, then start again`,
     )
-  if (chainOf(error).some((one) => [CORRUPT, NO_DATABASE].includes(familyOf(one))))
+  if (chainOf(error).some((one) => [CORRUPT, NO_DATABASE].includes(primaryResultCode(one))))
     return new Error(
       `${file} is damaged, or no store of Berth: berth doctor says more; restore a backup (docs/backup.md), and keep this file until then`,
     )
-  if (chainOf(error).some((one) => familyOf(one) === CANNOT_OPEN))
+  if (chainOf(error).some((one) => primaryResultCode(one) === CANNOT_OPEN))
     return new Error(`this user may not open ${file}: mend the rights of the file and of its folder`)
   return error
 }

@@ -43,7 +43,7 @@ export async function inspectFile(file: string): Promise<Inspection> {
 }
 
 /** The first thing that is wrong with the pages of a file that a service may write meanwhile; undefined where nothing is. Throws what SQLite says. */
-export async function damageOf(file: string): Promise<string | undefined> {
+export async function findCorruption(file: string): Promise<string | undefined> {
   const verdict = (await runThread(QUICK_CHECK, { file })) as string
   return verdict === 'ok' ? undefined : verdict.split('\n').at(-1)
 }

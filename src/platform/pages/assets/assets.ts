@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type ShippedFile, shippedFile } from '../../base/shipped-files.ts'
 import type { Probe } from '../../http/public-page.ts'
-import { takesGzip } from '../compress.ts'
+import { acceptsGzip } from '../compress.ts'
 import { CONSOLE_STYLESHEET } from './console-stylesheet.ts'
 import { STYLESHEET } from './stylesheet.ts'
 
@@ -12,11 +12,11 @@ export type Asset = { path: string; contentType: string; bytes: Buffer; zipped: 
 export const STYLE: Asset = assetOf('console', 'css', 'text/css', Buffer.from(STYLESHEET + CONSOLE_STYLESHEET))
 export const SCRIPT: Asset = scriptOf('turbo', 'turbo')
 export const CONTROLS: Asset = scriptOf('controls', 'controls script')
-export const DROP: Asset = scriptOf('drop', 'drop script')
+export const DROP_SCRIPT: Asset = scriptOf('drop', 'drop script')
 export const SEARCH: Asset = scriptOf('search', 'search script')
 /** On the pages of the sign-in that lead to a provider with a form that is kept, and on the one that brings it back. */
-export const KEEP: Asset = scriptOf('keep', 'keep script')
-export const LIVE: Asset = scriptOf('live', 'live script')
+export const SAVED_FORM_SCRIPT: Asset = scriptOf('keep', 'keep script')
+export const LIVE_SCRIPT: Asset = scriptOf('live', 'live script')
 
 /** The pages at which assets are found. Nothing in them is secret. */
 export function assetPages(assets: readonly Asset[]): Probe[] {
@@ -24,7 +24,7 @@ export function assetPages(assets: readonly Asset[]): Probe[] {
     path,
     contentType: `${contentType}; charset=utf-8`,
     answer: (_, __, { acceptEncoding }) => {
-      const zip = takesGzip(acceptEncoding)
+      const zip = acceptsGzip(acceptEncoding)
       return {
         status: 200,
         body: zip ? zipped : bytes,
