@@ -28,9 +28,9 @@ function settingsText(settings: Record<string, Setting>): string {
 
 function tableOf(rows: [string, Setting][]): string {
   const lines = rows.map(([name, setting]) => {
-    const notes = [setting.secret && '**secret**', setting.reread && '**read again**'].filter(Boolean).join(', ')
-    const usual = setting.default === undefined ? setting.unset : `\`${setting.default}\``
-    return `| \`${name}\` | ${setting.kind.values} | ${usual} | ${setting.meaning} | ${notes} |`
+    const notes = [setting.secret && '**secret**', setting.reloadable && '**read again**'].filter(Boolean).join(', ')
+    const usual = setting.default === undefined ? setting.whenUnset : `\`${setting.default}\``
+    return `| \`${name}\` | ${setting.kind.values} | ${usual} | ${setting.description} | ${notes} |`
   })
   return ['| Name | Values | Default | Meaning | |', '| --- | --- | --- | --- | --- |', ...lines].join('\n')
 }

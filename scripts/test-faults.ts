@@ -9,7 +9,7 @@ import { openFaultPostgres } from '../test/faults/postgres-server.ts'
 import { ENGINES, type Engine } from '../test/support/world.ts'
 
 /** After it no cycle begins but the first of a fault; so a run ends in 2 and 15 minutes. */
-const LONGEST_MS = { short: 100_000, full: 13 * 60_000 }
+const MAX_MS = { short: 100_000, full: 13 * 60_000 }
 const USAGE = `npm run test:faults -- [--short] [--only <fault>] [--engine sqlite|postgres]
   faults: ${FAULTS.map(({ name }) => name).join(' | ')}`
 
@@ -85,7 +85,7 @@ async function runOne(fault: Fault, engine: Engine): Promise<Row> {
   cleanups.push(own)
   const now = performance.now()
   // A machine that is slow today does a part of everything rather than all of the first.
-  const until = now + (began + LONGEST_MS[options.short ? 'short' : 'full'] - now) / 2
+  const until = now + (began + MAX_MS[options.short ? 'short' : 'full'] - now) / 2
   const run: Run = {
     engine,
     found,

@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'berth-smoke-'))
 const data = join(folder, 'data')
 /** For what hangs; no promise. */
-const LONGEST_MS = 240_000
+const MAX_MS = 240_000
 const INSTALL_MS = 90_000
 
 let service: ChildProcess | undefined
@@ -38,7 +38,7 @@ await step('it stops cleanly', async () => {
 
 async function step<T>(name: string, run: () => Promise<T> | T): Promise<T> {
   const began = performance.now()
-  const late = setTimeout(() => fail(name, new Error(`not done after ${LONGEST_MS / 1000} s`)), LONGEST_MS)
+  const late = setTimeout(() => fail(name, new Error(`not done after ${MAX_MS / 1000} s`)), MAX_MS)
   try {
     const result = await run()
     console.log(`smoke: ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`)

@@ -17,7 +17,7 @@ import {
   failedFiles,
   isWorthAgain,
   judgeSecond,
-  MOST_FLAKY,
+  MAX_FLAKY,
   type Outcome,
   readOutcome,
 } from './test/outcome.ts'
@@ -55,9 +55,9 @@ const second = run(failed, 1)
 const { isGreen, flaky } = judgeSecond(failed, first.outcome, second.outcome)
 console.log()
 for (const line of flaky) console.log(`flaky: ${line}`)
-if (flaky.length > MOST_FLAKY) console.log(`more than ${MOST_FLAKY} are flaky: something is broken`)
+if (flaky.length > MAX_FLAKY) console.log(`more than ${MAX_FLAKY} are flaky: something is broken`)
 process.stdout.write(countsOf({ ...first.outcome, ...second.outcome }, (performance.now() - began) / 1000))
-process.exit(isGreen && second.status === 0 && flaky.length <= MOST_FLAKY ? 0 : 1)
+process.exit(isGreen && second.status === 0 && flaky.length <= MAX_FLAKY ? 0 : 1)
 
 /** Runs these files by at most so many processes, and gives what came of each, as the reporter kept it. */
 function run(files: readonly string[], processes: number): { status: number; files: string[]; outcome: Outcome } {

@@ -39,7 +39,7 @@ export type Config = {
   /** Undefined: made from the address that is really bound. */
   publicUrl: string | undefined
   tls: TlsSettings | undefined
-  dataFolder: string
+  dataDirectory: string
   database: DatabaseSetting
   pool: PoolSettings
   operatorToken: string | undefined
@@ -88,7 +88,7 @@ export type Config = {
   /** Undefined: nobody signs in by a provider. docs/single-sign-on.md. */
   singleSignOn: SingleSignOnSettings | undefined
   /** What is set and begins with BERTH_, but is no setting: a sentence each. */
-  unknown: string[]
+  unknownSettings: string[]
 }
 
 /** How long a session lasts at most, and how long that of an operator lasts without use, in ms. */
@@ -140,7 +140,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     port: values.PORT,
     publicUrl: values.BERTH_PUBLIC_URL,
     tls: tlsOf(values),
-    dataFolder,
+    dataDirectory: dataFolder,
     database: values.DATABASE_URL ?? { engine: 'sqlite', file: join(dataFolder, 'berth.db') },
     pool: { keepsStatements: values.BERTH_PG_PREPARED, patience: values.BERTH_TEST_PATIENCE },
     operatorToken: values.BERTH_OPERATOR_TOKEN,
@@ -175,7 +175,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     mail: mailOf(values),
     passwords: mayUsePasswords(values.BERTH_PASSWORDS, values.BERTH_OIDC_ISSUER),
     singleSignOn: singleSignOnOf(values),
-    unknown: unknownSettings(env, Object.keys(SETTINGS)),
+    unknownSettings: unknownSettings(env, Object.keys(SETTINGS)),
   }
 }
 

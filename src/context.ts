@@ -26,7 +26,7 @@ export type Deps = {
   config: Config
   db: Db
   /** Who acts and answers, as they were read; undefined where others commit too. */
-  memory: Cache | undefined
+  cache: Cache | undefined
   clock: Clock
   adapters: Adapters
   /** The bytes of files that accounts upload. */
@@ -40,7 +40,7 @@ export type Deps = {
   limits: Limiter
   operatorTokenHash: string
   /** Who was given clear values. platform/outbox/secret-reads.ts. */
-  reveals: SecretReads
+  secretReads: SecretReads
   /** Open pages that hear of changes. platform/live/live.ts. */
   live: Live
   /** Who was here. platform/access/last-seen.ts. */
@@ -52,9 +52,9 @@ export type Deps = {
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
   wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
   /** What features do when a project is created, shown, removed or moved: src/project-hooks.ts. */
-  onProject: readonly ProjectHooks[]
+  projectHooks: readonly ProjectHooks[]
   /** Aborted once the service is asked to stop. */
-  stopping: AbortSignal
+  shutdownSignal: AbortSignal
 }
 
 export type { Account, Actor, Caller }
@@ -67,7 +67,7 @@ export type EventContext = {
   projectId?: string | undefined
   installationId?: string
   /** Of a variable: the installation that made it. Those who see their own variables only hear of their own only. */
-  madeBy?: string | null
+  createdBy?: string | null
   /** Of a project that is gone: the installations that had it in their selection. */
   selectedBy?: string[]
 }
@@ -82,7 +82,7 @@ export type OperatorCtx = {
   stamp: number
   deps: Deps
   /** Whether a sealed value was opened: an answer that may hold one in clear is not remembered. */
-  clear?: { opened: boolean }
+  secrets?: { opened: boolean }
   /**
    * Puts an event in the outbox of this transaction, for the account that hears it. An event that the route does not
    * declare is a bug and throws. Its `user` is null: the operator and the timers are no user.
@@ -92,14 +92,14 @@ export type OperatorCtx = {
 
 /** What the operations of an account may touch. */
 export type Ctx = Omit<OperatorCtx, 'emit'> & {
-  who: Caller
+  caller: Caller
   account: Account
   /** Takes of a limit, once however often the transaction runs. */
   spend: Spend
   /** Counts variables against the limit of the account. Call it before they are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
   countRows(rows: number): Promise<void>
   /** Notes that the answer holds the clear value of a variable with these targets: the audit log names who was given it. */
-  reveal(targets: readonly string[]): void
+  recordSecretRead(targets: readonly string[]): void
   /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventContext, owner?: EventAccount): void
 }

@@ -7,16 +7,16 @@
 export type Limit = {
   total: number | null
   seconds: number
-  of?: readonly string[]
+  operations?: readonly string[]
   failures?: true
-  mayReturn?: true
+  refundable?: true
 }
 
 export const LIMITS = {
   'domain-read': {
     total: 500,
     seconds: 60,
-    of: [
+    operations: [
       'getProjectDomains',
       'getProjectDomain',
       'getDomainProjectDomains',
@@ -31,7 +31,7 @@ export const LIMITS = {
   'domain-write': {
     total: 100,
     seconds: 60,
-    of: [
+    operations: [
       'addProjectDomain',
       'updateProjectDomain',
       'removeProjectDomain',
@@ -42,11 +42,11 @@ export const LIMITS = {
       'deleteDomain',
     ],
   },
-  'domain-verify': { total: 100, seconds: 60, of: ['verifyProjectDomain', 'claimDomainOwnership'] },
+  'domain-verify': { total: 100, seconds: 60, operations: ['verifyProjectDomain', 'claimDomainOwnership'] },
   'env-read': {
     total: 500,
     seconds: 60,
-    of: [
+    operations: [
       'filterProjectEnvs',
       'getProjectEnv',
       'getProjectEnvHistory',
@@ -55,31 +55,35 @@ export const LIMITS = {
       'getSharedEnvVar',
     ],
   },
-  'env-create': { total: 120, seconds: 60, of: ['createProjectEnv', 'putProjectEnvFile', 'createSharedEnvVariable'] },
+  'env-create': {
+    total: 120,
+    seconds: 60,
+    operations: ['createProjectEnv', 'putProjectEnvFile', 'createSharedEnvVariable'],
+  },
   'env-update': {
     total: 120,
     seconds: 60,
-    of: ['editProjectEnv', 'restoreProjectEnv', 'updateSharedEnvVariable', 'unlinkSharedEnvVariable'],
+    operations: ['editProjectEnv', 'restoreProjectEnv', 'updateSharedEnvVariable', 'unlinkSharedEnvVariable'],
   },
-  'env-delete': { total: 60, seconds: 60, of: ['removeProjectEnv'] },
-  'env-batch-delete': { total: 60, seconds: 60, of: ['batchRemoveProjectEnv', 'deleteSharedEnvVariable'] },
+  'env-delete': { total: 60, seconds: 60, operations: ['removeProjectEnv'] },
+  'env-batch-delete': { total: 60, seconds: 60, operations: ['batchRemoveProjectEnv', 'deleteSharedEnvVariable'] },
   'env-pull': {
     total: 500,
     seconds: 60,
-    of: ['pullProjectEnv', 'pullProjectEnvOfBranch', 'pullProjectEnvOfDevelopment', 'exportProjectEnv'],
+    operations: ['pullProjectEnv', 'pullProjectEnvOfBranch', 'pullProjectEnvOfDevelopment', 'exportProjectEnv'],
   },
-  'protection-bypass': { total: 100, seconds: 60, of: ['updateProjectProtectionBypass'] },
+  'protection-bypass': { total: 100, seconds: 60, operations: ['updateProjectProtectionBypass'] },
   /** An address that an account chose is asked while the caller waits. */
-  'webhook-test': { total: 20, seconds: 60, of: ['testWebhook'] },
-  'drain-test': { total: 20, seconds: 60, of: ['testDrain'] },
-  'user-read': { total: 500, seconds: 60, of: ['getAuthUser'] },
-  'team-read': { total: 600, seconds: 60, of: ['getTeam', 'getTeams'] },
+  'webhook-test': { total: 20, seconds: 60, operations: ['testWebhook'] },
+  'drain-test': { total: 20, seconds: 60, operations: ['testDrain'] },
+  'user-read': { total: 500, seconds: 60, operations: ['getAuthUser'] },
+  'team-read': { total: 600, seconds: 60, operations: ['getTeam', 'getTeams'] },
   /** Each reads up to some ten thousand rows. */
-  search: { total: 120, seconds: 60, of: ['searchAccount'] },
-  'token-create': { total: 32, seconds: 3600, of: ['createAuthToken'] },
-  'transfer-code': { total: 60, seconds: 60, of: ['acceptProjectTransferRequest'] },
+  search: { total: 120, seconds: 60, operations: ['searchAccount'] },
+  'token-create': { total: 32, seconds: 3600, operations: ['createAuthToken'] },
+  'transfer-code': { total: 60, seconds: 60, operations: ['acceptProjectTransferRequest'] },
   /** A deployment may bring 20,000 files, and a client that is told 429 gives up. */
-  'file-upload': { total: null, seconds: 60, of: ['uploadFile'] },
+  'file-upload': { total: null, seconds: 60, operations: ['uploadFile'] },
   /** Every other GET of the public API, and every other write. */
   read: { total: null, seconds: 60 },
   write: { total: null, seconds: 60 },
@@ -104,7 +108,7 @@ export const LIMITS = {
   /** Codes that an app may not exchange: for each client and address. */
   'code-failures': { total: 60, seconds: 60, failures: true },
   /** Wrong passwords and codes, and failed sign-ins by the provider: for each address. */
-  'sign-in-failures': { total: 100, seconds: 60, failures: true, mayReturn: true },
+  'sign-in-failures': { total: 100, seconds: 60, failures: true, refundable: true },
   /** Letters that a person has sent to others (invitations): of all, and for each person and address. */
   'letters-sent': { total: 200, seconds: 86_400 },
   'letters-to-address': { total: 5, seconds: 86_400 },

@@ -84,11 +84,11 @@ export type Metrics = {
   gauge(name: Named<'gauge'>, ...labels: string[]): MetricValue
   histogram(name: Named<'histogram'>, ...labels: string[]): HistogramValue
   /** What was counted so far of a counter with one label, by the label. */
-  countsOf(name: Named<'counter'>): [label: string, count: number][]
+  valuesByLabel(name: Named<'counter'>): [label: string, count: number][]
   /** Calls `read` before each telling, to set what is only asked then. */
-  beforeTold(read: () => void | Promise<void>): void
+  onCollect(read: () => void | Promise<void>): void
   /** All figures as text. */
-  tell(): Promise<string>
+  render(): Promise<string>
 }
 
 /** Nothing is counted yet. */
@@ -117,13 +117,13 @@ export function createMetrics(): Metrics {
       const { bounds } = METRICS[name]
       return find(name, labels, () => ({ bounds, counts: Array(bounds.length + 1).fill(0) as number[], sum: 0 }))
     },
-    countsOf: (name) =>
+    valuesByLabel: (name) =>
       [...(all.get(name) ?? [])].map(([labels, figure]) => [
         labels.replace(/^\w+="(.*)"$/, '$1'),
         (figure as MetricValue).value,
       ]),
-    beforeTold: (read) => void reads.push(read),
-    async tell() {
+    onCollect: (read) => void reads.push(read),
+    async render() {
       await Promise.all(reads.map((read) => read()))
       return Object.entries(METRICS)
         .map(([name, metric]) => renderMetric(name, metric, all.get(name) ?? new Map()))

@@ -102,11 +102,11 @@ export async function openService(
     metrics,
     ...openParts({ config, db, clock, metrics, traces, files }),
     limits: opened.limits,
-    reveals: createSecretReads({ db, clock, log, metrics }),
+    secretReads: createSecretReads({ db, clock, log, metrics }),
     keyring,
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
-    stopping: stop.signal,
+    shutdownSignal: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOT_FOUND_SCREEN, newServer)
   const stopBackground = await sealPendingMail(deps).then(() => startBackground(deps), closed)
@@ -150,7 +150,10 @@ async function closeParts(
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
 function openParts(
   opened: Pick<Deps, 'config' | 'db' | 'clock' | 'metrics' | 'traces' | 'files'>,
-): Pick<Deps, 'traces' | 'files' | 'adapters' | 'backups' | 'lastSeen' | 'live' | 'memory' | 'wakeups' | 'onProject'> {
+): Pick<
+  Deps,
+  'traces' | 'files' | 'adapters' | 'backups' | 'lastSeen' | 'live' | 'cache' | 'wakeups' | 'projectHooks'
+> {
   const { config, db, traces, files } = opened
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
   const memory = db.engine === 'sqlite' ? createCache(db.changes) : undefined
@@ -164,9 +167,9 @@ function openParts(
     backups,
     lastSeen: createLastSeen(),
     live,
-    memory,
+    cache: memory,
     wakeups,
-    onProject: PROJECT_HOOKS,
+    projectHooks: PROJECT_HOOKS,
   }
 }
 
@@ -195,11 +198,11 @@ function startBackground(deps: Deps): () => Promise<void> {
 function startWriters(deps: Deps, writeFailures: () => Promise<void>): () => Promise<void> {
   const stops = [
     startWriteBehind(deps, 'the count of failures', writeFailures),
-    startWriteBehind(deps, 'who was given clear values', deps.reveals.write),
+    startWriteBehind(deps, 'who was given clear values', deps.secretReads.write),
   ]
   return async () => {
     await Promise.all(stops.map((stop) => stop()))
-    deps.reveals.end()
+    deps.secretReads.end()
   }
 }
 

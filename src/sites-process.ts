@@ -13,14 +13,14 @@ import { SETTINGS } from './settings.ts'
 /** The service answers first: a process that starts takes a processor of a small machine. */
 const AFTER_MS = 250
 /** After a failure, and twice as long after each further one. */
-const LEAST_PAUSE_MS = 500
-const MOST_PAUSE_MS = 60_000
+const MIN_PAUSE_MS = 500
+const MAX_PAUSE_MS = 60_000
 /** One that ran for so long had no failure of its start. */
 const RAN_MS = 60_000
 /** EX_CONFIG: another start does not mend that. */
 const BAD_SETTING = 78
 /** The service ends after 9 s at the latest, and it ends by itself before. */
-const LONGEST_STOP_MS = 8000
+const MAX_STOP_MS = 8000
 
 /** Starts it, and again whenever it ends. */
 export type SitesProcess = {
@@ -64,7 +64,7 @@ async function keepRunning(env: NodeJS.ProcessEnv, log: Logger, stopping: AbortS
     if (stopping.aborted) return
     if (code === BAD_SETTING) return log.error('the sites server does not start with these settings: no site is shown')
     if (performance.now() - began >= RAN_MS) failures = 0
-    const pauseMs = Math.min(MOST_PAUSE_MS, LEAST_PAUSE_MS * 2 ** failures)
+    const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** failures)
     log.warn({ code, pauseMs }, 'the sites server has ended, and is started again')
     await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
   }
@@ -80,7 +80,7 @@ async function runOnce(env: NodeJS.ProcessEnv, stopping: AbortSignal): Promise<n
   let last: NodeJS.Timeout | undefined
   const end = () => {
     if (child.connected) child.disconnect()
-    last = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS)
+    last = setTimeout(() => child.kill('SIGKILL'), MAX_STOP_MS)
   }
   stopping.addEventListener('abort', end, { once: true })
   if (stopping.aborted) end()

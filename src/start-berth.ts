@@ -13,9 +13,9 @@ import { boundOrigin, openService, type Service } from './service.ts'
 
 const HOST = '127.0.0.1'
 /** The most that requests in work, and answers that a client does not take, may hold up a stop after its grace. */
-const LONGEST_STOP_MS = 2000
+const MAX_STOP_MS = 2000
 /** The longest time that a timer of the platform takes. */
-const LONGEST_GRACE_MS = 2 ** 31 - 1
+const MAX_GRACE_MS = 2 ** 31 - 1
 /** What an option may be, in words and as a check. */
 type Rules<T> = { [K in keyof Required<T>]: [words: string, holds: (value: unknown) => boolean] }
 const OPTIONS: Rules<BerthOptions> = {
@@ -25,10 +25,7 @@ const OPTIONS: Rules<BerthOptions> = {
   settings: ['an object of settings by their names', (value) => typeof value === 'object' && value !== null],
 }
 const STOP_OPTIONS: Rules<{ graceMs?: number }> = {
-  graceMs: [
-    `a whole number of milliseconds from 0 to ${LONGEST_GRACE_MS}`,
-    (value) => isWhole(value, LONGEST_GRACE_MS),
-  ],
+  graceMs: [`a whole number of milliseconds from 0 to ${MAX_GRACE_MS}`, (value) => isWhole(value, MAX_GRACE_MS)],
 }
 
 /** What tests want, and a service does not. */
@@ -79,7 +76,7 @@ function newFolder(): string {
 function configOf({ port = 0, logLevel = 'silent', settings = {} }: BerthOptions, dataFolder: string): Config {
   const own = { BERTH_DATA: dataFolder, PORT: String(port), HOST, BERTH_LOG_LEVEL: logLevel }
   const config = readConfig({ ...FOR_TESTS, ...settings, ...own })
-  if (config.unknown.length > 0) throw new BadSetting(config.unknown.join('; '))
+  if (config.unknownSettings.length > 0) throw new BadSetting(config.unknownSettings.join('; '))
   return config
 }
 
@@ -113,7 +110,7 @@ async function close(
   let last: NodeJS.Timeout | undefined
   await service.close(graceMs, () => {
     endUnread()
-    last = setTimeout(() => service.app.server.closeAllConnections(), LONGEST_STOP_MS)
+    last = setTimeout(() => service.app.server.closeAllConnections(), MAX_STOP_MS)
   })
   clearTimeout(last)
 }

@@ -67,7 +67,7 @@ async function listenAtEdge(service: Service, { host, edge }: Config, log: Logge
 
 function greet({ app, credentials, firstStart }: Service, config: Config, edge: EdgePlace | undefined): void {
   const url = boundOrigin(app)
-  const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
+  const file = relative(process.cwd(), join(config.dataDirectory, 'credentials.json'))
   const { token } = credentials
   // Where no person reads, a log collector does: a token has no place there.
   const isShown = firstStart && process.stdout.isTTY === true
@@ -89,8 +89,8 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
 }
 
 /** Each variable that begins with BERTH_ and is no setting, at the end, where a person looks last. An orchestrator may have named it. */
-function warningLines({ unknown }: Config): string[] {
-  return unknown.length === 0 ? [] : [...unknown.map((sentence) => `warning: ${oneLine(sentence)}`), '']
+function warningLines({ unknownSettings }: Config): string[] {
+  return unknownSettings.length === 0 ? [] : [...unknownSettings.map((sentence) => `warning: ${oneLine(sentence)}`), '']
 }
 
 function laterLine({ token }: Service['credentials'], config: Config, file: string, firstStart: boolean): string {

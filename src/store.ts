@@ -39,13 +39,13 @@ export async function openStore(
   return { db: { ...db, write: (work, owner) => db.write(traces.bind(work), owner) }, traces, files }
 }
 
-function makeDataFolder({ dataFolder }: Config): void {
-  if (existsSync(dataFolder) && !statSync(dataFolder).isDirectory())
-    throw new BadSetting(`BERTH_DATA must be a folder, and ${dataFolder} is a file`)
+function makeDataFolder({ dataDirectory }: Config): void {
+  if (existsSync(dataDirectory) && !statSync(dataDirectory).isDirectory())
+    throw new BadSetting(`BERTH_DATA must be a folder, and ${dataDirectory} is a file`)
   try {
-    createDirectory(dataFolder)
+    createDirectory(dataDirectory)
   } catch (error) {
-    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${describeError(error)})`)
+    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataDirectory} (${describeError(error)})`)
   }
 }
 
@@ -95,7 +95,7 @@ function storeWatch(metrics: Metrics, traces: Traces | undefined): StoreObserver
       observe(writes, count)
       observe(durations, ms / 1000)
     },
-    lostRace: () => void racesLost.value++,
+    serializationFailure: () => void racesLost.value++,
     statement: traces?.statement,
   }
 }

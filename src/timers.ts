@@ -25,7 +25,7 @@ import { writeEvents } from './platform/outbox/outbox.ts'
 import { transact } from './platform/outbox/transact.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './platform/secrets/rotation.ts'
 import { expireDeployments } from './projects/deployments/expiration.ts'
-import { forgetOldUsage } from './projects/deployments/usage.ts'
+import { purgeOldUsage } from './projects/deployments/usage.ts'
 import { purgeReleasedProofs } from './projects/domain-verification/released-proof.ts'
 import { purgeDeletedHistory } from './projects/env/history-log.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './projects/promotion/mapping.ts'
@@ -34,7 +34,7 @@ import { purgeTransferCodes } from './projects/transfer/transfer.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const EVENTS_KEPT_MS = 30 * 24 * HOUR_MS
+const EVENTS_RETENTION_MS = 30 * 24 * HOUR_MS
 /** A sweep works in slices, so that no transaction is long. */
 const SLICE = 1000
 /** Removing an installation touches much. */
@@ -51,7 +51,7 @@ export const TIMERS = {
   'old-password-links': { periodMs: HOUR_MS, sweep: expirySweep('password_link') },
   'old-email-changes': { periodMs: HOUR_MS, sweep: expirySweep('email_change') },
   'old-identity-links': { periodMs: HOUR_MS, sweep: expirySweep('identity_link') },
-  'old-usage': { periodMs: HOUR_MS, sweep: forgetOldUsage },
+  'old-usage': { periodMs: HOUR_MS, sweep: purgeOldUsage },
   'old-usage-reports': { periodMs: HOUR_MS, sweep: expirySweep('usage_report') },
   'reserved-slugs': { periodMs: HOUR_MS, sweep: expirySweep('reserved_slug') },
   'old-invitations': { periodMs: HOUR_MS, sweep: expirySweep('invitation') },
@@ -104,7 +104,7 @@ async function purgeOldEvents(ctx: OperatorCtx, limit: number): Promise<number> 
   const old = ctx.db
     .selectFrom('event')
     .select('stamp')
-    .where('stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
+    .where('stamp', '<', (ctx.now - EVENTS_RETENTION_MS) * STAMPS_PER_MS)
     .where((eb) =>
       eb.not(eb.exists(eb.selectFrom('delivery').select('id').whereRef('delivery.event_stamp', '=', 'event.stamp'))),
     )

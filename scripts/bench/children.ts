@@ -16,8 +16,8 @@ export type Server = {
 /** A server, and the token that opens it. */
 export type Target = Server & { token: string }
 
-const LONGEST_STOP_MS = 10_000
-const LONGEST_START_MS = 10_000
+const MAX_STOP_MS = 10_000
+const MAX_START_MS = 10_000
 const alive = new Set<ChildProcess>()
 
 for (const [signal, code] of [
@@ -81,7 +81,7 @@ export async function startProgram(
   port: number,
 ): Promise<Server> {
   const child = track(spawn(program!, parameters, { env, stdio: 'ignore' }))
-  const until = performance.now() + LONGEST_START_MS
+  const until = performance.now() + MAX_START_MS
   while (!(await accepts(port))) {
     if (performance.now() > until || child.exitCode !== null) throw new Error(`${program} did not start`)
     await sleep(50)
@@ -105,9 +105,9 @@ export async function stopServer({ process: child }: Server): Promise<void> {
   if (!alive.has(child)) return
   const gone = once(child, 'exit')
   child.kill('SIGTERM')
-  const patience = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS)
+  const timeout = setTimeout(() => child.kill('SIGKILL'), MAX_STOP_MS)
   await gone
-  clearTimeout(patience)
+  clearTimeout(timeout)
 }
 
 /** The memory of a process that is in RAM now, and the most it ever was, in MB (10^6 bytes). Undefined where there is no /proc. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Where `npm run dev` keeps its store. */
 export const DEV_FOLDER = join(import.meta.dirname, '..', '..', '.cache', 'dev')
 /** A first start on a slow machine, with its migrations. */
-const LONGEST_START_MS = 60_000
+const MAX_START_MS = 60_000
 
 type Credentials = { operatorToken: string; userId: string; teamId: string; token: string }
 type Call = (method: string, path: string, body?: object) => Promise<{ id: string }>
@@ -77,7 +77,7 @@ export async function seed({ folder, address }: { folder: string; address: strin
 }
 
 async function untilReady(address: string): Promise<void> {
-  const until = Date.now() + LONGEST_START_MS
+  const until = Date.now() + MAX_START_MS
   while (!(await fetch(`${address}/readyz`).catch(() => undefined))?.ok) {
     if (Date.now() > until) throw new Error(`no service is ready at ${address}: start one with npm run dev`)
     await sleep(200)

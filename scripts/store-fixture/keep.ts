@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
 import { FIXED, fill } from './fill.ts'
 
-const LONGEST_START_MS = 60_000
+const MAX_START_MS = 60_000
 
 /** `scratch`: a folder to be made and used; `to`: where the fixture goes. */
 type Keeping = { checkout: string; engine: 'sqlite' | 'postgres'; scratch: string; to: string }
@@ -65,7 +65,7 @@ async function startProgram(checkout: string, settings: Record<string, string>) 
     child.kill('SIGTERM')
     await closed
   }
-  const until = Date.now() + LONGEST_START_MS
+  const until = Date.now() + MAX_START_MS
   for (;;) {
     const address = /berth listening on (http:\S+)/.exec(said.join(''))?.[1]
     if (address !== undefined) return { address, stop }

@@ -9,7 +9,7 @@ type OfFile = { isWhole: boolean; passed: number; skipped: number; failed: strin
 export type Outcome = Record<string, OfFile>
 
 /** A run of which more tests fail at the first try is red: something is broken, and a second try would not tell what. */
-export const MOST_FLAKY = 20
+export const MAX_FLAKY = 20
 
 /** The reporter keeps it in the folder of the queue. */
 export function keepOutcome(folder: string, outcome: Outcome): void {
@@ -30,7 +30,7 @@ export function failedFiles(files: readonly string[], outcome: Outcome): string[
 /** Whether the files that failed are worth a second try. */
 export function isWorthAgain(failed: readonly string[], outcome: Outcome): boolean {
   const tests = failed.flatMap((file) => outcome[file]?.failed ?? [file])
-  return failed.length > 0 && tests.length <= MOST_FLAKY
+  return failed.length > 0 && tests.length <= MAX_FLAKY
 }
 
 /**

@@ -88,14 +88,14 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
     path,
     name,
     ...(form && { form: changes ? withInitialValues(form) : form }),
-    ...(fresh && { fresh }),
+    ...(fresh && { requiresReauthentication: fresh }),
     ...(bodyLimit && { bodyLimit }),
-    keeps: true,
-    asks: [asks, ...shows],
+    savesForm: true,
+    calls: [asks, ...shows],
     run: async (ctx, input) => {
       const asked = input as ScreenInput<unknown, Static<F>>
       try {
-        if (input.fault) throw input.fault
+        if (input.error) throw input.error
         const account = input.params.slug === undefined ? undefined : await findAccountOfPath(ctx, input.params)
         const whole = wish(asked, ctx.now)
         const bodyOf = (fields: Static<F>) => wish({ ...asked, form: fields }, ctx.now).body as object
@@ -106,7 +106,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
           ? (whole.body as A)
           : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
         const next = await to(answer, asked, ctx)
-        return typeof next === 'string' ? { to: changes && !isSame ? `${next}${SAVED_QUERY}` : next } : next
+        return typeof next === 'string' ? { redirectTo: changes && !isSame ? `${next}${SAVED_QUERY}` : next } : next
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
         return { ...(await again(ctx, input, formErrorOf(error, input.form, names))), status: error.status }

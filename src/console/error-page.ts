@@ -18,7 +18,7 @@ export const NOT_FOUND_SCREEN: Screen = {
     name: 'showNothing',
     run: () => refuse('not_found', 'No page of the console has this address.'),
   }),
-  showFault: consoleErrorPage,
+  renderErrorPage: consoleErrorPage,
 }
 
 /** A place, without the tab, and what follows it in the path of a page. */
@@ -46,7 +46,7 @@ export async function consoleErrorPage(
 async function findPlace(ctx: UserPageCtx, path: string, params: Params): Promise<Found | undefined> {
   const [, part, rest = ''] = /^\/console\/(account|operator|t\/:slug)(?:\/(.*))?$/.exec(path) ?? []
   if (part === 'account') return { place: { person: true, tab: '' }, rest }
-  if (part === 'operator') return ctx.visitor.isOperator ? { place: { tabs: OPERATOR, tab: '' }, rest } : undefined
+  if (part === 'operator') return ctx.user.isOperator ? { place: { tabs: OPERATOR, tab: '' }, rest } : undefined
   const account = part === undefined ? undefined : await findAccount(ctx, params)
   if (account === undefined) return undefined
   const project = rest.startsWith('projects/:name') ? await findProjectName(ctx, account, params.name!) : undefined

@@ -120,7 +120,7 @@ function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): H
 }
 
 function bar(ctx: UserPageCtx, place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
-  const { name, username, isOperator } = ctx.visitor
+  const { name, username, isOperator } = ctx.user
   const account = place !== undefined && 'account' in place ? place.account : undefined
   const called = name ?? username
   return html`<header><div class="bar">

@@ -21,7 +21,7 @@ export const liveScreens: readonly Screen[] = [
     path: '/console/live',
     name: 'followPage',
     query: LiveQuery,
-    asks: [],
+    calls: [],
     streams: true,
     run: followPage,
   }),
@@ -29,7 +29,7 @@ export const liveScreens: readonly Screen[] = [
 
 /** Refuses: not_found 404 (a page of no account of the person, or of a project that is not there). */
 async function followPage(ctx: ConsoleCtx, { query: { page, since } }: ScreenInput<Static<typeof LiveQuery>>) {
-  const { userId, sessionHash } = ctx.visitor
+  const { userId, sessionHash } = ctx.user
   const at = { sessionHash, userId }
   if (/^\/console\/account(\/|$)/.test(page))
     return { events: ctx.deps.live.open({ ...at, accountId: userId, projectId: undefined }, since) }

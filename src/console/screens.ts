@@ -78,11 +78,11 @@ const SHOW_MORE: readonly string[] = [
 ]
 
 /** A page at the address of a form is there for the form, unless it shows more. What only some roles may send is shown to these alone. */
-function purposeOf({ method, path }: Screen): Pick<Screen, 'onlyFor'> {
+function purposeOf({ method, path }: Screen): Pick<Screen, 'requiresCall'> {
   if (method !== 'GET' || !path.startsWith('/console/t/:slug/') || SHOW_MORE.includes(path)) return {}
   const form = screens.find((one) => one.method === 'POST' && one.path === path)
-  const onlyFor = form?.asks?.[0]
-  return onlyFor === undefined ? {} : { onlyFor }
+  const onlyFor = form?.calls?.[0]
+  return onlyFor === undefined ? {} : { requiresCall: onlyFor }
 }
 
 export const CONSOLE: readonly Screen[] = screens.map((screen) => ({

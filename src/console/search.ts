@@ -26,7 +26,7 @@ export const searchScreens: readonly Screen[] = [
     path: '/console/search',
     name: 'consoleSearch',
     query: Query,
-    asks: ['searchAccount', 'getAuthUser'],
+    calls: ['searchAccount', 'getAuthUser'],
     run: showSearch,
   }),
 ]

@@ -5,7 +5,7 @@ import { LAPTOP_SUFFIX } from '../platform/settings/domains.ts'
 import { localNames } from '../platform/tls/local-certificate.ts'
 import { isUnder } from './domain-name.ts'
 
-const LONGEST_LABEL = 63
+const MAX_LABEL = 63
 
 /** TABLE what an address is of -> the digits of its hash. They differ, so that addresses of two kinds are never equal. */
 const DIGITS = { production: 8, deployment: 9, branch: 10 } as const
@@ -44,7 +44,7 @@ function address(kind: keyof typeof DIGITS, names: string[], hashed: (string | n
     .join('-')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-  const shown = words.slice(0, LONGEST_LABEL - DIGITS[kind] - 1).split('-')
+  const shown = words.slice(0, MAX_LABEL - DIGITS[kind] - 1).split('-')
   const label = shown.filter((word) => word !== '').join('-')
   return `${label === '' ? NAMELESS : label}-${end}.${suffixOf(domains)}`
 }

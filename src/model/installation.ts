@@ -19,9 +19,9 @@ export function selectInstallations(db: Queries) {
 }
 
 /** The installations on the caller's account, as a query to narrow. An installation sees itself and no other. */
-export function selectVisibleInstallations({ db, account, who }: Ctx) {
+export function selectVisibleInstallations({ db, account, caller }: Ctx) {
   const all = selectInstallations(db).where('configuration.account_id', '=', account.id)
-  return who.installationId === null ? all : all.where('configuration.id', '=', who.installationId)
+  return caller.installationId === null ? all : all.where('configuration.id', '=', caller.installationId)
 }
 
 /** One of the installations that the caller sees. Refuses: not_found 404. */

@@ -4,7 +4,7 @@ import type { Row } from '../platform/db/schema.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { OneOf, Timestamp } from '../platform/schema/fields.ts'
 
-const LONGEST_BRANCH = 250
+const MAX_BRANCH = 250
 
 /** `repo` is told by a sentence of its own what it should be. */
 export const GitRepository = Type.Object({
@@ -13,7 +13,7 @@ export const GitRepository = Type.Object({
 })
 export type GitRepository = Static<typeof GitRepository>
 
-export const SetBranch = Type.Object({ branch: Type.String({ minLength: 1, maxLength: LONGEST_BRANCH }) })
+export const SetBranch = Type.Object({ branch: Type.String({ minLength: 1, maxLength: MAX_BRANCH }) })
 
 const ShownText = Type.Optional(Type.String())
 const ShownNumber = Type.Optional(Type.Integer())

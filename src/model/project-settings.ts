@@ -15,7 +15,7 @@ import {
   FRAMEWORKS,
   GitComments,
   GitProviderOptions,
-  LARGEST_OPEN,
+  MAX_OPEN,
   NullableText,
   OidcTokenConfig,
   OptionsAllowlist,
@@ -80,7 +80,7 @@ const OPTIONAL_SETTINGS = {
   sourceFilesOutsideRootDirectory: Nullable(Flag),
   staticIps: Nullable(StaticIps),
   tracing: Nullable(Tracing),
-  trustedSources: Nullable(AnyObject(LARGEST_OPEN)),
+  trustedSources: Nullable(AnyObject(MAX_OPEN)),
 }
 
 /** Protection of other shapes, and settings that Berth has nothing for: what asks for one is refused, and never merely kept. */
@@ -101,7 +101,7 @@ export const SettingsBody = Type.Partial(
     ...OPTIONAL_SETTINGS,
     gitForkProtection: Flag,
     resourceConfig: Nullable(ResourceConfig),
-    serverlessFunctionZeroConfigFailover: AnyJson(LARGEST_OPEN, { description: 'anything; its truth value is kept' }),
+    serverlessFunctionZeroConfigFailover: AnyJson(MAX_OPEN, { description: 'anything; its truth value is kept' }),
     ...REFUSED_SETTINGS,
   }),
 )
@@ -165,9 +165,9 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
   for (const name of Object.keys(settings) as (keyof typeof settings)[])
     if (settings[name] === null) delete merged[name]
   keepRegions(stored, settings, merged)
-  mustNotExceedSize(stored, merged, FREE_FORM_SETTINGS, MOST_OPEN)
+  mustNotExceedSize(stored, merged, FREE_FORM_SETTINGS, MAX_OPEN_SETTINGS)
   const declared = Object.keys(merged).filter((name) => !FREE_FORM_SETTINGS.includes(name))
-  mustNotExceedSize(stored, merged, declared, MOST_DECLARED)
+  mustNotExceedSize(stored, merged, declared, MAX_DECLARED)
   return merged
 }
 
@@ -179,9 +179,9 @@ function keepRegions(stored: Settings, said: Settings, merged: Settings): void {
   if (said.resourceConfig?.functionDefaultRegions) delete merged.serverlessFunctionRegion
   else if (merged.resourceConfig) {
     const { functionDefaultRegions: _, ...resources } = merged.resourceConfig
-    const former = stored.resourceConfig?.functionDefaultRegions
-    const stays = said.serverlessFunctionRegion === undefined && former !== undefined
-    merged.resourceConfig = stays ? { ...resources, functionDefaultRegions: former } : resources
+    const previous = stored.resourceConfig?.functionDefaultRegions
+    const stays = said.serverlessFunctionRegion === undefined && previous !== undefined
+    merged.resourceConfig = stays ? { ...resources, functionDefaultRegions: previous } : resources
   }
 }
 
@@ -201,7 +201,7 @@ const UNCHANGED = {
 /** What was shown for a column's text: most projects have one of few. Large texts are not worth their memory. */
 const shownBefore = new Map<string, Static<typeof SettingsReply>>()
 const SHOWN_KEPT = 1000
-const LONGEST_KEPT = 1000
+const MAX_KEPT = 1000
 
 /** The settings of a column as they are answered: unset ones as null, as their default, or not at all. Shared: do not change it. */
 export function showSettings(settingsJson: string): Readonly<Static<typeof SettingsReply>> {
@@ -217,7 +217,7 @@ export function showSettings(settingsJson: string): Readonly<Static<typeof Setti
   }
   const serverlessFunctionRegion = regions?.[0] ?? null
   reply = { ...UNCHANGED, ...stored, serverlessFunctionRegion, resourceConfig } as Static<typeof SettingsReply>
-  if (settingsJson.length > LONGEST_KEPT) return reply
+  if (settingsJson.length > MAX_KEPT) return reply
   if (shownBefore.size >= SHOWN_KEPT) shownBefore.clear()
   shownBefore.set(settingsJson, reply)
   return reply
@@ -237,7 +237,7 @@ const SettingsReply = Type.Object(ShownSettings)
 
 /** Settings of any shape: together they weigh little. */
 export const FREE_FORM_SETTINGS = freeFormFields(ShownSettings)
-export const MOST_OPEN = 16 * 1024
+export const MAX_OPEN_SETTINGS = 16 * 1024
 /** The others, in bytes of JSON: a thousand trusted addresses with their notes, and all else. */
-const MOST_DECLARED = 80 * 1024
-export const MAX_SETTINGS_BYTES = MOST_OPEN + MOST_DECLARED
+const MAX_DECLARED = 80 * 1024
+export const MAX_SETTINGS_BYTES = MAX_OPEN_SETTINGS + MAX_DECLARED

@@ -14,7 +14,7 @@ import { refuse } from '../platform/refusals/refusal.ts'
 export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
   const idOrName = params.idOrName ?? params.projectId ?? ''
   const row = await readProject(ctx, idOrName)
-  if (row === undefined || !canSeeProject(ctx.who, row.id)) {
+  if (row === undefined || !canSeeProject(ctx.caller, row.id)) {
     refuse('not_found', `Project "${idOrName.slice(0, 100)}" not found.`)
   }
   return row
@@ -23,11 +23,11 @@ export async function findProject(ctx: Ctx, params: Params): Promise<Row<'projec
 /** Whether the account has a project of this id or name that the caller sees. */
 export async function projectExists(ctx: Ctx, idOrName: string): Promise<boolean> {
   const row = idOrName === '' ? undefined : await readProject(ctx, idOrName)
-  return row !== undefined && canSeeProject(ctx.who, row.id)
+  return row !== undefined && canSeeProject(ctx.caller, row.id)
 }
 
-async function readProject({ db, who, account }: Ctx, idOrName: string): Promise<Row<'project'> | undefined> {
-  if (who.ahead?.idOrName === idOrName) return who.ahead.project ?? undefined
+async function readProject({ db, caller, account }: Ctx, idOrName: string): Promise<Row<'project'> | undefined> {
+  if (caller.prefetched?.idOrName === idOrName) return caller.prefetched.project ?? undefined
   const key = { accountId: account.id, idOrName }
   return (isProjectId(idOrName) ? await selectById(db, key) : await selectByName(db, key))[0]
 }

@@ -18,7 +18,7 @@ const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews', 'a
  * Bytes of one value of any shape. All of them together may weigh less (model/project-settings.ts), but for what is stored from before there was a
  * limit: it may be sent again, smaller.
  */
-export const LARGEST_OPEN = 64 * 1024
+export const MAX_OPEN = 64 * 1024
 
 export const Flag = Type.Boolean()
 const Word = Type.String({ maxLength: 100 })
@@ -106,7 +106,7 @@ export const Dismissed = Type.Object({
   key: Word,
   dismissedAt: Type.Number(),
   action: OneOf('cancel', 'accept', 'delete'),
-  value: Type.Optional(AnyJson(LARGEST_OPEN)),
+  value: Type.Optional(AnyJson(MAX_OPEN)),
 })
 
 /** Text of at most so many characters, or null. */

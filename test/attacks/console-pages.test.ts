@@ -14,39 +14,39 @@ const VARIABLES = 1000
 const ROUNDS = 15
 /** On a machine that others use: what is measured is measured again, and the bound stays. */
 const ATTEMPTS = 6
-const MOST_FIRST_BYTE_MS = 50
-const MOST_MS_OF_VARIABLES = 100
-const MOST_BYTES = 200 * 1024
+const MAX_FIRST_BYTE_MS = 50
+const MAX_MS_OF_VARIABLES = 100
+const MAX_BYTES = 200 * 1024
 
 const TEAM = '/console/t/team'
 /** TABLE the pages, and what each may take until its first byte. */
 const PAGES: Record<string, number> = {
-  '/console/search?in=team&q=key': MOST_FIRST_BYTE_MS,
-  [TEAM]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}?search=${projectName(777)}`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}?search=nowhere`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/projects/full`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/projects/full/variables`]: MOST_MS_OF_VARIABLES,
-  [`${TEAM}/projects/full/domains`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/projects/full/deployments`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/projects/full/settings`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/integrations`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/apps`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/webhooks`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/members`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/activity`]: MOST_FIRST_BYTE_MS,
-  [`${TEAM}/settings`]: MOST_FIRST_BYTE_MS,
-  '/console/account/security': MOST_FIRST_BYTE_MS,
-  '/console/account/tokens': MOST_FIRST_BYTE_MS,
-  '/console/operator': MOST_FIRST_BYTE_MS,
-  '/console/operator/people': MOST_FIRST_BYTE_MS,
-  '/console/operator/teams': MOST_FIRST_BYTE_MS,
-  '/console/operator/tokens': MOST_FIRST_BYTE_MS,
-  '/console/operator/keys': MOST_FIRST_BYTE_MS,
-  '/console/operator/deliveries': MOST_FIRST_BYTE_MS,
-  '/console/operator/audit': MOST_FIRST_BYTE_MS,
-  '/console/operator/backups': MOST_FIRST_BYTE_MS,
-  '/console/operator/health': MOST_FIRST_BYTE_MS,
+  '/console/search?in=team&q=key': MAX_FIRST_BYTE_MS,
+  [TEAM]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}?search=${projectName(777)}`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}?search=nowhere`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/projects/full`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/projects/full/variables`]: MAX_MS_OF_VARIABLES,
+  [`${TEAM}/projects/full/domains`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/projects/full/deployments`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/projects/full/settings`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/integrations`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/apps`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/webhooks`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/members`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/activity`]: MAX_FIRST_BYTE_MS,
+  [`${TEAM}/settings`]: MAX_FIRST_BYTE_MS,
+  '/console/account/security': MAX_FIRST_BYTE_MS,
+  '/console/account/tokens': MAX_FIRST_BYTE_MS,
+  '/console/operator': MAX_FIRST_BYTE_MS,
+  '/console/operator/people': MAX_FIRST_BYTE_MS,
+  '/console/operator/teams': MAX_FIRST_BYTE_MS,
+  '/console/operator/tokens': MAX_FIRST_BYTE_MS,
+  '/console/operator/keys': MAX_FIRST_BYTE_MS,
+  '/console/operator/deliveries': MAX_FIRST_BYTE_MS,
+  '/console/operator/audit': MAX_FIRST_BYTE_MS,
+  '/console/operator/backups': MAX_FIRST_BYTE_MS,
+  '/console/operator/health': MAX_FIRST_BYTE_MS,
 }
 
 for (const engine of enginesOfNext()) {
@@ -62,7 +62,7 @@ for (const engine of enginesOfNext()) {
     const slow: string[] = []
     for (const [path, mostMs] of Object.entries(PAGES)) {
       const weighed = await weigh(origin, path, client)
-      assert.ok(weighed <= MOST_BYTES, `${path} weighs ${weighed} bytes with its stylesheet and scripts`)
+      assert.ok(weighed <= MAX_BYTES, `${path} weighs ${weighed} bytes with its stylesheet and scripts`)
       let best = Number.POSITIVE_INFINITY
       for (let attempt = 0; attempt < ATTEMPTS && best >= mostMs; attempt++)
         best = Math.min(best, await medianOf(world, origin, path, client))
@@ -88,7 +88,7 @@ async function fill(world: World): Promise<void> {
 async function medianOf({ deps }: World, origin: string, path: string, client: Client): Promise<number> {
   const took: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    deps.db.renew()
+    deps.db.refreshSnapshot()
     took.push((await fetchAsBrowser(origin, path, client)).firstByteMs)
   }
   return took.toSorted((one, other) => one - other)[ROUNDS >> 1]!

@@ -14,7 +14,7 @@ export type Question = { module: string; name: string; pieceMs: number | undefin
 export type Costs = { small: number; whole: number; pieces: number[] }
 
 /** The longest that a reading may take at its greatest size, in ms of processor time. */
-const MOST_MS = 3000
+const MAX_MS = 3000
 
 /**
  * Fails where the processor time of a reading grows faster than its size, and where one piece of it, between two iterations of the event loop,
@@ -25,7 +25,7 @@ export async function mustBeCheap(module: string, name: string, pieceMs?: number
   const workerData: Question = { module, name, pieceMs }
   const worker = new Worker(join(import.meta.dirname, 'costs-worker.ts'), { workerData })
   const [{ small, whole, pieces }] = (await once(worker, 'message')) as [Costs]
-  assert.ok(isLinear(small, whole) && whole < MOST_MS, `${small} ms, then ${whole} ms`)
+  assert.ok(isLinear(small, whole) && whole < MAX_MS, `${small} ms, then ${whole} ms`)
   assert.ok(isShort(pieces, pieceMs), `pieces of ${pieces.join(', ')} ms`)
 }
 

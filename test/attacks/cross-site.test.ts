@@ -101,7 +101,7 @@ onBothEngines(
 onBothEngines(
   'nobody is made to reveal a value by a link of another site, nor by a browser that looks ahead',
   async (world) => {
-    const revealing = SCREENS.filter(({ reveals }) => reveals)
+    const revealing = SCREENS.filter(({ showsSecret }) => showsSecret)
     assert.deepEqual(revealing.map(({ name }) => name).sort(), ['compareEnvironments', 'revealVariable'])
     const { body: project } = await world.call('POST', '/v10/projects', { name: 'web' })
     const set = { key: 'TOKEN', value: 'worth-it', type: 'encrypted', target: ['production'] }

@@ -6,8 +6,8 @@ import { enginesOfNext } from '../support/stores/engines.ts'
 import { openWorld, type World } from '../support/world.ts'
 
 const PROJECTS = 41_000
-const MOST_RATIO = 2
-const MOST_SEARCH_MS = 20
+const MAX_RATIO = 2
+const MAX_SEARCH_MS = 20
 const ROUNDS = 15
 /** On a machine that others use: what is measured is measured again, and the bound stays. */
 const ATTEMPTS = 6
@@ -23,7 +23,7 @@ for (const engine of enginesOfNext()) {
     const ofSmall = (query: string) => timed(world, tokenOf(0), query)
 
     await t.test('a page of 20 costs at most twice what it costs an account that has 20', async (t) => {
-      await untilWithin(t, MOST_RATIO, async () => {
+      await untilWithin(t, MAX_RATIO, async () => {
         const [large, small]: [number[], number[]] = [[], []]
         for (let round = 0; round < ROUNDS; round++) {
           // Who goes first changes, so that whatever else the machine does meets both.
@@ -45,7 +45,7 @@ for (const engine of enginesOfNext()) {
       ['nothing', 'nowhere'],
     ]) {
       await t.test(`a search that finds ${what} takes at most 20 ms`, async (t) => {
-        await untilWithin(t, MOST_SEARCH_MS, async () => {
+        await untilWithin(t, MAX_SEARCH_MS, async () => {
           const took: number[] = []
           for (let round = 0; round < ROUNDS; round++) took.push(await ofLarge(`search=${search}`))
           return median(took)
@@ -58,7 +58,7 @@ for (const engine of enginesOfNext()) {
 /** Milliseconds of a list that is not answered from what was asked before. */
 async function timed({ app, deps }: World, token: string, query: string): Promise<number> {
   const url = `/v9/projects?${query}`
-  deps.db.renew()
+  deps.db.refreshSnapshot()
   const before = performance.now()
   const answer = await app.inject({ url, headers: { authorization: `Bearer ${token}` } })
   const took = performance.now() - before

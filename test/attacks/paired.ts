@@ -8,7 +8,7 @@ import type { World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
 
 /** The count of signs is so many standard deviations from a half: less than once in 100,000 by chance, and twice in a row never. */
-const MOST_Z = 4.5
+const MAX_Z = 4.5
 /** How many requests of a kind are made beforehand. */
 const KINDS = 200
 
@@ -42,7 +42,7 @@ export async function mustNotTell(world: World, kinds: readonly [Kind, Kind][], 
 /** Two rounds: two kinds differ when both say so, in the same direction, by more than the least. */
 async function compare(world: World, left: Kind, right: Kind, { pairs, leastUs }: Fineness) {
   const rounds = [await measure(world, left, right, pairs / 2), await measure(world, left, right, pairs / 2)]
-  const isSlower = (sign: 1 | -1) => rounds.every(({ z, us }) => sign * z > MOST_Z && sign * us > leastUs)
+  const isSlower = (sign: 1 | -1) => rounds.every(({ z, us }) => sign * z > MAX_Z && sign * us > leastUs)
   const said = rounds.map(({ z, us }) => `z = ${z.toFixed(1)} (${us.toFixed(1)} µs)`).join(', ')
   return { text: `${left.name} - ${right.name}: ${said}, of ${pairs} pairs`, differs: isSlower(1) || isSlower(-1) }
 }

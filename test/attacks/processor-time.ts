@@ -1,7 +1,7 @@
 /** Processor time of one thread: what other programs do beside a test changes it little. */
 
 /** How long one measurement runs at least: the time of one run is exact to some tenths of a ms. The first are shorter, and enough for most. */
-const LEAST_MS = [4, 8, 16, 16, 16]
+const MIN_MS = [4, 8, 16, 16, 16]
 
 /**
  * How many times as slow as where the bounds were set this process runs code like that of a reader, at least 1: a neighbour on the same core
@@ -73,7 +73,7 @@ export async function once(run: () => unknown, leastMs: number): Promise<number>
 /** The processor time of one run in ms. Where it is above `enough`, the least of five measurements, of which the last are longer: somebody else may have been in the caches. */
 export async function costOf(run: () => unknown, enough: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY
-  for (const leastMs of LEAST_MS) {
+  for (const leastMs of MIN_MS) {
     least = Math.min(least, await once(run, leastMs))
     if (least <= enough) break
   }

@@ -10,7 +10,7 @@ import { openWorld, type World } from '../support/world.ts'
 import { costOf, once, slowness } from './processor-time.ts'
 
 /** TABLE whose input -> the most processor time that one reading takes, in ms. A command has a process of its own; of what is read in pieces test/delivery measures each. */
-const MOST_MS: Record<Reader['from'], number> = {
+const MAX_MS: Record<Reader['from'], number> = {
   anyone: 5,
   caller: 25,
   pieces: Number.POSITIVE_INFINITY,
@@ -21,7 +21,7 @@ const SIZES = Array.from({ length: 10 }, (_, at) => (at + 1) / 10)
 /** The part of an input beside which all of it is looked at. */
 const SMALL = 0.01
 /** How many times as much a byte of all of it may cost: the compiler makes the same code ten times as slow for a while, caches are left, and memory is collected. The square of the size would make it 100 times as much. */
-const MOST_GROWTH = 15
+const MAX_GROWTH = 15
 /** What a reading costs that is never too long, whatever its growth looks like. */
 const NOTHING_MS = 1
 /** How often one input is measured until it is well. What is too slow, or grows too fast, is so each time. */
@@ -54,12 +54,12 @@ async function untilWell(measure: () => Promise<string | undefined>): Promise<st
 
 /** Says if the greatest inputs take more than they may. */
 async function greatest(bytes: number, from: Reader['from'], worst: Worst): Promise<string | undefined> {
-  if (MOST_MS[from] === Number.POSITIVE_INFINITY) return undefined
+  if (MAX_MS[from] === Number.POSITIVE_INFINITY) return undefined
   for (const size of SIZES) {
     const read = await worst(Math.floor(bytes * size), world)
-    const cost = await costOf(read, MOST_MS[from])
+    const cost = await costOf(read, MAX_MS[from])
     // A slow machine is asked beside what was slow.
-    const most = cost <= MOST_MS[from] ? cost : MOST_MS[from] * (await slowness())
+    const most = cost <= MAX_MS[from] ? cost : MAX_MS[from] * (await slowness())
     if (cost > most)
       return `${Math.floor(bytes * size)} bytes take ${cost.toFixed(2)} ms, and ${most.toFixed(1)} ms are allowed`
   }
@@ -70,7 +70,7 @@ async function greatest(bytes: number, from: Reader['from'], worst: Worst): Prom
 async function growth(bytes: number, worst: Worst): Promise<string | undefined> {
   const small = await worst(Math.floor(bytes * SMALL), world)
   const part = Math.max(await once(small, 4), await once(small, 8))
-  const most = Math.max(NOTHING_MS, (part / SMALL) * MOST_GROWTH)
+  const most = Math.max(NOTHING_MS, (part / SMALL) * MAX_GROWTH)
   const cost = await costOf(await worst(bytes, world), most)
   if (cost > most)
     return `${bytes} bytes take ${cost.toFixed(2)} ms, and the hundredth of it takes ${part.toFixed(4)} ms`
@@ -88,7 +88,7 @@ test('a form of a stranger costs the same few ms however it is made', async () =
     const payload = 'target&'.repeat(bytes / 7)
     const send = () => world.app.inject({ method: 'POST', url, payload, headers })
     // The request around the reader is part of it.
-    const cost = await costOf(send, MOST_MS.caller)
-    assert.ok(cost < MOST_MS.caller * (await slowness()), `${to} of ${bytes} bytes took ${cost} ms`)
+    const cost = await costOf(send, MAX_MS.caller)
+    assert.ok(cost < MAX_MS.caller * (await slowness()), `${to} of ${bytes} bytes took ${cost} ms`)
   }
 })

@@ -83,7 +83,7 @@ onBothEngines(
       assert.ok(seen.status < 500, `${screen.path}: ${seen.text}`)
       if (seen.status === 200) shown++
     }
-    await world.deps.reveals.write()
+    await world.deps.secretReads.write()
     assert.ok(shown > 40, `${shown} pages were shown`)
     assert.equal(await digest(world), before)
   },
@@ -125,7 +125,7 @@ onBothEngines(
       const asked = await client.get(`${path}?form=${mine}`)
       assert.notEqual(asked.status, 500, screen.path)
     }
-    await world.deps.reveals.write()
+    await world.deps.secretReads.write()
     assert.equal(await digest(world), before)
   },
 )
@@ -307,7 +307,7 @@ onBothEngines(
     // The use of the session is written down by the first page.
     await client.get('/invitations')
     const before = await digest(world)
-    const fresh = SCREENS.filter((screen) => screen.fresh)
+    const fresh = SCREENS.filter((screen) => screen.requiresReauthentication)
     const paths = fresh.map(({ path }) => path)
     for (const path of FRESH) assert.ok(paths.includes(path), path)
     for (const { path } of SCREENS) if (path.startsWith('/console/operator')) assert.ok(paths.includes(path), path)

@@ -13,7 +13,7 @@ const [RECENT, VARIABLES_EACH] = [1100, 24]
 const SEARCHES = 40
 /** On a machine that others use: what is measured is measured again, and the bound stays. */
 const ATTEMPTS = 4
-const MOST_P99_MS = 100
+const MAX_P99_MS = 100
 
 for (const engine of enginesOfNext()) {
   test(`an account of 41,000 projects and as many domains that searches all the time makes no other wait [${engine}]`, async (t) => {
@@ -37,8 +37,8 @@ for (const engine of enginesOfNext()) {
     assert.deepEqual([nothing.results, nothing.partial], [[], ['variable']], 'what was not looked at is told')
 
     let p99 = Number.POSITIVE_INFINITY
-    for (let attempt = 0; attempt < ATTEMPTS && p99 >= MOST_P99_MS; attempt++) p99 = await beside(world, search)
-    assert.ok(p99 < MOST_P99_MS, `${p99} ms`)
+    for (let attempt = 0; attempt < ATTEMPTS && p99 >= MAX_P99_MS; attempt++) p99 = await beside(world, search)
+    assert.ok(p99 < MAX_P99_MS, `${p99} ms`)
   })
 }
 

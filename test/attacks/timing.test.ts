@@ -11,7 +11,7 @@ import { FULL, sayFigure } from './form.ts'
 
 const SAMPLES = { sqlite: 60_000, postgres: 20_000 }
 /** Above it two means differ: once in 100,000 by chance. */
-const MOST_T = 4.5
+const MAX_T = 4.5
 /** What the others did to the machine meanwhile is in the slow tail. */
 const KEPT = 0.9
 /** How many of a kind are asked for. */
@@ -109,7 +109,7 @@ async function compare(world: World, left: Kind, right: Kind): Promise<{ text: s
   const many = SAMPLES[world.engine] / 2
   const rounds = [await measure(world, left, right, many), await measure(world, left, right, many)]
   const ts = rounds.map(({ t }) => t)
-  const differs = ts.every((t) => t > MOST_T) || ts.every((t) => t < -MOST_T)
+  const differs = ts.every((t) => t > MAX_T) || ts.every((t) => t < -MAX_T)
   const said = rounds.map(({ t, us }) => `t = ${t.toFixed(1)} (${us.toFixed(2)} µs)`).join(', ')
   return { text: `${left.name} - ${right.name}: ${said}, of ${2 * many} samples`, differs }
 }

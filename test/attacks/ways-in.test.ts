@@ -78,8 +78,8 @@ onBothEngines(
         for (const cookie of [SESSION, VISIT]) thief.cookies.set(cookie, secret)
         assert.equal(await isIn(thief), false, way)
       }
-      const former = attacker.token()
-      const forged = await victim.post('/sign-out', { form: former })
+      const previous = attacker.token()
+      const forged = await victim.post('/sign-out', { form: previous })
       assert.deepEqual([forged.status, await isIn(victim)], [403, true], `${way}: a form of the time before`)
     }
   },

@@ -30,7 +30,7 @@ const ABSENT_FROM_39 = [
   'webhooks',
 ]
 const ABSENT: Partial<Record<Version, string[]>> = { '39.1.3': ABSENT_FROM_39, '44.7.3': ['curl'] }
-const LONGEST_MS = 60_000
+const MAX_MS = 60_000
 /** Whom the CLI asks whatever it is told, and does without: `webhooks create` looks up the names of events there. */
 const ASKED_IN_VAIN = ['openapi.vercel.sh']
 /** These tell their makers how they fared, whatever they are told. */
@@ -197,7 +197,7 @@ export function environmentOf(at: (...path: string[]) => string): NodeJS.Process
 }
 
 async function run(words: string[], place: SpawnOptions, input: string, until: string | undefined) {
-  const child = spawn(process.execPath, words, { ...place, stdio: 'pipe', timeout: LONGEST_MS })
+  const child = spawn(process.execPath, words, { ...place, stdio: 'pipe', timeout: MAX_MS })
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   return finished(child, (printed) => {
@@ -208,7 +208,7 @@ async function run(words: string[], place: SpawnOptions, input: string, until: s
 /** `script` gives the child a terminal; what it prints and what is typed come out as one. */
 async function type(words: string[], env: NodeJS.ProcessEnv, typed: [string, string][]) {
   const line = [process.execPath, ...words].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
-  const child = spawn('script', ['-qec', line, '/dev/null'], { env, timeout: LONGEST_MS })
+  const child = spawn('script', ['-qec', line, '/dev/null'], { env, timeout: MAX_MS })
   const left = [...typed]
   let from = 0
   return finished(child, (printed) => {

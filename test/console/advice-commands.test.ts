@@ -9,7 +9,7 @@ import { commandsIn, showAdvice } from '../../src/console/advice-commands.ts'
 const SRC = join(import.meta.dirname, '..', '..', 'src')
 
 /** TABLE sentences, and the commands in them. */
-const SENTENCES: readonly [string, string[]][] = [
+const MESSAGES: readonly [string, string[]][] = [
   ['run berth keys export, then berth keys verify (docs/variables.md)', ['berth keys export', 'berth keys verify']],
   ['set BERTH_BACKUP_SCHEDULE, or make one by berth backup each day (docs/backup.md)', ['berth backup']],
   ['run berth backup verify --newest', ['berth backup verify --newest']],
@@ -24,7 +24,7 @@ const SENTENCES: readonly [string, string[]][] = [
 ]
 
 test('a sentence names its commands, and nothing else is one', () => {
-  for (const [sentence, commands] of SENTENCES) assert.deepEqual(commandsIn(sentence), commands, sentence)
+  for (const [sentence, commands] of MESSAGES) assert.deepEqual(commandsIn(sentence), commands, sentence)
 })
 
 test('every command that the doctor or the report names is one that can be typed', () => {

@@ -37,7 +37,7 @@ test('every kind of line has a sentence, and every sentence is of a kind that th
   const kinds = [
     // A file that is uploaded leaves no line.
     ...ROUTES.filter(({ method, fileBody }) => method !== 'GET' && !fileBody).map(({ operationId }) => operationId),
-    ...SCREENS.filter(({ asks, method, writes }) => asks === undefined && (method === 'POST' || writes)).map(
+    ...SCREENS.filter(({ calls, method, writes }) => calls === undefined && (method === 'POST' || writes)).map(
       ({ name }) => name,
     ),
     ...beside,

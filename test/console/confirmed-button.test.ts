@@ -15,8 +15,8 @@ const DELETES = new Set(ROUTES.filter(({ method }) => method === 'DELETE').map((
 const FORM = /<form[^>]* method="post"[^>]* action="([^"?]*)[^"]*"[\s\S]*?<\/form>/g
 
 /** TABLE the forms that must ask twice, with what finds them by their address. */
-const FINAL = CONSOLE.filter(({ method, asks = [] }) => {
-  const [operation = ''] = asks
+const FINAL = CONSOLE.filter(({ method, calls = [] }) => {
+  const [operation = ''] = calls
   return method === 'POST' && !HASTY.has(operation) && (DELETES.has(operation) || OTHERS.has(operation))
 }).map(({ path }) => ({ path, address: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`) }))
 

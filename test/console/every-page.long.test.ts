@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { seedPassword } from '../support/clients/browser-client.ts'
 import { findChromium, look, openChromium, openWindow, signInTo } from '../support/clients/chromium.ts'
 import { goTo, openConsolePages } from '../support/clients/console-pages.ts'
-import { COUNT_SHIFTS, MOST_BYTES, mustStandStill, weightOf } from '../support/clients/tour.ts'
+import { COUNT_SHIFTS, MAX_BYTES, mustStandStill, weightOf } from '../support/clients/tour.ts'
 import { skipReason } from '../support/programs.ts'
 import { openWorld } from '../support/world.ts'
 
@@ -31,7 +31,7 @@ test('every page of the table of screens is whole, stands still, and axe finds n
       await page.setViewportSize({ width: 390, height: 800 })
       assert.equal(await goTo(page, `${origin}${address}`), path === OF_AN_EMAIL ? 404 : 200, path)
       await mustStandStill(page, path)
-      assert.ok((await weightOf(page)) <= MOST_BYTES, `${path} with all that it loads`)
+      assert.ok((await weightOf(page)) <= MAX_BYTES, `${path} with all that it loads`)
       assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, `${path}: headings of the first level`)
       for (const width of [390, 1280])
         for (const colorScheme of ['light', 'dark'] as const) {

@@ -26,7 +26,7 @@ export type FormWorld = {
 
 /** The route that a form asks first; undefined where it does something by itself. */
 export function routeOf(path: string): Route | undefined {
-  const [name] = CONSOLE_FORMS.get(path)!.asks ?? []
+  const [name] = CONSOLE_FORMS.get(path)!.calls ?? []
   return name === undefined ? undefined : BY_NAME.get(name)!
 }
 

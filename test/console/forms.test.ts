@@ -211,7 +211,7 @@ function keptIn({ text }: PageResponse): { to: string; fields: Fields } {
 onBothEngines('a form of a session that is over comes back with what was typed, and does nothing', async (world) => {
   const { at, client, typedInto } = await open(world)
   const before = await digest(world)
-  for (const path of WITH_FIELDS.filter((one) => CONSOLE_FORMS.get(one)!.keeps)) {
+  for (const path of WITH_FIELDS.filter((one) => CONSOLE_FORMS.get(one)!.savesForm)) {
     const typed = typedInto(path, EMOJI)
     const isShown = ({ text, status }: PageResponse, about: string) => {
       assert.equal(status, 422, `${path}, ${about}: ${status} ${text.slice(-2000)}`)

@@ -15,7 +15,7 @@ import { openWorld, type World } from '../support/world.ts'
 const chromium = findChromium()
 const WEB = '/console/t/admin/projects/web'
 /** More stops than a page of the walk has. */
-const MOST_STOPS = 150
+const MAX_STOPS = 150
 
 /** What can be reached by Tab, as the page says: each is marked with its place in the document. A group of radios is one stop, at the chosen one: arrows lead to the others. */
 const MARK = `(() => {
@@ -49,7 +49,7 @@ async function open(world: World): Promise<void> {
 /** Presses Tab until the focus leaves the page, and says where it stopped. */
 async function tabThrough(page: Page): Promise<Stop[]> {
   const stops: Stop[] = []
-  while (stops.length < MOST_STOPS) {
+  while (stops.length < MAX_STOPS) {
     await page.keyboard.press('Tab')
     const stop = await page.evaluate<Stop | undefined>(WHERE)
     if (stop === undefined || (stops.length > 0 && stop.stop === stops[0]!.stop)) return stops
@@ -98,7 +98,7 @@ for (const width of [1280, 390])
           await page.evaluate(TWO_PICTURES)
           await page.evaluate('document.activeElement?.blur()')
           const stops = await tabThrough(page)
-          assert.ok(stops.length > 2 && stops.length < MOST_STOPS, `${path}: ${stops.length} stops`)
+          assert.ok(stops.length > 2 && stops.length < MAX_STOPS, `${path}: ${stops.length} stops`)
           for (const { about, isInWindow, hasLine } of stops)
             assert.deepEqual([isInWindow, hasLine], [true, true], `${path}: ${about} is not seen`)
           const order = stops.map(({ stop }) => stop)

@@ -77,7 +77,7 @@ onBothEngines('whatever a page offers to a role, the route behind it allows the 
         const method = element === 'form' && tag.includes('method="post"') ? 'POST' : 'GET'
         const screen = SCREENS.find((one) => one.method === method && one.address.test(to))
         if (screen === undefined || !to.startsWith(`/console/t/${slug}`)) continue
-        const asked = [...(screen.asks ?? []).slice(0, 1), ...(screen.onlyFor ? [screen.onlyFor] : [])]
+        const asked = [...(screen.calls ?? []).slice(0, 1), ...(screen.requiresCall ? [screen.requiresCall] : [])]
         assert.ok(may(role, asked), `${role} is offered ${method} ${to} on ${address}`)
         seen.add(screen.path)
       }
@@ -103,21 +103,21 @@ onBothEngines('whatever a page offers to a role, the route behind it allows the 
 onBothEngines('a page that is there for one form says to other roles which roles may send it', async (world) => {
   const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body
   const ids = await fillTeam(world)
-  const forms = SCREENS.filter(({ onlyFor }) => onlyFor !== undefined)
+  const forms = SCREENS.filter(({ requiresCall }) => requiresCall !== undefined)
   assert.ok(forms.length > 10, `${forms.length} pages`)
   for (const role of ROLES) {
     const user = await world.user(role.toLowerCase())
     await world.join(user, role)
     const client = await openSignedInClient(world, user.id, role.toLowerCase())
-    for (const { path, onlyFor } of forms) {
+    for (const { path, requiresCall } of forms) {
       const known: Record<string, string> = { slug, name: 'web', id: path.includes('variables') ? ids.tried : 'x' }
       const { status, text } = await client.get(path.replaceAll(/:(\w+)/g, (_, name: string) => known[name]!))
-      if (may(role, [onlyFor!])) {
+      if (may(role, [requiresCall!])) {
         assert.notEqual(status, 403, `${role} ${path}`)
         continue
       }
       assert.equal(status, 403, `${role} ${path}`)
-      const able = ROLES.filter((one) => may(one, [onlyFor!]))
+      const able = ROLES.filter((one) => may(one, [requiresCall!]))
       assert.ok(text.includes(`Your role here is ${role}, which may not do this. These roles may: ${able.join(', ')}.`))
     }
   }

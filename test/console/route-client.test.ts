@@ -40,8 +40,8 @@ function askerOf(world: World, client: Client, userId: string): CallRoute {
     createGates(world.deps.db.engine, () => true),
   )
   const secret = client.cookies.get('berth_session') ?? assert.fail('not signed in')
-  const peer = { remoteAddress: '127.0.0.1' } as Parameters<typeof bridge.askerOf>[0]['peer']
-  return bridge.askerOf(
+  const peer = { remoteAddress: '127.0.0.1' } as Parameters<typeof bridge.clientFor>[0]['peer']
+  return bridge.clientFor(
     { secret, userId, peer },
     ROUTES.map(({ operationId }) => operationId),
   )
@@ -134,7 +134,7 @@ async function tracesOf(world: World, act: () => Promise<unknown>) {
   const before = await read()
   await act()
   // Lines of clear values are written together, a moment later.
-  await world.deps.reveals.write()
+  await world.deps.secretReads.write()
   const after = await read()
   return {
     audit: after.audit.slice(before.audit.length).map(({ stamp, ...line }) => line),
@@ -177,7 +177,9 @@ onBothEngines('a page refuses by role what its routes refuse, and no other page 
   const byName = new Map(ROUTES.map((route) => [route.operationId, route]))
   for (const { role, user, client } of await openPeople(world)) {
     await client.get('/console')
-    for (const { method, path, asks = [], onlyFor, name } of CONSOLE.filter(({ path }) => path.includes('/:slug'))) {
+    for (const { method, path, calls = [], requiresCall, name } of CONSOLE.filter(({ path }) =>
+      path.includes('/:slug'),
+    )) {
       const url = path.replace(':slug', slug).replaceAll(/:\w+/g, 'unknown')
       await client.get('/sign-in')
       await client.get(`/console/t/${role.toLowerCase()}`)
@@ -193,7 +195,9 @@ onBothEngines('a page refuses by role what its routes refuse, and no other page 
         return (await user.call.try(verb, withQuery(ofTeam, `teamId=${teamId}`), body)).status === 403
       }
       // The first is what a form asks, and what a page begins with.
-      const forbidden = await Promise.all([...asks, ...(onlyFor === undefined ? [] : [onlyFor])].map(isForbidden))
+      const forbidden = await Promise.all(
+        [...calls, ...(requiresCall === undefined ? [] : [requiresCall])].map(isForbidden),
+      )
       // The form is empty and what it is about is unknown, so its page may refuse it before and after the route does.
       if (method === 'POST') assert.ok(forbidden[0] ? status >= 400 : status !== 403, `${role} ${name}: ${status}`)
       else if (status === 403) assert.ok(forbidden.includes(true), `${role} ${name}: ${status}`)

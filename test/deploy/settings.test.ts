@@ -50,7 +50,7 @@ test('each variable of a recipe is a setting, no secret is written down, and Ber
     // Compose puts the default in where nothing is set.
     const values = Object.entries(variables).map(([name, text]) => [name, text.replace(/^\$\{\w+:-(.*)\}$/, '$1')])
     const { CREDENTIALS_DIRECTORY: _, ...env } = Object.fromEntries(values)
-    assert.deepEqual(readConfig(env).unknown, [], file)
+    assert.deepEqual(readConfig(env).unknownSettings, [], file)
   }
 })
 

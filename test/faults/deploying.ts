@@ -16,7 +16,7 @@ export type Deploys = {
 const LANES = 4
 /** Contents that many deployments have: files are uploaded, found and given up by several at once. */
 const COMMON = Array.from({ length: 12 }, (_, at) => Buffer.from(`common ${at} `.repeat(400)))
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 type Answer = { status: number; text: string }
 
@@ -25,7 +25,7 @@ export function startDeploys(address: string, token: string, project: string, sh
   const ends = new Map<string, number>()
   const stopping = new AbortController()
   const ask = async (path: string, body: string | Buffer, headers: Record<string, string>): Promise<Answer> => {
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     const authorized = { authorization: `Bearer ${token}`, ...headers }
     const answer = await fetch(address + path, {
       method: 'POST',

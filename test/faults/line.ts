@@ -14,7 +14,7 @@ export type Line = {
   close(): void
 }
 
-const LONGEST_MS = 60_000
+const MAX_MS = 60_000
 
 export function openLine(address: string): Line {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -29,7 +29,7 @@ export function openLine(address: string): Line {
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
           ...(text !== undefined && { 'content-type': type, 'content-length': Buffer.byteLength(text) }),
         }
-        const asked = request(`${address}${path}`, { method, agent, headers, timeout: LONGEST_MS }, (answer) => {
+        const asked = request(`${address}${path}`, { method, agent, headers, timeout: MAX_MS }, (answer) => {
           const chunks: Buffer[] = []
           answer.on('data', (chunk) => chunks.push(chunk))
           answer.on('error', (error: NodeJS.ErrnoException) => resolve({ gone: error.code ?? error.message }))

@@ -5,7 +5,7 @@ import { type Entry, type Ledger, lastOf, type State } from './ledger.ts'
 import { type Line, openLine, type Said } from './line.ts'
 
 const LANES = 8
-const MOST_PROJECTS = 4
+const MAX_PROJECTS = 4
 const REDIRECT = 'https://app.example.com/callback'
 
 export type App = { id: string; clientId: string; clientSecret: string }
@@ -143,7 +143,7 @@ let values = 0
 /** A random next write for one of a lane's projects, or for a new one. */
 function choose(projects: Entry[], name: string): { entry: Entry; step: Step } {
   const living = projects.filter((entry) => lastOf(entry) !== undefined)
-  const full = living.length >= MOST_PROJECTS
+  const full = living.length >= MAX_PROJECTS
   const entry = living[Math.floor(Math.random() * living.length)]
   if (entry === undefined || (!full && Math.random() < 0.25)) return create(name)
   const state = lastOf(entry)!

@@ -27,7 +27,7 @@ const SCHEMA = {
 const NOTES = "select tgname::text from pg_trigger where tgname like 'note\\_%' order by 1"
 const NAMES = 'select name from kysely_migration order by name'
 /** From the moment at which the migration can be seen to begin, to behind its end. */
-const LONGEST_MS = { sqlite: 250, postgres: 400 }
+const MAX_MS = { sqlite: 250, postgres: 400 }
 
 export const migration: Fault = { name: 'migration killed', engines: ['sqlite', 'postgres'], run: killMigrations }
 
@@ -47,7 +47,7 @@ async function killMigrations(run: Run): Promise<void> {
     const before = await withStore(old, (rows) => textOf(rows, SCHEMA[engine]))
     const running = launch(run, old)
     await untilBegun(run, old)
-    await sleep(Math.random() ** 2 * LONGEST_MS[engine])
+    await sleep(Math.random() ** 2 * MAX_MS[engine])
     await running.kill('SIGKILL')
     if (engine === 'postgres') await untilAlone(old)
     const [after, notesAfter] = await withStore(old, async (rows) => [

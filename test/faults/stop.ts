@@ -6,7 +6,7 @@ import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'
 import { startLoad } from './load.ts'
 
-const LONGEST_MS = 10_000
+const MAX_MS = 10_000
 
 export const stop: Fault = { name: 'SIGTERM under load', engines: ['sqlite', 'postgres'], run: stopAgainAndAgain }
 
@@ -27,7 +27,7 @@ async function stopAgainAndAgain(run: Run): Promise<void> {
     load.stop()
     await load.ended
     if (code !== 0) found.broken.push(`stop ${at + 1} ended with ${code}`)
-    if (ms > LONGEST_MS) found.broken.push(`stop ${at + 1} took ${Math.round(ms)} ms`)
+    if (ms > MAX_MS) found.broken.push(`stop ${at + 1} took ${Math.round(ms)} ms`)
     // Refused means never taken. Everything else that is not an answer was cut.
     mustBeAnswers(run, load, /^(ECONNREFUSED|503 busy)$/)
     const doubts = [...ledger.entries.values()].filter(({ doubt }) => doubt !== undefined).length

@@ -5,7 +5,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { failedFiles, isWorthAgain, judgeSecond, MOST_FLAKY, type Outcome } from '../../scripts/test/outcome.ts'
+import { failedFiles, isWorthAgain, judgeSecond, MAX_FLAKY, type Outcome } from '../../scripts/test/outcome.ts'
 import { BUDGET_S, filesOf, fillQueue, QUEUE } from '../../scripts/test/queue.ts'
 import report from '../../scripts/test/report.ts'
 import { PARTS } from '../../scripts/verify/list.ts'
@@ -230,7 +230,7 @@ test('a second try that runs no test is red, and of more failures than may be fl
   assert.deepEqual(judgeSecond(['a'], first, { a: of(4) }), { isGreen: true, flaky: ['a › one'] })
   assert.equal(judgeSecond(['a'], first, { a: of(0) }).isGreen, false)
   assert.deepEqual(judgeSecond(['a', 'c'], first, { a: of(4) }), { isGreen: false, flaky: ['a › one'] })
-  const failures = Array.from({ length: MOST_FLAKY }, (_, at) => `test ${at}`)
+  const failures = Array.from({ length: MAX_FLAKY }, (_, at) => `test ${at}`)
   assert.equal(isWorthAgain(['a'], { a: of(1, ...failures) }), true)
   assert.equal(isWorthAgain(['a'], { a: of(1, ...failures, 'one more') }), false)
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { MOST_FILE_BYTES } from '../../src/delivery/uploads/upload.ts'
+import { MAX_FILE_BYTES } from '../../src/delivery/uploads/upload.ts'
 import { bodyLimitOf } from '../../src/platform/http/route.ts'
 import { READERS, type Reader } from '../../src/readers.ts'
 import { ROUTES } from '../../src/routes.ts'
@@ -95,16 +95,16 @@ test('every body that a route or a form takes is one of the table, and before th
         : route.textBody
           ? sizes(['env file'])
           : route.fileBody
-            ? [MOST_FILE_BYTES]
+            ? [MAX_FILE_BYTES]
             : route.listBody
               ? sizes(['JSON body with a list'])
               : sizes(['JSON body', 'JSON body of many'])
     assert.ok(allowed.includes(bodyLimitOf(route)), `${route.operationId} takes ${bodyLimitOf(route)} bytes`)
   }
-  for (const { auth, name, bodyLimit = READERS.form.bytes, asks } of SCREENS) {
+  for (const { auth, name, bodyLimit = READERS.form.bytes, calls } of SCREENS) {
     if (bodyLimit === READERS.form.bytes) continue
     assert.equal(bodyLimit, READERS['form of a text'].bytes, name)
-    assert.ok(auth === 'person' && asks !== undefined, `${name}: who has not signed in sends at most a small form`)
+    assert.ok(auth === 'person' && calls !== undefined, `${name}: who has not signed in sends at most a small form`)
   }
 })
 

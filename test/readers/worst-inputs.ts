@@ -351,7 +351,7 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
           [
             unit,
             async (bytes, world) => {
-              const ctx = { db: world.deps.db.read, deps: world.deps, formToken: 'token', now: 0 }
+              const ctx = { db: world.deps.db.read, deps: world.deps, csrfToken: 'token', now: 0 }
               await assertionOptions(ctx, 'sign in')
               const said = Buffer.from(repeated(unit, (bytes * 3) / 4 - 40)).toString('base64url')
               const answer = JSON.stringify({ id: 'a', response: { clientDataJSON: said } })

@@ -41,8 +41,8 @@ before(() => {
 after(() => rmSync(copy, { recursive: true, force: true }))
 
 function git(...words: string[]): void {
-  const who = ['-c', 'user.name=somebody', '-c', 'user.email=somebody@example.com', '-c', 'commit.gpgsign=false']
-  execFileSync('git', [...who, ...words], { cwd: copy })
+  const caller = ['-c', 'user.name=somebody', '-c', 'user.email=somebody@example.com', '-c', 'commit.gpgsign=false']
+  execFileSync('git', [...caller, ...words], { cwd: copy })
 }
 
 function change(name: string, make: (text: string) => string): void {

@@ -91,9 +91,9 @@ async function openService() {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    answer({ status, reply, lines }: Route, { answer = {} }: Example) {
+    answer({ status, reply, jsonLines }: Route, { answer = {} }: Example) {
       last = undefined
-      const type = lines && !reply!.items ? 'application/stream+json' : 'application/json'
+      const type = jsonLines && !reply!.items ? 'application/stream+json' : 'application/json'
       next = { status, type, text: reply === undefined ? '' : JSON.stringify(answer) }
     },
     sent: () => last,

@@ -13,7 +13,7 @@ import { visit } from './visit.ts'
 const PROJECT = 'sites-of-many'
 const SEEN = 20
 const COUNTED = 300
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** `felt`: milliseconds from the answer to a change until a visitor sees it. `cost`: processor time of the sites server for a change, in microseconds. */
 export type ManyDomains = {
@@ -71,7 +71,7 @@ async function redirect({ service }: Plane, at: number): Promise<void> {
 }
 
 async function shows({ sites }: Plane, at: number, wanted: number): Promise<void> {
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TIMEOUT_MS
   for (;;) {
     const { status } = await visit(sites, hostOf(at), '/')
     if (status === wanted) return

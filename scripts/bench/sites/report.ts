@@ -5,7 +5,7 @@ import type { FileResult, SitesResult } from './sites.ts'
 /** At most so much of the processor time of Caddy's `file_server`. */
 const OF_CADDY = { sent: 1.15, kept: 1 }
 const AGAIN_OF_FIRST = 0.15
-const MOST_MB = 200
+const MAX_MB = 200
 const FELT_MS = 2000
 const COST_US = 1000
 
@@ -19,9 +19,9 @@ function judgeSites({ files, deploys, index, domains }: SitesResult): Goal[] {
       reached: deploys.againOfFirst.median <= AGAIN_OF_FIRST,
     },
     {
-      goal: `${index.deployments} deployments that were visited: at most ${MOST_MB} MB`,
+      goal: `${index.deployments} deployments that were visited: at most ${MAX_MB} MB`,
       figure: index.memory === undefined ? 'unknown' : `${index.memory.now.toFixed(0)} MB`,
-      reached: index.memory !== undefined && index.memory.now <= MOST_MB,
+      reached: index.memory !== undefined && index.memory.now <= MAX_MB,
     },
     {
       goal: `a change of one of ${domains.domains} domains: seen within ${FELT_MS} ms, under ${COST_US} µs of processor time`,

@@ -7,7 +7,7 @@ import { unpackLines } from './lines.ts'
 import { coverageFolder, type Entry, hashOf, readEntries, readLoaded, sourceFile } from './store.ts'
 
 /** What is executed when a module is loaded reaches every test: those that use what is declared there are asked, and no more than these. */
-const MOST_AT_LOAD = 40
+const MAX_AT_LOAD = 40
 
 /** `tests` in the order in which they are asked. `atLoad`: the line runs when its module is loaded, so the tests are those that use what it declares. */
 export type Covering = { tests: string[]; atLoad: boolean }
@@ -84,10 +84,10 @@ export function openMap(root: string, folder = coverageFolder(root)): CoverageMa
       if (!runsAtLoad(file, wanted)) return { tests: direct, atLoad: false }
       const beside = wanted.flatMap((line) => functionsBeside(root, file, line))
       const near = order(file, new Set(beside.flatMap((use) => [...testsExecuting(use.file, use.lines)])))
-      const users = new Set(near.slice(0, MOST_AT_LOAD))
+      const users = new Set(near.slice(0, MAX_AT_LOAD))
       for (const use of declarationsUsing(root, file, wanted, runsAtLoad)) {
         for (const test of order(file, testsExecuting(use.file, use.lines))) {
-          if (users.size < MOST_AT_LOAD) users.add(test)
+          if (users.size < MAX_AT_LOAD) users.add(test)
         }
       }
       return { tests: [...new Set([...direct, ...users])], atLoad: true }

@@ -6,7 +6,7 @@ import { dirname, join, normalize } from 'node:path'
 export type Use = { file: string; lines: number[] }
 
 /** A table that everything uses is followed no further than this. */
-const MOST_DECLARATIONS = 200
+const MAX_DECLARATIONS = 200
 
 /**
  * The lines of functions that mention what is declared at these lines, or what is declared by means of it, the nearest first: in the file
@@ -27,7 +27,7 @@ export function* declarationsUsing(
       yield use
       for (const line of use.lines.filter((line) => runsAtLoad(use.file, [line]))) {
         const next = declarationAt(sources, use.file, line)
-        if (next === undefined || seen.has(`${next.file} ${next.name}`) || queue.length >= MOST_DECLARATIONS) continue
+        if (next === undefined || seen.has(`${next.file} ${next.name}`) || queue.length >= MAX_DECLARATIONS) continue
         seen.add(`${next.file} ${next.name}`)
         queue.push(next)
       }

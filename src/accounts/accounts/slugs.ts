@@ -9,7 +9,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 
 const RESERVED_MS = 90 * 86_400_000
 /** One account keeps so many from others at the most. */
-const MOST_RESERVED = 10
+const MAX_RESERVED = 10
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 
@@ -43,7 +43,7 @@ export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): P
     .where('holder_id', '=', holderId)
     .where('expires_at', '>', ctx.now)
     .executeTakeFirstOrThrow()
-  if (Number(kept) >= MOST_RESERVED) refuse('too_many_slugs')
+  if (Number(kept) >= MAX_RESERVED) refuse('too_many_slugs')
   await retainSlug(ctx, slug, holderId)
 }
 

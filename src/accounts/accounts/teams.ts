@@ -11,7 +11,11 @@ import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './schema.ts
 
 /** The user behind the token. */
 export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
-  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', ctx.who.userId).executeTakeFirstOrThrow()
+  const row = await ctx.db
+    .selectFrom('account')
+    .selectAll()
+    .where('id', '=', ctx.caller.userId)
+    .executeTakeFirstOrThrow()
   return {
     user: {
       id: row.id,
@@ -21,7 +25,7 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       avatar: null,
       // For the CLIs this is the team of every request that names none: said of a token for which it is not, they would
       // mix two accounts. docs/clients.md: Whom a CLI acts for
-      defaultTeamId: ctx.who.tokenTeamId,
+      defaultTeamId: ctx.caller.tokenTeamId,
       // SDK 1.3 to 1.6 decode no other.
       version: 'northstar',
       createdAt: stampToMs(row.created_stamp),
@@ -78,7 +82,7 @@ export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
   const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', idOrSlug), eb('account.slug', '=', idOrSlug)]))
   const row = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (row === undefined) refuse('not_found', `Team "${idOrSlug.slice(0, 100)}" not found.`)
-  if (ctx.who.installationId === null) mustHaveSecondFactor(row)
+  if (ctx.caller.installationId === null) mustHaveSecondFactor(row)
   return row
 }
 
@@ -89,9 +93,9 @@ function teamsOf(ctx: Ctx) {
     .selectAll('account')
     .select(['member.role', 'member.created_stamp as joined_stamp'])
     .select(missingFactorColumn('member.user_id'))
-    .where('member.user_id', '=', ctx.who.userId)
+    .where('member.user_id', '=', ctx.caller.userId)
   // An installation acts for the account that it is on: on a personal one it sees no team.
-  const only = ctx.who.tokenTeamId ?? (ctx.who.installationId === null ? null : '')
+  const only = ctx.caller.tokenTeamId ?? (ctx.caller.installationId === null ? null : '')
   return only === null ? mine : mine.where('member.team_id', '=', only)
 }
 

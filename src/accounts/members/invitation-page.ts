@@ -20,7 +20,7 @@ import {
   selectReceivedInvitations,
 } from './received-invitations.ts'
 
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 const Answer = Type.Object({ answer: OneOf('accept', 'decline') })
 
 export const invitationScreens: readonly Screen[] = [
@@ -43,7 +43,7 @@ export const invitationScreens: readonly Screen[] = [
 ]
 
 async function showInvitations(ctx: UserPageCtx): Promise<View> {
-  const received = await selectReceivedInvitations(ctx, ctx.visitor.userId).limit(MOST_SHOWN).execute()
+  const received = await selectReceivedInvitations(ctx, ctx.user.userId).limit(MAX_SHOWN).execute()
   const rows = received.map(
     (one) => html`<li><a href="/invitations/${one.id}">${nameOfTeam(one)}</a>, as ${one.role}</li>`,
   )
@@ -55,14 +55,14 @@ ${rows.length === 0 ? html`<p>No team waits for an answer of yours.</p>` : html`
 }
 
 async function showInvitation(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
-  const received = await findOffered(ctx, ctx.visitor.userId, params.invitationId ?? '')
+  const received = await findOffered(ctx, ctx.user.userId, params.invitationId ?? '')
   return { title: `Invitation to ${received.slug}`, body: invitationForm(ctx, received, url) }
 }
 
 function invitationForm(ctx: UserPageCtx, received: ReceivedInvitation, url: string): Html {
   const { inviter, role, expires_at } = received
   return html`<h1>Join ${nameOfTeam(received)}?</h1>
-<p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.visitor.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
+<p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.user.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
 ${new Date(expires_at).toISOString().slice(0, 10)}.</p>
 <p>Until you accept, you are in no way part of the team. Once you are, its owners see your name and email.</p>
 <form method="post" action="${url}">
@@ -77,12 +77,12 @@ async function answerInvitation(
   { params, form }: ScreenInput<unknown, Static<typeof Answer>>,
 ): Promise<View> {
   const answer = form.answer === 'accept' ? acceptInvitation : declineInvitation
-  const received = await answer(ctx, ctx.visitor.userId, params.invitationId ?? '')
+  const received = await answer(ctx, ctx.user.userId, params.invitationId ?? '')
   const isIn = form.answer === 'accept'
   return {
     title: `Invitation to ${received.slug}`,
     body: html`<h1>${isIn ? 'You are a member of' : 'You declined the invitation to'} ${nameOfTeam(received)}</h1>
 <p class="actions">${isIn && html`<a class="button" href="/console/t/${encodeURIComponent(received.slug)}">Go to the team</a>`}<a href="/invitations">Show your invitations</a></p>`,
-    done: { by: ctx, subjectId: received.team_id },
+    audit: { by: ctx, subjectId: received.team_id },
   }
 }

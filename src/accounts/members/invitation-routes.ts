@@ -59,13 +59,13 @@ async function joinTeam(
   _: undefined,
   { params, body }: Input<unknown, Static<typeof JoinTeam>>,
 ): Promise<Static<typeof Joined>> {
-  const { who } = ctx
-  if (who.tokenTeamId !== null || who.projectIds !== null || who.installationId !== null) {
+  const { caller } = ctx
+  if (caller.tokenTeamId !== null || caller.projectIds !== null || caller.installationId !== null) {
     refuse('missing_permission', 'This token is limited: it joins no team for its user.')
   }
-  const { team_id, slug, name } = await findReceivedInvitation(ctx, who.userId, body.inviteCode)
+  const { team_id, slug, name } = await findReceivedInvitation(ctx, caller.userId, body.inviteCode)
   if (params.idOrSlug !== team_id && params.idOrSlug !== slug) refuse('invitation_over')
-  await acceptInvitation(ctx, who.userId, body.inviteCode)
+  await acceptInvitation(ctx, caller.userId, body.inviteCode)
   return { teamId: team_id, slug, name: name ?? slug, from: 'mail' }
 }
 

@@ -11,7 +11,7 @@ import { ROLE_PERMISSIONS, ROLES, type Role } from '../../platform/permissions/r
 import { pendingOf } from './invitations.ts'
 import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole } from './schema.ts'
 
-const MOST_IDS = 100
+const MAX_IDS = 100
 
 /** A page of the members and invited people of a team, newest first, as the query narrows them. */
 export async function listMembersAndInvitations(ctx: Ctx, teamId: string, query: MembersQuery) {
@@ -39,7 +39,7 @@ function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: reado
   if (since !== undefined) members = members.where('member.created_stamp', '>', stampAfter(since))
   if (search) members = members.where(matchesAccountSearch(search))
   if (filterByUserIds !== undefined) {
-    members = members.where('account.id', 'in', filterByUserIds.split(',').slice(0, MOST_IDS))
+    members = members.where('account.id', 'in', filterByUserIds.split(',').slice(0, MAX_IDS))
   }
   return members
     .orderBy('member.created_stamp', 'desc')
@@ -56,7 +56,7 @@ async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
     .select(['invitation.role', 'invitation.created_stamp'])
     .limit(BUDGETS.invitations.most)
     .execute()
-  const ids = filterByUserIds?.split(',').slice(0, MOST_IDS)
+  const ids = filterByUserIds?.split(',').slice(0, MAX_IDS)
   return pending
     .map((row) => ({ ...row, id: row.user_id ?? row.invitation_id, slug: row.slug ?? '', name: null }))
     .filter((row) => until === undefined || row.created_stamp < stampBefore(until))

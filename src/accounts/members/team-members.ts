@@ -35,12 +35,12 @@ export async function findActingTeam(ctx: Ctx, params: Params): Promise<TeamRow>
  * What the caller may in the team of the path: by their role there, and by what the token was narrowed to. A token of some
  * projects may nothing that is the whole team's. Refuses: missing_permission 403.
  */
-export function mustBeInTeam({ who }: Ctx, team: TeamRow, permission: Permission): void {
-  permit(who, [permission])
+export function mustBeInTeam({ caller }: Ctx, team: TeamRow, permission: Permission): void {
+  permit(caller, [permission])
   if (!ROLE_PERMISSIONS[team.role].includes(permission)) {
     refuse('missing_permission', `You don't have permission to do this: only an OWNER of ${team.slug} can.`)
   }
-  if (who.projectIds !== null) {
+  if (caller.projectIds !== null) {
     refuse('missing_permission', 'This token is limited to some projects: teams and their members are beyond it.')
   }
 }
@@ -73,7 +73,7 @@ export async function inviteTeamMember(
   }
   const invitee = await findInvitee(ctx, email, uid)
   if (invitee.userId !== null && (await membership(ctx, team.id, invitee.userId)) !== undefined) refuse('member_exists')
-  const { userId, actor } = ctx.who
+  const { userId, actor } = ctx.caller
   const toAddress = await ctx.spend('letters-to-address', 1, `${userId} ${invitee.email}`)
   rejectIfExceeded(toAddress, ctx.now, 'letters to this address')
   rejectIfExceeded(await ctx.spend('letters-sent', 1, userId), ctx.now, 'letters')
@@ -130,7 +130,7 @@ export async function removeTeamMember(
   { params }: Input,
 ): Promise<Static<typeof ChangedMember>> {
   const uid = params.uid ?? ''
-  const leaves = uid === ctx.who.userId
+  const leaves = uid === ctx.caller.userId
   mustBeInTeam(ctx, team, leaves ? 'member:leave' : 'member:write')
   if (!(await withdrawInvitation(ctx, team.id, uid))) await endMembership(ctx, team, uid, leaves ? 'left' : 'ended')
   return { id: team.id }

@@ -23,7 +23,7 @@ export async function updateTeam(
   mustBeInTeam(ctx, team, 'team:write')
   const { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching } = body
   const settings = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
-  if (body.requireSecondFactor && !(await hasSecondFactor(ctx.db, ctx.who.userId))) refuse('second_factor_first')
+  if (body.requireSecondFactor && !(await hasSecondFactor(ctx.db, ctx.caller.userId))) refuse('second_factor_first')
   const columns: Partial<Row<'account'>> = {
     ...(body.requireSecondFactor !== undefined && {
       factor_demanded_at: body.requireSecondFactor ? (team.factor_demanded_at ?? ctx.now) : null,

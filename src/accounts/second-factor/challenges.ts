@@ -9,8 +9,8 @@ import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data
 
 /** What a passkey is asked for. An answer to one purpose is none to another. */
 export type PasskeyPurpose = 'sign in' | 'second step' | 'confirm' | 'register'
-/** `formToken`: what ties the forms of a page to one browser (platform/pages/cookies.ts). */
-export type ChallengeCtx = Pick<OperatorCtx, 'db' | 'deps' | 'now'> & { formToken: string }
+/** `csrfToken`: what ties the forms of a page to one browser (platform/pages/cookies.ts). */
+export type ChallengeCtx = Pick<OperatorCtx, 'db' | 'deps' | 'now'> & { csrfToken: string }
 
 const FACT = 'challenge_key'
 /** No account has this id: its data key seals the one key. */
@@ -84,9 +84,9 @@ async function readKey(ctx: Pick<ChallengeCtx, 'db' | 'deps'>): Promise<string |
 
 function sign(
   key: string,
-  { formToken }: Pick<ChallengeCtx, 'formToken'>,
+  { csrfToken }: Pick<ChallengeCtx, 'csrfToken'>,
   purpose: PasskeyPurpose,
   head: Buffer,
 ): Buffer {
-  return createHmac('sha256', key).update(`${purpose}\0${formToken}\0`).update(head).digest()
+  return createHmac('sha256', key).update(`${purpose}\0${csrfToken}\0`).update(head).digest()
 }

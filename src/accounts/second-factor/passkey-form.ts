@@ -21,7 +21,7 @@ type Options = {
 
 /** A page that shows it names PASSKEY_SCRIPT among its scripts. */
 export function passkeyForm(
-  ctx: Pick<PageCtx, 'formToken' | 'formOnce'>,
+  ctx: Pick<PageCtx, 'csrfToken' | 'submissionId'>,
   { action, options, kind, button, fields }: Options,
 ): Html {
   const failed =

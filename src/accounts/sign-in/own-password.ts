@@ -18,8 +18,8 @@ export async function preparePassword(
   const fault = passwordError(next)
   if (fault !== undefined) return { field: 'next', fault }
   if (next !== again) return { field: 'again', fault: 'The two passwords are not the same.' }
-  const checked = await checkPasswordLimited(ctx, ctx.visitor.username, password)
-  const owner = { kind: 'account', owner: ctx.visitor.userId } as const
+  const checked = await checkPasswordLimited(ctx, ctx.user.username, password)
+  const owner = { kind: 'account', owner: ctx.user.userId } as const
   const passwordHash = checked?.matches ? await ctx.deps.adapters.passwords.hash(canonicalPassword(next), owner) : ''
   return { checked, passwordHash }
 }
@@ -32,7 +32,7 @@ export async function changePassword(
   ctx: UserPageCtx,
   { checked, passwordHash }: Extract<PasswordChangeResult, { checked: PasswordCheck }>,
 ): Promise<boolean> {
-  const { userId, sessionHash } = ctx.visitor
+  const { userId, sessionHash } = ctx.user
   if ((await acceptPassword(ctx, checked)) !== userId) return false
   await ctx.db.updateTable('sign_in').set({ password_hash: passwordHash }).where('user_id', '=', userId).execute()
   await ctx.db.deleteFrom('password_link').where('user_id', '=', userId).execute()

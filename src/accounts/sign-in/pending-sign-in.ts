@@ -13,7 +13,7 @@ const MOST = 20
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 /** What ties the forms of a page to one browser. */
-type Browser = { formToken: string }
+type Browser = { csrfToken: string }
 
 /** Begins one. Gives the new secret of the visitor. */
 export async function beginPendingSignIn({ db, now }: DbCtx, userId: string): Promise<string> {
@@ -24,25 +24,25 @@ export async function beginPendingSignIn({ db, now }: DbCtx, userId: string): Pr
     .limit(MOST)
     .offset(MOST - 1)
   await db.deleteFrom('half_sign_in').where('hash', 'in', oldest).execute()
-  const row = { hash: hashOf({ formToken: csrfTokenOf(visit) }), user_id: userId, expires_at: now + WAITS_MS }
+  const row = { hash: hashOf({ csrfToken: csrfTokenOf(visit) }), user_id: userId, expires_at: now + WAITS_MS }
   await db.insertInto('half_sign_in').values(row).execute()
   return visit
 }
 
 /** Who gave their password in this browser within ten minutes, and is not signed in yet. */
-export async function findPendingSignIn({ db, now, formToken }: DbCtx & Browser): Promise<string | undefined> {
+export async function findPendingSignIn({ db, now, csrfToken }: DbCtx & Browser): Promise<string | undefined> {
   const row = await db
     .selectFrom('half_sign_in')
     .select('user_id')
-    .where('hash', '=', hashOf({ formToken }))
+    .where('hash', '=', hashOf({ csrfToken }))
     .where('expires_at', '>', now)
     .executeTakeFirst()
   return row?.user_id
 }
 
 /** Ends it. False: it was finished or taken back meanwhile. Of several at once one is true. */
-export async function endPendingSignIn({ db, formToken }: Pick<DbCtx, 'db'> & Browser): Promise<boolean> {
-  const gone = db.deleteFrom('half_sign_in').where('hash', '=', hashOf({ formToken }))
+export async function endPendingSignIn({ db, csrfToken }: Pick<DbCtx, 'db'> & Browser): Promise<boolean> {
+  const gone = db.deleteFrom('half_sign_in').where('hash', '=', hashOf({ csrfToken }))
   return (await gone.returning('user_id').executeTakeFirst()) !== undefined
 }
 
@@ -51,6 +51,6 @@ export async function endPendingSignInsOf(db: Queries, userId: string): Promise<
   await db.deleteFrom('half_sign_in').where('user_id', '=', userId).execute()
 }
 
-function hashOf({ formToken }: Browser): string {
-  return fingerprint(`half ${formToken}`)
+function hashOf({ csrfToken }: Browser): string {
+  return fingerprint(`half ${csrfToken}`)
 }

@@ -50,36 +50,39 @@ export const reauthenticationScreens: readonly Screen[] = [
 
 async function showConfirm(
   ctx: UserPageCtx,
-  { url, query, kept }: Pick<Input, 'url' | 'query' | 'kept'>,
+  { url, query, savedForm }: Pick<Input, 'url' | 'query' | 'savedForm'>,
   failed = false,
 ): Promise<View> {
-  const { userId } = ctx.visitor
+  const { userId } = ctx.user
   const needsCode = await hasSecondFactor(ctx.db, userId)
   const lockedTo = failed ? await lockedUntil(ctx, userId) : undefined
   const options = await assertionOptions(ctx, 'confirm', userId)
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return {
     title: 'Confirm that it is you',
-    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [SAVED_FORM_SCRIPT])],
+    scripts: [
+      ...(options === undefined ? [] : [PASSKEY_SCRIPT]),
+      ...(savedForm === undefined ? [] : [SAVED_FORM_SCRIPT]),
+    ],
     body: html`<h1>Confirm that it is you</h1>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${lockedTo === undefined ? faultOf(needsCode) : faultOfLock(lockedTo)}</a></p>`}
 <p>What comes next shows secrets or changes the service. It asks for a proof when you gave the last one longer than an hour ago.</p>
-${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(kept) })}
-${providerButton(ctx, query.return, { again: true, kept })}
-${ctx.deps.config.passwords && passwordForm(ctx, { url, kept }, needsCode, wrong)}`,
+${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(savedForm) })}
+${providerButton(ctx, query.return, { again: true, kept: savedForm })}
+${ctx.deps.config.passwords && passwordForm(ctx, { url, savedForm }, needsCode, wrong)}`,
   }
 }
 
 function passwordForm(
   ctx: UserPageCtx,
-  { url, kept }: Pick<Input, 'url' | 'kept'>,
+  { url, savedForm }: Pick<Input, 'url' | 'savedForm'>,
   needsCode: boolean,
   wrong: Html | false,
 ): Html {
-  const { username } = ctx.visitor
+  const { username } = ctx.user
   return html`<form method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${savedFormField(kept)}
+${savedFormField(savedForm)}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
 <label for="password">Password of ${username}</label>
 <input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${wrong}>
@@ -105,7 +108,7 @@ function codeField(wrong: Html | false): Html {
 
 /** A passkey proves both. Everybody else gives the password, and a code where they have a second factor. */
 async function tryBoth(ctx: UserPageCtx, { form }: Input): Promise<Tried> {
-  const { userId, username } = ctx.visitor
+  const { userId, username } = ctx.user
   if (form.answer !== undefined) return { factor: await checkFactorLimited(ctx, 'confirm', userId, form) }
   const password = await checkPasswordLimited(ctx, username, form.password ?? '')
   if (!(await hasSecondFactor(ctx.db, userId))) return { password }
@@ -113,17 +116,17 @@ async function tryBoth(ctx: UserPageCtx, { form }: Input): Promise<Tried> {
 }
 
 async function confirm(ctx: UserPageCtx, input: Input, tried: Tried): Promise<View> {
-  const { userId, sessionHash } = ctx.visitor
+  const { userId, sessionHash } = ctx.user
   const { kept } = input.form
   if (!(await isProven(ctx, input, tried)))
-    return { ...(await showConfirm(ctx, { ...input, kept }, true)), status: 403 }
+    return { ...(await showConfirm(ctx, { ...input, savedForm: kept }, true)), status: 403 }
   await markReauthenticated(ctx, sessionHash)
-  const next = savedFormPage(kept, ctx.formToken) ?? { to: localPath(input.query.return, HOME) }
-  return { ...next, done: { by: ctx, subjectId: userId } }
+  const next = savedFormPage(kept, ctx.csrfToken) ?? { redirectTo: localPath(input.query.return, HOME) }
+  return { ...next, audit: { by: ctx, subjectId: userId } }
 }
 
 async function isProven(ctx: UserPageCtx, { form }: Input, { password, factor }: Tried): Promise<boolean> {
-  const { userId } = ctx.visitor
+  const { userId } = ctx.user
   if (form.answer !== undefined) return acceptFactor(ctx, userId, factor)
   if ((await acceptPassword(ctx, password)) !== userId) return false
   return !(await hasSecondFactor(ctx.db, userId)) || acceptFactor(ctx, userId, factor)

@@ -8,7 +8,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { endPendingSignInsOf } from './pending-sign-in.ts'
 
 /** Sessions of a person. The oldest ends for a newer one. */
-const MOST_SESSIONS = 100
+const MAX_SESSIONS = 100
 /** Of what a browser calls itself, so many characters are kept. */
 const AGENT_LENGTH = 200
 
@@ -40,8 +40,8 @@ export async function startSession(
     .where('user_id', '=', userId)
     .orderBy('created_at', 'desc')
     .orderBy('hash')
-    .offset(MOST_SESSIONS)
-    .limit(MOST_SESSIONS)
+    .offset(MAX_SESSIONS)
+    .limit(MAX_SESSIONS)
     .execute()
   const hashes = outdated.map(({ hash }) => hash).filter((hash) => hash !== row.hash)
   if (hashes.length > 0) await ctx.db.deleteFrom('session').where('hash', 'in', hashes).execute()
@@ -88,11 +88,11 @@ export async function listSessionsOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, userI
     .where('user_id', '=', userId)
     .where('expires_at', '>', ctx.now)
     .orderBy('used_at', 'desc')
-    .limit(MOST_LISTED)
+    .limit(MAX_LISTED)
     .execute()
   return rows.map((row) => ({ ...row, id: row.hash.slice(0, ID_LENGTH) }))
 }
-const MOST_LISTED = 100
+const MAX_LISTED = 100
 const ID_LENGTH = 16
 
 /** Ends the session of a user with this id. Refuses: not_found 404, also for a session of somebody else. */

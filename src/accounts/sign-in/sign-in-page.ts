@@ -81,29 +81,35 @@ export const accountScreens: readonly Screen[] = [
   }),
 ]
 
-async function showSignIn(ctx: PageCtx, { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>): Promise<View> {
-  return ctx.visitor ? { to: localPath(query.return, HOME) } : signInPage(ctx, { query, url, kept })
+async function showSignIn(
+  ctx: PageCtx,
+  { query, url, savedForm }: ScreenInput<Static<typeof SignInQuery>>,
+): Promise<View> {
+  return ctx.user ? { redirectTo: localPath(query.return, HOME) } : signInPage(ctx, { query, url, savedForm })
 }
 
 async function signIn(ctx: PageCtx, { query, form, url }: SignInInput, checked: PasswordCheck): Promise<View> {
   const userId = await acceptPassword(ctx, checked)
   if (userId !== undefined) return afterPassword(ctx, userId, { return: query.return, kept: form.kept })
-  const shown = await signInPage(ctx, { query, url, kept: form.kept, refused: form.name })
+  const shown = await signInPage(ctx, { query, url, savedForm: form.kept, refused: form.name })
   return { ...shown, status: 403, title: 'Sign-in failed' }
 }
 
-type Shown = Pick<ScreenInput<Static<typeof SignInQuery>>, 'query' | 'url' | 'kept'> & {
+type Shown = Pick<ScreenInput<Static<typeof SignInQuery>>, 'query' | 'url' | 'savedForm'> & {
   refused?: string | undefined
 }
 
 /** The page with every way in that there is. `refused`: the name that was typed, when its password was wrong. */
-async function signInPage(ctx: PageCtx, { query, url, kept, refused }: Shown): Promise<Page> {
+async function signInPage(ctx: PageCtx, { query, url, savedForm, refused }: Shown): Promise<Page> {
   const options = await assertionOptions(ctx, 'sign in')
   const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
   const isPasswordSet = refused === undefined && query.done === 'password'
   return {
     title: 'Sign in',
-    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [SAVED_FORM_SCRIPT])],
+    scripts: [
+      ...(options === undefined ? [] : [PASSKEY_SCRIPT]),
+      ...(savedForm === undefined ? [] : [SAVED_FORM_SCRIPT]),
+    ],
     body: html`<h1>Sign in</h1>
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
 ${
@@ -111,18 +117,22 @@ ${
   html`<p class="notice bad" role="alert" id="fault"><a href="#password">The name or the password is wrong.</a>
 After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a link from your operator sets a new password at once.</p>`
 }
-${providerButton(ctx, query.return, { kept })}
-${signInForm(ctx, url, { refused, kept })}
-${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: savedFormField(kept) })}`,
+${providerButton(ctx, query.return, { kept: savedForm })}
+${signInForm(ctx, url, { refused, savedForm })}
+${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: savedFormField(savedForm) })}`,
   }
 }
 
-function signInForm(ctx: PageCtx, url: string, { refused, kept }: Pick<Shown, 'refused' | 'kept'>): Html | undefined {
+function signInForm(
+  ctx: PageCtx,
+  url: string,
+  { refused, savedForm }: Pick<Shown, 'refused' | 'savedForm'>,
+): Html | undefined {
   if (!ctx.deps.config.passwords) return undefined
   const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
   return html`<form method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${savedFormField(kept)}
+${savedFormField(savedForm)}
 <label for="name">Email or username</label>
 <input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
 <label for="password">Password</label>
@@ -133,9 +143,9 @@ ${savedFormField(kept)}
 }
 
 async function signOut(ctx: PageCtx): Promise<View> {
-  const { userId, sessionHash } = ctx.visitor!
+  const { userId, sessionHash } = ctx.user!
   await endSession(ctx, sessionHash)
-  return { to: '/sign-in', session: null, done: { by: ctx, subjectId: userId } }
+  return { redirectTo: '/sign-in', session: null, audit: { by: ctx, subjectId: userId } }
 }
 
 async function choosePassword(ctx: PageCtx, input: PasswordInput, chosen: NewPasswordResult): Promise<View> {
@@ -147,7 +157,7 @@ async function choosePassword(ctx: PageCtx, input: PasswordInput, chosen: NewPas
   // Where passwords are off the link is the way back in.
   if (chosen.passwordHash === null) return afterPassword(ctx, userId, {})
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
-  return { to: '/sign-in?done=password', session: null, done: { by, subjectId: userId } }
+  return { redirectTo: '/sign-in?done=password', session: null, audit: { by, subjectId: userId } }
 }
 
 function passwordPage(ctx: PageCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {

@@ -15,7 +15,7 @@ export const FAILURES_UNTIL_LOCK = 10
 /** The row that counts for those who are not there. */
 const UNKNOWN_USER = 'nobody'
 const FIRST_LOCK_MS = 15 * 60_000
-const LONGEST_LOCK_MS = 24 * 3_600_000
+const MAX_LOCK_MS = 24 * 3_600_000
 
 /** What a password was checked against, before the transaction that believes it. */
 export type PasswordCheck = { userId: string; passwordHash: string | null; matches: boolean } | undefined
@@ -28,18 +28,16 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
  * their person, anybody else that of their address. Refuses: rate_limited 429, before the password is looked at.
  */
 export async function checkPasswordLimited(
-  ctx: Pick<PageCtx, 'db' | 'deps' | 'now' | 'address' | 'visitor'>,
+  ctx: Pick<PageCtx, 'db' | 'deps' | 'now' | 'address' | 'user'>,
   name: string,
   password: string,
 ): Promise<PasswordCheck> {
   const { limits, config } = ctx.deps
   if (!config.passwords) return undefined
-  rejectIfExceeded(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
-  const giveBack = () => limits.giveBack('sign-in-failures', ctx.address, ctx.now)
+  rejectIfExceeded(await limits.consume('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
+  const giveBack = () => limits.refund('sign-in-failures', ctx.address, ctx.now)
   const owner: HashOwner =
-    ctx.visitor === undefined
-      ? { kind: 'stranger', owner: ctx.address }
-      : { kind: 'account', owner: ctx.visitor.userId }
+    ctx.user === undefined ? { kind: 'stranger', owner: ctx.address } : { kind: 'account', owner: ctx.user.userId }
   const checked = await checkPassword(ctx, name, password, owner).catch(async (error) => {
     if (error instanceof Refusal) await giveBack()
     throw error
@@ -176,5 +174,5 @@ function notLocked(ctx: DbCtx) {
 
 /** 15 minutes, then twice as long each time, up to a day. */
 function lockFor(failures: number): number {
-  return Math.min(FIRST_LOCK_MS * 2 ** (failures / FAILURES_UNTIL_LOCK - 1), LONGEST_LOCK_MS)
+  return Math.min(FIRST_LOCK_MS * 2 ** (failures / FAILURES_UNTIL_LOCK - 1), MAX_LOCK_MS)
 }

@@ -62,27 +62,28 @@ export const secondStepScreens: readonly Screen[] = [
 /** What follows a right password. Whoever was signed in here before no longer is; and the secret is new, whatever the browser brought. */
 export async function afterPassword(ctx: PageCtx, userId: string, onward: Onward): Promise<View> {
   if (!(await hasSecondFactor(ctx.db, userId))) return openSession(ctx, userId, onward)
-  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  if (ctx.user) await endSession(ctx, ctx.user.sessionHash)
   const visit = await beginPendingSignIn(ctx, userId)
   const url = `${PATH}?return=${encodeURIComponent(onward.return ?? '')}`
-  const next = { ...ctx, visitor: undefined, formToken: csrfTokenOf(visit) }
-  const shown = onward.kept === undefined ? { to: url } : await stepPage(next, userId, { url, kept: onward.kept })
-  return { ...shown, visit, ...(ctx.visitor && { session: null }) }
+  const next = { ...ctx, visitor: undefined, csrfToken: csrfTokenOf(visit) }
+  const shown =
+    onward.kept === undefined ? { redirectTo: url } : await stepPage(next, userId, { url, kept: onward.kept })
+  return { ...shown, anonymousSession: visit, ...(ctx.user && { session: null }) }
 }
 
 /** The session of a person of whom all is proven. */
 async function openSession(ctx: PageCtx, userId: string, { return: back, kept }: Onward): Promise<View> {
-  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  if (ctx.user) await endSession(ctx, ctx.user.sessionHash)
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
   const session = await startSession(ctx, userId)
-  const next = savedFormPage(kept, csrfTokenOf(session)) ?? { to: localPath(back, HOME) }
-  return { ...next, session, done: { by, subjectId: userId } }
+  const next = savedFormPage(kept, csrfTokenOf(session)) ?? { redirectTo: localPath(back, HOME) }
+  return { ...next, session, audit: { by, subjectId: userId } }
 }
 
 async function showStep(ctx: PageCtx, { query, url }: Pick<Input, 'query' | 'url'>): Promise<View> {
-  if (ctx.visitor) return { to: localPath(query.return, HOME) }
+  if (ctx.user) return { redirectTo: localPath(query.return, HOME) }
   const userId = await findPendingSignIn(ctx)
-  return userId === undefined ? { to: beginAgain(query) } : stepPage(ctx, userId, { url })
+  return userId === undefined ? { redirectTo: beginAgain(query) } : stepPage(ctx, userId, { url })
 }
 
 async function stepPage(
@@ -112,7 +113,7 @@ ${savedFormField(kept)}
 
 async function finish(ctx: PageCtx, { query, form, url }: Input, checked: FactorResult): Promise<View> {
   const userId = await findPendingSignIn(ctx)
-  if (userId === undefined) return { to: beginAgain(query) }
+  if (userId === undefined) return { redirectTo: beginAgain(query) }
   if (!(await acceptFactor(ctx, userId, checked)))
     return { ...(await stepPage(ctx, userId, { url, kept: form.kept, failed: true })), status: 403 }
   await endPendingSignIn(ctx)

@@ -12,7 +12,7 @@ export type FactorResult = { code: ValidCode } | { proof: PasskeyAssertion } | u
 /** What a form sends: a code, or the answer of a passkey as JSON. */
 export type FactorInput = { code?: string | undefined; answer?: string | undefined }
 
-type TryCtx = Pick<PageCtx, 'db' | 'deps' | 'now' | 'address' | 'formToken'>
+type TryCtx = Pick<PageCtx, 'db' | 'deps' | 'now' | 'address' | 'csrfToken'>
 
 /**
  * Checks a factor. As with passwords, a failure of the address is counted before it is known to be one. `userId`: whose code it may be;
@@ -25,10 +25,10 @@ export async function checkFactorLimited(
   { code, answer }: FactorInput,
 ): Promise<FactorResult> {
   const { limits } = ctx.deps
-  rejectIfExceeded(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong codes')
+  rejectIfExceeded(await limits.consume('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong codes')
   const checked =
     answer === undefined ? await checkTyped(ctx, userId, code ?? '') : await checkAnswer(ctx, purpose, answer)
-  if (checked !== undefined) await limits.giveBack('sign-in-failures', ctx.address, ctx.now)
+  if (checked !== undefined) await limits.refund('sign-in-failures', ctx.address, ctx.now)
   return checked
 }
 

@@ -24,13 +24,13 @@ export function startIdentityChecks(deps: Deps): () => Promise<void> {
 
 /** Asks about everybody who is due now. Gives how many they were. */
 export function checkIdentities(deps: Deps, now: number): Promise<number> {
-  return drainLeaseQueue(identityWork(deps), now, deps.stopping)
+  return drainLeaseQueue(identityWork(deps), now, deps.shutdownSignal)
 }
 
 function identityWork(deps: Deps): LeaseQueue<Identity> {
   return {
     name: 'people to ask the provider about',
-    async take(now, running) {
+    async lease(now, running) {
       const room = AT_ONCE - running.length
       return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
     },
@@ -87,7 +87,7 @@ async function ask(deps: Deps, identity: Identity): Promise<IdentityClaims | 'go
   try {
     // The setting names another provider now: this one is not asked, and does not vouch.
     if (!(await provider.isNamed(identity.issuer))) return 'unknown'
-    return (await provider.ask(token, identity)) ?? 'gone'
+    return (await provider.refresh(token, identity)) ?? 'gone'
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     deps.log.warn(

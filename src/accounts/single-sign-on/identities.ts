@@ -19,8 +19,8 @@ const CHECK_MS = 4 * HOUR_MS
 /** A person for whom the provider did not vouch for so long is stopped, also when it could not be asked. */
 export const MAX_UNCONFIRMED_MS = 12 * HOUR_MS
 const LINK_MS = 24 * HOUR_MS
-const LONGEST_NAME = 48
-const LONGEST_DISPLAY_NAME = 100
+const MAX_NAME = 48
+const MAX_DISPLAY_NAME = 100
 
 export type Identity = Row<'identity'>
 
@@ -50,12 +50,12 @@ export function findByEmail({ db }: Pick<OperatorCtx, 'db'>, email: string): Pro
 /** Makes a person of whom the provider vouches for the first time. Gives the user's id. Refuses: slug_taken 409, email_taken 409. */
 export async function createPerson(ctx: OperatorCtx, vouched: IdentityClaims & { email: string }): Promise<string> {
   const base = usernameOf(vouched)
-  const name = [...(vouched.name ?? '')].slice(0, LONGEST_DISPLAY_NAME).join('')
+  const name = [...(vouched.name ?? '')].slice(0, MAX_DISPLAY_NAME).join('')
   for (let number = 1; ; number++) {
     const end = number === 1 ? '' : `-${number}`
     const body = {
       email: vouched.email,
-      username: `${base.slice(0, LONGEST_NAME - end.length)}${end}`,
+      username: `${base.slice(0, MAX_NAME - end.length)}${end}`,
       ...(name && { name }),
     }
     try {

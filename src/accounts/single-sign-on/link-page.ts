@@ -56,7 +56,7 @@ async function useLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
   if (asked !== undefined) return asked
   const { userId } = await redeemIdentityLink(ctx, query.link ?? '')
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
-  return { to: SINGLE_SIGN_ON, done: { by, subjectId: userId } }
+  return { redirectTo: SINGLE_SIGN_ON, audit: { by, subjectId: userId } }
 }
 
 /**
@@ -66,9 +66,9 @@ async function useLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
 async function proofFirst(ctx: PageCtx, { userId, username }: IdentityLink, url: string): Promise<View | undefined> {
   if (!(await hasSecondFactor(ctx.db, userId))) return undefined
   const back = `?return=${encodeURIComponent(url)}`
-  if (ctx.visitor === undefined) return { to: `/sign-in${back}` }
-  if (ctx.visitor.userId === userId)
-    return isRecentlyAuthenticated(ctx.visitor, ctx.now) ? undefined : { to: `/confirm${back}` }
+  if (ctx.user === undefined) return { redirectTo: `/sign-in${back}` }
+  if (ctx.user.userId === userId)
+    return isRecentlyAuthenticated(ctx.user, ctx.now) ? undefined : { redirectTo: `/confirm${back}` }
   return {
     status: 403,
     title: 'Sign in as somebody else',

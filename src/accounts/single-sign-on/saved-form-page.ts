@@ -15,7 +15,7 @@ export const savedFormScreens: readonly Screen[] = [
     method: 'GET',
     path: SAVED_FORM_PATH,
     name: 'bringBack',
-    asks: [],
+    calls: [],
     run: (ctx) => ({
       title: 'You are signed in',
       scripts: [SAVED_FORM_SCRIPT],
@@ -30,8 +30,8 @@ export const savedFormScreens: readonly Screen[] = [
     path: SAVED_FORM_PATH,
     name: 'showBroughtBack',
     form: BroughtBack,
-    asks: [],
+    calls: [],
     run: (ctx, { form }: { form: Static<typeof BroughtBack> }) =>
-      savedFormPage(form.kept, ctx.formToken) ?? { to: HOME },
+      savedFormPage(form.kept, ctx.csrfToken) ?? { redirectTo: HOME },
   }),
 ]

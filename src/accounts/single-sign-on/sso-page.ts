@@ -59,11 +59,11 @@ export const singleSignOnScreens: readonly Screen[] = [
 
 async function begin(ctx: PageCtx, { query }: BeginInput): Promise<View> {
   const { provider } = ctx.deps.adapters
-  if (provider === undefined) return { to: '/sign-in' }
+  if (provider === undefined) return { redirectTo: '/sign-in' }
   const purpose = { to: localPath(query.return, HOME), again: query.again === 'yes' }
-  const tie = createAuthorizationState(ctx.formToken, purpose, ctx.now)
+  const tie = createAuthorizationState(ctx.csrfToken, purpose, ctx.now)
   try {
-    return { to: await provider.addressOf(`${ctx.deps.origin()}${CALLBACK}`, tie, purpose.again) }
+    return { redirectTo: await provider.addressOf(`${ctx.deps.origin()}${CALLBACK}`, tie, purpose.again) }
   } catch (error) {
     return failed(ctx, whyNot(ctx, error))
   }
@@ -72,16 +72,16 @@ async function begin(ctx: PageCtx, { query }: BeginInput): Promise<View> {
 async function redeem(ctx: PageCtx, { query, url }: CallbackInput): Promise<Outcome> {
   const { provider } = ctx.deps.adapters
   if (provider === undefined) return { why: 'There is no single sign-on here.', status: 403 }
-  const read = readAuthorizationState(ctx.formToken, query.state ?? '', ctx.now)
+  const read = readAuthorizationState(ctx.csrfToken, query.state ?? '', ctx.now)
   if (read === undefined)
     return { why: 'This sign-in was begun in another browser, was used, or is older than 10 minutes.', status: 403 }
   const { limits } = ctx.deps
   // What a browser brings may be made up, and the provider is asked for each: it would shut Berth out.
-  rejectIfExceeded(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'failed sign-ins')
+  rejectIfExceeded(await limits.consume('sign-in-failures', ctx.address, ctx.now), ctx.now, 'failed sign-ins')
   try {
     const { tie, purpose } = read
     const vouched = await provider.redeem(new URL(url, ctx.deps.origin()), tie, purpose.again)
-    await limits.giveBack('sign-in-failures', ctx.address, ctx.now)
+    await limits.refund('sign-in-failures', ctx.address, ctx.now)
     return { vouched, purpose }
   } catch (error) {
     return whyNot(ctx, error)
@@ -93,7 +93,7 @@ function whyNot(ctx: PageCtx, error: unknown): { why: string; status: number } {
   if (!(error instanceof ProviderError)) throw error
   const name = ctx.deps.adapters.provider!.name
   ctx.deps.log.warn({ why: error.message, provider: name }, 'a sign-in by the provider failed')
-  return error.away
+  return error.unavailable
     ? { why: `${name} could not be asked. Try again in a moment.`, status: 503 }
     : { why: `${name} did not vouch for you.`, status: 403 }
 }
@@ -129,8 +129,8 @@ async function enter(ctx: PageCtx, userId: string, vouched: IdentityClaims, { to
   const by = asPerson(ctx, userId)
   await confirmIdentity(by, userId, vouched)
   await acceptPlaces(by, userId)
-  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
-  return { to, session: await startSession(ctx, userId), done: { by, subjectId: userId } }
+  if (ctx.user) await endSession(ctx, ctx.user.sessionHash)
+  return { redirectTo: to, session: await startSession(ctx, userId), audit: { by, subjectId: userId } }
 }
 
 /** The session that is there counts as confirmed, if it is of the person for whom the provider vouches. */
@@ -140,12 +140,12 @@ async function confirmVisitor(
   vouched: IdentityClaims,
   { to }: SignInPurpose,
 ): Promise<View> {
-  if (ctx.visitor === undefined || userId !== ctx.visitor.userId)
+  if (ctx.user === undefined || userId !== ctx.user.userId)
     return failed(ctx, { why: 'You confirmed as somebody else than you are signed in as.', status: 403 })
   const by = asPerson(ctx, userId)
   await confirmIdentity(by, userId, vouched)
-  await markReauthenticated(ctx, ctx.visitor.sessionHash)
-  return { to, done: { by, subjectId: userId } }
+  await markReauthenticated(ctx, ctx.user.sessionHash)
+  return { redirectTo: to, audit: { by, subjectId: userId } }
 }
 
 /** Whether somebody is suspended for another reason than that the provider did not vouch for them. */
@@ -180,6 +180,6 @@ function asked(ctx: PageCtx, email: string, subjectId: string): View {
     title: 'Look into your mail',
     body: html`<h1>Look into your mail</h1>
 <p>Somebody with the address ${email} is here already. If that is you, open the link that we sent there: from then on you sign in by ${name}.</p>`,
-    done: { by: ctx, subjectId },
+    audit: { by: ctx, subjectId },
   }
 }

@@ -15,13 +15,13 @@ import { tokenRow } from './tokens.ts'
 
 type Token = Row<'token'> & { seen_at: number | null }
 
-export const notProjectLimitedToken = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) =>
-  mustSeeAll(who),
+export const notProjectLimitedToken = guard(['missing_permission'], ({ caller }: Ctx, _subject: unknown) =>
+  mustSeeAll(caller),
 )
 
 /** A token of some projects manages no tokens, as one of some scopes does not: no scope opens that. */
-function mustSeeAll(who: Caller): void {
-  if (who.projectIds !== null) refuse('missing_permission', 'A token of some projects manages no other tokens.')
+function mustSeeAll(caller: Caller): void {
+  if (caller.projectIds !== null) refuse('missing_permission', 'A token of some projects manages no other tokens.')
 }
 
 /** The tokens of the caller, newest first; a token bound to a team sees those that are bound to it. */
@@ -52,12 +52,12 @@ export async function createUserToken(
   { body }: Input<unknown, Static<typeof NewUserToken>>,
 ): Promise<Static<typeof CreatedUserToken>> {
   const { name, scopes, projectId } = body
-  const { tokenEndsAt } = ctx.who
-  const expiresAt = body.expiresAt ?? tokenEndsAt
+  const { tokenExpiresAt } = ctx.caller
+  const expiresAt = body.expiresAt ?? tokenExpiresAt
   if (expiresAt !== null && expiresAt <= ctx.now) {
     refuse('bad_request', 'Invalid request: `expiresAt` should be in the future.')
   }
-  if (tokenEndsAt !== null && expiresAt! > tokenEndsAt) {
+  if (tokenExpiresAt !== null && expiresAt! > tokenExpiresAt) {
     refuse(
       'bad_request',
       'Invalid request: `expiresAt` should not be after the moment when the token that asks expires.',
@@ -67,7 +67,7 @@ export async function createUserToken(
   const row = tokenRow(
     ctx.stamp,
     {
-      userId: ctx.who.userId,
+      userId: ctx.caller.userId,
       name,
       ...(ctx.account.kind === 'team' && { teamId: ctx.account.id }),
       ...(projectId !== undefined && { projectIds: [(await findProject(ctx, { idOrName: projectId })).id] }),
@@ -77,7 +77,7 @@ export async function createUserToken(
     token,
   )
   await ctx.db.insertInto('token').values(row).execute()
-  await mustFit(ctx, 'tokens', ctx.who.userId)
+  await mustFit(ctx, 'tokens', ctx.caller.userId)
   return { token: showToken({ ...row, seen_at: null }), bearerToken: token }
 }
 
@@ -87,13 +87,13 @@ export async function createUserToken(
  */
 export function findUserToken(needs: 'token:read' | 'token:write') {
   return async (ctx: Ctx, params: Params): Promise<Token> => {
-    const { who } = ctx
-    const id = params.id === 'current' ? who.actor.tokenId : params.id
-    if (who.installationId !== null) refuse('missing_permission', 'The token of an installation manages no tokens.')
+    const { caller } = ctx
+    const id = params.id === 'current' ? caller.actor.tokenId : params.id
+    if (caller.installationId !== null) refuse('missing_permission', 'The token of an installation manages no tokens.')
     // Of a token that asks for itself nothing else is asked. A session is no token.
-    if (id === null || id !== who.actor.tokenId) {
-      permit(who, [needs])
-      mustSeeAll(who)
+    if (id === null || id !== caller.actor.tokenId) {
+      permit(caller, [needs])
+      mustSeeAll(caller)
     }
     const row = await tokensOf(ctx)
       .where('id', '=', id ?? '')
@@ -109,15 +109,15 @@ export function showUserToken(_ctx: Ctx, row: Token): Static<typeof OneUserToken
 }
 
 /** Tokens of installations have a user too, and are none of theirs; what has expired is over. */
-function tokensOf({ db, who, now }: Ctx) {
+function tokensOf({ db, caller, now }: Ctx) {
   const mine = db
     .selectFrom('token')
     .selectAll()
     .select((eb) => eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'token.id').as('seen_at'))
-    .where('user_id', '=', who.userId)
+    .where('user_id', '=', caller.userId)
     .where('configuration_id', 'is', null)
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-  return who.tokenTeamId === null ? mine : mine.where('team_id', '=', who.tokenTeamId)
+  return caller.tokenTeamId === null ? mine : mine.where('team_id', '=', caller.tokenTeamId)
 }
 
 function showToken(row: Token): Static<typeof OneUserToken>['token'] {

@@ -11,7 +11,7 @@ import { removeSharedOfAccount } from '../../projects/shared-env/remove.ts'
 /** What `emptyAccount` may emit; a route that calls it declares these. */
 export const EMPTYING_EVENTS = ['project.removed', ...REMOVAL_EVENTS] as const
 /** So many projects go in one transaction; an account with more is emptied first. */
-const MOST_PROJECTS = 200
+const MAX_PROJECTS = 200
 
 /**
  * Removes the projects, installations, endpoints, claims and credentials of an account. Refuses: account_has_projects 409 (unless
@@ -25,12 +25,12 @@ export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, fo
       .selectAll()
       .where('account_id', '=', account.id)
   const projects = await mine('project')
-    .limit(MOST_PROJECTS + 1)
+    .limit(MAX_PROJECTS + 1)
     .execute()
-  if (projects.length > 0 && (!force || projects.length > MOST_PROJECTS)) {
+  if (projects.length > 0 && (!force || projects.length > MAX_PROJECTS)) {
     refuse(
       'account_has_projects',
-      `${account.slug} has projects${force ? ` (more than ${MOST_PROJECTS})` : ''}: remove them first${force ? '' : ', or say force'}.`,
+      `${account.slug} has projects${force ? ` (more than ${MAX_PROJECTS})` : ''}: remove them first${force ? '' : ', or say force'}.`,
     )
   }
   const runs = await db.selectFrom('integration').select('slug').where('team_id', '=', account.id).limit(1).execute()

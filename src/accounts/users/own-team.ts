@@ -25,12 +25,12 @@ export async function createOwnTeam(
   _: undefined,
   { body }: Input<unknown, Static<typeof NewOwnTeam>>,
 ): Promise<Static<typeof CreatedOwnTeam>> {
-  const { who } = ctx
-  if (who.tokenTeamId !== null || who.projectIds !== null || who.installationId !== null)
+  const { caller } = ctx
+  if (caller.tokenTeamId !== null || caller.projectIds !== null || caller.installationId !== null)
     refuse('missing_permission', 'This token is limited: it makes no team for its user.')
   if (ctx.deps.config.teamsBy === 'operator')
     refuse('missing_permission', 'On this service the operator makes the teams. Ask whoever runs it.')
-  const team = { slug: body.slug, name: body.name ?? body.slug, ownerId: who.userId }
+  const team = { slug: body.slug, name: body.name ?? body.slug, ownerId: caller.userId }
   const { id, slug, name, plan } = await insertTeam(ctx, team, 'accepted')
   return { id, slug, name, billing: { plan } }
 }

@@ -14,7 +14,7 @@ const LINK_MS = 24 * 3_600_000
 
 /** Changes name and username; the old username is kept for the person for 90 days. Refuses: slug_taken 409, too_many_slugs 409. */
 export async function updateProfile(ctx: UserPageCtx, change: { name?: string | null; username?: string }) {
-  const { userId, username: before } = ctx.visitor
+  const { userId, username: before } = ctx.user
   const { name, username = before } = change
   if (username !== before) {
     await claimSlug(ctx, username, [userId])
@@ -35,9 +35,9 @@ export async function updateProfile(ctx: UserPageCtx, change: { name?: string | 
  */
 export async function requestEmailChange(ctx: UserPageCtx, typed: string): Promise<void> {
   const email = typed.toLowerCase()
-  const { userId, username } = ctx.visitor
+  const { userId, username } = ctx.user
   if (ctx.deps.config.mail.smtp === undefined) refuse('missing_permission', 'Whoever runs this service changes emails.')
-  rejectIfExceeded(await ctx.deps.limits.take('email-changes', userId, ctx.now), ctx.now, 'changes of your email')
+  rejectIfExceeded(await ctx.deps.limits.consume('email-changes', userId, ctx.now), ctx.now, 'changes of your email')
   const secret = randomText(43)
   const row = { hash: fingerprint(secret), email, expires_at: ctx.now + LINK_MS }
   await ctx.db
@@ -65,11 +65,11 @@ export async function findEmailChange(ctx: UserPageCtx, secret: string): Promise
   const row = await ctx.db
     .selectFrom('email_change')
     .selectAll()
-    .where('user_id', '=', ctx.visitor.userId)
+    .where('user_id', '=', ctx.user.userId)
     .where('hash', '=', fingerprint(secret))
     .where('expires_at', '>', ctx.now)
     .executeTakeFirst()
-  const giver = { userId: ctx.visitor.userId, accountId: ctx.visitor.userId, tokenId: null }
+  const giver = { userId: ctx.user.userId, accountId: ctx.user.userId, tokenId: null }
   if (row === undefined || !(await mayStillGive(ctx, 'email link', giver))) refuse('email_link_spent')
   return row
 }
@@ -80,7 +80,7 @@ export async function findEmailChange(ctx: UserPageCtx, secret: string): Promise
  */
 export async function confirmEmailChange(ctx: UserPageCtx, secret: string): Promise<void> {
   const { email } = await findEmailChange(ctx, secret)
-  const { userId, username } = ctx.visitor
+  const { userId, username } = ctx.user
   const { db } = ctx
   const before = await db
     .selectFrom('account')

@@ -9,7 +9,7 @@ import { listAllTokens, showTeamRow, showUserInList } from './list.ts'
 import type { TeamDetails, UserDetails } from './schema.ts'
 
 const MOST = 100
-const MOST_MEMBERS = 1000
+const MAX_MEMBERS = 1000
 
 /** A person with teams, sessions and tokens; never the value of a token. */
 export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): Promise<Static<typeof UserDetails>> {
@@ -21,7 +21,7 @@ export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): P
     .select(['account.id', 'account.slug', 'member.role', 'member.placed_at'])
     .where('member.user_id', '=', user.id)
     .orderBy('account.slug')
-    .limit(MOST_MEMBERS)
+    .limit(MAX_MEMBERS)
     .execute()
   const sessions = await db
     .selectFrom('session')
@@ -56,7 +56,7 @@ export async function showTeamDetails(ctx: OperatorCtx, team: Row<'account'>): P
     .select(['account.id as userId', 'account.slug as username', 'account.email', 'member.role', 'member.placed_at'])
     .where('member.team_id', '=', team.id)
     .orderBy('member.created_stamp', 'desc')
-    .limit(MOST_MEMBERS)
+    .limit(MAX_MEMBERS)
     .execute()
   return {
     ...showTeamRow(team),

@@ -8,19 +8,19 @@ export type Command = {
   /** What is typed after `berth`. */
   words: string
   summary: string
-  takes?: readonly Argument[]
+  arguments?: readonly Argument[]
   options?: Record<string, Option>
   /** A whole line as somebody would type it. */
   example: string
   /** What else somebody should know before. */
-  more?: string
+  details?: string
   /** Loads what it runs, and nothing else. */
   load(): Promise<RunCommand>
 }
 
 export type Argument = {
   name: string
-  about: string
+  description: string
   optional?: true
   /** It names a place, which `parseFileLocation` reads. */
   isFile?: true
@@ -30,19 +30,19 @@ export type Argument = {
 }
 
 export type Option = {
-  about: string
+  description: string
   /** The name of its value; without one it is a switch. */
   value?: string
   required?: true
   /** It may be given several times. */
-  many?: true
+  repeatable?: true
   /** It names a place, which `parseFileLocation` reads. */
   isFile?: true
   /** The place may be in a bucket. */
   inBucket?: BucketKind
   oneOf?: readonly string[]
-  /** What a shell offers; the service knows more. */
-  offers?: readonly string[]
+  /** What a shell suggestions; the service knows more. */
+  suggestions?: readonly string[]
 }
 
 /** What was typed, and where things come from. */
@@ -58,7 +58,7 @@ export type Invocation = {
   has(name: string): boolean
   progress: ProgressBar
   /** Tells a person something before the outcome: on stderr. */
-  say(text: string): void
+  notice(text: string): void
   /** Asks a person, who answers with y or yes. Undefined where nobody sits at a terminal. */
   confirm?(question: string): Promise<boolean>
 }
@@ -91,6 +91,6 @@ export function isEmptyOrDotSegment(text: string): boolean {
 
 /** What every command takes. */
 export const GLOBAL_OPTIONS: Record<string, Option> = {
-  json: { about: 'answer as JSON on stdout' },
-  help: { about: 'say what the command takes' },
+  json: { description: 'answer as JSON on stdout' },
+  help: { description: 'say what the command takes' },
 }

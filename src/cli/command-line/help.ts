@@ -3,7 +3,7 @@ import { VERSION } from '../../platform/base/version.ts'
 import { type Command, GLOBAL_OPTIONS, type Option } from './command.ts'
 
 /** The line that says how a command is typed. */
-export function usageOf({ words, takes = [], options = {} }: Command): string {
+export function usageOf({ words, arguments: takes = [], options = {} }: Command): string {
   const named = takes.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))
   const required = Object.entries(options)
     .filter(([, option]) => option.required)
@@ -14,19 +14,19 @@ export function usageOf({ words, takes = [], options = {} }: Command): string {
 
 /** The help of one command. */
 export function helpOf(command: Command): string {
-  const takes = (command.takes ?? []).map(({ name, about, oneOf }): [string, string] => [
+  const takes = (command.arguments ?? []).map(({ name, description, oneOf }): [string, string] => [
     `<${name}>`,
-    choice(about, oneOf),
+    choice(description, oneOf),
   ])
   const options = Object.entries({ ...command.options, ...GLOBAL_OPTIONS }).map(([name, option]): [string, string] => [
     formatOption(name, option),
-    choice(option.about, option.oneOf, option.many),
+    choice(option.description, option.oneOf, option.repeatable),
   ])
   return [
     `usage: ${usageOf(command)}`,
     '',
     `${command.summary}.`,
-    ...(command.more === undefined ? [] : [command.more]),
+    ...(command.details === undefined ? [] : [command.details]),
     '',
     ...columns([...takes, ...options]),
     '',
@@ -37,7 +37,7 @@ export function helpOf(command: Command): string {
 /** The commands whose words begin so; all of them for none. */
 export function helpOfMany(commands: readonly Command[]): string {
   const rows = commands.map((command): [string, string] => [
-    ['berth', command.words, ...(command.takes ?? []).map(({ name }) => `<${name}>`)].join(' '),
+    ['berth', command.words, ...(command.arguments ?? []).map(({ name }) => `<${name}>`)].join(' '),
     command.summary,
   ])
   return [
@@ -64,9 +64,9 @@ export function formatOption(name: string, { value }: Option): string {
 }
 
 /** What an argument or option is, with what it may be. */
-export function choice(about: string, oneOf: readonly string[] | undefined, many = false): string {
-  const choices = oneOf === undefined || about.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
-  return `${about}${choices}${many ? '; may be given several times' : ''}`
+export function choice(description: string, oneOf: readonly string[] | undefined, many = false): string {
+  const choices = oneOf === undefined || description.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
+  return `${description}${choices}${many ? '; may be given several times' : ''}`
 }
 
 function columns(rows: [string, string][]): string[] {

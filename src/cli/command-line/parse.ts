@@ -64,7 +64,7 @@ export function parseArguments(command: Command, rest: readonly string[]): Parse
   const options = { ...command.options, ...GLOBAL_OPTIONS }
   const { values, positionals } = parsed(command, rest, options)
   if (values.help !== true) mustBeComplete(command, positionals, values)
-  const takes = command.takes ?? []
+  const takes = command.arguments ?? []
   const places = new Map(takes.map(({ name }, at) => [name, positionals[at]]))
   const all = (name: string) => {
     const value = values[name]
@@ -77,11 +77,11 @@ type Values = Record<string, string | boolean | (string | boolean)[] | undefined
 
 function parsed(command: Command, rest: readonly string[], options: NonNullable<Command['options']>) {
   const declared = Object.fromEntries(
-    Object.entries(options).map(([name, { value, many = false }]) => [
+    Object.entries(options).map(([name, { value, repeatable = false }]) => [
       name,
       {
         type: value === undefined ? ('boolean' as const) : ('string' as const),
-        multiple: many,
+        multiple: repeatable,
         ...(name === 'help' && { short: 'h' }),
       },
     ]),
@@ -111,15 +111,15 @@ function valueTrouble({ message }: Error, options: NonNullable<Command['options'
 }
 
 function mustBeComplete(command: Command, positionals: string[], values: Values): void {
-  const takes = command.takes ?? []
+  const takes = command.arguments ?? []
   const missing = takes.find(({ optional }, at) => optional !== true && positionals[at] === undefined)
-  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.about}`)
+  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.description}`)
   if (positionals.length > takes.length) throw badUsage(command, `"${positionals[takes.length]}" is one word too many`)
-  for (const [at, { name, oneOf, about, isFile, inBucket }] of takes.entries()) {
+  for (const [at, { name, oneOf, description, isFile, inBucket }] of takes.entries()) {
     const typed = positionals[at]
     if (typed === undefined) continue
     if (isFile ? typed === '' : isEmptyOrDotSegment(typed))
-      throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
+      throw badUsage(command, `<${name}> may not be "${typed}": ${description}`)
     if (isFile) mustBePlace(command, `<${name}>`, typed, inBucket)
     mustBeOneOf(command, `<${name}>`, oneOf, [typed])
   }

@@ -18,7 +18,7 @@ const BAD_DATA = 65
 /** Whoever types a command ends it by a signal. */
 const NEVER = new AbortController().signal
 /** As much of a fault as the service keeps. */
-const LONGEST_FAULT = 2000
+const MAX_FAULT = 2000
 
 /** `berth backup`: makes a backup, and has the service note it. Throws BadSetting, and Error when the backup cannot be made. */
 export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
@@ -63,7 +63,7 @@ async function makeAt(config: Config, to: FileLocation, withKeys: boolean, progr
   const place = await openBackupDestination(config, isFile ? folderOf(to) : bucketDestination({ bucket, key }))
   const name = isFile ? basename(key) : ''
   const make = (folder: string) => createBackup(config, { to: `${folder}/${name}`, ...options }, progress)
-  const made = await place.keepByHand(make, NEVER)
+  const made = await place.storeManual(make, NEVER)
   const at = { place: place.name, name: basename(made.file) }
   return { ...made, file: `${at.place}/${at.name}`, at }
 }
@@ -82,13 +82,13 @@ export async function verifyCommand({ settings, value, has, progress }: Invocati
   }
   try {
     const look = (path: string) => verifyBackup(config, path, barOf(progress))
-    const { manifest, entries, keys } = await place.look(name, look, NEVER)
+    const { manifest, entries, keys } = await place.read(name, look, NEVER)
     const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
     const text = `${file} is whole: ${pluralize(rows, 'row')}, an audit log of ${pluralize(entries, 'line')}, and its keys are here (${pluralize(keys.opened, 'value')} opened)`
     return { data: { file, verified: true, manifest, entries, keys }, text, warnings: await note(manifest, null) }
   } catch (error) {
     if (!(error instanceof BadBackup)) throw error
-    const warnings = await note(error.manifest, error.message.slice(0, LONGEST_FAULT))
+    const warnings = await note(error.manifest, error.message.slice(0, MAX_FAULT))
     return { data: { file, verified: false, fault: error.message }, text: error.message, warnings, code: BAD_DATA }
   }
 }
@@ -100,7 +100,7 @@ async function newestBackup(config: Config): Promise<Named> {
   const { openBackupDestination } = await import('../../operations/backup/destination.ts')
   const place = await openBackupDestination(config)
   // Their names are moments.
-  const name = (await place.names(NEVER)).sort().at(-1)
+  const name = (await place.list(NEVER)).sort().at(-1)
   if (name === undefined) throw new Error(`there is no backup in ${place.name}`)
   return { place, name }
 }
@@ -148,7 +148,7 @@ export async function restoreCommand({ settings, value, has, progress }: Invocat
   const backup = value('backup')!
   const { place, name } = await backupAt(config, backup)
   const restore = (from: string) => restoreBackup(config, { from, force: has('force') }, barOf(progress))
-  const { manifest, migrated, keys, putAside } = await place.look(name, restore, NEVER)
+  const { manifest, migrated, keys, putAside } = await place.read(name, restore, NEVER)
   const warnings = await troubles(keys)
   const lines = [
     `restored ${backup}, begun at ${manifest.begunAt} from ${manifest.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`,

@@ -7,21 +7,24 @@ const TARGETS = ['production', 'preview', 'development'] as const
 const target = {
   value: 'target',
   required: true,
-  about: 'production, preview, development, or a custom environment by slug or id',
-  offers: TARGETS,
+  description: 'production, preview, development, or a custom environment by slug or id',
+  suggestions: TARGETS,
 } as const satisfies Option
-const team: Option = { value: 'id or slug', about: 'the team that has the project; without it, as the token says' }
-const gitBranch: Option = { value: 'branch', about: 'the variables of this branch (preview only)' }
-const project = { name: 'project', about: 'id or name' }
+const team: Option = {
+  value: 'id or slug',
+  description: 'the team that has the project; without it, as the token says',
+}
+const gitBranch: Option = { value: 'branch', description: 'the variables of this branch (preview only)' }
+const project = { name: 'project', description: 'id or name' }
 const TOKEN = 'The token is BERTH_TOKEN, or the first one, of credentials.json in the data folder.'
 
 const PASSPHRASE = 'The passphrase comes from --passphrase-file, from BERTH_KEYS_PASSPHRASE, or from stdin.'
 const passphrase: Record<string, Option> = {
-  'passphrase-file': { value: 'file', about: 'a file whose first line is the passphrase', isFile: true },
+  'passphrase-file': { value: 'file', description: 'a file whose first line is the passphrase', isFile: true },
 }
 const keyringCopy = {
   name: 'copy',
-  about: 'a file that berth keys export wrote, or s3://bucket/key',
+  description: 'a file that berth keys export wrote, or s3://bucket/key',
   isFile: true,
   inBucket: 'object',
 } as const
@@ -36,21 +39,23 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'ready',
     summary: 'Say whether the service of this machine is ready, for a health check that runs a program',
-    more: 'It asks /readyz at HOST and PORT, and ends with 1 when the answer is no, or when there is none within 5 s.',
+    details:
+      'It asks /readyz at HOST and PORT, and ends with 1 when the answer is no, or when there is none within 5 s.',
     example: 'berth ready',
     load: async () => (await import('./serve.ts')).readyCommand,
   },
   {
     words: 'sites',
     summary: 'Run the sites server, which shows deployments with files to their visitors',
-    more: 'It has no database: it follows the control plane at BERTH_SITES_CONTROL_PLANE, and goes on with what it has while that is away. BERTH_SITES_TOKEN must be the same on both.',
+    details:
+      'It has no database: it follows the control plane at BERTH_SITES_CONTROL_PLANE, and goes on with what it has while that is away. BERTH_SITES_TOKEN must be the same on both.',
     example: 'BERTH_SITES_TOKEN=… BERTH_SITES_PORT=3002 berth sites',
     load: async () => (await import('./serve.ts')).sitesCommand,
   },
   {
     words: 'welcome',
     summary: 'Print the link of the first start, by which the first person sets a password and signs in',
-    more: 'It works once. BERTH_DATA names the data folder of the first start, and the service must run.',
+    details: 'It works once. BERTH_DATA names the data folder of the first start, and the service must run.',
     example: 'berth welcome',
     load: async () => (await import('./welcome.ts')).welcomeCommand,
   },
@@ -58,69 +63,75 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'migrate',
     summary: "Bring the store to this version's schema, and say which migrations ran",
-    more: 'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may. Two at once are safe.',
+    details:
+      'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may. Two at once are safe.',
     example: 'berth migrate',
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   {
     words: 'backup',
     summary: 'Copy the store to one file, while the service runs',
-    takes: [
+    arguments: [
       {
         name: 'file-or-folder',
-        about: 'a new file, a folder that gets one named by the moment, or s3://bucket/prefix or s3://bucket/key.db',
+        description:
+          'a new file, a folder that gets one named by the moment, or s3://bucket/prefix or s3://bucket/key.db',
         isFile: true,
         inBucket: 'object or folder',
       },
     ],
     options: {
       'with-keys': {
-        about: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
+        description: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
       },
     },
-    more: 'The file holds every table, of either engine; <file>.json beside it holds its SHA-256. The keyring is not in it.',
+    details:
+      'The file holds every table, of either engine; <file>.json beside it holds its SHA-256. The keyring is not in it.',
     example: 'berth backup backups/',
     load: async () => (await import('./backup.ts')).backupCommand,
   },
   {
     words: 'backup verify',
     summary: 'Check a backup: every page and row, its audit log, and that the keys at hand open its values',
-    takes: [
+    arguments: [
       {
         name: 'backup',
-        about: 'a file that berth backup wrote, or s3://bucket/key',
+        description: 'a file that berth backup wrote, or s3://bucket/key',
         optional: true,
         isFile: true,
         inBucket: 'object',
       },
     ],
-    options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
-    more: 'Ends with 65 when the backup is bad, and with 1 when it could not be looked at. The running service notes what was found.',
+    options: { newest: { description: 'the newest backup of BERTH_BACKUP_TO' } },
+    details:
+      'Ends with 65 when the backup is bad, and with 1 when it could not be looked at. The running service notes what was found.',
     example: 'berth backup verify --newest',
     load: async () => (await import('./backup.ts')).verifyCommand,
   },
   {
     words: 'restore',
     summary: 'Make a backup the store of the settings, on either engine',
-    takes: [
+    arguments: [
       {
         name: 'backup',
-        about: 'a file that berth backup wrote, with its .json beside it, or s3://bucket/key',
+        description: 'a file that berth backup wrote, with its .json beside it, or s3://bucket/key',
         isFile: true,
         inBucket: 'object',
       },
     ],
     options: {
-      force: { about: 'also when the store holds something: SQLite keeps it under another name, PostgreSQL loses it' },
+      force: {
+        description: 'also when the store holds something: SQLite keeps it under another name, PostgreSQL loses it',
+      },
     },
-    more: 'Stop the service first. The backup may be of the other engine, or of an older version of Berth.',
+    details: 'Stop the service first. The backup may be of the other engine, or of an older version of Berth.',
     example: 'DATABASE_URL=postgres://berth@db/berth berth restore backups/berth-2026-11-21T08-00-00.000Z.db',
     load: async () => (await import('./backup.ts')).restoreCommand,
   },
   {
     words: 'doctor',
     summary: 'Check settings, keyring, database, DNS, mail, folders, clock, ports and disk, and say what to do',
-    more: 'Ends with 1 when something is wrong. Works while the service runs and while it does not.',
+    details: 'Ends with 1 when something is wrong. Works while the service runs and while it does not.',
     example: 'berth doctor',
     load: async () => (await import('../../operations/doctor/doctor.ts')).doctorCommand,
   },
@@ -131,79 +142,84 @@ export const COMMANDS: readonly Command[] = [
     options: {
       to: {
         value: 'file or s3://bucket/key',
-        about: 'where the copy goes: on another disk than the keyring',
+        description: 'where the copy goes: on another disk than the keyring',
         required: true,
         isFile: true,
         inBucket: 'object',
       },
       ...passphrase,
       'same-disk': {
-        about: 'write it to the disk of the keyring all the same: carry it elsewhere, then verify it there',
+        description: 'write it to the disk of the keyring all the same: carry it elsewhere, then verify it there',
       },
     },
-    more: `Verify the copy afterwards. ${PASSPHRASE}`,
+    details: `Verify the copy afterwards. ${PASSPHRASE}`,
     example: 'berth keys export --to s3://my-bucket/keyring.json --passphrase-file passphrase.txt',
     load: async () => (await import('./keys.ts')).exportKeysCommand,
   },
   {
     words: 'keys verify',
     summary: 'Open a copy of the keyring, and have the service compare each root key with those in use',
-    takes: [keyringCopy],
+    arguments: [keyringCopy],
     options: {
       ...passphrase,
-      'same-disk': { about: 'also on the disk of the keyring, which does not count as verified' },
+      'same-disk': { description: 'also on the disk of the keyring, which does not count as verified' },
     },
-    more: `Ends with 1 when a root key is missing in it. Doctor and the figures worry until it was verified. ${PASSPHRASE}`,
+    details: `Ends with 1 when a root key is missing in it. Doctor and the figures worry until it was verified. ${PASSPHRASE}`,
     example: 'berth keys verify s3://my-bucket/keyring.json < passphrase.txt',
     load: async () => (await import('./keys.ts')).verifyKeysCommand,
   },
   {
     words: 'keys import',
     summary: 'Put the keyring back from a copy, where there is none',
-    takes: [keyringCopy],
+    arguments: [keyringCopy],
     options: passphrase,
-    more: `It is written to BERTH_KEYS, which must not be there. ${PASSPHRASE}`,
+    details: `It is written to BERTH_KEYS, which must not be there. ${PASSPHRASE}`,
     example: 'berth keys import s3://my-bucket/keyring.json < passphrase.txt',
     load: async () => (await import('./keys.ts')).importKeysCommand,
   },
   {
     words: 'audit export',
     summary: 'Write the audit log to a file, as lines of JSON with every link of its chain',
-    takes: [{ name: 'file', about: 'the file; one that is there is replaced once the new one is whole', isFile: true }],
+    arguments: [
+      { name: 'file', description: 'the file; one that is there is replaced once the new one is whole', isFile: true },
+    ],
     options: {
-      since: { value: 'moment', about: 'from then on, such as 2026-11-01T00:00:00Z; without it from the first entry' },
-      until: { value: 'moment', about: 'up to then' },
+      since: {
+        value: 'moment',
+        description: 'from then on, such as 2026-11-01T00:00:00Z; without it from the first entry',
+      },
+      until: { value: 'moment', description: 'up to then' },
     },
-    more: 'The file can be checked without Berth: docs/operations.md: Audit log.',
+    details: 'The file can be checked without Berth: docs/operations.md: Audit log.',
     example: 'berth audit export audit.jsonl --since 2026-11-01',
     load: async () => (await import('./audit.ts')).exportAuditCommand,
   },
   {
     words: 'env import',
     summary: 'Put the variables of a .env file into a project',
-    takes: [project, { name: 'file', about: 'the .env file; - for stdin', isFile: true }],
+    arguments: [project, { name: 'file', description: 'the .env file; - for stdin', isFile: true }],
     options: {
-      target: { ...target, about: `which deployments get them: ${target.about}`, many: true },
+      target: { ...target, description: `which deployments get them: ${target.description}`, repeatable: true },
       'git-branch': gitBranch,
-      type: { value: 'type', about: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
+      type: { value: 'type', description: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
       team,
-      'dry-run': { about: 'say what would happen, and change nothing' },
+      'dry-run': { description: 'say what would happen, and change nothing' },
     },
-    more: `What is there keeps its type; what the file does not name stays. Values are never printed. ${TOKEN}`,
+    details: `What is there keeps its type; what the file does not name stays. Values are never printed. ${TOKEN}`,
     example: 'berth env import web .env.production --target production',
     load: async () => (await import('./env.ts')).importCommand,
   },
   {
     words: 'env export',
     summary: 'Print the variables of a target as .env text, values in clear',
-    takes: [project],
+    arguments: [project],
     options: {
-      target: { ...target, about: `whose variables: ${target.about}` },
+      target: { ...target, description: `whose variables: ${target.description}` },
       'git-branch': gitBranch,
-      out: { value: 'file', about: 'write them there (mode 0600) instead of printing them', isFile: true },
+      out: { value: 'file', description: 'write them there (mode 0600) instead of printing them', isFile: true },
       team,
     },
-    more: TOKEN,
+    details: TOKEN,
     example: 'berth env export web --target development --out .env',
     load: async () => (await import('./env.ts')).exportCommand,
   },
@@ -211,36 +227,39 @@ export const COMMANDS: readonly Command[] = [
     words: 'import',
     summary: 'Copy projects, variables, domains and more from another server that speaks this API',
     options: {
-      from: { value: 'address', required: true, about: 'of the API there, such as https://api.example.com' },
-      token: { value: 'token', about: 'of the API there; others see it in the list of processes: see --token-file' },
+      from: { value: 'address', required: true, description: 'of the API there, such as https://api.example.com' },
+      token: {
+        value: 'token',
+        description: 'of the API there; others see it in the list of processes: see --token-file',
+      },
       'token-file': {
         value: 'file',
-        about: 'a file that holds the token, and nothing else; - for stdin',
+        description: 'a file that holds the token, and nothing else; - for stdin',
         isFile: true,
       },
-      team: { value: 'id or slug', about: 'the team there; without it, the personal account of the token' },
-      'to-team': { value: 'id or slug', about: 'the team here; without it, the one called as the team there' },
-      projects: { value: 'a,b', about: 'only these projects, and nothing of the account beside them' },
-      'dry-run': { about: 'show the plan, and change nothing' },
-      yes: { about: 'do it without asking' },
+      team: { value: 'id or slug', description: 'the team there; without it, the personal account of the token' },
+      'to-team': { value: 'id or slug', description: 'the team here; without it, the one called as the team there' },
+      projects: { value: 'a,b', description: 'only these projects, and nothing of the account beside them' },
+      'dry-run': { description: 'show the plan, and change nothing' },
+      yes: { description: 'do it without asking' },
     },
-    more: `It shows its plan first. What is here just so is left, and nothing is removed: run it again when it was cut off. See docs/moving-in.md. ${TOKEN}`,
+    details: `It shows its plan first. What is here just so is left, and nothing is removed: run it again when it was cut off. See docs/moving-in.md. ${TOKEN}`,
     example: 'berth import --from https://api.example.com --token-file there.token --team acme --dry-run',
     load: async () => (await import('./import/import.ts')).importAccount,
   },
   {
     words: 'export',
     summary: 'Write the projects, variables and domains of an account into a folder of JSON and .env files',
-    takes: [{ name: 'folder', about: 'a new or an empty one', isFile: true }],
-    options: { team: { value: 'id or slug', about: 'whose; without it, the personal account of the token' } },
-    more: `Values are in clear in the .env files, which only you can read (mode 0600). ${TOKEN}`,
+    arguments: [{ name: 'folder', description: 'a new or an empty one', isFile: true }],
+    options: { team: { value: 'id or slug', description: 'whose; without it, the personal account of the token' } },
+    details: `Values are in clear in the .env files, which only you can read (mode 0600). ${TOKEN}`,
     example: 'berth export acme-2026-11-22 --team acme',
     load: async () => (await import('./export.ts')).exportAccount,
   },
   {
     words: 'completion',
     summary: 'Print the script by which a shell completes these commands',
-    takes: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
+    arguments: [{ name: 'shell', description: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
     example: 'berth completion bash > ~/.local/share/bash-completion/completions/berth',
     load: async () => (await import('../command-line/completion.ts')).completionOf(COMMANDS),
   },

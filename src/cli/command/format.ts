@@ -60,7 +60,7 @@ export function showReport({ sections }: Report): string {
 
 function showSection({ title, count, partial, items }: Section): string {
   const told = items.length < count ? `, these ${items.length} for the longest` : ''
-  const more = partial ? ' or more: not all was looked through' : ''
+  const more = partial ? ' or details: not all was looked through' : ''
   return [`${title}: ${count}${more}${told}`, ...items.map(showItem)].join('\n')
 }
 

@@ -14,7 +14,7 @@ import { parseFileLocation } from '../command-line/location.ts'
 import { callService } from './service-client.ts'
 
 const NEVER = new AbortController().signal
-const LEAST_PASSPHRASE = 12
+const MIN_PASSPHRASE = 12
 
 /** Seals the keyring of the settings and writes it to a file or a bucket. Refuses the disk of the keyring and of the store, unless it is wanted. */
 export async function exportKeysCommand(given: Invocation): Promise<CommandResult> {
@@ -27,8 +27,8 @@ export async function exportKeysCommand(given: Invocation): Promise<CommandResul
     )
   const keyring = readKeyring(config.keys)
   const passphrase = readPassphrase(given, config)
-  if (passphrase.length < LEAST_PASSPHRASE)
-    throw new BadUsage(`the passphrase has less than ${LEAST_PASSPHRASE} characters: take a longer one`)
+  if (passphrase.length < MIN_PASSPHRASE)
+    throw new BadUsage(`the passphrase has less than ${MIN_PASSPHRASE} characters: take a longer one`)
   await writeCopy(config, place, await sealKeyringCopy(keyring, passphrase, new Date().toISOString()))
   const ids = keyring.keys.map(({ id }) => id)
   const next = isHere ? 'carry it to another place, then verify it there' : `now run berth keys verify ${place}`
@@ -72,16 +72,16 @@ export async function importKeysCommand(given: Invocation): Promise<CommandResul
   if (existsSync(file)) throw new Error(`there is a keyring at ${file} already: move it away first`)
   const keyring = await openKeyringCopy(await readCopy(config, place), readPassphrase(given, config), place)
   // The start makes the data folder, and no other one for the keyring.
-  if (resolve(dirname(file)) === resolve(config.dataFolder)) createDirectory(config.dataFolder)
+  if (resolve(dirname(file)) === resolve(config.dataDirectory)) createDirectory(config.dataDirectory)
   if (!writeKeyring(file, keyring)) throw new Error(`there is a keyring at ${file} already: move it away first`)
   const ids = keyring.keys.map(({ id }) => id)
   return { data: { file, keyIds: ids }, text: `${file}: ${pluralize(ids.length, 'root key')} of ${place}` }
 }
 
 /** Whether a file would be lost together with the keyring or with the store. A bucket would not. */
-function isOnSameDisk({ keys, dataFolder, database }: Config, place: string): boolean {
+function isOnSameDisk({ keys, dataDirectory, database }: Config, place: string): boolean {
   if ('bucket' in parseFileLocation(place, 'object')) return false
-  const files = [dataFolder, ...('file' in keys ? [keys.file] : []), ...('file' in database ? [database.file] : [])]
+  const files = [dataDirectory, ...('file' in keys ? [keys.file] : []), ...('file' in database ? [database.file] : [])]
   const disks = new Set(files.filter((file) => existsSync(file)).map((file) => statSync(file).dev))
   return disks.has(statSync(nearest(resolve(place))).dev)
 }

@@ -60,7 +60,7 @@ async function runOne(
     settings: () => readConfig(env),
     env,
     progress,
-    say: (text) => {
+    notice: (text) => {
       progress.end()
       print(stderr, `${text}\n`)
     },

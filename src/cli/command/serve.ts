@@ -4,7 +4,7 @@ import { listenOrigin } from '../../config.ts'
 import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
 import type { CommandResult, Invocation } from '../command-line/command.ts'
 
-const PATIENCE_MS = 5000
+const TIMEOUT_MS = 5000
 
 /** `berth serve`. It returns once the service listens; a signal ends it. Throws BadSetting. */
 export async function serveCommand({ settings, env }: Invocation): Promise<undefined> {
@@ -25,7 +25,7 @@ export async function readyCommand({ settings }: Invocation): Promise<CommandRes
   const fetch = await createTrustedFetch(config)
   let answer: Response
   try {
-    answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE_MS) })
+    answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
   } catch (error) {
     throw new Error(`no answer from ${address}: start the service, or set HOST and PORT as it has them`, {
       cause: error,

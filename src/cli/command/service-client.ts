@@ -36,10 +36,10 @@ export class ServiceError extends Error {
   }
 }
 
-const MOST_PAGES = 1000
+const MAX_PAGES = 1000
 /** Told to wait, a command waits this often, and each time no longer than this. */
-const MOST_WAITS = 10
-const LONGEST_WAIT_S = 60
+const MAX_WAITS = 10
+const MAX_WAIT_S = 60
 /** An answer that takes longer than this, from the first byte to the last, is given up. */
 const TIMEOUT_MS = 60_000
 
@@ -50,7 +50,7 @@ const TIMEOUT_MS = 60_000
 export async function callService(config: Config, asking: ServiceRequest, timeoutMs = TIMEOUT_MS): Promise<unknown> {
   if (asking.list === undefined) return askOnce(config, asking, timeoutMs)
   const all: unknown[] = []
-  for (let until = '', pages = 0; pages < MOST_PAGES; pages++) {
+  for (let until = '', pages = 0; pages < MAX_PAGES; pages++) {
     const page = (await askOnce(config, { ...asking, path: asking.path + until }, timeoutMs)) as Page
     all.push(...(page[asking.list] as unknown[]))
     if (page.pagination.next === null) break
@@ -101,7 +101,7 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
     const fetch = await createTrustedFetch(config)
     const signal = AbortSignal.timeout(HERE_MS)
     const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`, { signal, redirect: 'manual' })
-    const text = await textWithin(answer, MOST_METADATA)
+    const text = await textWithin(answer, MAX_METADATA)
     return (JSON.parse(text) as { issuer?: unknown }).issuer
   } catch {
     return undefined
@@ -109,7 +109,7 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
 }
 
 /** The document has some 9 KB. */
-const MOST_METADATA = 64 * 1024
+const MAX_METADATA = 64 * 1024
 
 /** The text of an answer; throws where it is longer than so many bytes. */
 async function textWithin(answer: Response, most: number): Promise<string> {
@@ -139,7 +139,7 @@ async function askOnce(
   for (let waits = 0; ; waits++) {
     const { status, text, isJson, waitS } = await readAnswer(fetch, origin, path, request, timeoutMs)
     if (status < 300) return text === '' ? undefined : isJson ? JSON.parse(text) : text
-    if (status === 429 && waitS <= LONGEST_WAIT_S && waits < MOST_WAITS) {
+    if (status === 429 && waitS <= MAX_WAIT_S && waits < MAX_WAITS) {
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitS) * 1000))
       continue
     }
@@ -211,6 +211,6 @@ export function readCredentials(config: Config): Record<string, string> {
 }
 
 /** The path of what the first start keeps: ids, the first token, the operator token. */
-export function credentialsFile({ dataFolder }: Config): string {
-  return join(dataFolder, 'credentials.json')
+export function credentialsFile({ dataDirectory }: Config): string {
+  return join(dataDirectory, 'credentials.json')
 }

@@ -36,12 +36,12 @@ function toOne(_: unknown, { params }: ScreenInput): string {
 }
 
 export const appScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: ONE, name: 'consoleApp', query: ListQuery, asks: shows, run: showApp }),
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleApp', query: ListQuery, calls: shows, run: showApp }),
   consoleScreen({
     method: 'GET',
     path: `${ONE}/change`,
     name: 'consoleChangeApp',
-    asks: ['getIntegration'],
+    calls: ['getIntegration'],
     run: showChange,
   }),
   action({
@@ -59,8 +59,8 @@ export const appScreens: readonly Screen[] = [
     method: 'GET',
     path: `${ONE}/secrets`,
     name: 'consoleNewAppSecret',
-    asks: ['getIntegration'],
-    fresh: true,
+    calls: ['getIntegration'],
+    requiresReauthentication: true,
     run: showNewSecret,
   }),
   action<typeof Nothing, Static<typeof CreatedClientSecret>>({

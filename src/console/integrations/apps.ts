@@ -29,10 +29,10 @@ export const appListScreens: readonly Screen[] = [
     path: LIST,
     name: 'consoleApps',
     query: ListQuery,
-    asks: ['getIntegrations'],
+    calls: ['getIntegrations'],
     run: showApps,
   }),
-  consoleScreen({ method: 'GET', path: `${LIST}/new`, name: 'consoleNewApp', asks: [], run: showNewApp }),
+  consoleScreen({ method: 'GET', path: `${LIST}/new`, name: 'consoleNewApp', calls: [], run: showNewApp }),
   action<typeof NewApp, Static<typeof CreatedIntegration>>({
     path: `${LIST}/new`,
     name: 'consoleRegisterApp',

@@ -38,10 +38,10 @@ export const installedIntegrationScreens: readonly Screen[] = [
     method: 'GET',
     path: LIST,
     name: 'consoleInstalled',
-    asks: ['getConfigurations'],
+    calls: ['getConfigurations'],
     run: showInstalled,
   }),
-  consoleScreen({ method: 'GET', path: ONE, name: 'consoleInstallation', asks: shows, run: showOne }),
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleInstallation', calls: shows, run: showOne }),
   action({
     path: `${ONE}/projects`,
     name: 'consoleAddInstallationProject',

@@ -5,7 +5,7 @@ import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 
 /** Of one question to the list of members. */
-const MOST_PEOPLE = 100
+const MAX_PEOPLE = 100
 
 /** The routes that `namesOf` asks. */
 export const USER_NAME_CALLS = ['getTeamMembers'] as const
@@ -16,13 +16,13 @@ export async function readUserNames(
   account: OwnAccount,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const names = new Map([[ctx.visitor.userId, 'you']])
-  const others = [...new Set(ids)].filter((id) => !names.has(id)).slice(0, MOST_PEOPLE)
+  const names = new Map([[ctx.user.userId, 'you']])
+  const others = [...new Set(ids)].filter((id) => !names.has(id)).slice(0, MAX_PEOPLE)
   if (account.kind !== 'team' || others.length === 0) return names
   const { members } = await ctx.ask<Static<typeof MemberList>>('getTeamMembers', {
     account,
     params: { idOrSlug: account.id },
-    query: { filterByUserIds: others.join(','), limit: String(MOST_PEOPLE) },
+    query: { filterByUserIds: others.join(','), limit: String(MAX_PEOPLE) },
   })
   for (const { uid, name, username } of members) if (!names.has(uid)) names.set(uid, name ?? username)
   return names

@@ -30,8 +30,8 @@ export const auditScreens: readonly Screen[] = [
     path: LIST,
     name: 'showAudit',
     query: Query,
-    asks: ['operatorListAudit'],
-    fresh: true,
+    calls: ['operatorListAudit'],
+    requiresReauthentication: true,
     run: showAudit,
   }),
   consoleScreen({
@@ -39,8 +39,8 @@ export const auditScreens: readonly Screen[] = [
     path: `${LIST}/verify`,
     name: 'verifyAudit',
     query: VerifyQuery,
-    asks: ['operatorVerifyAudit'],
-    fresh: true,
+    calls: ['operatorVerifyAudit'],
+    requiresReauthentication: true,
     run: showVerified,
   }),
 ]

@@ -22,8 +22,8 @@ export const backupScreens: readonly Screen[] = [
     method: 'GET',
     path: LIST,
     name: 'showBackups',
-    asks: LISTS,
-    fresh: true,
+    calls: LISTS,
+    requiresReauthentication: true,
     run: (ctx) => showBackups(ctx),
   }),
   action({

@@ -28,8 +28,8 @@ export const operatorDeliveryScreens: readonly Screen[] = [
     path: LIST,
     name: 'showDeliveries',
     query: Query,
-    asks: ['operatorListDeliveries'],
-    fresh: true,
+    calls: ['operatorListDeliveries'],
+    requiresReauthentication: true,
     run: (ctx, input) => showDeliveries(ctx, input),
   }),
   action({

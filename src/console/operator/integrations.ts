@@ -20,8 +20,8 @@ export const integrationScreens: readonly Screen[] = [
     path: LIST,
     name: 'showIntegrations',
     query: ListQuery,
-    asks: ['operatorListIntegrations'],
-    fresh: true,
+    calls: ['operatorListIntegrations'],
+    requiresReauthentication: true,
     run: (ctx, input) => showIntegrations(ctx, input),
   }),
   action({

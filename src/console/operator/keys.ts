@@ -17,8 +17,8 @@ export const keyScreens: readonly Screen[] = [
     method: 'GET',
     path: LIST,
     name: 'showKeys',
-    asks: ['operatorListKeys'],
-    fresh: true,
+    calls: ['operatorListKeys'],
+    requiresReauthentication: true,
     run: (ctx) => showKeys(ctx),
   }),
   action({

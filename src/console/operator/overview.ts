@@ -17,15 +17,15 @@ export const overviewScreens: readonly Screen[] = [
     method: 'GET',
     path: operatorPath(),
     name: 'showOperator',
-    asks: ['operatorGetStatistics'],
-    fresh: true,
+    calls: ['operatorGetStatistics'],
+    requiresReauthentication: true,
     run: showOverview,
   }),
 ]
 
 /** As the route counts: what is more is not counted to its end. */
 const MOST = 10_000
-const MOST_HISTORY = 100_000
+const MAX_HISTORY = 100_000
 
 async function showOverview(ctx: ConsoleCtx) {
   const numbers = await ctx.ask<Static<typeof Statistics>>('operatorGetStatistics')
@@ -99,6 +99,6 @@ const HISTORY = {
 function historyBars(history: Static<typeof Statistics>['history']): ChartBar[] {
   return Object.entries(HISTORY).map(([key, name]) => {
     const count = history[key as keyof typeof HISTORY]
-    return { name, count, told: count >= MOST_HISTORY ? `${count} or more` : String(count) }
+    return { name, count, told: count >= MAX_HISTORY ? `${count} or more` : String(count) }
   })
 }

@@ -18,8 +18,8 @@ export const timerScreens: readonly Screen[] = [
     method: 'GET',
     path: LIST,
     name: 'showTimers',
-    asks: ['operatorListTimers'],
-    fresh: true,
+    calls: ['operatorListTimers'],
+    requiresReauthentication: true,
     run: (ctx) => showTimers(ctx),
   }),
   action({

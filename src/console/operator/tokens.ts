@@ -20,8 +20,8 @@ export const tokenScreens: readonly Screen[] = [
     path: LIST,
     name: 'showTokens',
     query: ListQuery,
-    asks: ['operatorListTokens'],
-    fresh: true,
+    calls: ['operatorListTokens'],
+    requiresReauthentication: true,
     run: (ctx, input) => showTokens(ctx, input),
   }),
   action({

@@ -35,16 +35,16 @@ export const operatorUserScreens: readonly Screen[] = [
     path: LIST,
     name: 'showPeople',
     query: ListQuery,
-    asks: ['operatorListUsers'],
-    fresh: true,
+    calls: ['operatorListUsers'],
+    requiresReauthentication: true,
     run: showPeople,
   }),
   consoleScreen({
     method: 'GET',
     path: `${LIST}/invite`,
     name: 'showInvite',
-    asks: [],
-    fresh: true,
+    calls: [],
+    requiresReauthentication: true,
     run: (ctx) => showInvite(ctx),
   }),
   action<typeof Invite, Static<typeof OperatorUser>>({
@@ -65,8 +65,8 @@ export const operatorUserScreens: readonly Screen[] = [
     method: 'GET',
     path: ONE,
     name: 'showPerson',
-    asks: ['operatorGetUser'],
-    fresh: true,
+    calls: ['operatorGetUser'],
+    requiresReauthentication: true,
     run: (ctx, input) => showPerson(ctx, input),
   }),
   // A box that is not ticked is not sent: what is missing is false.
@@ -238,7 +238,7 @@ ${dangerCard(
 
 /** Uses are written down some time later, so whoever looks at the page is there now. */
 function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof UserDetails>, 'id' | 'lastSeenAt' | 'createdAt'>): Html {
-  return one.id === ctx.visitor.userId ? html`now` : lastUsedLabel(one.lastSeenAt, one.createdAt, ctx.now)
+  return one.id === ctx.user.userId ? html`now` : lastUsedLabel(one.lastSeenAt, one.createdAt, ctx.now)
 }
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {

@@ -48,14 +48,14 @@ export const deploymentScreens: readonly Screen[] = [
     path: DEPLOYMENTS_PATH,
     name: 'showDeployments',
     query: Filters,
-    asks: ['getProject', 'getDeployments'],
+    calls: ['getProject', 'getDeployments'],
     run: showDeployments,
   }),
   consoleScreen({
     method: 'GET',
     path: `${DEPLOYMENTS_PATH}/:id`,
     name: 'showDeployment',
-    asks: DEPLOYMENT_SHOWN,
+    calls: DEPLOYMENT_SHOWN,
     run: (ctx, input) => deploymentPage(ctx, input),
   }),
 ]

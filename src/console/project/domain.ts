@@ -39,7 +39,7 @@ export const domainScreens: readonly Screen[] = [
     method: 'GET',
     path: ONE,
     name: 'showDomain',
-    asks: SHOWN,
+    calls: SHOWN,
     run: (ctx, input) => showDomain(ctx, input),
   }),
   action({
@@ -139,7 +139,7 @@ function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: 
 <ol class="steps"><li><h3>Prove that it is yours: make this record</h3>
 ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
 <li><h3>Point the domain here${leading.length > 0 && `: make ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
-${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.visitor.isOperator && ' Ask them which address the domain should lead to.'}</p>`}</li>
+${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.user.isOperator && ' Ask them which address the domain should lead to.'}</p>`}</li>
 <li><h3>Verify</h3>
 <p>The first record is looked up at once. A new record may take some minutes to be seen. <a href="${path}/answers">See what each name server says</a></p>
 ${mayVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
@@ -149,8 +149,8 @@ ${mayVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx
 type DnsRecord = { type: string; when?: string; values: readonly string[] }
 
 /** Why no record leads to the edge. Whoever runs the service reads what to do. */
-export function edgeNotConfigured({ visitor }: ConsoleCtx): Html {
-  if (!visitor.isOperator) return html`The operator of this service has not said where its edge is.`
+export function edgeNotConfigured({ user }: ConsoleCtx): Html {
+  if (!user.isOperator) return html`The operator of this service has not said where its edge is.`
   return withInlineCode(
     'This service does not know where its edge is. Set BERTH_EDGE_CNAME, BERTH_EDGE_IPV4 or both, and start it again.',
   )

@@ -51,14 +51,14 @@ export const domainListScreens: readonly Screen[] = [
     path: DOMAINS_PATH,
     name: 'showDomains',
     query: ListQuery,
-    asks: ['getProjectDomains', 'getProjectCustomEnvironments'],
+    calls: ['getProjectDomains', 'getProjectCustomEnvironments'],
     run: showDomains,
   }),
   consoleScreen({
     method: 'GET',
     path: `${DOMAINS_PATH}/add`,
     name: 'showNewDomain',
-    asks: ['getProjectCustomEnvironments'],
+    calls: ['getProjectCustomEnvironments'],
     run: (ctx, input) => showNew(ctx, input),
   }),
   action<typeof NewDomain, ProjectDomain>({

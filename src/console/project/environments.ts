@@ -32,7 +32,7 @@ export const environmentScreens: readonly Screen[] = [
     method: 'GET',
     path: LIST,
     name: 'showEnvironments',
-    asks: ['getProjectCustomEnvironments'],
+    calls: ['getProjectCustomEnvironments'],
     run: (ctx, input) => showEnvironments(ctx, input),
   }),
   action<typeof NewEnvironment>({
@@ -52,7 +52,7 @@ export const environmentScreens: readonly Screen[] = [
     method: 'GET',
     path: ONE,
     name: 'showEnvironment',
-    asks: ['getCustomEnvironment'],
+    calls: ['getCustomEnvironment'],
     run: (ctx, input) => showEnvironment(ctx, input),
   }),
   action<typeof Removal>({

@@ -21,9 +21,9 @@ import { failedOf, failedState, type LatestDeployment, readLatestDeployments } f
 const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
 /** More projects than these are not counted. */
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 /** Of invitations that wait for an answer of the person. All are at /invitations. */
-const MOST_INVITATIONS = 3
+const MAX_INVITATIONS = 3
 const ListQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 256 })),
   until: Type.Optional(Type.String({ maxLength: 20 })),
@@ -32,20 +32,20 @@ const ListQuery = Type.Object({
 const NewProject = Type.Object({ name: Type.Optional(Type.String()) })
 
 export const projectListScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: '/console', name: 'openConsole', asks: ['getAuthUser'], run: openConsole }),
+  consoleScreen({ method: 'GET', path: '/console', name: 'openConsole', calls: ['getAuthUser'], run: openConsole }),
   consoleScreen({
     method: 'GET',
     path: ACCOUNT,
     name: 'showProjects',
     query: ListQuery,
-    asks: ['getProjects'],
+    calls: ['getProjects'],
     run: showProjects,
   }),
   consoleScreen({
     method: 'GET',
     path: `${ACCOUNT}/new`,
     name: 'showNewProject',
-    asks: [],
+    calls: [],
     run: showNewProject,
   }),
   action<typeof NewProject, Project>({
@@ -61,7 +61,7 @@ export const projectListScreens: readonly Screen[] = [
 ]
 
 async function openConsole(ctx: ConsoleCtx) {
-  return { to: accountPath({ slug: await homeSlug(ctx) }) }
+  return { redirectTo: accountPath({ slug: await homeSlug(ctx) }) }
 }
 
 /** The slug of the default team, or of the person where there is none. The page asks `getAuthUser`. */
@@ -89,7 +89,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Receive a project</a> `}${canInAccount(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `more than ${MAX_COUNTED}` : total}</span>`}</h1><p class="ways">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Receive a project</a> `}${canInAccount(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
@@ -100,11 +100,11 @@ ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(accou
 
 /** The teams that wait for an answer of the person: this is the first page that they see. */
 async function invitations(ctx: ConsoleCtx): Promise<Html | undefined> {
-  const received = await selectReceivedInvitations(ctx, ctx.visitor.userId)
-    .limit(MOST_INVITATIONS + 1)
+  const received = await selectReceivedInvitations(ctx, ctx.user.userId)
+    .limit(MAX_INVITATIONS + 1)
     .execute()
   if (received.length === 0) return undefined
-  const shown = received.slice(0, MOST_INVITATIONS)
+  const shown = received.slice(0, MAX_INVITATIONS)
   return html`<section class="notice"><h2>You are invited</h2><ul>${shown.map((one) => html`<li>To the team ${nameOfTeam(one)}, as ${one.role}: <a href="/invitations/${one.id}">answer</a></li>`)}</ul>
 ${received.length > shown.length && html`<p><a href="/invitations">Show all invitations</a></p>`}</section>`
 }
@@ -115,7 +115,7 @@ async function countProjects({ db }: ConsoleCtx, account: OwnAccount): Promise<n
     .selectFrom('project')
     .select('id')
     .where('account_id', '=', account.id)
-    .limit(MOST_COUNTED + 1)
+    .limit(MAX_COUNTED + 1)
   const { count } = await db
     .selectFrom(some.as('some'))
     .select(({ fn }) => fn.countAll<number>().as('count'))

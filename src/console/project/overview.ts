@@ -25,14 +25,14 @@ import { failedOf, failedSentence, type LatestDeployment, readLatestDeployments 
 const PROJECT = '/console/t/:slug/projects/:name'
 const SHOWN = ['getProject', 'getProjectDomains', ...USER_NAME_CALLS]
 /** Of domains that are not verified, on the overview. */
-const MOST_DOMAINS = 5
+const MAX_DOMAINS = 5
 
 export const projectScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
     path: PROJECT,
     name: 'showProject',
-    asks: SHOWN,
+    calls: SHOWN,
     run: (ctx, input) => showProject(ctx, input),
   }),
   ...(['pause', 'unpause'] as const).map((verb) =>
@@ -84,7 +84,7 @@ async function whatNeedsAttention(
   const { domains } = await ctx.ask<Static<typeof DomainList>>('getProjectDomains', {
     account,
     params: { idOrName: project.id },
-    query: { verified: 'false', limit: String(MOST_DOMAINS) },
+    query: { verified: 'false', limit: String(MAX_DOMAINS) },
   })
   const last = newest.find(({ target }) => target === 'production')
   const staged = last?.ready_state === 'READY' && last.id !== project.targets.production?.id

@@ -12,7 +12,7 @@ import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployment
 
 /** While a request goes on, its page loads itself anew where there is no script. */
 const RELOAD_SECONDS = 2
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 
 export const promotionScreens: readonly Screen[] = [
   ...(
@@ -35,7 +35,7 @@ export const promotionScreens: readonly Screen[] = [
     method: 'GET',
     path: `${DEPLOYMENTS_PATH}/progress`,
     name: 'showPromotion',
-    asks: ['getProject', 'listPromoteAliases', 'listRollbackAliases'],
+    calls: ['getProject', 'listPromoteAliases', 'listRollbackAliases'],
     run: showPromotion,
   }),
 ]
@@ -63,7 +63,7 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
     })
   const { aliases = [] } = await ctx.ask<Static<typeof PromoteAliases>>(
     request.type === 'promote' ? 'listPromoteAliases' : 'listRollbackAliases',
-    { account, params: { projectId: project.id }, query: { limit: String(MOST_SHOWN) } },
+    { account, params: { projectId: project.id }, query: { limit: String(MAX_SHOWN) } },
   )
   const goesOn = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
   const [words, mood] = WORDS[request.jobStatus]

@@ -63,7 +63,7 @@ export const settingsScreens: readonly Screen[] = [
     method: 'GET',
     path: SETTINGS,
     name: 'showProjectSettings',
-    asks: SHOWN,
+    calls: SHOWN,
     run: (ctx, input) => showSettings(ctx, input),
   }),
   action<typeof General, Project>({

@@ -25,8 +25,8 @@ export const transferScreens: readonly Screen[] = [
     method: 'GET',
     path: GIVE,
     name: 'showTransfer',
-    asks: ['getProject'],
-    fresh: true,
+    calls: ['getProject'],
+    requiresReauthentication: true,
     run: (ctx, input) => showGive(ctx, input),
   }),
   action<typeof Receipt, Static<typeof TransferCode>>({
@@ -44,7 +44,7 @@ export const transferScreens: readonly Screen[] = [
     method: 'GET',
     path: RECEIVE,
     name: 'showReceive',
-    asks: [],
+    calls: [],
     run: (ctx, input) => showReceive(ctx, input),
   }),
   action({

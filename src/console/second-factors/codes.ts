@@ -37,37 +37,49 @@ export const codeScreens: readonly Screen[] = [
     method: 'POST',
     path: `${PATH}/begin`,
     name: 'beginOneTimeCodes',
-    fresh: true,
+    requiresReauthentication: true,
     prepare: newTotpSecret,
     run: begin,
   }),
-  userScreen({ method: 'GET', path: PATH, name: 'showOneTimeCodes', fresh: true, run: (ctx) => showSetup(ctx) }),
+  userScreen({
+    method: 'GET',
+    path: PATH,
+    name: 'showOneTimeCodes',
+    requiresReauthentication: true,
+    run: (ctx) => showSetup(ctx),
+  }),
   userScreen({
     method: 'POST',
     path: PATH,
     name: 'confirmOneTimeCodes',
-    fresh: true,
+    requiresReauthentication: true,
     form: FirstCode,
-    prepare: (ctx, { form }) => checkTotp(ctx, ctx.visitor.userId, form.code.replaceAll(/\s/g, ''), true),
+    prepare: (ctx, { form }) => checkTotp(ctx, ctx.user.userId, form.code.replaceAll(/\s/g, ''), true),
     run: confirm,
-    again: showRefused,
+    renderErrors: showRefused,
   }),
-  userScreen({ method: 'POST', path: `${PATH}/remove`, name: 'removeOneTimeCodes', fresh: true, run: remove }),
+  userScreen({
+    method: 'POST',
+    path: `${PATH}/remove`,
+    name: 'removeOneTimeCodes',
+    requiresReauthentication: true,
+    run: remove,
+  }),
 ]
 
 async function begin(ctx: UserPageCtx, _: ScreenInput, secret: string): Promise<View> {
-  const begun = await beginTotp(ctx, ctx.visitor.userId, secret)
-  return { to: begun ? PATH : FACTORS }
+  const begun = await beginTotp(ctx, ctx.user.userId, secret)
+  return { redirectTo: begun ? PATH : FACTORS }
 }
 
 async function showSetup(ctx: UserPageCtx, failed = false): Promise<View> {
-  const setup = await findSetup(ctx, ctx.visitor)
-  return setup === undefined ? { to: FACTORS } : setupPage(ctx, setup, failed)
+  const setup = await findSetup(ctx, ctx.user)
+  return setup === undefined ? { redirectTo: FACTORS } : setupPage(ctx, setup, failed)
 }
 
 /** What was typed cannot be a code. */
 async function showRefused(ctx: UserPageCtx, _: ScreenInput, refusal: Refusal): Promise<Page> {
-  const setup = await findSetup(ctx, ctx.visitor)
+  const setup = await findSetup(ctx, ctx.user)
   return setup === undefined ? showFactors(ctx, formErrorOf(refusal, {})) : setupPage(ctx, setup, true)
 }
 
@@ -97,13 +109,13 @@ ${csrfFields(ctx)}
 }
 
 async function confirm(ctx: UserPageCtx, _: FirstCodeInput, right: ValidTotp | undefined): Promise<View> {
-  if (right === undefined || !(await consumeTotp(ctx, ctx.visitor.userId, right))) return showSetup(ctx, true)
+  if (right === undefined || !(await consumeTotp(ctx, ctx.user.userId, right))) return showSetup(ctx, true)
   return afterFactorAdded(ctx, 'One-time codes were')
 }
 
 async function remove(ctx: UserPageCtx): Promise<View> {
-  const { userId } = ctx.visitor
-  if (!(await removeTotp(ctx, userId))) return { to: FACTORS }
+  const { userId } = ctx.user
+  if (!(await removeTotp(ctx, userId))) return { redirectTo: FACTORS }
   await notifyFactorRemoved(ctx, userId, 'One-time codes were')
-  return { to: FACTORS, done: { by: ctx, subjectId: userId } }
+  return { redirectTo: FACTORS, audit: { by: ctx, subjectId: userId } }
 }

@@ -11,10 +11,16 @@ import { passkeyScreens } from './passkeys.ts'
 import { FACTORS, recoveryPage } from './shown-codes.ts'
 
 export const factorScreens: readonly Screen[] = [
-  userScreen({ method: 'GET', path: FACTORS, name: 'showFactors', fresh: true, run: openFactors }),
+  userScreen({ method: 'GET', path: FACTORS, name: 'showFactors', requiresReauthentication: true, run: openFactors }),
   ...codeScreens,
   ...passkeyScreens,
-  userScreen({ method: 'POST', path: `${FACTORS}/recovery`, name: 'renewRecoveryCodes', fresh: true, run: renew }),
+  userScreen({
+    method: 'POST',
+    path: `${FACTORS}/recovery`,
+    name: 'renewRecoveryCodes',
+    requiresReauthentication: true,
+    run: renew,
+  }),
 ]
 
 async function openFactors(ctx: UserPageCtx): Promise<View> {
@@ -23,8 +29,8 @@ async function openFactors(ctx: UserPageCtx): Promise<View> {
 }
 
 async function renew(ctx: UserPageCtx): Promise<View> {
-  const { userId } = ctx.visitor
-  if (!(await hasSecondFactor(ctx.db, userId))) return { to: FACTORS }
+  const { userId } = ctx.user
+  if (!(await hasSecondFactor(ctx.db, userId))) return { redirectTo: FACTORS }
   const codes = await regenerateRecoveryCodes(ctx, userId)
-  return { ...(await recoveryPage(ctx, codes)), done: { by: ctx, subjectId: userId } }
+  return { ...(await recoveryPage(ctx, codes)), audit: { by: ctx, subjectId: userId } }
 }

@@ -20,11 +20,11 @@ const PASSKEYS = `${FACTORS}/passkeys`
 
 /** The page; `refused`: what was refused of one of its forms, of which the name of a passkey is shown again. `id`: of the passkey that was to be renamed. */
 export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<Page> {
-  const { userId } = ctx.visitor
+  const { userId } = ctx.user
   const hasCodes = await hasTotp(ctx.db, userId)
   const passkeys = await listPasskeys(ctx.db, userId)
   const left = await countRecoveryCodes(ctx.db, userId)
-  const options = arePasskeysPossible(ctx) ? await registrationOptions(ctx, ctx.visitor) : undefined
+  const options = arePasskeysPossible(ctx) ? await registrationOptions(ctx, ctx.user) : undefined
   const hasAny = hasCodes || passkeys.length > 0
   return consolePage(
     ctx,

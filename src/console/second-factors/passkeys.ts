@@ -32,37 +32,37 @@ export const passkeyScreens: readonly Screen[] = [
     method: 'POST',
     path: PATH,
     name: 'addPasskey',
-    fresh: true,
+    requiresReauthentication: true,
     form: NewPasskey,
     prepare: (ctx, { form }) => checkRegistration(ctx, form.answer),
     run: add,
-    again: showAgain,
-    keeps: true,
+    renderErrors: showAgain,
+    savesForm: true,
   }),
   userScreen({
     method: 'POST',
     path: `${PATH}/name`,
     name: 'renamePasskey',
-    fresh: true,
+    requiresReauthentication: true,
     form: Renamed,
     run: rename,
-    again: showAgain,
-    keeps: true,
+    renderErrors: showAgain,
+    savesForm: true,
   }),
   userScreen({
     method: 'POST',
     path: `${PATH}/remove`,
     name: 'removePasskey',
-    fresh: true,
+    requiresReauthentication: true,
     form: Removed,
     run: remove,
-    again: (ctx, _, refusal) => showFactors(ctx, formErrorOf(refusal, {})),
+    renderErrors: (ctx, _, refusal) => showFactors(ctx, formErrorOf(refusal, {})),
     refuses: ['last_way_in'],
   }),
 ]
 
 async function add(ctx: UserPageCtx, { form }: NewInput, registered: PasskeyRegistration | undefined): Promise<View> {
-  const added = registered !== undefined && (await addPasskey(ctx, ctx.visitor.userId, form.name, registered))
+  const added = registered !== undefined && (await addPasskey(ctx, ctx.user.userId, form.name, registered))
   if (added) return afterFactorAdded(ctx, `The passkey “${form.name}” was`)
   const message = `The passkey was not added: it took longer than five minutes, it is there already, or you have ${MAX_PASSKEYS}. Try again.`
   return {
@@ -76,18 +76,18 @@ function showAgain(ctx: UserPageCtx, { form }: ScreenInput, refusal: Refusal) {
 }
 
 async function rename(ctx: UserPageCtx, { form }: ScreenInput<unknown, Static<typeof Renamed>>): Promise<View> {
-  const { userId } = ctx.visitor
-  if (!(await renamePasskey(ctx.db, userId, form.id, form.name))) return { to: FACTORS }
-  return { to: FACTORS, done: { by: ctx, subjectId: userId } }
+  const { userId } = ctx.user
+  if (!(await renamePasskey(ctx.db, userId, form.id, form.name))) return { redirectTo: FACTORS }
+  return { redirectTo: FACTORS, audit: { by: ctx, subjectId: userId } }
 }
 
 /** The last way in stays: a person without a password has their passkeys alone. */
 async function remove(ctx: UserPageCtx, { form }: ScreenInput<unknown, Static<typeof Removed>>): Promise<View> {
-  const { userId } = ctx.visitor
+  const { userId } = ctx.user
   const name = await removePasskey(ctx.db, userId, form.id)
-  if (name === undefined) return { to: FACTORS }
+  if (name === undefined) return { redirectTo: FACTORS }
   const left = await ctx.db.selectFrom('passkey').select('id').where('user_id', '=', userId).limit(1).execute()
   if (left.length === 0 && !(await hasPassword(ctx.db, userId))) refuse('last_way_in')
   await notifyFactorRemoved(ctx, userId, `The passkey “${name}” was`)
-  return { to: FACTORS, done: { by: ctx, subjectId: userId } }
+  return { redirectTo: FACTORS, audit: { by: ctx, subjectId: userId } }
 }

@@ -11,12 +11,12 @@ export const FACTORS = '/console/account/security/factors'
 
 /** What follows a factor that was added: the recovery codes with the first one, which also signs out everywhere else. Whoever got in there gave a password alone. */
 export async function afterFactorAdded(ctx: UserPageCtx, what: string): Promise<View> {
-  const { userId, sessionHash } = ctx.visitor
+  const { userId, sessionHash } = ctx.user
   const codes = await notifyFactorAdded(ctx, userId, what)
   const done = { by: ctx, subjectId: userId }
-  if (codes === undefined) return { to: FACTORS, done }
+  if (codes === undefined) return { redirectTo: FACTORS, audit: done }
   await endOtherSessions(ctx, userId, sessionHash)
-  return { ...(await recoveryPage(ctx, codes)), done }
+  return { ...(await recoveryPage(ctx, codes)), audit: done }
 }
 
 /** The page with the codes. */

@@ -31,7 +31,7 @@ export const activityScreens: readonly Screen[] = [
     path: LIST,
     name: 'consoleActivity',
     query: Filter,
-    asks: ['getActivity'],
+    calls: ['getActivity'],
     run: showActivity,
   }),
   consoleScreen({
@@ -39,7 +39,7 @@ export const activityScreens: readonly Screen[] = [
     path: `${LIST}/export`,
     name: 'consoleExportActivity',
     query: Filter,
-    asks: ['getActivity'],
+    calls: ['getActivity'],
     run: exportActivity,
   }),
 ]

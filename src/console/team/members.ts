@@ -48,8 +48,15 @@ function toList(_: unknown, { params }: ScreenInput): string {
 }
 
 export const memberScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: LIST, name: 'consoleMembers', query: ListQuery, asks: shows, run: showMembers }),
-  consoleScreen({ method: 'GET', path: `${LIST}/invite`, name: 'consoleInvite', asks: [], run: showInvite }),
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'consoleMembers',
+    query: ListQuery,
+    calls: shows,
+    run: showMembers,
+  }),
+  consoleScreen({ method: 'GET', path: `${LIST}/invite`, name: 'consoleInvite', calls: [], run: showInvite }),
   action<typeof Invitation, Static<typeof InvitedMember>>({
     path: `${LIST}/invite`,
     name: 'consoleInviteMember',
@@ -121,7 +128,7 @@ ${searchForm(path, 'Search members by name, username or email', 'Name or email',
 ${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
 ${paginationLinks(path, query, pagination.next)}
-${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', confirmedButton(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave the team'))}`,
+${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', confirmedButton(ctx, `${path}/${ctx.user.userId}/leave`, 'Leave the team'))}`,
     },
   )
 }
@@ -138,7 +145,7 @@ function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[],
 function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean): Html {
   const path = accountPath(account, `members/${encodeURIComponent(one.uid)}`)
   const called = one.username || one.email
-  const self = one.uid === ctx.visitor.userId
+  const self = one.uid === ctx.user.userId
   return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">no user yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
 <td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called)}</td>`}</tr>`

@@ -32,7 +32,7 @@ const SLUG_HINT =
 const PLAIN = html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"`
 
 export const teamSettingsScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: SETTINGS, name: 'consoleTeamSettings', asks: ['getTeam'], run: showSettings }),
+  consoleScreen({ method: 'GET', path: SETTINGS, name: 'consoleTeamSettings', calls: ['getTeam'], run: showSettings }),
   action<typeof Settings, Static<typeof Team>>({
     path: SETTINGS,
     name: 'consoleChangeTeam',
@@ -54,7 +54,7 @@ export const teamSettingsScreens: readonly Screen[] = [
     to: ({ slug }) => `${accountPath({ slug })}/settings`,
     again: showSettings,
   }),
-  consoleScreen({ method: 'GET', path: NEW, name: 'consoleNewTeam', asks: [], run: showNewTeam }),
+  consoleScreen({ method: 'GET', path: NEW, name: 'consoleNewTeam', calls: [], run: showNewTeam }),
   action<typeof NewTeam, Static<typeof CreatedOwnTeam>>({
     path: NEW,
     name: 'consoleMakeTeam',

@@ -46,13 +46,13 @@ export const profileScreens: readonly Screen[] = [
     form: withInitialValues(Profile),
     run: async (ctx, { form }): Promise<View> => {
       const change = changedBody(Profile, form, asProfile)
-      if (change === undefined) return { to: `${PROFILE}?done=profile` }
+      if (change === undefined) return { redirectTo: `${PROFILE}?done=profile` }
       await updateProfile(ctx, change)
-      const done = { by: ctx, subjectId: ctx.visitor.userId, fields: Object.keys(change) }
-      return { to: `${PROFILE}?done=profile`, done }
+      const done = { by: ctx, subjectId: ctx.user.userId, fields: Object.keys(change) }
+      return { redirectTo: `${PROFILE}?done=profile`, audit: done }
     },
-    again: showRefused,
-    keeps: true,
+    renderErrors: showRefused,
+    savesForm: true,
     refuses: ['slug_taken', 'too_many_slugs'],
   }),
   userScreen({
@@ -61,13 +61,13 @@ export const profileScreens: readonly Screen[] = [
     name: 'askForEmail',
     form: NewEmail,
     // Letters by which people come in go there.
-    fresh: true,
+    requiresReauthentication: true,
     run: async (ctx, { form }): Promise<View> => {
       await requestEmailChange(ctx, form.email)
-      return { to: `${PROFILE}?done=asked`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+      return { redirectTo: `${PROFILE}?done=asked`, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
-    again: showRefused,
-    keeps: true,
+    renderErrors: showRefused,
+    savesForm: true,
     refuses: ['missing_permission', 'rate_limited'],
   }),
   userScreen({
@@ -86,9 +86,9 @@ export const profileScreens: readonly Screen[] = [
     form: Type.Object({}),
     run: async (ctx, { query }): Promise<View> => {
       await confirmEmailChange(ctx, query.link ?? '')
-      return { to: `${PROFILE}?done=email`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+      return { redirectTo: `${PROFILE}?done=email`, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
-    again: (ctx, input, refusal) => showLink(ctx, input, formErrorOf(refusal, {})),
+    renderErrors: (ctx, input, refusal) => showLink(ctx, input, formErrorOf(refusal, {})),
     refuses: ['email_link_spent', 'email_taken'],
   }),
 ]
@@ -102,7 +102,7 @@ function showRefused(ctx: UserPageCtx, input: ScreenInput, refusal: Refusal) {
 }
 
 async function showProfile(ctx: UserPageCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
-  const { userId } = ctx.visitor
+  const { userId } = ctx.user
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   const ofEmail = refused !== undefined && 'email' in refused.typed
   const done = DONE[query.done ?? '']

@@ -47,7 +47,7 @@ export const securityScreens: readonly Screen[] = [
     form: NewPassword,
     prepare: (ctx, { form }) => preparePassword(ctx, form),
     run: choose,
-    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
+    renderErrors: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
     refuses: ['rate_limited'],
   }),
   userScreen({
@@ -55,8 +55,8 @@ export const securityScreens: readonly Screen[] = [
     path: `${SECURITY}/sessions/others/end`,
     name: 'endOtherSessions',
     run: async (ctx): Promise<View> => {
-      await endOtherSessions(ctx, ctx.visitor.userId, ctx.visitor.sessionHash)
-      return { to: `${SECURITY}?done=others`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+      await endOtherSessions(ctx, ctx.user.userId, ctx.user.sessionHash)
+      return { redirectTo: `${SECURITY}?done=others`, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
   }),
   userScreen({
@@ -64,10 +64,10 @@ export const securityScreens: readonly Screen[] = [
     path: `${SECURITY}/sessions/:sessionId/end`,
     name: 'endOwnSession',
     run: async (ctx, { params }): Promise<View> => {
-      await endOwnSession(ctx, ctx.visitor.userId, params.sessionId!)
-      return { to: `${SECURITY}?done=ended`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+      await endOwnSession(ctx, ctx.user.userId, params.sessionId!)
+      return { redirectTo: `${SECURITY}?done=ended`, audit: { by: ctx, subjectId: ctx.user.userId } }
     },
-    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
+    renderErrors: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, formErrorOf(refusal, {})),
   }),
 ]
 
@@ -80,11 +80,11 @@ async function choose(ctx: UserPageCtx, input: ScreenInput, chosen: PasswordChan
     const wrong = refused('password', 'The present password is wrong.')
     return { ...(await showSecurity(ctx, { ...input, query: {} }, wrong)), status: 403 }
   }
-  return { to: `${SECURITY}?done=password`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+  return { redirectTo: `${SECURITY}?done=password`, audit: { by: ctx, subjectId: ctx.user.userId } }
 }
 
 async function showSecurity(ctx: UserPageCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
-  const { userId, username } = ctx.visitor
+  const { userId, username } = ctx.user
   const sessions = await listSessionsOf(ctx, userId)
   const identity = await identityOf(ctx, userId)
   const done = DONE[query.done ?? '']
@@ -121,7 +121,7 @@ ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign ou
 
 function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {
   const row = (one: OwnSession) => {
-    const here = one.hash === ctx.visitor.sessionHash
+    const here = one.hash === ctx.user.sessionHash
     const where = browserOf(one.agent)
     return html`<tr><td>${where}${here && html` <span class="tag">this browser</span>`}</td><td>${one.address ?? html`<span class="soft">not noted</span>`}</td>
 <td>${relativeTime(one.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(one.used_at, ctx.now)}</td>

@@ -58,7 +58,7 @@ export const ownTokenScreens: readonly Screen[] = [
     path: LIST,
     name: 'consoleTokens',
     query: Query,
-    asks: ['listAuthTokens'],
+    calls: ['listAuthTokens'],
     run: showTokens,
   }),
   consoleScreen({
@@ -66,7 +66,7 @@ export const ownTokenScreens: readonly Screen[] = [
     path: OF_ACCOUNT,
     name: 'consoleAccountTokens',
     query: Query,
-    asks: ['listAuthTokens'],
+    calls: ['listAuthTokens'],
     run: showTokensOfAccount,
   }),
   consoleScreen({
@@ -74,8 +74,8 @@ export const ownTokenScreens: readonly Screen[] = [
     path: `${LIST}/new`,
     name: 'consoleNewToken',
     query: NewQuery,
-    asks: [],
-    fresh: true,
+    calls: [],
+    requiresReauthentication: true,
     run: showNewToken,
   }),
   action<typeof NewToken, Static<typeof CreatedUserToken>>({

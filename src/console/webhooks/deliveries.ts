@@ -24,7 +24,13 @@ function toDelivery({ params }: ScreenInput) {
 }
 
 export const deliveryScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: ONE, name: 'consoleDelivery', asks: ['getWebhookDelivery'], run: showDelivery }),
+  consoleScreen({
+    method: 'GET',
+    path: ONE,
+    name: 'consoleDelivery',
+    calls: ['getWebhookDelivery'],
+    run: showDelivery,
+  }),
   action({
     path: `${ONE}/replay`,
     name: 'consoleReplayDelivery',
@@ -175,10 +181,10 @@ export function prettyJson(json: string): string {
   return JSON.stringify(JSON.parse(json), null, 2)
 }
 
-function attemptsOf({ attempts }: Delivery, { now, deps, visitor }: ConsoleCtx): Html {
+function attemptsOf({ attempts }: Delivery, { now, deps, user }: ConsoleCtx): Html {
   if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
   const isHidden = deps.config.allowPrivateWebhooks
-  const where = visitor.isOperator ? html` <a href="/console/operator/deliveries">Deliveries of the operator</a>` : ''
+  const where = user.isOperator ? html` <a href="/console/operator/deliveries">Deliveries of the operator</a>` : ''
   return html`<h2>Attempts</h2>${isHidden && html`<p class="soft small">What endpoints answered is shown to the operator alone, because this service may post to private networks.${where}</p>`}${dataTable(
     'Attempts',
     ['Attempt', 'When', 'Duration', 'Status', 'Answer'],

@@ -36,7 +36,7 @@ const SWITCHES = {
 } as const
 
 export const drainScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: ONE, name: 'consoleDrain', query: ListQuery, asks: shows, run: showDrain }),
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleDrain', query: ListQuery, calls: shows, run: showDrain }),
   ...Object.entries(SWITCHES).map(([verb, [asks, body]]) =>
     action({
       path: `${ONE}/${verb}`,

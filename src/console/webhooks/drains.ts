@@ -47,12 +47,12 @@ const names = {
 }
 
 export const drainListScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: LIST, name: 'consoleDrains', asks: ['getDrains'], run: showDrains }),
+  consoleScreen({ method: 'GET', path: LIST, name: 'consoleDrains', calls: ['getDrains'], run: showDrains }),
   consoleScreen({
     method: 'GET',
     path: `${LIST}/new`,
     name: 'consoleNewDrain',
-    asks: ['getProjects'],
+    calls: ['getProjects'],
     run: (ctx, input) => showNewDrain(ctx, input),
   }),
   action<typeof NewDrainForm, Drain>({

@@ -45,7 +45,7 @@ function toOne(_: unknown, { params }: ScreenInput): string {
 }
 
 export const webhookScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: ONE, name: 'consoleWebhook', query: ListQuery, asks: shows, run: showWebhook }),
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleWebhook', query: ListQuery, calls: shows, run: showWebhook }),
   action<typeof Nothing, Static<typeof WebhookTested>>({
     path: `${ONE}/test`,
     name: 'consoleTestWebhook',

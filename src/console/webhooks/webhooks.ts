@@ -43,12 +43,12 @@ const EVENT_GROUPS = [...Map.groupBy(EVENT_NAMES, (name) => name.slice(0, name.l
 )
 
 export const webhookListScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: LIST, name: 'consoleWebhooks', asks: ['getWebhooks'], run: showWebhooks }),
+  consoleScreen({ method: 'GET', path: LIST, name: 'consoleWebhooks', calls: ['getWebhooks'], run: showWebhooks }),
   consoleScreen({
     method: 'GET',
     path: `${LIST}/new`,
     name: 'consoleNewWebhook',
-    asks: ['getProjects'],
+    calls: ['getProjects'],
     run: showNewWebhook,
   }),
   action<typeof NewEndpoint, Static<typeof CreatedWebhook>>({

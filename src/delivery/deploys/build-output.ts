@@ -129,7 +129,7 @@ const turns = new WeakMap<Db, Semaphore>()
 
 async function inArchiveTurn<T>({ deps, account }: Ctx, work: () => Promise<T>): Promise<T> {
   const turn = turns.getOrInsertComputed(deps.db, () => createSemaphore(ARCHIVES))
-  await turn.take(account.id)
+  await turn.acquire(account.id)
   try {
     return await work()
   } finally {

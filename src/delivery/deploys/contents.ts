@@ -31,7 +31,7 @@ const MODES = { directory: 0o040755, file: 0o100644, lambda: 0o100644 } as const
 export const FileContents = Type.Object({ data: Type.String({ description: 'the content in base64' }) })
 
 /** What is longer is no answer of an API. */
-const MOST_BYTES = 4 * 1024 * 1024
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** Lists the static files and functions of a deployment as a tree; empty where it was registered without files, or has none yet. */
 export async function listDeploymentFiles(ctx: Ctx, row: Row<'deployment'>): Promise<Static<typeof FileTree>> {
@@ -109,7 +109,7 @@ export async function readDeploymentFile(
     .where('blob.sha256', '=', params.fileId ?? '')
     .executeTakeFirst()
   if (file === undefined) refuse('not_found', 'The deployment has no file with this id.')
-  if (Number(file.size) > MOST_BYTES)
+  if (Number(file.size) > MAX_BYTES)
     refuse('payload_too_large', 'A file above 4 MiB is read at the address of the deployment.')
   const bytes = await contentOf(deps.files, file.account_id, file.sha256)
   if (bytes === undefined) throw new Error(`the file ${file.sha256} of ${file.account_id} is not there`)

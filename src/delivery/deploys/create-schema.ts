@@ -8,7 +8,7 @@ import { FileEntries } from './file-entries.ts'
 
 const Text = Type.Optional(Nullable(Type.String({ maxLength: 300 })))
 /** As JSON, before it is read. */
-const MOST_META = 64 * 1024
+const MAX_META = 64 * 1024
 
 export const CreateDeployment = Type.Object({
   name: Type.Optional(Nullable(Type.String({ maxLength: 300, description: 'the name of the project' }))),
@@ -30,9 +30,9 @@ export const CreateDeployment = Type.Object({
     ),
   ),
   customEnvironmentSlugOrId: Text,
-  meta: Type.Optional(Nullable(AnyObject(MOST_META))),
-  gitMetadata: Type.Optional(Nullable(AnyObject(MOST_META))),
-  projectSettings: Type.Optional(Nullable(AnyObject(MOST_META))),
+  meta: Type.Optional(Nullable(AnyObject(MAX_META))),
+  gitMetadata: Type.Optional(Nullable(AnyObject(MAX_META))),
+  projectSettings: Type.Optional(Nullable(AnyObject(MAX_META))),
   autoAssignCustomDomains: Type.Optional(
     Nullable(Type.Boolean({ description: 'false: production stays where it is until a promote' })),
   ),
@@ -57,7 +57,7 @@ export function isYes(value: string | null | undefined): boolean {
   return value === '1' || value === 'true'
 }
 
-const LONGEST_HEADER = 1000
+const MAX_HEADER = 1000
 
 /** Headers by which clients print what will not run. docs/spec/wire.md 2.2. */
 export function noticeHeaders({ notices = [] }: CreatedDeployment): Record<string, string> {
@@ -65,7 +65,7 @@ export function noticeHeaders({ notices = [] }: CreatedDeployment): Record<strin
     notices.map(({ code, message }) => [
       `x-vercel-warning-${code.replaceAll('_', '-')}`,
       // A header takes ASCII alone.
-      message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, LONGEST_HEADER),
+      message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_HEADER),
     ]),
   )
 }

@@ -35,7 +35,7 @@ export type FileList = {
 /** A file without a mode: the SDK sends none. */
 const PLAIN_FILE = 0o100644
 /** The most characters of a link's target, in bytes of UTF-8. */
-const MOST_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
+const MAX_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
 
 /** Reads a list. Gives it, or the sentences about its faults, of which there are 21 at the most; each names entry and field. */
 export async function readFileList(files: FileEntries): Promise<FileList | { faults: string[] }> {
@@ -88,7 +88,7 @@ function entryOf(entry: FileEntries[number], at: number, report: Report): Listed
   const content = contentOf(entry, refuseField)
   if (content === undefined) return undefined
   const size = 'bytes' in content ? content.bytes.length : entry.size
-  const most = kind === 'link' ? MOST_TARGET_BYTES : OUTPUT_LIMITS.fileBytes
+  const most = kind === 'link' ? MAX_TARGET_BYTES : OUTPUT_LIMITS.fileBytes
   if (size !== undefined && size > most)
     return void refuseField('size', `is ${size} bytes. At most ${most} are allowed.`)
   return { path, kind, mode, size, content }

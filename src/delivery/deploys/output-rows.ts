@@ -13,7 +13,7 @@ import { beingWritten } from '../uploads/plan.ts'
 export type NewOutput = { digest: string; manifest: StoredFile; files: readonly string[]; put: readonly StoredFile[] }
 
 /** Up to so many files an output is written in the transaction of its deployment. A larger one would keep all others from writing for long. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 /**
  * Writes a large output before the transaction of its deployment, some files in a transaction. Gives its id, for `holdOutput`; undefined for a small one, and
@@ -32,7 +32,7 @@ export async function writeAhead(ctx: Ctx, output: NewOutput): Promise<number | 
 }
 
 function isSmall({ files, put }: NewOutput): boolean {
-  return files.length + put.length <= MOST_AT_ONCE
+  return files.length + put.length <= MAX_AT_ONCE
 }
 
 async function refuseRemoved(db: Db, id: number): Promise<never> {

@@ -75,29 +75,29 @@ export function readTarget(project: Row<'project'> | undefined, body: CreateDepl
 
 /** Fields of the meta by which the command line says the branch. */
 const BRANCH_FIELDS = ['githubCommitRef', 'gitlabCommitRef', 'bitbucketCommitRef'] as const
-const LONGEST_BRANCH = 250
+const MAX_BRANCH = 250
 
 /** The git branch of a deployment, where the client says one. */
 export function readBranch({ gitMetadata, meta }: CreateDeployment): string | null {
   const said = [(gitMetadata as Fields)?.commitRef, ...BRANCH_FIELDS.map((field) => (meta as Fields)?.[field])]
   const branch = said.find((one) => typeof one === 'string' && one !== '') as string | undefined
-  return branch === undefined || branch.length > LONGEST_BRANCH ? null : branch
+  return branch === undefined || branch.length > MAX_BRANCH ? null : branch
 }
 
 type Fields = Record<string, unknown> | null | undefined
 
-const LONGEST_VALUE = 1000
-const MOST_FIELDS = 100
+const MAX_VALUE = 1000
+const MAX_FIELDS = 100
 
 /** The meta of a deployment as it is kept: texts, of which long ones (commit messages) are cut. Refuses: bad_request 400 (more than 100 fields, or 4 KiB). */
 export function readClientMeta({ meta: said }: CreateDeployment, before: Record<string, string> = {}): string {
   const values = Object.entries((said ?? {}) as object).filter(
     ([, value]) => value !== null && typeof value !== 'object',
   )
-  const texts = values.map(([field, value]) => [field, String(value).slice(0, LONGEST_VALUE).toWellFormed()])
+  const texts = values.map(([field, value]) => [field, String(value).slice(0, MAX_VALUE).toWellFormed()])
   const meta = { ...before, ...Object.fromEntries(texts) }
-  if (Object.keys(meta).length > MOST_FIELDS)
-    refuse('bad_request', `Invalid request: \`meta\` has more than ${MOST_FIELDS} fields.`)
+  if (Object.keys(meta).length > MAX_FIELDS)
+    refuse('bad_request', `Invalid request: \`meta\` has more than ${MAX_FIELDS} fields.`)
   return readMeta(meta)
 }
 

@@ -15,7 +15,7 @@ type ListedEntry = FileList['entries'][number]
 
 /** Entries that wait for the disk together. */
 const TOGETHER = 16
-const MOST_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
+const MAX_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
 
 /**
  * The entries of a list whose files are all there: those of its archive, unpacked into the store, and those beside it. Or the sentences about its
@@ -86,7 +86,7 @@ async function fileOf({ accountId, store, stored, report }: Reading, { path, siz
 }
 
 async function targetOf({ accountId, store, report }: Reading, { path, content }: ListedEntry, file: StoredFile) {
-  if (file.size > MOST_TARGET_BYTES)
+  if (file.size > MAX_TARGET_BYTES)
     return void addFault(report, shown(path), '', 'is a link to a path that is too long.')
   if ('bytes' in content!) return content.bytes.toString('utf8')
   const bytes = await contentOf(store, accountId, file.sha256)

@@ -4,7 +4,7 @@
 type Fault = { file: string; field: string; message: string }
 
 /** The most faults that are named. People correct these first. */
-const MOST_FAULTS = 20
+const MAX_FAULTS = 20
 
 /** Collects faults. */
 export type Report = {
@@ -20,7 +20,7 @@ export function openReport(): Report {
 
 /** Adds a fault. `message` is the rest of a sentence that begins with file and field. */
 export function addFault(report: Report, file: string, field: string, message: string): void {
-  if (report.faults.length < MOST_FAULTS) report.faults.push({ file, field, message })
+  if (report.faults.length < MAX_FAULTS) report.faults.push({ file, field, message })
   else report.more++
 }
 

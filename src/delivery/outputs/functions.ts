@@ -145,13 +145,13 @@ function abilitiesOf(config: Field) {
       memory: integerOf(member(config, 'memory'), 128, 10_240),
       maxDuration:
         duration.value === 'max'
-          ? choiceOf(duration, ['max']) && MOST_SECONDS
-          : integerOf(duration, 1, MOST_SECONDS, '"max" or '),
+          ? choiceOf(duration, ['max']) && MAX_SECONDS
+          : integerOf(duration, 1, MAX_SECONDS, '"max" or '),
     }),
   }
 }
 
-const MOST_SECONDS = 1800
+const MAX_SECONDS = 1800
 
 /** `a.func -> b.func`: one function answers both paths. */
 async function addLinks(tree: Tree, folder: string, functions: Functions, report: Report): Promise<void> {

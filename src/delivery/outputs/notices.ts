@@ -15,7 +15,7 @@ type NoticeCode =
   | 'override_unused'
 
 /** TABLE the sentence of each notice. `what`: the fields or paths that it is about. */
-const SENTENCES: Readonly<Record<NoticeCode, (what: string, count: number) => string>> = {
+const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => string>> = {
   functions_not_run: (what, count) =>
     `${count === 1 ? 'The function' : `${count} functions`} (${what}) will not run: this server serves files only. Visitors of these paths get status 501.`,
   unsupported_runtime: (what) =>
@@ -32,7 +32,7 @@ const SENTENCES: Readonly<Record<NoticeCode, (what: string, count: number) => st
 }
 
 /** The most places that a notice names. */
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 export type NoticeList = { add(code: NoticeCode, what: string): void; list(): Notice[] }
 
@@ -46,8 +46,8 @@ export function openNotices(): NoticeList {
     },
     list: () =>
       [...places].map(([code, named]) => {
-        const more = named.size > MOST_NAMED ? [`${named.size - MOST_NAMED} more`] : []
-        return { code, message: SENTENCES[code]([...[...named].slice(0, MOST_NAMED), ...more].join(', '), named.size) }
+        const more = named.size > MAX_NAMED ? [`${named.size - MAX_NAMED} more`] : []
+        return { code, message: MESSAGES[code]([...[...named].slice(0, MAX_NAMED), ...more].join(', '), named.size) }
       }),
   }
 }

@@ -10,7 +10,7 @@ import { linkTarget } from './paths.ts'
 import { headersOf } from './route-rules.ts'
 import { fileAt, type Tree } from './tree.ts'
 
-const MOST_SECONDS = 2 ** 31 - 1
+const MAX_SECONDS = 2 ** 31 - 1
 const NAMES = { least: 1, most: 256 }
 
 /** Reads a prerender config. `folder` is that of the functions: a fallback lies below it. */
@@ -26,8 +26,8 @@ export function prerenderOf(config: Field, tree: Tree, folder: string, notices: 
     exposeErrBody: flagOf(member(config, 'exposeErrBody')),
     partialFallback: flagOf(member(config, 'partialFallback')),
     ...defined({
-      staleExpiration: integerOf(member(config, 'staleExpiration'), 0, MOST_SECONDS),
-      group: integerOf(member(config, 'group'), 1, MOST_SECONDS),
+      staleExpiration: integerOf(member(config, 'staleExpiration'), 0, MAX_SECONDS),
+      group: integerOf(member(config, 'group'), 1, MAX_SECONDS),
       // Whoever knows it makes pages anew, so it must not be guessed: 128 bits.
       bypassToken: textOf(member(config, 'bypassToken'), {
         most: 256,
@@ -44,7 +44,7 @@ export function prerenderOf(config: Field, tree: Tree, folder: string, notices: 
 }
 
 function expirationOf(field: Field): number | false | undefined {
-  return field.value === false ? false : integerOf(field, 0, MOST_SECONDS, 'false or ')
+  return field.value === false ? false : integerOf(field, 0, MAX_SECONDS, 'false or ')
 }
 
 /** The page as it was built. */

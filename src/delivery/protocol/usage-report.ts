@@ -11,7 +11,7 @@ import { READERS } from '../../readers.ts'
 export const USAGE_PATH = '/sites/v1/usage'
 export const HOUR_MS = 3_600_000
 /** Lines of a report, and its bytes. */
-export const { parts: MOST_LINES, bytes: MOST_REPORT_BYTES } = READERS['usage report']
+export const { parts: MAX_LINES, bytes: MAX_REPORT_BYTES } = READERS['usage report']
 
 /** No server answers as many in an hour: sums of such counts stay whole numbers. */
 const Count = Type.Integer({ minimum: 0, maximum: 2 ** 40 })
@@ -32,7 +32,7 @@ const UsageLine = Type.Object({
 const UsageReport = Type.Object({
   server: Type.String({ pattern: '^[0-9A-Za-z]{16}$' }),
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  usage: Type.Array(UsageLine, { minItems: 1, maxItems: MOST_LINES }),
+  usage: Type.Array(UsageLine, { minItems: 1, maxItems: MAX_LINES }),
 })
 
 export type UsageLine = Static<typeof UsageLine>

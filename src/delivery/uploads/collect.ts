@@ -37,7 +37,7 @@ export async function collectFiles(deps: Deps, now: number, atOnce = RELEASED): 
     const plan = planOrLog(deps, { ...found, blobs, strays: isFirst ? found.strays : [] })
     if (plan === undefined) return removed
     removed += await carryOut(deps, plan, found)
-    if (last === undefined || deps.stopping.aborted) return removed
+    if (last === undefined || deps.shutdownSignal.aborted) return removed
     after = last
   }
 }
@@ -48,8 +48,8 @@ async function collectOutputs(deps: Deps, found: Found, atOnce: number): Promise
     const { outputs, last } = await lookAtOutputs(deps.db.read, after, found.now)
     const plan = planOrLog(deps, { ...found, outputs, strays: [] })
     if (plan === undefined) return false
-    for (const output of plan.outputs) if (!deps.stopping.aborted) await removeOutput(deps, output, atOnce)
-    if (last === undefined || deps.stopping.aborted) return true
+    for (const output of plan.outputs) if (!deps.shutdownSignal.aborted) await removeOutput(deps, output, atOnce)
+    if (last === undefined || deps.shutdownSignal.aborted) return true
     after = last
   }
 }
@@ -65,7 +65,7 @@ function planOrLog({ log }: Deps, found: Found): Plan | undefined {
  * Takes the digest from an output first, by which deployments find an equal one, unless one took it meanwhile. So nobody takes it while it releases
  * its files, and what a killed process left is removed by the next collection.
  */
-async function removeOutput({ db, stopping }: Deps, { id }: StoredOutput, atOnce: number): Promise<void> {
+async function removeOutput({ db, shutdownSignal }: Deps, { id }: StoredOutput, atOnce: number): Promise<void> {
   const { numUpdatedRows } = await db.write((tx) =>
     tx
       .updateTable('output')
@@ -75,7 +75,7 @@ async function removeOutput({ db, stopping }: Deps, { id }: StoredOutput, atOnce
       .executeTakeFirst(),
   )
   if (numUpdatedRows === 0n) return
-  while (!stopping.aborted && (await db.write((tx) => releaseFiles(tx, id, atOnce))));
+  while (!shutdownSignal.aborted && (await db.write((tx) => releaseFiles(tx, id, atOnce))));
 }
 
 /** Releases some files of an output, and removes it once it has none. Says whether it has more. */

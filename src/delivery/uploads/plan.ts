@@ -22,7 +22,7 @@ export function beingWritten(since: number | undefined): string {
 }
 
 /** More files than this part are missing: the folder is another one, or is not mounted. */
-const MOST_MISSING = 0.01
+const MAX_MISSING = 0.01
 
 /** A file as its row has it. `touchedAt`: undefined where no upload names it. Moments in ms. */
 export type StoredBlob = {
@@ -84,7 +84,7 @@ export function planCollection(found: Found): Plan {
 }
 
 function faultOf({ outputs, blobs, promised, missing }: Found): string | undefined {
-  if (missing > promised * MOST_MISSING)
+  if (missing > promised * MAX_MISSING)
     return `${missing} of ${promised} files are not in the folder of BERTH_FILES_TO: is it the right one, and mounted?`
   const used = blobs.find(({ refs, condemnedAt }) => condemnedAt !== null && refs > 0)
   if (used !== undefined)

@@ -1,7 +1,7 @@
 /** What clients upload before they create a deployment of it. docs/deploying-sites.md: Files. */
 import { accountInGoodStanding } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
-import { countRefused, MOST_FILE_BYTES, readUpload, UPLOAD_HEADERS, Uploaded, uploadFile } from './upload.ts'
+import { countRefused, MAX_FILE_BYTES, readUpload, UPLOAD_HEADERS, Uploaded, uploadFile } from './upload.ts'
 
 export const uploadRoutes = [
   route({
@@ -12,7 +12,7 @@ export const uploadRoutes = [
     tag: 'deployments',
     // As to create a deployment.
     needs: ['project:write', 'deployment:write'],
-    bodyLimit: MOST_FILE_BYTES,
+    bodyLimit: MAX_FILE_BYTES,
     fileBody: UPLOAD_HEADERS,
     guards: [accountInGoodStanding],
     prepare: readUpload,

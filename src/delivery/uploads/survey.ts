@@ -8,7 +8,7 @@ import { beingWritten, type Found, KEPT, type StoredBlob, type StoredOutput, typ
 /** Rows and files that one statement looks at. */
 const SLICE = 1000
 /** More strays wait for the next time. */
-const MOST_STRAYS = 10_000
+const MAX_STRAYS = 10_000
 const SHA256 = /^[0-9a-f]{64}$/
 
 /** Walks all files, slice by slice, and holds them against the rows. What is uploaded meanwhile counts for nothing. */
@@ -22,7 +22,7 @@ export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'str
   const look = async () => {
     const rows = await rowsOf(db.read, slice)
     seen += slice.filter(({ sha256 }) => isPromised(rows.get(sha256), newest)).length
-    const unnamed = slice.filter(({ sha256 }) => !rows.has(sha256)).slice(0, MOST_STRAYS - strays.length)
+    const unnamed = slice.filter(({ sha256 }) => !rows.has(sha256)).slice(0, MAX_STRAYS - strays.length)
     if (unnamed.length > 0 && (await isOurs(db.read, unnamed[0]!.accountId))) strays.push(...unnamed)
     slice = []
   }

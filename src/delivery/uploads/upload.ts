@@ -9,7 +9,7 @@ import { countStrays, refusalOfDisk } from './blobs.ts'
 import { addRoom, refuseFull, roomFor, roomLeft, sizeInWords } from './usage.ts'
 
 /** A client sends what is larger in parts, or as an archive. */
-export const MOST_FILE_BYTES = 100 * 1024 * 1024
+export const MAX_FILE_BYTES = 100 * 1024 * 1024
 
 /** TABLE the headers of an upload. */
 export const UPLOAD_HEADERS = {
@@ -106,7 +106,7 @@ function readAnnounced({ header }: IncomingFile): { sha1: string | undefined; si
     refuse('bad_request', 'Invalid request: the header x-now-size should be the number of bytes.')
   const length = header('content-length')
   const size = sized === undefined ? undefined : Number(sized)
-  if (Math.max(size ?? 0, Number(length ?? 0)) > MOST_FILE_BYTES) refuseLarge()
+  if (Math.max(size ?? 0, Number(length ?? 0)) > MAX_FILE_BYTES) refuseLarge()
   if (size !== undefined && length !== undefined && size !== Number(length))
     refuse('bad_request', `The file has ${length} bytes, and the header x-now-size announces ${size}.`)
   return { sha1, size: size ?? (length === undefined ? undefined : Number(length)) }
@@ -117,10 +117,10 @@ function readAnnounced({ header }: IncomingFile): { sha1: string | undefined; si
  * later, because others took the room meanwhile, is little. Refuses: budget_used_up 409.
  */
 async function mostFor(ctx: Ctx, { sha1, size }: ReturnType<typeof readAnnounced>): Promise<number> {
-  if (sha1 !== undefined && (await isNamed(ctx, sha1))) return MOST_FILE_BYTES
+  if (sha1 !== undefined && (await isNamed(ctx, sha1))) return MAX_FILE_BYTES
   const left = await roomLeft(ctx, ctx.account.id)
   if (left < roomFor(size ?? 0)) refuseFull(ctx.deps)
-  return Math.min(MOST_FILE_BYTES, left)
+  return Math.min(MAX_FILE_BYTES, left)
 }
 
 async function isNamed({ db, account }: Ctx, sha1: string): Promise<boolean> {
@@ -135,11 +135,11 @@ async function isNamed({ db, account }: Ctx, sha1: string): Promise<boolean> {
 
 function refuseBad({ deps }: Ctx, { why, message }: BadFile, most: number): never {
   if (why !== 'too_large') refuse('bad_request', message)
-  if (most < MOST_FILE_BYTES) refuseFull(deps)
+  if (most < MAX_FILE_BYTES) refuseFull(deps)
   refuseLarge()
 }
 
 function refuseLarge(): never {
-  const most = sizeInWords(MOST_FILE_BYTES)
+  const most = sizeInWords(MAX_FILE_BYTES)
   refuse('payload_too_large', `A file has at most ${most}. Send a larger one in parts: vercel deploy --archive=tgz.`)
 }

@@ -53,7 +53,7 @@ async function showConsent(ctx: UserPageCtx, input: ScreenInput<ConsentQuery>): 
   const possible = accounts.filter((account) => account.role === 'OWNER')
   const { query } = input
   if (query.account === undefined && possible.length > 1) return accountStep(ctx, integration, query, accounts)
-  const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
+  const account = await findOwned(ctx, query.account ?? ctx.user.userId)
   const chosen = await chosenBefore(ctx, integration, account)
   return projectStep(ctx, integration, query, account, await readProjectChoices(ctx, account, chosen), chosen)
 }
@@ -63,9 +63,9 @@ async function decide(ctx: UserPageCtx, input: DecisionInput): Promise<View> {
   const integration = await findRequesting(ctx, input)
   const iss = ctx.deps.origin()
   if (form.decision === 'cancel') {
-    return { to: redirectTo(integration, { error: 'access_denied', state: query.state, iss }) }
+    return { redirectTo: redirectTo(integration, { error: 'access_denied', state: query.state, iss }) }
   }
-  const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
+  const account = await findOwned(ctx, query.account ?? ctx.user.userId)
   const chosen: ProjectSelection = {
     selection: form.selection,
     projectIds: [...new Set(form.project ?? [])],
@@ -80,7 +80,7 @@ async function decide(ctx: UserPageCtx, input: DecisionInput): Promise<View> {
   const by = accountContext(ctx, account)
   const { installationId, code } = await grantConsent(by, {
     integration,
-    userId: ctx.visitor.userId,
+    userId: ctx.user.userId,
     account,
     projects: chosen.selection === 'all' ? 'all' : chosen.projectIds,
     challenge: query.code_challenge ?? null,
@@ -88,7 +88,7 @@ async function decide(ctx: UserPageCtx, input: DecisionInput): Promise<View> {
   const teamId = account.kind === 'team' ? account.id : undefined
   const { state, next } = query
   return {
-    to: redirectTo(integration, {
+    redirectTo: redirectTo(integration, {
       code,
       teamId,
       configurationId: installationId,
@@ -97,7 +97,7 @@ async function decide(ctx: UserPageCtx, input: DecisionInput): Promise<View> {
       state,
       iss,
     }),
-    done: { by, subjectId: installationId },
+    audit: { by, subjectId: installationId },
   }
 }
 

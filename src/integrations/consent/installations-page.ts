@@ -33,8 +33,8 @@ import {
 const InstalledQuery = Type.Object({ teamId: Type.Optional(Type.String({ maxLength: 64 })) })
 type InstalledInput = ScreenInput<Static<typeof InstalledQuery>>
 /** How many installations of an account are listed: on the page of all accounts, and on the page of one account. */
-const MOST_OF_ALL = 20
-const MOST_OF_ONE = 200
+const MAX_OF_ALL = 20
+const MAX_OF_ONE = 200
 const PROJECTS_NAMED = 20
 
 const ONE = '/integrations/installed/:id'
@@ -97,7 +97,7 @@ async function showInstalled(ctx: UserPageCtx, { query }: InstalledInput): Promi
   const sections: Html[] = []
   const origins = new Set<string>()
   for (const account of accounts) {
-    sections.push(await accountSection(ctx, account, one ? MOST_OF_ONE : MOST_OF_ALL, origins))
+    sections.push(await accountSection(ctx, account, one ? MAX_OF_ONE : MAX_OF_ALL, origins))
   }
   return {
     title: 'Installed integrations',
@@ -196,7 +196,7 @@ async function uninstall(ctx: UserPageCtx, { params }: ScreenInput): Promise<Vie
   const { installation, account } = await findManageableInstallation(ctx, params.id!)
   const by = accountContext(ctx, account)
   await removeInstallation(by, installation)
-  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
+  return { redirectTo: '/integrations/installed', audit: { by, subjectId: installation.id } }
 }
 
 async function askTakeOver(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
@@ -219,7 +219,7 @@ async function takeOver(ctx: UserPageCtx, { params }: ScreenInput): Promise<View
   const { installation, account } = await findManageableInstallation(ctx, params.id!)
   const by = accountContext(ctx, account)
   await transferOwnership(by, installation)
-  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
+  return { redirectTo: '/integrations/installed', audit: { by, subjectId: installation.id } }
 }
 
 async function showPending(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
@@ -257,5 +257,5 @@ async function confirm(
   const { installation, account } = await findManageableInstallation(ctx, params.id!)
   const by = accountContext(ctx, account)
   await confirmScopes(by, installation, form.scope)
-  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
+  return { redirectTo: '/integrations/installed', audit: { by, subjectId: installation.id } }
 }

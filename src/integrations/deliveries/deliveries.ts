@@ -84,8 +84,8 @@ async function pageOfDeliveries(
 }
 
 /** The projects that the token of a person is limited to; null: it sees all. An installation sees whatever its webhooks were sent. */
-function narrowTo({ who }: Ctx): readonly string[] | null {
-  return who.installationId === null ? who.projectIds : null
+function narrowTo({ caller }: Ctx): readonly string[] | null {
+  return caller.installationId === null ? caller.projectIds : null
 }
 
 function withEvent(ctx: OperatorCtx) {
@@ -148,17 +148,17 @@ export async function getWebhookDelivery(ctx: Ctx, row: Awaited<ReturnType<typeo
 }
 
 /** The body of a delivery; undefined for those who may not change its webhook or not hear the event, and for installations. */
-async function requestOf({ db, who }: Ctx, row: Row<'delivery'>): Promise<string | undefined> {
+async function requestOf({ db, caller }: Ctx, row: Row<'delivery'>): Promise<string | undefined> {
   const columns = ['integration_id', 'events_json'] as const
   const webhook = await db.selectFrom('webhook').select(columns).where('id', '=', row.endpoint_id).executeTakeFirst()
   const event = await db.selectFrom('event').selectAll().where('stamp', '=', row.event_stamp).executeTakeFirst()
-  if (webhook === undefined || event === undefined || who.installationId !== null) return undefined
+  if (webhook === undefined || event === undefined || caller.installationId !== null) return undefined
   const needs: Permission[] = [
     webhook.integration_id === null ? 'webhook:write' : 'integration:write',
     ...EVENTS[event.type as EventName].needs,
     ...(event.type.startsWith('project.env-variable.') ? (['env:all'] as const) : []),
   ]
-  if (!needs.every((permission) => who.permissions.has(permission))) return undefined
+  if (!needs.every((permission) => caller.permissions.has(permission))) return undefined
   return bodyOf(event, subscribedName(webhook.events_json, event.type) ?? event.type)
 }
 
@@ -210,7 +210,7 @@ export async function replayWebhookDelivery(
   row: Awaited<ReturnType<typeof findDelivery>>,
 ): Promise<Delivery> {
   const webhook = ctx.db.selectFrom('webhook').select('integration_id').where('id', '=', row.endpoint_id)
-  if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['integration:write'])
+  if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.caller, ['integration:write'])
   return replayDelivery(ctx, row)
 }
 

@@ -9,7 +9,7 @@ import type { RangeReplayed, ReplayRange } from '../webhooks/schema.ts'
 import { mustBeSendable } from './deliveries.ts'
 
 /** So many are sent again by one request. */
-const MOST_REPLAYED = 100
+const MAX_REPLAYED = 100
 
 /**
  * Makes due the deliveries of one status that were written after `since` and before `until`, the oldest first. Gives how many, and from
@@ -40,9 +40,9 @@ export async function replayRange(
     .where('delivery.status', '=', status)
     .where('delivery.due_at', 'is', null)
     .orderBy('delivery.created_stamp')
-    .limit(MOST_REPLAYED + 1)
+    .limit(MAX_REPLAYED + 1)
     .execute()
-  const ids = rows.slice(0, MOST_REPLAYED).map(({ id }) => id)
+  const ids = rows.slice(0, MAX_REPLAYED).map(({ id }) => id)
   if (ids.length === 0) return { replayed: 0, next: null }
   const replayed = await ctx.db
     .updateTable('delivery')
@@ -52,6 +52,6 @@ export async function replayRange(
     .returning('id')
     .execute()
   ctx.deps.wakeups.deliveries()
-  const next = rows.length > MOST_REPLAYED ? rows[MOST_REPLAYED - 1]!.created_stamp : null
+  const next = rows.length > MAX_REPLAYED ? rows[MAX_REPLAYED - 1]!.created_stamp : null
   return { replayed: replayed.length, next }
 }

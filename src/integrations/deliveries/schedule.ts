@@ -17,13 +17,13 @@ const WAITS_MS = [
 ]
 /** A wait is up to this share longer, so that deliveries that failed together are not all attempted again at one moment. */
 const JITTER = 0.02
-const LONGEST_RETRY_AFTER_MS = 24 * HOUR_MS
+const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 
 /** When the next attempt is due after attempt number `attempt` failed; undefined after the last one. `Retry-After` can delay it. */
 export function nextAttemptAt(attempt: number, now: number, retryAfter: string | undefined): number | undefined {
   const wait = WAITS_MS[attempt - 1]
   if (wait === undefined) return undefined
-  const delay = Math.min(retryAfterMs(retryAfter, now), LONGEST_RETRY_AFTER_MS)
+  const delay = Math.min(retryAfterMs(retryAfter, now), MAX_RETRY_AFTER_MS)
   return now + Math.max(Math.floor(wait * (1 + Math.random() * JITTER)), delay)
 }
 

@@ -16,8 +16,8 @@ const TYPE = 'webhook.test'
 type Tested = Static<typeof WebhookTested>
 
 /** Whoever may change a webhook sends to it. The webhook of an integration takes the right to change the integration. */
-export const canChangeWebhook = guard(['missing_permission'], ({ who }: Ctx, webhook: Row<'webhook'>) => {
-  if (webhook.integration_id !== null) permit(who, ['integration:write'])
+export const canChangeWebhook = guard(['missing_permission'], ({ caller }: Ctx, webhook: Row<'webhook'>) => {
+  if (webhook.integration_id !== null) permit(caller, ['integration:write'])
 })
 
 /**
@@ -29,7 +29,7 @@ export async function sendTestEvent(ctx: Ctx, webhook: Row<'webhook'>): Promise<
   if (webhook.held_at !== null) refuse('endpoint_held')
   if (await isOfDisabled(ctx, webhook)) refuse('installation_disabled')
   const team = { id: ctx.account.kind === 'team' ? ctx.account.id : null }
-  const payload = { team, user: { id: ctx.who.userId } }
+  const payload = { team, user: { id: ctx.caller.userId } }
   const event = { id: newId('evt'), stamp: ctx.deps.clock.stamp(), payload_json: JSON.stringify(payload) }
   const request = bodyOf(event, TYPE)
   const secrets = await secretsOf(ctx.deps, webhook)
@@ -38,7 +38,7 @@ export async function sendTestEvent(ctx: Ctx, webhook: Row<'webhook'>): Promise<
   const headers = { ...headersOf('application/json'), ...signed }
   const began = performance.now()
   const to = { url: webhook.url, headers, body: request, accountId: webhook.account_id }
-  const posted = await ctx.deps.adapters.egress.post(to, ctx.deps.stopping)
+  const posted = await ctx.deps.adapters.egress.post(to, ctx.deps.shutdownSignal)
   const durationMs = Math.round(performance.now() - began)
   if ('error' in posted) return { request, ...NO_ANSWER, durationMs, error: posted.error }
   const { statusCode } = posted

@@ -41,7 +41,7 @@ function deliveryWork(deps: Deps): LeaseQueue<Piece> {
   let place: EndpointRef | undefined
   return {
     name: 'deliveries',
-    async take(now, pieces) {
+    async lease(now, pieces) {
       await releaseHeld(deps, now)
       const running = pieces.map(({ delivery: { account_id: accountId, endpoint_id: endpointId }, failing }) => {
         return { accountId, endpointId, failing }

@@ -5,7 +5,7 @@ import { PENDING } from '../../platform/outbox/delivery.ts'
 
 const MIB = 1024 * 1024
 export const MAX_DRAIN_BACKLOG = 16 * MIB
-const MOST_OF_ACCOUNT = 64 * MIB
+const MAX_OF_ACCOUNT = 64 * MIB
 
 /** How many bytes wait, by drain. */
 export type Backlog = ReadonlyMap<string, number>
@@ -32,7 +32,7 @@ export function createBacklogBudget(backlog: Backlog): (drainId: string, bytes: 
   let all = [...backlog.values()].reduce((sum, bytes) => sum + bytes, 0)
   return (drainId, bytes) => {
     const own = (counts.get(drainId) ?? 0) + bytes
-    if (own > Math.min(MAX_DRAIN_BACKLOG, MOST_OF_ACCOUNT - all - bytes)) return false
+    if (own > Math.min(MAX_DRAIN_BACKLOG, MAX_OF_ACCOUNT - all - bytes)) return false
     counts.set(drainId, own)
     all += bytes
     return true

@@ -14,8 +14,8 @@ export function listDrainDeliveries(
   input: Input<Static<typeof ListDeliveriesOfQuery>>,
 ): Promise<Static<typeof DeliveryList>> {
   // Whoever knows of the drain may hear of all its projects (integrations/webhooks/rules.ts), and lines have no event that names one.
-  const { who } = ctx
-  return listWebhookDeliveries({ ...ctx, who: { ...who, projectIds: null } }, { id }, input)
+  const { caller } = ctx
+  return listWebhookDeliveries({ ...ctx, caller: { ...caller, projectIds: null } }, { id }, input)
 }
 
 /** Finds a delivery to a drain that the caller may know of. Refuses: not_found 404. */

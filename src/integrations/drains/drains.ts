@@ -24,7 +24,7 @@ import { findDrain, insertDrain, listVisibleDrains } from './store.ts'
 export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknown, NewDrain>): Promise<Drain> {
   const { delivery } = body
   mustBeLogs(body.schemas)
-  mustBeSource(body.source, ctx.who.installationId)
+  mustBeSource(body.source, ctx.caller.installationId)
   mustBeEndpoint(ctx, delivery)
   const headers = parseHeaders(delivery.headers ?? {}, 'delivery.headers')
   const { row, secret } = await insertDrain(ctx, {
@@ -90,7 +90,7 @@ export async function updateDrain(ctx: Ctx, row: DrainRow, { body }: Input<unkno
       }),
       ...(body.sampling !== undefined && { sampling_json: body.sampling && JSON.stringify(body.sampling) }),
       // How long the old address failed says nothing about the new one. Whoever sets an address is the maker, and the drain is held when their access ends.
-      ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.who.userId }) }),
+      ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.caller.userId }) }),
       ...(body.status === 'enabled' && { failing_since: null, disabled_at: null, disabled_reason: null }),
       ...(body.status === 'disabled' && row.disabled_at === null && { disabled_at: ctx.now, disabled_reason: 'owner' }),
       updated_at: ctx.now,

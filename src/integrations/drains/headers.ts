@@ -6,7 +6,7 @@ import type { DrainRow } from './schema.ts'
 
 type Headers = Record<string, string>
 
-const MOST_HEADER_BYTES = 8192
+const MAX_HEADER_BYTES = 8192
 /** Headers that Berth sets itself, and those that belong to a connection (RFC 9110, 7.6.1). */
 const OWN_HEADERS =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-vercel-signature|user-agent|webhook-.*)$/
@@ -20,7 +20,7 @@ export function parseHeaders(headers: Headers, field: string): Headers {
     if (fault !== undefined) refuse('bad_request', `Invalid request: \`${field}.${header.slice(0, 100)}\` ${fault}.`)
     result[name] = value
   }
-  if (JSON.stringify(result).length > MOST_HEADER_BYTES)
+  if (JSON.stringify(result).length > MAX_HEADER_BYTES)
     refuse('bad_request', `Invalid request: \`${field}\` should be at most 8 KiB.`)
   return result
 }

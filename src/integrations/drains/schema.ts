@@ -136,7 +136,7 @@ export function showStatus(row: Row<'log_drain'>) {
   }
 }
 
-const MOST_LINES = 1000
+const MAX_LINES = 1000
 const Line = Type.Object({
   timestamp: Timestamp,
   message: Type.String({ maxLength: 256 * 1024 }),
@@ -144,7 +144,7 @@ const Line = Type.Object({
   deploymentId: Type.Optional(Type.String({ maxLength: 100 })),
   environment: Type.Optional(OneOf(...ENVIRONMENTS)),
 })
-export const LogLines = Type.Object({ lines: Type.Array(Line, { minItems: 1, maxItems: MOST_LINES }) })
+export const LogLines = Type.Object({ lines: Type.Array(Line, { minItems: 1, maxItems: MAX_LINES }) })
 export type LogLines = Static<typeof LogLines>
 export const IngestResult = Type.Object({
   lines: Type.Integer(),

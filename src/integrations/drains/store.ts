@@ -29,7 +29,7 @@ export type DrainSpec = {
  */
 export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: DrainRow; secret: string }> {
   const projectIds = await validateProjects(ctx, spec.projectIds)
-  const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.who.installationId)
+  const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.caller.installationId)
   if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
   const id = newId('ld')
   const secret = spec.secret ?? randomText(40)
@@ -37,7 +37,7 @@ export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: Dra
   const row: Row<'log_drain'> = {
     id,
     account_id: ctx.account.id,
-    configuration_id: ctx.who.installationId,
+    configuration_id: ctx.caller.installationId,
     name: spec.name,
     url: spec.url,
     delivery_format: spec.deliveryFormat,
@@ -47,7 +47,7 @@ export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: Dra
     environments_json: JSON.stringify(spec.environments ?? ENVIRONMENTS),
     project_ids_json: projectIds && JSON.stringify(projectIds),
     sampling_json: spec.sampling ? JSON.stringify(spec.sampling) : null,
-    created_by: ctx.who.installationId === null ? ctx.who.userId : null,
+    created_by: ctx.caller.installationId === null ? ctx.caller.userId : null,
     created_stamp: ctx.stamp,
     updated_at: ctx.now,
     failing_since: null,

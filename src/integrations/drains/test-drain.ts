@@ -29,7 +29,7 @@ export async function sendTestLine(ctx: Ctx, _: undefined, { body }: Input<unkno
   const text = joinLines(delivery.encoding, [showLine(OF, line)])
   const to = { account_id: ctx.account.id, url: delivery.endpoint, delivery_format: delivery.encoding }
   const signed = { secret: delivery.secret ?? randomText(40), headers }
-  const posted = await ctx.deps.adapters.egress.post(linesPost(to, signed, text), ctx.deps.stopping)
+  const posted = await ctx.deps.adapters.egress.post(linesPost(to, signed, text), ctx.deps.shutdownSignal)
   if ('error' in posted) return failed(delivery.endpoint, posted.error)
   const arrived = posted.statusCode >= 200 && posted.statusCode < 300
   return arrived ? {} : failed(delivery.endpoint, `the receiver answered ${posted.statusCode}`)

@@ -16,7 +16,7 @@ import { pendingScopes } from './scope-change.ts'
 import { readVisibleSelections } from './selection.ts'
 
 /** An account has one installation of an integration. The newest of this many integrations are listed. */
-const MOST_LISTED = 1000
+const MAX_LISTED = 1000
 
 /** Lists the installations on the account, newest first. An installation sees itself and no other. */
 export async function listInstallations(
@@ -36,7 +36,7 @@ export async function listInstallations(
       integration.where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)])),
     )
   }
-  const rows = await select.orderBy('created_stamp', 'desc').limit(MOST_LISTED).execute()
+  const rows = await select.orderBy('created_stamp', 'desc').limit(MAX_LISTED).execute()
   const selections = await readVisibleSelections(ctx, rows)
   return (await withIntegrations(ctx.db, rows)).map((installation) => showFound(ctx, installation, selections))
 }

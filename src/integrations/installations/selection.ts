@@ -41,16 +41,16 @@ export async function readVisibleSelections(
       .orderBy('project_id')
       .execute()
     for (const { configuration_id, project_id } of rows) {
-      if (canSeeProject(ctx.who, project_id)) selections.get(configuration_id)!.push(project_id)
+      if (canSeeProject(ctx.caller, project_id)) selections.get(configuration_id)!.push(project_id)
     }
   }
   return selections
 }
 
 /** A project that an installation creates joins its selection. Otherwise the installation could not see the project. */
-export async function addToSelection({ db, who }: Ctx, projectId: string): Promise<void> {
-  if (who.installationId === null || who.projectIds === null) return
-  const joined = { configuration_id: who.installationId, project_id: projectId }
+export async function addToSelection({ db, caller }: Ctx, projectId: string): Promise<void> {
+  if (caller.installationId === null || caller.projectIds === null) return
+  const joined = { configuration_id: caller.installationId, project_id: projectId }
   await db.insertInto('configuration_project').values(joined).execute()
 }
 

@@ -11,11 +11,11 @@ import { selectionPayload } from './selection.ts'
  */
 export async function transferOwnership(ctx: Ctx, installation: Installation): Promise<void> {
   const { id, disabled_at, user_id: previousUserId } = installation
-  if (previousUserId === ctx.who.userId && disabled_at === null) return
+  if (previousUserId === ctx.caller.userId && disabled_at === null) return
   const row = await ctx.db
     .updateTable('configuration')
     .set({
-      user_id: ctx.who.userId,
+      user_id: ctx.caller.userId,
       disabled_at: null,
       disabled_reason: null,
       ...(disabled_at !== null && { resumed_at: ctx.now }),

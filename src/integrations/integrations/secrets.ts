@@ -6,7 +6,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 
-const MOST_SECRETS = 2
+const MAX_SECRETS = 2
 
 /** Makes a secret and gives it, this one time. An older secret still works. Refuses: secrets_full 409 (there are two already). */
 export async function addSecret(
@@ -28,7 +28,7 @@ export async function addSecret(
           sql<string>`${box.sealSecret('client-secret', id, clientSecret)}`.as('sealed_secret'),
           sql<number>`cast(${ctx.stamp} as bigint)`.as('created_stamp'),
         ])
-        .where(countOf(integrationId), '<', MOST_SECRETS),
+        .where(countOf(integrationId), '<', MAX_SECRETS),
     )
     .returning('id')
     .executeTakeFirst()

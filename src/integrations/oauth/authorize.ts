@@ -41,11 +41,16 @@ async function authorize(ctx: UserPageCtx, input: ScreenInput<Static<typeof Auth
     refuse('bad_request', 'The client_id is missing or unknown. Tell whoever sent you here.')
   mustBeRegisteredRedirect(integration, query)
   const tellClient = (error: string, fault: string) => ({
-    to: redirectTo(integration, { error, error_description: fault, state: query.state, iss: ctx.deps.origin() }),
+    redirectTo: redirectTo(integration, {
+      error,
+      error_description: fault,
+      state: query.state,
+      iss: ctx.deps.origin(),
+    }),
   })
   if (query.response_type === undefined) return tellClient('invalid_request', 'response_type is missing.')
   if (query.response_type !== 'code') return tellClient('unsupported_response_type', 'response_type must be code.')
   const fault = pkceError(query)
   if (fault !== undefined) return tellClient('invalid_request', fault)
-  return { to: consentPath(integration, query) }
+  return { redirectTo: consentPath(integration, query) }
 }

@@ -44,5 +44,5 @@ async function takeOver(ctx: UserPageCtx, { params }: ScreenInput): Promise<View
     refuse('not_found', 'No webhook or log drain with this id is held. It may have been taken over or removed.')
   const by = accountContext(ctx, account)
   await transferEndpointOwnership(by, one.table, one)
-  return { to: '/integrations/installed', done: { by, subjectId: one.id } }
+  return { redirectTo: '/integrations/installed', audit: { by, subjectId: one.id } }
 }

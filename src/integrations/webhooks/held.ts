@@ -13,7 +13,7 @@ type Reason = NonNullable<Row<'webhook'>['held_reason']>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 export type EndpointTable = 'webhook' | 'log_drain'
 
-const HELD_KEPT_MS = 30 * 86_400_000
+const HELD_RETENTION_MS = 30 * 86_400_000
 const TABLES = ['webhook', 'log_drain'] as const
 
 /** The word for an endpoint in letters and messages. */
@@ -117,7 +117,7 @@ export async function transferEndpointOwnership(
   }
   const rows = await ctx.db
     .updateTable(table)
-    .set({ created_by: ctx.who.userId, held_at: null, held_reason: null, updated_at: ctx.now })
+    .set({ created_by: ctx.caller.userId, held_at: null, held_reason: null, updated_at: ctx.now })
     .where('id', '=', id)
     .where('account_id', '=', ctx.account.id)
     .returning('id')
@@ -138,7 +138,12 @@ export async function listHeldEndpoints(ctx: Pick<OperatorCtx, 'db'>, accountId:
       .orderBy('created_stamp')
       .execute()
     endpoints.push(
-      ...rows.map(({ url, ...row }) => ({ ...row, table, host: hostOf(url), goesAt: row.held_at! + HELD_KEPT_MS })),
+      ...rows.map(({ url, ...row }) => ({
+        ...row,
+        table,
+        host: hostOf(url),
+        goesAt: row.held_at! + HELD_RETENTION_MS,
+      })),
     )
   }
   return endpoints
@@ -151,7 +156,7 @@ export async function purgeHeldEndpoints(ctx: OperatorCtx, limit: number): Promi
     const old = ctx.db
       .selectFrom(table)
       .select('id')
-      .where('held_at', '<=', ctx.now - HELD_KEPT_MS)
+      .where('held_at', '<=', ctx.now - HELD_RETENTION_MS)
       // Whoever is suspended may come back, and finds everything again.
       .where('held_reason', '!=', 'disabled-by-admin')
       .limit(limit - count)

@@ -40,9 +40,9 @@ export function validateEvents(ctx: Ctx, names: readonly string[]): string[] {
   for (const spelling of names) {
     const name = resolveEventName(spelling)!
     if (!isEmittedEvent(name)) continue
-    permit(ctx.who, EVENTS[name].needs)
+    permit(ctx.caller, EVENTS[name].needs)
     // A webhook of an installation hears of the installation's own variables only. A person's webhook hears of all variables.
-    if (name.startsWith('project.env-variable.') && ctx.who.installationId === null) permit(ctx.who, ['env:all'])
+    if (name.startsWith('project.env-variable.') && ctx.caller.installationId === null) permit(ctx.caller, ['env:all'])
     if (isNarrow(ctx) && !('project' in EVENTS[name].payload.properties)) {
       refuse(
         'missing_permission',
@@ -54,8 +54,8 @@ export function validateEvents(ctx: Ctx, names: readonly string[]): string[] {
 }
 
 /** Whether the caller is a person whose token is limited to some projects. The events of an installation are limited when they are sent. */
-function isNarrow({ who }: Ctx): boolean {
-  return who.projectIds !== null && who.installationId === null
+function isNarrow({ caller }: Ctx): boolean {
+  return caller.projectIds !== null && caller.installationId === null
 }
 
 /**
@@ -74,7 +74,7 @@ export async function validateProjects(ctx: Ctx, ids: readonly string[] | null |
     .where('account_id', '=', ctx.account.id)
     .where('id', 'in', [...ids])
     .execute()
-  const there = new Set(rows.map(({ id }) => id).filter((id) => canSeeProject(ctx.who, id)))
+  const there = new Set(rows.map(({ id }) => id).filter((id) => canSeeProject(ctx.caller, id)))
   const unknown = ids.find((id) => !there.has(id))
   if (unknown !== undefined) refuse('unknown_project', `There is no project with the id "${unknown.slice(0, 100)}".`)
   return [...there]
@@ -85,11 +85,11 @@ export async function validateProjects(ctx: Ctx, ids: readonly string[] | null |
  * knows of those that hear of no other project.
  */
 export function canSeeEndpoint(
-  { who }: Ctx,
+  { caller }: Ctx,
   row: { configuration_id: string | null; project_ids_json: string | null },
 ): boolean {
-  if (who.installationId !== null) return row.configuration_id === who.installationId
-  if (who.projectIds === null) return true
+  if (caller.installationId !== null) return row.configuration_id === caller.installationId
+  if (caller.projectIds === null) return true
   const projectIds = row.project_ids_json === null ? undefined : (JSON.parse(row.project_ids_json) as string[])
-  return projectIds?.every((id) => canSeeProject(who, id)) ?? false
+  return projectIds?.every((id) => canSeeProject(caller, id)) ?? false
 }

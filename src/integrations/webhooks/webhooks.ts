@@ -34,12 +34,12 @@ export async function createWebhook(
     id,
     account_id: ctx.account.id,
     integration_id: null,
-    configuration_id: ctx.who.installationId,
+    configuration_id: ctx.caller.installationId,
     url: body.url,
     events_json: JSON.stringify(events),
     project_ids_json: projectIds && JSON.stringify(projectIds),
     sealed_secret: box.sealSecret('webhook', id, secret),
-    created_by: ctx.who.installationId === null ? ctx.who.userId : null,
+    created_by: ctx.caller.installationId === null ? ctx.caller.userId : null,
     created_stamp: ctx.stamp,
     updated_at: ctx.now,
     failing_since: null,
@@ -55,7 +55,7 @@ export async function createWebhook(
 
 /** Refuses: too_many_endpoints 400, when the people of the account, or the installation that asks, have MAX_ENDPOINTS webhooks already. */
 async function mustHaveRoom(ctx: Ctx): Promise<void> {
-  const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.who.installationId)
+  const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.caller.installationId)
   if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
 }
 
@@ -91,7 +91,7 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
  * for people who may see the team's integrations and all of its projects. Refuses: not_found 404.
  */
 export async function findDeliveryWebhook(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
-  const { permissions, projectIds, installationId } = ctx.who
+  const { permissions, projectIds, installationId } = ctx.caller
   if (!permissions.has('integration:read') || projectIds !== null || installationId !== null)
     return findWebhook(ctx, params)
   const row = await ctx.db
@@ -150,7 +150,7 @@ export async function updateWebhook(
       project_ids_json: projectIds && JSON.stringify(projectIds),
       updated_at: ctx.now,
       // How long the old URL failed says nothing about the new one. Whoever sets a URL is its maker, and it is held when their access ends.
-      ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.who.userId }) }),
+      ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.caller.userId }) }),
       ...(body.enabled && { failing_since: null, disabled_at: null, disabled_reason: null }),
     })
     .where('id', '=', row.id)

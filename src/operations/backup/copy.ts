@@ -16,7 +16,7 @@ export const RESTORED = 'restored'
  * people at a provider is old too.
  */
 export async function noteRestore(db: Queries): Promise<void> {
-  await forgetVouching(db)
+  await deleteVouching(db)
   const newest = await db
     .selectFrom('edge_change')
     .select(({ fn }) => fn.max('stamp').as('stamp'))
@@ -31,7 +31,7 @@ export async function noteRestore(db: Queries): Promise<void> {
  * may end the newer ones, which production has. So none is kept. Whoever signs in by a provider is asked to do it again, as where a provider
  * gives no such token: docs/single-sign-on.md: After a restore.
  */
-async function forgetVouching(db: Queries): Promise<void> {
+async function deleteVouching(db: Queries): Promise<void> {
   const now = Date.now()
   const people = db.selectFrom('identity').select('user_id').where('ended_at', 'is', null)
   await db.deleteFrom('session').where('user_id', 'in', people).execute()

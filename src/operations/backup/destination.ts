@@ -18,13 +18,13 @@ export type BackupDestination = {
   /** Its disk may be away, and the folder on which it is mounted is then there and empty. A bucket that answers is the bucket. */
   isMounted: boolean
   /** Has `make` write a backup into a folder, and brings it here. Gives what `make` gave: the file and more. */
-  keep<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  store<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
   /** As `keep`, beside a scheduled backup that may be on its way. Throws where the name is taken. */
-  keepByHand<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  storeManual<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
   /** The names of the whole backups here, in no order. */
-  names(stop: AbortSignal): Promise<string[]>
+  list(stop: AbortSignal): Promise<string[]>
   /** Has `work` look at a backup, as a file with its manifest beside it. */
-  look<T>(name: string, work: (file: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  read<T>(name: string, work: (file: string) => Promise<T>, stop: AbortSignal): Promise<T>
   remove(name: string, stop: AbortSignal): Promise<void>
 }
 
@@ -36,13 +36,13 @@ const CHECK = 'backup-check-'
 
 /** A place for backups; by default the one that BERTH_BACKUP_TO names. Throws BadSetting for a bucket without a key. */
 export async function openBackupDestination(
-  { backups, s3, dataFolder }: Config,
+  { backups, s3, dataDirectory }: Config,
   at: BackupDestinationSetting = backups.to,
 ): Promise<BackupDestination> {
   if ('folder' in at) return folderPlace(at.folder)
   if (s3 === undefined)
     throw new BadSetting('BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY must be set for a bucket')
-  return bucketPlace(await openBucket(s3, at.bucket), destinationName(at), at.prefix, dataFolder)
+  return bucketPlace(await openBucket(s3, at.bucket), destinationName(at), at.prefix, dataDirectory)
 }
 
 /** As people and the store call it. */
@@ -51,7 +51,7 @@ export function destinationName(at: BackupDestinationSetting): string {
 }
 
 function folderPlace(folder: string): BackupDestination {
-  const keep: BackupDestination['keep'] = async (make) => {
+  const keep: BackupDestination['store'] = async (make) => {
     makeLastFolder(folder)
     removeStaleTemporaryFiles(folder, 'berth-', DEAD_MS)
     return make(folder)
@@ -59,10 +59,10 @@ function folderPlace(folder: string): BackupDestination {
   return {
     name: folder,
     isMounted: true,
-    keep,
-    keepByHand: keep,
-    names: async () => wholeOnes(namesIn(folder)),
-    look: (name, work) => work(join(folder, name)),
+    store: keep,
+    storeManual: keep,
+    list: async () => wholeOnes(namesIn(folder)),
+    read: (name, work) => work(join(folder, name)),
     async remove(name) {
       // Without its manifest it is no backup, so nobody takes half of one for whole.
       for (const file of [manifestFile(join(folder, name)), join(folder, name)]) rmSync(file, { force: true })
@@ -75,11 +75,11 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
     name,
     isMounted: false,
     ...bucketKeeps(bucket, name, prefix, dataFolder),
-    async names(stop) {
+    async list(stop) {
       const keys = await bucket.list(prefix, stop)
       return wholeOnes(keys.map((key) => key.slice(prefix.length)).filter((key) => !key.includes('/')))
     },
-    async look(backup, work, stop) {
+    async read(backup, work, stop) {
       createDirectory(dataFolder)
       const folder = mkdtempSync(join(dataFolder, CHECK))
       try {
@@ -106,7 +106,7 @@ function bucketKeeps(
   name: string,
   prefix: string,
   dataFolder: string,
-): Pick<BackupDestination, 'keep' | 'keepByHand'> {
+): Pick<BackupDestination, 'store' | 'storeManual'> {
   const upload = async (file: string, stop: AbortSignal) => {
     const key = `${prefix}${basename(file)}`
     await bucket.upload(key, file, stop)
@@ -114,7 +114,7 @@ function bucketKeeps(
     await bucket.upload(manifestFile(key), manifestFile(file), stop)
   }
   return {
-    async keep(make, stop) {
+    async store(make, stop) {
       // One instance at a time makes a scheduled backup, so what is there was cut short.
       const folder = join(dataFolder, 'backup-on-its-way')
       rmSync(folder, { recursive: true, force: true })
@@ -128,7 +128,7 @@ function bucketKeeps(
         rmSync(folder, { recursive: true, force: true })
       }
     },
-    async keepByHand(make, stop) {
+    async storeManual(make, stop) {
       createDirectory(dataFolder)
       removeOldChecks(dataFolder)
       // A folder of its own, which a scheduled backup does not empty. What a kill leaves goes as an old check does.

@@ -15,13 +15,13 @@ import { recordBackup, recordVerification } from './records.ts'
 import { BadBackup, verifyBackup } from './verify.ts'
 
 /** The newest so many are listed. */
-const MOST_LISTED = 100
+const MAX_LISTED = 100
 
 type Opened = { config: Config; db: Db; clock: Clock }
 
 /** The backups of this instance, in the folder `backups` of its data folder. Each is checked once it is made, and noted in the store. */
 export function createBackups(opened: Opened): Backups {
-  const folder = join(opened.config.dataFolder, 'backups')
+  const folder = join(opened.config.dataDirectory, 'backups')
   let ending: Promise<unknown> = Promise.resolve()
   let running: number | null = null
   let failed: { at: number; message: string } | null = null
@@ -72,7 +72,7 @@ function listFolder(folder: string): { name: string; manifest: BackupManifest }[
   return names
     .sort()
     .reverse()
-    .slice(0, MOST_LISTED)
+    .slice(0, MAX_LISTED)
     .flatMap((name) => {
       try {
         return [{ name, manifest: readManifest(join(folder, name)) }]
@@ -120,7 +120,7 @@ type Placed = { folder: string; backup: KeptBackup; actor: Actor; stop: AbortSig
 async function checkPlaced({ config, db, clock }: Opened, { folder, backup, actor, stop }: Placed): Promise<void> {
   const place = await openBackupDestination(config, backup.place === folder ? { folder } : config.backups.to)
   const look = (file: string) => verifyBackup(config, file, () => {})
-  const checked = await place.look(backup.name, look, stop).catch((error: Error) => error)
+  const checked = await place.read(backup.name, look, stop).catch((error: Error) => error)
   if (checked instanceof Error && !(checked instanceof BadBackup)) throw checked
   const fault = checked instanceof Error ? checked.message : null
   const entry = {

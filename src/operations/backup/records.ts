@@ -7,7 +7,7 @@ import type { Row } from '../../platform/db/schema.ts'
 /** The oldest rows beyond so many are forgotten. */
 const MOST = 1000
 /** A sentence, and not the whole of what a server answered. */
-const LONGEST_FAULT = 2000
+const MAX_FAULT = 2000
 
 type Made = Pick<Row<'backup'>, 'place' | 'name' | 'made_by' | 'begun_at' | 'bytes' | 'sha256'>
 /** `fault`: what is wrong; null when it is whole and its values open. */
@@ -21,7 +21,7 @@ export async function recordBackup(tx: Queries, made: Made): Promise<void> {
     .values(row)
     .onConflict((conflict) => conflict.columns(['place', 'name']).doUpdateSet(row))
     .execute()
-  await forgetOldest(tx)
+  await deleteOldest(tx)
 }
 
 /** Notes what a check of a backup found, also of one that this store did not know. */
@@ -30,16 +30,16 @@ export async function recordVerification(
   backup: Omit<Made, 'made_by'>,
   { at, fault }: BackupCheckResult,
 ): Promise<void> {
-  const found = fault === null ? { verified_at: at, fault: null } : { fault: fault.slice(0, LONGEST_FAULT) }
+  const found = fault === null ? { verified_at: at, fault: null } : { fault: fault.slice(0, MAX_FAULT) }
   await tx
     .insertInto('backup')
     .values({ verified_at: null, made_by: 'command', ...backup, ...found })
     .onConflict((conflict) => conflict.columns(['place', 'name']).doUpdateSet(found))
     .execute()
-  await forgetOldest(tx)
+  await deleteOldest(tx)
 }
 
-async function forgetOldest(tx: Queries): Promise<void> {
+async function deleteOldest(tx: Queries): Promise<void> {
   const old = tx.selectFrom('backup').select('begun_at').orderBy('begun_at', 'desc').limit(1).offset(sql.lit(MOST))
   await tx.deleteFrom('backup').where('begun_at', '<=', old).execute()
 }

@@ -90,14 +90,14 @@ async function copyAndMigrate(backup: string, fresh: string): Promise<string[]> 
 
 /** Gives a second name to the store that is there: the restored one then takes its first one, and at no moment there is none. */
 function keepAside(file: string): string {
-  const former = `${file}.before-${new Date().toISOString().replaceAll(':', '-')}`
-  linkSync(file, former)
-  return former
+  const previous = `${file}.before-${new Date().toISOString().replaceAll(':', '-')}`
+  linkSync(file, previous)
+  return previous
 }
 
 /** In one transaction: killed half-way, the database is as it was. */
 async function restorePostgres(
-  { dataFolder }: Config,
+  { dataDirectory }: Config,
   url: string,
   backup: string,
   pending: string[],
@@ -106,8 +106,8 @@ async function restorePostgres(
 ) {
   const { openPostgresConnection } = await import('../../platform/db/postgres/open.ts')
   const target = openPostgresConnection(url)
-  createDirectory(dataFolder)
-  const folder = mkdtempSync(join(dataFolder, 'restoring-'))
+  createDirectory(dataDirectory)
+  const folder = mkdtempSync(join(dataDirectory, 'restoring-'))
   try {
     await mustBeAlone(target)
     if (!force) await mustBeEmpty(target)

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
 /** The first of January 1970 was a Thursday; weeks begin on Mondays. */
 const FIRST_MONDAY_MS = 4 * DAY_MS
 /** Those that no check found whole are kept while no newer one is, and at most so many. */
-const MOST_DOUBTFUL = 5
+const MAX_DOUBTFUL = 5
 
 /**
  * Gives the names of the backups that may go. Only whole ones count: the newest `last`, the newest of each of the newest `daily` days, and the same
@@ -18,7 +18,7 @@ export function backupsToPrune(backups: readonly StoredBackup[], { last, daily, 
   const newestFirst = backups.toSorted((one, other) => other.begunAt - one.begunAt)
   const whole = newestFirst.filter((one) => one.whole)
   const newest = whole[0]?.begunAt ?? 0
-  const doubtful = newestFirst.filter((one) => !one.whole && one.begunAt > newest).slice(0, MOST_DOUBTFUL)
+  const doubtful = newestFirst.filter((one) => !one.whole && one.begunAt > newest).slice(0, MAX_DOUBTFUL)
   const stays = new Set([
     ...doubtful,
     ...whole.slice(0, Math.max(1, last)),

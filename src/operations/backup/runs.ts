@@ -9,9 +9,9 @@ const MINUTE_MS = 60_000
 const HELD_MS = 2 * MINUTE_MS
 /** A run that failed is tried again after this, so often. */
 const RETRY_MS = 10 * MINUTE_MS
-const MOST_TRIES = 3
+const MAX_TRIES = 3
 /** Runs before the newest so many are forgotten. */
-const MOST_RUNS = 100
+const MAX_RUNS = 100
 
 /** `tries`: which try of it this is. Whoever holds a later one writes the outcome. */
 export type BackupRun = { dueAt: number; tries: number }
@@ -58,20 +58,20 @@ export async function acquireRun(db: Db, dueAt: number, now: number): Promise<Ba
       .returning('tries')
       .executeTakeFirst()
     if (taken === undefined) return undefined
-    await forgetOldRuns(tx, dueAt)
+    await purgeOldRuns(tx, dueAt)
     return { dueAt, tries: taken.tries }
   })
 }
 
 /** Only those before this one: a clock that was once ahead must not make the run of today forgotten. */
-async function forgetOldRuns(tx: Queries, dueAt: number): Promise<void> {
+async function purgeOldRuns(tx: Queries, dueAt: number): Promise<void> {
   const old = tx
     .selectFrom('backup_run')
     .select('due_at')
     .where('due_at', '<', dueAt)
     .orderBy('due_at', 'desc')
     .limit(1)
-    .offset(sql.lit(MOST_RUNS))
+    .offset(sql.lit(MAX_RUNS))
   await tx.deleteFrom('backup_run').where('due_at', '<=', old).execute()
 }
 
@@ -90,7 +90,7 @@ export async function renewRun(db: Db, { dueAt, tries }: BackupRun, now: number)
 
 /** Writes what came of a run. `fault`: why there is no good backup; the run is then tried again, twice. */
 export async function finishRun(db: Db, { dueAt, tries }: BackupRun, now: number, fault: string | null): Promise<void> {
-  const isOver = fault === null || tries >= MOST_TRIES
+  const isOver = fault === null || tries >= MAX_TRIES
   const end = isOver ? { ended_at: now, fault } : { held_until: now + RETRY_MS, fault }
   await db.write((tx) =>
     tx

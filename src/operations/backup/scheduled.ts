@@ -12,7 +12,7 @@ import { BadBackup, verifyBackup } from './verify.ts'
 
 const LOOK_MS = 10_000
 const HOLD_MS = 30_000
-const LONGEST_FAULT = 2000
+const MAX_FAULT = 2000
 const NEVER = new AbortController().signal
 
 /** Makes the backup that is due at `now`, if it was not made. Gives how many it made. */
@@ -25,7 +25,7 @@ export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = 
   const hold = setInterval(() => void renewRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
   const fault = await makeAndCheck(deps, stop).then(
     () => null,
-    (error) => describeError(error).slice(0, LONGEST_FAULT),
+    (error) => describeError(error).slice(0, MAX_FAULT),
   )
   clearInterval(hold)
   await finishRun(deps.db, run, now + passedMs(), fault)
@@ -76,7 +76,7 @@ async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
   const place = await openBackupDestination(config)
   if (place.isMounted) await mustHoldOurs(deps, place, stop)
   const options = { version: VERSION, withKeys: false }
-  const made = await place.keep((folder) => createBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
+  const made = await place.store((folder) => createBackup(config, { to: `${folder}/`, ...options }, () => {}), stop)
   const { leftOut } = made
   if (leftOut.length > 0)
     log.warn({ leftOut }, 'tables of another program are in the schema of Berth; no backup has them')
@@ -84,7 +84,7 @@ async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
   const backup = { place: place.name, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
   await db.write((tx) => recordBackup(tx, { ...backup, made_by: 'schedule' }))
   try {
-    await place.look(backup.name, (file) => verifyBackup(config, file, () => {}), stop)
+    await place.read(backup.name, (file) => verifyBackup(config, file, () => {}), stop)
   } catch (error) {
     if (error instanceof BadBackup)
       await db.write((tx) => recordVerification(tx, backup, { at: clock.now(), fault: error.message }))
@@ -102,7 +102,7 @@ async function mustHoldOurs({ db }: Deps, place: BackupDestination, stop: AbortS
   const known = (await listScheduledBackups(db.read, place.name)).map(({ name }) => name).sort()
   const newest = known.at(-1)
   if (newest === undefined) return
-  const names = await place.names(stop)
+  const names = await place.list(stop)
   if (names.some((name) => known.includes(name) || (name.startsWith('berth-') && name > newest))) return
   throw new Error(
     `${place.name} holds none of the backups that were made there: mount its disk. Where it is meant to begin again, name another folder in BERTH_BACKUP_TO`,
@@ -119,7 +119,7 @@ async function removeOld(
   made: string,
   stop: AbortSignal,
 ): Promise<void> {
-  const there = new Set(await place.names(stop))
+  const there = new Set(await place.list(stop))
   const rows = await listScheduledBackups(db.read, place.name)
   const isProven = rows.some(({ name }) => name !== made && there.has(name))
   const gone = isProven ? rows.filter((row) => !there.has(row.name)).map(({ name }) => name) : []

@@ -50,49 +50,49 @@ export const CHECKS: Record<string, Check> = {
 }
 
 /** The data folder and what lies in it are for the eyes of the service alone. */
-async function checkFolder({ dataFolder, database }: Config): Promise<Finding[]> {
+async function checkFolder({ dataDirectory, database }: Config): Promise<Finding[]> {
   const about = 'folder'
-  if (!existsSync(dataFolder)) {
-    const above = nearestFolder(dataFolder)
+  if (!existsSync(dataDirectory)) {
+    const above = nearestFolder(dataDirectory)
     if (!mayWrite(above))
       return [
         {
           about,
           is: 'wrong',
-          found: `${dataFolder} is not there and cannot be made in ${above}`,
+          found: `${dataDirectory} is not there and cannot be made in ${above}`,
           advice: 'set BERTH_DATA to a folder that this user may make, or make it for this user',
         },
       ]
-    return [{ about, is: 'well', found: `${dataFolder} is not there yet; the first start makes it` }]
+    return [{ about, is: 'well', found: `${dataDirectory} is not there yet; the first start makes it` }]
   }
-  if (!statSync(dataFolder).isDirectory())
+  if (!statSync(dataDirectory).isDirectory())
     return [
       {
         about,
         is: 'wrong',
-        found: `BERTH_DATA is ${dataFolder}, which is a file`,
+        found: `BERTH_DATA is ${dataDirectory}, which is a file`,
         advice: 'set BERTH_DATA to a folder',
       },
     ]
   const findings: Finding[] = []
-  if (!mayWrite(dataFolder))
+  if (!mayWrite(dataDirectory))
     findings.push({
       about,
       is: 'wrong',
-      found: `${dataFolder} cannot be written by this user`,
-      advice: `give it to this user: chown -R ${process.getuid?.() ?? '<user>'} ${dataFolder}`,
+      found: `${dataDirectory} cannot be written by this user`,
+      advice: `give it to this user: chown -R ${process.getuid?.() ?? '<user>'} ${dataDirectory}`,
     })
   const store = database.engine === 'sqlite' ? [database.file] : []
-  for (const path of [dataFolder, join(dataFolder, 'credentials.json'), ...store]) {
+  for (const path of [dataDirectory, join(dataDirectory, 'credentials.json'), ...store]) {
     if (!existsSync(path) || (statSync(path).mode & 0o077) === 0) continue
     findings.push({
       about,
-      is: path === dataFolder ? 'worry' : 'wrong',
+      is: path === dataDirectory ? 'worry' : 'wrong',
       found: `${path} can be read by others`,
       advice: `chmod go= ${path}`,
     })
   }
-  return findings.length > 0 ? findings : [{ about, is: 'well', found: `${dataFolder}, for this user only` }]
+  return findings.length > 0 ? findings : [{ about, is: 'well', found: `${dataDirectory}, for this user only` }]
 }
 
 function nearestFolder(path: string): string {
@@ -127,11 +127,11 @@ async function checkKeyring(config: Config): Promise<Finding[]> {
   return [{ about, is: 'well', found: `${ring.place} has ${pluralize(ring.ids().length, 'root key')}${fits}` }]
 }
 
-async function checkSpace({ dataFolder, database }: Config): Promise<Finding[]> {
+async function checkSpace({ dataDirectory, database }: Config): Promise<Finding[]> {
   const about = 'disk space'
-  const { bavail, bsize } = await statfs(nearestFolder(dataFolder))
+  const { bavail, bsize } = await statfs(nearestFolder(dataDirectory))
   const free = bavail * bsize
-  const found = `${Math.floor(free / MIB)} MiB free at ${dataFolder}`
+  const found = `${Math.floor(free / MIB)} MiB free at ${dataDirectory}`
   if (free < NO_SPACE)
     return [{ about, is: 'wrong', found, advice: 'make room: writes are refused with 507 when the disk is full' }]
   const size = database.engine === 'sqlite' && existsSync(database.file) ? statSync(database.file).size : 0

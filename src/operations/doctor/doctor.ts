@@ -4,7 +4,7 @@ import { BadSetting, type Config } from '../../config.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
 import type { Finding } from './finding.ts'
 
-const LONGEST_MS = 5000
+const MAX_MS = 5000
 
 /** What a command gets that it needs, and what it gives: cli/command-line/command.ts. */
 type Asked = { settings(): Config; progress: { show(label: string, done: number, all: number): void; end(): void } }
@@ -36,9 +36,9 @@ export async function runChecks(config: Config, progress: (done: number, all: nu
   return [...settingsFindings(config), ...(await Promise.all(results)).flat()]
 }
 
-function settingsFindings({ unknown, drill }: Config): Finding[] {
+function settingsFindings({ unknownSettings, drill }: Config): Finding[] {
   const about = 'settings'
-  const findings: Finding[] = unknown.map((found) => ({
+  const findings: Finding[] = unknownSettings.map((found) => ({
     about,
     is: 'worry',
     found,
@@ -68,7 +68,7 @@ function readSettings(settings: () => Config): Config | Finding {
 async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding[]> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${LONGEST_MS / 1000} s`)), LONGEST_MS)
+    timer = setTimeout(() => reject(new Error(`no answer within ${MAX_MS / 1000} s`)), MAX_MS)
   })
   try {
     return await Promise.race([check, late])

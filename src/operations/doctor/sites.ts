@@ -13,7 +13,7 @@ import { withStore } from './store.ts'
 
 /** The newest are looked for: where the folder is another one, all are missing. */
 const LOOKED_FOR = 100
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 
 /** The folder of files can be written, and holds what deployments name. */
 export async function checkFiles(config: Config): Promise<Finding[]> {
@@ -90,7 +90,7 @@ async function checkNoSites(config: Config): Promise<Finding[]> {
 /** A name that is nobody's: a sites server says so in its own header, or that it cannot ask. */
 async function askSites(origin: string): Promise<'sites' | 'other' | { fault: string }> {
   try {
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     const { headers, body } = await fetch(origin, { redirect: 'manual', signal })
     await body?.cancel()
     return headers.has('x-vercel-error') ? 'sites' : 'other'

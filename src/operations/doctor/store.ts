@@ -10,7 +10,7 @@ import { isSqlite, tablesOf } from '../../platform/db/tables.ts'
 import type { Finding } from './finding.ts'
 
 /** A server that hangs is told within 5 s: a connection and a statement. */
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 /** Apart by more than this, moments in answers and expiries are wrong. */
 const CLOCK_APART_MS = 5000
 
@@ -19,7 +19,7 @@ export async function withStore<T>({ database }: Config, work: (db: Queries) => 
   const db =
     database.engine === 'sqlite'
       ? (await import('../../platform/db/sqlite/open.ts')).openSqliteFile(database.file, true)
-      : (await import('../../platform/db/postgres/open.ts')).openPostgresConnection(database.url, PATIENCE_MS)
+      : (await import('../../platform/db/postgres/open.ts')).openPostgresConnection(database.url, TIMEOUT_MS)
   try {
     return await work(db)
   } finally {
@@ -57,7 +57,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       ]
     const found = `${name} has the schema of this version`
     if (database.engine === 'postgres') return [{ about, is: 'well', found }]
-    if (statSync(database.file).size > MOST_READ_BYTES)
+    if (statSync(database.file).size > MAX_READ_BYTES)
       return [{ about, is: 'well', found: `${found}. It is too large to be read here: ${READ_WHOLE}` }]
     const damage = await (await import('../../platform/db/sqlite/vacuum.ts')).findCorruption(database.file)
     if (damage !== undefined) return [{ about, is: 'wrong', found: `${name} is damaged: ${damage}`, advice: RESTORE }]
@@ -78,7 +78,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
 }
 
 /** All pages of a larger file may take longer to read than a check has. */
-const MOST_READ_BYTES = 1024 ** 3
+const MAX_READ_BYTES = 1024 ** 3
 const READ_WHOLE = 'berth backup verify reads every page of a copy'
 const RESTORE = 'stop the service, keep the file, and restore a backup (docs/backup.md)'
 

@@ -11,7 +11,7 @@ const KEPT_MS = 60 * 60_000
 /** The clocks of instances may differ so much: what is kept is certain only for so much less. */
 const CERTAIN_MS = KEPT_MS - 5 * 60_000
 /** The most changes of before the start that are read for sites servers. */
-const MOST_RECENT = 10_000
+const MAX_RECENT = 10_000
 
 /**
  * What changed since it was last asked. On SQLite rows become visible in the order of their stamps; on PostgreSQL one may
@@ -76,11 +76,11 @@ async function readRecent(db: Deps['db'], overlap: number, since: number, newest
     .where('stamp', '>', since)
     .orderBy('stamp', 'desc')
     .orderBy('key', 'desc')
-    .limit(MOST_RECENT)
+    .limit(MAX_RECENT)
     .execute()
   // Where nothing can come late, nothing is missing behind the newest one either.
   const quiet = overlap === 0 ? Math.min(since, newest) : since
-  const complete = rows.length < MOST_RECENT ? quiet : rows.at(-1)!.stamp
+  const complete = rows.length < MAX_RECENT ? quiet : rows.at(-1)!.stamp
   const restored = rows.find(({ key }) => key === RESTORED)?.stamp ?? 0
   return { changes: rows.reverse(), stamp: newest, floor: Math.max(complete, restored) }
 }

@@ -22,7 +22,7 @@ export type ChangeRing = {
 }
 
 const MOST = 50_000
-const MOST_CHARACTERS = 4 * 1024 ** 2
+const MAX_CHARACTERS = 4 * 1024 ** 2
 /** It is cut down to this part of its bounds, so that cutting costs little for each change. */
 const KEPT = 0.8
 
@@ -30,7 +30,7 @@ const KEPT = 0.8
 type Held = { changes: Change[]; characters: number; before: number; floor: number; newest: number }
 
 /** An empty ring. `overlapMs`: how much later than its stamp a change may become visible. */
-export function openChangeRing(overlapMs: number, { most = MOST, mostCharacters = MOST_CHARACTERS } = {}): ChangeRing {
+export function openChangeRing(overlapMs: number, { most = MOST, mostCharacters = MAX_CHARACTERS } = {}): ChangeRing {
   const held: Held = { changes: [], characters: 0, before: 0, floor: 0, newest: 0 }
   return {
     place: () => ({ sequence: held.before + held.changes.length, stamp: held.newest }),

@@ -35,7 +35,7 @@ export type SyncedHosts = {
   /** For how long the database could not be read; 0 while it can. */
   staleMs(): number
   /** Resolves when what is committed by now is known. Throws when the database cannot be read. */
-  settle(): Promise<void>
+  catchUp(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -75,7 +75,7 @@ export async function startHostSync(deps: Deps): Promise<SyncedHosts> {
     changes: ring,
     onChange: (listener) => void listeners.push(listener),
     staleMs: reader.staleMs,
-    settle: reader.settle,
+    catchUp: reader.settle,
     async stop() {
       clearInterval(poll)
       await reader.stop()

@@ -52,7 +52,7 @@ export async function openEdge(deps: Deps): Promise<Edge> {
   const sites = await openSitesChannel(deps, followed)
   const ofProxies = answering(deps, followed)
   const unsent = createResponseBuffers()
-  deps.metrics.beforeTold(() => {
+  deps.metrics.onCollect(() => {
     deps.metrics.gauge('berth_edge_hosts').value = followed.hosts().size()
     deps.metrics.gauge('berth_edge_stale_seconds').value = followed.staleMs() / 1000
   })
@@ -106,7 +106,7 @@ function listen(server: Server, host: string, port: number): Promise<string> {
 }
 
 function send(
-  { stopping }: Deps,
+  { shutdownSignal }: Deps,
   followed: SyncedHosts,
   unsent: ResponseBuffers,
   request: IncomingMessage,
@@ -115,12 +115,12 @@ function send(
 ): void {
   const stale = followed.staleMs()
   if (stale > STALE_MS) headers['x-edge-stale'] = String(Math.round(stale / 1000))
-  if (stopping.aborted) headers.connection = 'close'
+  if (shutdownSignal.aborted) headers.connection = 'close'
   const bytes = Buffer.from(body)
   if (status !== 304) headers['content-length'] = String(bytes.length)
   response.writeHead(status, headers)
   const outgoing =
-    request.method === 'HEAD' ? bytes : unsent.hold(request, response, peerAddress(request.socket), bytes)
+    request.method === 'HEAD' ? bytes : unsent.track(request, response, peerAddress(request.socket), bytes)
   if (Buffer.isBuffer(outgoing)) response.end(outgoing)
   else outgoing.pipe(response)
 }

@@ -12,12 +12,12 @@ import { becomes } from '../../sites/static/send.ts'
 import { PLAIN, plain } from './plain-answer.ts'
 
 /** Files that are sent at once. An account has a part of them, and never more than are left free. */
-const MOST_OF_ALL = 128
-const MOST_OF_ONE = 32
+const MAX_OF_ALL = 128
+const MAX_OF_ONE = 32
 /** Requests for files of one account that wait. */
-const MOST_WAITING = 64
+const MAX_WAITING = 64
 /** How long a request waits for its turn. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 /** A sites server that takes less than a piece in this time is not waited for. */
 const STALL_MS = 20_000
 
@@ -46,12 +46,12 @@ export function isOfFiles(path: string): boolean {
 
 /** Opens the files of a service to sites servers that have shown their token. */
 export function openSiteFiles(
-  { db, files, stopping }: Pick<Deps, 'db' | 'files' | 'stopping'>,
+  { db, files, shutdownSignal }: Pick<Deps, 'db' | 'files' | 'shutdownSignal'>,
   rules: FileRules = {},
 ): SiteFiles {
-  const { mostOfAll = MOST_OF_ALL, mostOfOne = MOST_OF_ONE, mostWaiting = MOST_WAITING } = rules
-  const { patienceMs = PATIENCE_MS, stallMs = STALL_MS } = rules
-  const turns = createSemaphore({ slots: mostOfAll, mayTake: (_, inUse, free) => inUse < mostOfOne && inUse < free })
+  const { mostOfAll = MAX_OF_ALL, mostOfOne = MAX_OF_ONE, mostWaiting = MAX_WAITING } = rules
+  const { patienceMs = TIMEOUT_MS, stallMs = STALL_MS } = rules
+  const turns = createSemaphore({ slots: mostOfAll, canAcquire: (_, inUse, free) => inUse < mostOfOne && inUse < free })
 
   return {
     async answer(request, response, path, query) {
@@ -66,14 +66,14 @@ export function openSiteFiles(
         'content-type': isManifest ? 'application/json' : 'application/octet-stream',
         'content-length': size,
         'cache-control': 'no-store',
-        ...(stopping.aborted && { connection: 'close' }),
+        ...(shutdownSignal.aborted && { connection: 'close' }),
       }
       if (request.method === 'HEAD') {
         response.writeHead(200, head).end()
         return undefined
       }
       const gone = goneWith(response)
-      if (turns.waiting(accountId) >= mostWaiting || !(await turns.take(accountId, patienceMs, gone)))
+      if (turns.waiting(accountId) >= mostWaiting || !(await turns.acquire(accountId, patienceMs, gone)))
         return gone.aborted ? undefined : { ...plain(503, BUSY), headers: { ...PLAIN, 'retry-after': '1' } }
       try {
         const bytes = await files.open(accountId, sha256)

@@ -1,7 +1,7 @@
 /** Takes the reports of sites servers on what they answered. docs/deploying-sites.md: Usage. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
-import { MOST_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
+import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { addUsage } from '../../projects/deployments/usage.ts'
@@ -19,7 +19,7 @@ export async function answerReport(
     return { ...plain(405, 'Usage is sent with POST.'), headers: { ...PLAIN, allow: 'POST' } }
   const text = await readBody(request)
   if (text === undefined) {
-    const answer = plain(413, `A report of usage has at most ${MOST_REPORT_BYTES} bytes.`)
+    const answer = plain(413, `A report of usage has at most ${MAX_REPORT_BYTES} bytes.`)
     return { ...answer, headers: { ...answer.headers, connection: 'close' } }
   }
   const report = readUsageReport(text)
@@ -44,7 +44,7 @@ function readBody(request: IncomingMessage): Promise<string | undefined> {
     let bytes = 0
     request.on('data', (piece: Buffer) => {
       bytes += piece.length
-      if (bytes <= MOST_REPORT_BYTES) return void pieces.push(piece)
+      if (bytes <= MAX_REPORT_BYTES) return void pieces.push(piece)
       pieces.length = 0
       resolve(undefined)
     })

@@ -23,11 +23,11 @@ import { answerCode } from './site-sign-in.ts'
 import { answerReport } from './site-usage.ts'
 import { readName } from './visitor.ts'
 
-const LONGEST_WAIT_S = 25
+const MAX_WAIT_S = 25
 /** More requests do not wait for a change. */
-const MOST_WAITING = 500
+const MAX_WAITING = 500
 /** Changed things in one answer; of each name come three lines. */
-const MOST_KEYS = 1000
+const MAX_KEYS = 1000
 /** Whole snapshots that are written at once. */
 const WHOLES = 2
 /** A connection that takes nothing of a whole snapshot for so long is ended. */
@@ -61,7 +61,7 @@ export function isOfSites(path: string): boolean {
 export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promise<SitesChannel> {
   const { sitesToken } = deps.config.edge
   const isToken = sitesToken === undefined ? undefined : tokenCheck(sitesToken)
-  const waiting = openWaiting(followed, deps.stopping)
+  const waiting = openWaiting(followed, deps.shutdownSignal)
   const files = openSiteFiles(deps)
   const state: State = {
     followed,
@@ -119,7 +119,7 @@ function openWaiting(followed: SyncedHosts, stopping: AbortSignal) {
     isOver: () => isOver,
     next: (response: ServerResponse, ms: number) =>
       new Promise<void>((resolve) => {
-        if (isOver || ms === 0 || waiting.size >= MOST_WAITING) return resolve()
+        if (isOver || ms === 0 || waiting.size >= MAX_WAITING) return resolve()
         const go = () => {
           clearTimeout(timer)
           waiting.delete(go)
@@ -140,11 +140,11 @@ async function answerSnapshot(
 ): Promise<EdgeResponse | undefined> {
   const { changes } = state.followed
   const wait = Number(/^\d{1,2}$/.exec(query.get('wait') ?? '0')?.[0] ?? Number.NaN)
-  if (!(wait <= LONGEST_WAIT_S)) return plain(400, `?wait= is seconds: 0 to ${LONGEST_WAIT_S}.`)
+  if (!(wait <= MAX_WAIT_S)) return plain(400, `?wait= is seconds: 0 to ${MAX_WAIT_S}.`)
   const place = await placeOf(state, query.get('since'))
   if (place === 'all' || place === 'reset') return sendAll(state, response, place === 'reset')
   if (changes.next(place, 1)?.keys.length === 0) await state.nextChange(response, wait * 1000)
-  const page = changes.next(place, MOST_KEYS)
+  const page = changes.next(place, MAX_KEYS)
   if (page === undefined) return sendAll(state, response, false)
   if (page.keys.length === 0) return { status: 304, headers: { ...LINES }, body: '' }
   const hosts = state.followed.hosts()
@@ -164,7 +164,7 @@ async function placeOf({ followed, store, instance }: State, since: string | nul
   if (stamp > followed.changes.place().stamp) {
     // Another instance may have read a change before this one did.
     try {
-      await followed.settle()
+      await followed.catchUp()
     } catch {
       return followed.changes.place()
     }
@@ -175,7 +175,7 @@ async function placeOf({ followed, store, instance }: State, since: string | nul
 
 /** It is of the moment in which it begins: what changes meanwhile comes again behind it, which `more` says. */
 async function sendAll(state: State, response: ServerResponse, reset: boolean): Promise<EdgeResponse | undefined> {
-  if (!(await state.wholes.take('', STALL_MS)))
+  if (!(await state.wholes.acquire('', STALL_MS)))
     return { ...plain(503, 'Other sites servers take all. Come again.'), headers: { ...PLAIN, 'retry-after': '1' } }
   try {
     response.writeHead(200, LINES)

@@ -22,7 +22,7 @@ export type StartCredentials = { operatorToken: string } & Partial<FirstCredenti
  * finds an empty store and uses the same file.
  */
 export async function openCredentials(db: Db, clock: Clock, config: Config) {
-  const file = join(config.dataFolder, 'credentials.json')
+  const file = join(config.dataDirectory, 'credentials.json')
   const { operatorToken: keptToken, ...rest } = readJson(file)
   const operatorToken = config.operatorToken ?? keptToken ?? newToken()
   const keep = (first: Partial<FirstCredentials>) =>

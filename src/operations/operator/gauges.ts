@@ -15,7 +15,7 @@ import { storeBytes } from '../statistics/store-size.ts'
 /** A backlog beyond it is not counted to its end. */
 const MOST = 10_000
 /** A store that is away keeps nobody from reading the other figures. */
-const LONGEST_MS = 2000
+const MAX_MS = 2000
 const RESOLUTION_MS = 20
 const NANO = 1e9
 
@@ -24,13 +24,13 @@ export function startGauges(deps: Deps): () => void {
   const { metrics } = deps
   const stop = watchProcess(metrics)
   metrics.gauge('berth_build_info', VERSION, deps.db.engine, process.versions.node).value = 1
-  metrics.beforeTold(() => {
+  metrics.onCollect(() => {
     metrics.counter('berth_log_lines_dropped_total').value = droppedLines(deps.log)
     for (const [state, count] of Object.entries(deps.db.connections?.() ?? {}))
       metrics.gauge('berth_db_connections', state).value = count
   })
-  metrics.beforeTold(() => readStore(deps))
-  metrics.beforeTold(() => readDisk(deps))
+  metrics.onCollect(() => readStore(deps))
+  metrics.onCollect(() => readDisk(deps))
   return stop
 }
 
@@ -40,7 +40,7 @@ function watchProcess(metrics: Metrics): () => void {
   let before = performance.eventLoopUtilization()
   const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / NANO - RESOLUTION_MS / 1000)
   metrics.gauge('process_start_time_seconds').value = performance.timeOrigin / 1000
-  metrics.beforeTold(() => {
+  metrics.onCollect(() => {
     const memory = process.memoryUsage()
     const { user, system } = process.cpuUsage()
     metrics.counter('process_cpu_user_seconds_total').value = user / 1e6
@@ -97,17 +97,17 @@ function tellBackups(metrics: Metrics, state: BackupStatus | undefined): void {
 }
 
 async function readDisk({ config, metrics }: Deps): Promise<void> {
-  const disk = await inTime(statfs(config.dataFolder))
+  const disk = await inTime(statfs(config.dataDirectory))
   metrics.gauge('berth_disk_free_bytes').value = disk ? disk.bavail * disk.bsize : Number.NaN
 }
 
 /** Undefined where it fails, or takes too long. */
 async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
-  let patience: NodeJS.Timeout | undefined
+  let timeout: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
-    patience = setTimeout(resolve, LONGEST_MS, undefined)
+    timeout = setTimeout(resolve, MAX_MS, undefined)
   })
-  return Promise.race([asked.catch(() => undefined), late]).finally(() => clearTimeout(patience))
+  return Promise.race([asked.catch(() => undefined), late]).finally(() => clearTimeout(timeout))
 }
 
 async function due(db: Queries, table: 'delivery' | 'mail', now: number) {

@@ -12,7 +12,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { activeKeyId } from '../../platform/secrets/root-keys.ts'
 
 /** How long the store may take to answer. */
-const LONGEST_MS = 1000
+const MAX_MS = 1000
 /** Whoever asks more often is told what was found last. */
 const KEPT_MS = 500
 
@@ -28,7 +28,7 @@ export function createProbes(deps: Deps): Probe[] {
       contentType: 'application/json',
       async answer() {
         // Nothing has to be asked to know this one, and it is true at once.
-        const faults = deps.stopping.aborted ? ['stopping'] : await failing()
+        const faults = deps.shutdownSignal.aborted ? ['stopping'] : await failing()
         const ready = faults.length === 0
         return { status: ready ? 200 : 503, body: `${JSON.stringify({ ready, failing: faults })}\n` }
       },
@@ -38,7 +38,7 @@ export function createProbes(deps: Deps): Probe[] {
       contentType: 'text/plain; version=0.0.4; charset=utf-8',
       async answer(authorization, peer) {
         await admitScraper(deps, authorization, peer)
-        return { status: 200, body: await deps.metrics.tell() }
+        return { status: 200, body: await deps.metrics.render() }
       },
     },
   ]
@@ -72,11 +72,11 @@ function openChecks(deps: Deps): () => Promise<Check[]> {
 
 /** A store that has not answered in time does not answer. */
 function soon(asking: Promise<Check[]>): Promise<Check[]> {
-  let patience: NodeJS.Timeout | undefined
+  let timeout: NodeJS.Timeout | undefined
   const late = new Promise<Check[]>((resolve) => {
-    patience = setTimeout(resolve, LONGEST_MS, ['store'])
+    timeout = setTimeout(resolve, MAX_MS, ['store'])
   })
-  return Promise.race([asking, late]).finally(() => clearTimeout(patience))
+  return Promise.race([asking, late]).finally(() => clearTimeout(timeout))
 }
 
 async function findFailing({ db, keyring }: Deps): Promise<Check[]> {

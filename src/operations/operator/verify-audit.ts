@@ -38,7 +38,7 @@ export async function verifyAudit(
   { query }: Input<Static<typeof VerifyQuery>>,
 ): Promise<Answer> {
   // Who changed an entry may have done it behind the back of this process.
-  deps.db.renew()
+  deps.db.refreshSnapshot()
   const head = await readChainHead(db)
   const { firstBroken, late } = await verifyChain(db, head, readAnchor(query.head))
   return {

@@ -9,7 +9,7 @@ export type Tally = {
 }
 
 /** More are kept for a while, so that they are not put in order for each one. */
-const MOST_KEPT = 4 * MAX_REPORTED
+const MAX_KEPT = 4 * MAX_REPORTED
 
 /** Counts what waits for somebody, by kind. Of each kind it keeps the items that wait the longest. */
 export function createTally(): Tally {
@@ -20,7 +20,7 @@ export function createTally(): Tally {
       const one = found.get(kind) ?? { count: 0, items: [] }
       one.count++
       one.items.push(item)
-      if (one.items.length >= MOST_KEPT) one.items = longest(one.items)
+      if (one.items.length >= MAX_KEPT) one.items = longest(one.items)
       found.set(kind, one)
     },
     isPartial(...kinds) {

@@ -17,9 +17,9 @@ const DAYS = 90
 const MOST = 10_000
 
 /** Rows of history are not counted further. */
-const MOST_HISTORY = 100_000
+const MAX_HISTORY = 100_000
 /** So many kinds of refusals are told, the most frequent. */
-const MOST_REFUSALS = 12
+const MAX_REFUSALS = 12
 
 const Count = Type.Integer({ description: 'of the newest 10000 accounts' })
 export const Statistics = Type.Object({
@@ -80,10 +80,10 @@ export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
     store: store.reverse(),
     history,
     refusals: deps.metrics
-      .countsOf('berth_refusals_total')
+      .valuesByLabel('berth_refusals_total')
       .map(([key, count]) => ({ key, count }))
       .sort((one, two) => two.count - one.count)
-      .slice(0, MOST_REFUSALS),
+      .slice(0, MAX_REFUSALS),
     deliveries,
   }
 }
@@ -122,7 +122,7 @@ async function countHistory(ctx: OperatorCtx): Promise<Statistics['history']> {
 
 /** The rows of a table, which is walked through in the order of an index and not to its end. */
 async function countRows({ db }: OperatorCtx, table: keyof Schema, by: string): Promise<number> {
-  const rowsOfTable = sql`select 1 as one from ${sql.table(table)} order by ${sql.ref(by)} limit ${sql.lit(MOST_HISTORY)}`
+  const rowsOfTable = sql`select 1 as one from ${sql.table(table)} order by ${sql.ref(by)} limit ${sql.lit(MAX_HISTORY)}`
   const { rows } = await sql<{ count: number }>`select count(*) as count from (${rowsOfTable}) as counted`.execute(db)
   return Number(rows[0]!.count)
 }

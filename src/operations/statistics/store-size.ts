@@ -4,7 +4,7 @@ import type { OperatorCtx } from '../../context.ts'
 
 const DAY_MS = 86_400_000
 /** A year and a bit, so that a year is seen whole. */
-const KEPT_DAYS = 400
+const RETENTION_DAYS = 400
 
 /** Sweep: writes down the size of the store for today, and forgets what is older than 400 days. Gives the number of days that went. */
 export async function recordStoreSize(ctx: OperatorCtx, limit: number): Promise<number> {
@@ -17,7 +17,7 @@ export async function recordStoreSize(ctx: OperatorCtx, limit: number): Promise<
   const old = ctx.db
     .selectFrom('store_size')
     .select('day')
-    .where('day', '<', dayOf(ctx.now - KEPT_DAYS * DAY_MS))
+    .where('day', '<', dayOf(ctx.now - RETENTION_DAYS * DAY_MS))
     .limit(limit)
   return (await ctx.db.deleteFrom('store_size').where('day', 'in', old).returning('day').execute()).length
 }

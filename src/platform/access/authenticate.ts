@@ -61,10 +61,10 @@ export async function identifyByToken(
   if (installation && row.team_id !== null && !asksForTeam) refuse('team_id_required')
   const may = installation ? isInstalledOn(row, slug) : canActFor(row, slug)
   if (row.account_id === null || !may) refuse('team_forbidden')
-  const who = toCaller(row as CallerRow, installation)
-  if (idOrName === undefined) return who
+  const caller = toCaller(row as CallerRow, installation)
+  if (idOrName === undefined) return caller
   const { project, variables } = row as TokenRow & AheadColumns
-  return { ...who, ahead: { idOrName, project, variables } }
+  return { ...caller, prefetched: { idOrName, project, variables } }
 }
 
 type Asked = { hash: string; teamId: string | undefined; slug: string | undefined; idOrName: string | undefined }
@@ -91,8 +91,8 @@ function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, v
 }
 
 /** Lets a caller through who has all of the permissions. Refuses: missing_permission 403, which names those that are not there. */
-export function permit(who: Caller, needs: readonly Permission[]): void {
-  const lacking = needs.filter((permission) => !who.permissions.has(permission))
+export function permit(caller: Caller, needs: readonly Permission[]): void {
+  const lacking = needs.filter((permission) => !caller.permissions.has(permission))
   if (lacking.length > 0) {
     refuse('missing_permission', `You don't have permission to do this: it needs ${lacking.join(' and ')}.`)
   }
@@ -132,7 +132,7 @@ function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
 /** Who acts, as a row says. Refuses: second_factor_required 403. An installation is no person, so no team demands a factor of it. */
 export function toCaller(row: CallerRow, installation: InstallationCaller | undefined): Caller {
   const shareId = row.holder_id ?? row.account_id
-  const acts = { account: accountOf(row), shareId, tokenTeamId: row.team_id, tokenEndsAt: row.expires_at }
+  const acts = { account: accountOf(row), shareId, tokenTeamId: row.team_id, tokenExpiresAt: row.expires_at }
   if (installation) {
     const actor = { kind: 'integration', id: installation.installationId!, tokenId: row.token_id } as const
     return { ...acts, ...installation, actor, role: 'OWNER' }

@@ -59,8 +59,8 @@ export function canSeeProject({ projectIds }: Pick<Caller, 'projectIds'>, projec
 }
 
 /** A token that is limited to some projects changes no integration or installation, since these reach all projects. An installation acts on itself by its scopes. */
-export const notLimitedToProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => {
-  if (who.projectIds !== null && who.installationId === null) {
+export const notLimitedToProjects = guard(['missing_permission'], ({ caller }: Ctx, _subject: unknown) => {
+  if (caller.projectIds !== null && caller.installationId === null) {
     refuse('missing_permission', 'This token is limited to some projects: integrations are the whole account\u2019s.')
   }
 })

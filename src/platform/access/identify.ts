@@ -13,7 +13,7 @@ const PROJECT_BYTES = 40
 
 /** As `identify` on the read connection, from the cache where it can be. Not for a write within its transaction: access that ended while it waited has ended. Refuses as `identify` does. */
 export async function identifyCached(
-  { db, memory }: Pick<Deps, 'db' | 'memory'>,
+  { db, cache }: Pick<Deps, 'db' | 'cache'>,
   credentials: Credentials,
   now: number,
   idOrName?: string,
@@ -21,21 +21,22 @@ export async function identifyCached(
   const { authorization, teamId, slug } = credentials
   const token = parseBearer(authorization)
   const several = teamId !== undefined && slug !== undefined
-  if (memory === undefined || token === undefined || several) return identify(db.read, credentials, now, idOrName)
+  if (cache === undefined || token === undefined || several) return identify(db.read, credentials, now, idOrName)
   const account = slug === undefined ? `t${teamId ?? ''}` : `s${slug}`
   const key = `who ${fingerprint(token)} ${account}`
-  const known = memory.find(key) as Caller | undefined
+  const known = cache.get(key) as Caller | undefined
   if (known !== undefined) {
     // No commit says that a token has ended by the clock.
-    if (known.tokenEndsAt !== null && known.tokenEndsAt <= now)
+    if (known.tokenExpiresAt !== null && known.tokenExpiresAt <= now)
       refuse('invalid_token', undefined, { invalidToken: true })
     return known
   }
-  const since = memory.stamp()
-  const who = await identifyByToken(db.read, credentials, now)
-  const bytes = BYTES + PROJECT_BYTES * (who.projectIds?.length ?? 0)
-  if (memory.keep(key, since, { value: who, bytes, owner: who.account.id, subjects: callerTopics(who) })) kept.add(who)
-  return who
+  const since = cache.version()
+  const caller = await identifyByToken(db.read, credentials, now)
+  const bytes = BYTES + PROJECT_BYTES * (caller.projectIds?.length ?? 0)
+  if (cache.set(key, since, { value: caller, bytes, owner: caller.account.id, topics: callerTopics(caller) }))
+    kept.add(caller)
+  return caller
 }
 
 /**
@@ -49,8 +50,8 @@ export function identify(db: Queries, credentials: Credentials, now: number, idO
 }
 
 /** Whether a caller is in the cache. Only then another request may come by the same object. */
-export function isCachedCaller(who: Caller): boolean {
-  return kept.has(who)
+export function isCachedCaller(caller: Caller): boolean {
+  return kept.has(caller)
 }
 const kept = new WeakSet<Caller>()
 

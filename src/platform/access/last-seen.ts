@@ -14,9 +14,9 @@ const KNOWN = 20_000
 
 export type LastSeen = {
   /** Notes that a person or a token was seen. `id`: of the person or the token; `now`: in milliseconds. */
-  note(id: string, now: number): void
+  record(id: string, now: number): void
   /** Gives what is to be written, and takes it as written. `at`: the beginning of the hour, in milliseconds. */
-  take(): { id: string; at: number }[]
+  drain(): { id: string; at: number }[]
 }
 
 /** Nobody was seen yet. */
@@ -24,14 +24,14 @@ export function createLastSeen(): LastSeen {
   let stored = new Map<string, number>()
   let pending = new Map<string, number>()
   return {
-    note(id, now) {
+    record(id, now) {
       const at = now - (now % HOUR_MS)
       if (stored.get(id) === at) return
       if (stored.size >= KNOWN) stored = new Map()
       stored.set(id, at)
       if (pending.size < KNOWN) pending.set(id, at)
     },
-    take() {
+    drain() {
       const rows = [...pending].map(([id, at]) => ({ id, at }))
       pending = new Map()
       return rows
@@ -41,7 +41,7 @@ export function createLastSeen(): LastSeen {
 
 /** Writes who was seen since the last time. */
 export async function writeLastSeen({ db, lastSeen }: { db: Db; lastSeen: LastSeen }): Promise<void> {
-  for (const rows of chunks(lastSeen.take())) {
+  for (const rows of chunks(lastSeen.drain())) {
     await db.write((tx) =>
       tx
         .insertInto('seen')
@@ -84,6 +84,6 @@ type Seen = { actor: { tokenId: string | null }; userId: string; installationId:
 
 /** Notes that the token and the person of a request were seen at `now`, in ms; an integration is no person. */
 export function recordLastSeen(lastSeen: LastSeen, { actor, userId, installationId }: Seen, now: number): void {
-  if (actor.tokenId !== null) lastSeen.note(actor.tokenId, now)
-  if (installationId === null) lastSeen.note(userId, now)
+  if (actor.tokenId !== null) lastSeen.record(actor.tokenId, now)
+  if (installationId === null) lastSeen.record(userId, now)
 }

@@ -12,8 +12,8 @@ export type Prefetched = { idOrName: string; project: Row<'project'> | null; var
 export type AheadColumns = Omit<Prefetched, 'idOrName'>
 
 /** More variables, or heavier ones, are not read ahead: the statement shares its connection with others. */
-const MOST_VARIABLES = 100
-const MOST_BYTES = 64 * 1024
+const MAX_VARIABLES = 100
+const MAX_BYTES = 64 * 1024
 
 /** Whether a text is an id, or else a name. */
 export function isProjectId(idOrName: string): boolean {
@@ -30,10 +30,10 @@ export function projectToPrefetch(
 
 /** The variables of a project, last made first; undefined where they were not read ahead. */
 export function prefetchedVariables(
-  { who }: { who: { ahead?: Prefetched } },
+  { caller }: { caller: { prefetched?: Prefetched } },
   projectId: string,
 ): Row<'env_var'>[] | undefined {
-  return who.ahead?.project?.id === projectId ? (who.ahead.variables ?? undefined) : undefined
+  return caller.prefetched?.project?.id === projectId ? (caller.prefetched.variables ?? undefined) : undefined
 }
 
 /** Adds the project of the account that has this id or name, and its variables. */
@@ -46,10 +46,10 @@ export function withPrefetchedProject<T>(
     select to_json(project) as project, project.id from project
     where project.account_id = account.id and ${sql.ref(`project.${column}`)} = ${idOrName})`
   const variables = sql<{ variables: Row<'env_var'>[] | null }>`(
-    select case when count(*) <= ${sql.lit(MOST_VARIABLES)} and coalesce(sum(value_bytes), 0) <= ${sql.lit(MOST_BYTES)}
+    select case when count(*) <= ${sql.lit(MAX_VARIABLES)} and coalesce(sum(value_bytes), 0) <= ${sql.lit(MAX_BYTES)}
       then coalesce(json_agg(to_json(one)), '[]'::json) end as variables
     from (select * from env_var where env_var.project_id = ahead.id order by created_stamp desc
-      limit ${sql.lit(MOST_VARIABLES + 1)}) as one)`
+      limit ${sql.lit(MAX_VARIABLES + 1)}) as one)`
   return query
     .leftJoin(sql`lateral ${project}`.as('ahead'), (join) => join.onTrue())
     .leftJoin(sql`lateral ${variables}`.as('ahead_of'), (join) => join.onTrue())

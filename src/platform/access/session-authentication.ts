@@ -32,8 +32,8 @@ export async function identifyBySession(
   if (visitor === undefined) refuse('invalid_token', 'You are no longer signed in. Sign in again.')
   const [found] = await (db.isTransaction ? hold : find)(db, { hash: sessionHash, team: teamId ?? null })
   if (found === undefined || found.account_id === null || !canActFor(found, undefined)) refuse('team_forbidden')
-  const who = toCaller(found as CallerRow, undefined)
-  return { ...who, actor: { ...who.actor, tokenId: null } }
+  const caller = toCaller(found as CallerRow, undefined)
+  return { ...caller, actor: { ...caller.actor, tokenId: null } }
 }
 
 /**

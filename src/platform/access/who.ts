@@ -26,9 +26,9 @@ export type Caller = {
   /** The one team the token is bound to, or null. */
   tokenTeamId: string | null
   /** When the token ends by itself, in ms; null: never. */
-  tokenEndsAt: number | null
+  tokenExpiresAt: number | null
   /** The projects that exist for this token; null: all of the account. */
   projectIds: string[] | null
   /** A project that was read together with who acts. */
-  ahead?: Prefetched
+  prefetched?: Prefetched
 }

@@ -22,11 +22,11 @@ export type Dns = {
 
 /** Two tries of 1.5 s a server, and never longer than this in all, waiting for a slot included. */
 const TRIES = { timeout: 1500, tries: 2 }
-const LONGEST_MS = 5000
+const MAX_MS = 5000
 /** Beyond this a resolver starts to lose questions (docs/spec/reliability.md 2e). */
-const MOST_IN_FLIGHT = 32
+const MAX_IN_FLIGHT = 32
 /** Servers that are asked by themselves. */
-const MOST_SERVERS = 4
+const MAX_SERVERS = 4
 
 /** "There is no such name" and "the name has no such record": an answer. Everything else is none. */
 const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
@@ -34,14 +34,14 @@ const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 /** `servers`: `address:port` of each; the system's when undefined. */
 export function openDns(servers: string[] | undefined): Dns {
   // Each asker takes only as many slots as it leaves free: one alone has half of them, and for somebody new one is free at once.
-  const semaphore = createSemaphore({ slots: MOST_IN_FLIGHT, mayTake: (_, inUse, free) => inUse < free })
+  const semaphore = createSemaphore({ slots: MAX_IN_FLIGHT, canAcquire: (_, inUse, free) => inUse < free })
   const ask = async <T>(
     asker: string,
     question: (resolver: Resolver) => Promise<T[]>,
     of = servers,
   ): Promise<DnsAnswer<T>> => {
-    const deadline = Date.now() + LONGEST_MS
-    if (!semaphore.tryTake(asker) && !(await semaphore.take(asker, LONGEST_MS))) return undefined
+    const deadline = Date.now() + MAX_MS
+    if (!semaphore.tryAcquire(asker) && !(await semaphore.acquire(asker, MAX_MS))) return undefined
     const resolver = new Resolver(TRIES)
     const hurry = setTimeout(() => resolver.cancel(), Math.max(1, deadline - Date.now()))
     try {
@@ -61,7 +61,7 @@ export function openDns(servers: string[] | undefined): Dns {
   return {
     readTxt: (name, asker) => askForTxt(name, asker),
     readTxtOfEach: (name, asker) =>
-      Promise.all((servers ?? getServers()).slice(0, MOST_SERVERS).map((server) => askForTxt(name, asker, [server]))),
+      Promise.all((servers ?? getServers()).slice(0, MAX_SERVERS).map((server) => askForTxt(name, asker, [server]))),
     readCname: (name, asker) => ask(asker, (resolver) => resolver.resolveCname(name)),
     readA: (name, asker) => ask(asker, (resolver) => resolver.resolve4(name)),
     readAaaa: (name, asker) => ask(asker, (resolver) => resolver.resolve6(name)),

@@ -56,7 +56,7 @@ export type Egress = {
 
 /** For all of it: look-up, connection, request and the whole answer. */
 const TIMEOUT_MS = 15_000
-const { bytes: MOST_READ, parts: MOST_CHUNKS } = READERS['answer of a receiver']
+const { bytes: MAX_READ, parts: MAX_CHUNKS } = READERS['answer of a receiver']
 const KEPT = 1024
 /** Of what is sent on: how long it may take to begin an answer, and to go on with it. */
 const BEGIN_MS = 30_000
@@ -202,7 +202,7 @@ export async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     if (head.length < KEPT) head = Buffer.concat([head, chunk.subarray(0, KEPT - head.length)])
     read += chunk.length
-    if (read > MOST_READ || ++chunks > MOST_CHUNKS) break
+    if (read > MAX_READ || ++chunks > MAX_CHUNKS) break
   }
   // PostgreSQL cannot store a NUL character.
   return head.toString('utf8').replaceAll('\0', '\uFFFD')

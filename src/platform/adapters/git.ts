@@ -29,7 +29,7 @@ export type GitClient = {
   removeHook(access: GitAccess, path: string, hookId: string): Promise<GitResult<true>>
 }
 
-const LONGEST_MS = 5000
+const MAX_MS = 5000
 
 /** GitLab REST v4 (docs.gitlab.com: Projects, Project webhooks). `path` is the number of the project. */
 const gitlab: GitClient = {
@@ -102,7 +102,7 @@ async function ask(
       headers,
       // Followed, a redirect could carry the token to another host.
       redirect: 'manual',
-      signal: AbortSignal.timeout(LONGEST_MS),
+      signal: AbortSignal.timeout(MAX_MS),
       ...(body && { body: JSON.stringify(body) }),
     })
     const read = await readBounded(answer)

@@ -5,10 +5,10 @@
 import { openPathQueue } from '../fairness/fair-queue.ts'
 
 /** Half of libuv's threads stay free. A hash also takes 19 MiB. */
-const MOST_AT_ONCE = 2
-const LONGEST_WAIT_MS = 10_000
+const MAX_AT_ONCE = 2
+const MAX_WAIT_MS = 10_000
 /** All that wait: no more than there are connections. */
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000
 
 /**
  * TABLE who waits -> at most how many of one owner, and of those how many of one address. Kinds take turns, owners of a kind take turns,
@@ -30,20 +30,20 @@ export type HashOwner = { kind: keyof typeof KINDS; owner: string; address?: str
 export type HashTurns = <T>(owner: HashOwner, work: () => Promise<T>) => Promise<T | undefined>
 
 /** Turns that nobody waits for yet. */
-export function openHashTurns(longestWaitMs: number = LONGEST_WAIT_MS): HashTurns {
+export function openHashTurns(longestWaitMs: number = MAX_WAIT_MS): HashTurns {
   const queue = openPathQueue<() => void>(3)
   let running = 0
   const take = (path: readonly string[]): Promise<boolean> =>
     new Promise((resolve) => {
       const go = () => {
-        clearTimeout(patience)
+        clearTimeout(timeout)
         resolve(true)
       }
       const giveUp = () => {
         queue.remove(path, go)
         resolve(false)
       }
-      const patience = setTimeout(giveUp, longestWaitMs)
+      const timeout = setTimeout(giveUp, longestWaitMs)
       queue.push(path, go)
     })
   /** The slot goes to the next one that waits, and is free where nobody does. */
@@ -53,10 +53,10 @@ export function openHashTurns(longestWaitMs: number = LONGEST_WAIT_MS): HashTurn
     else next()
   }
   return async ({ kind, owner, address = '' }, work) => {
-    if (running < MOST_AT_ONCE) running++
+    if (running < MAX_AT_ONCE) running++
     else {
       const { ofOwner, ofAddress } = KINDS[kind]
-      if (queue.sizeOf([]) >= MOST_WAITING || queue.sizeOf([kind, owner]) >= ofOwner) return undefined
+      if (queue.sizeOf([]) >= MAX_WAITING || queue.sizeOf([kind, owner]) >= ofOwner) return undefined
       if (queue.sizeOf([kind, owner, address]) >= ofAddress) return undefined
       if (!(await take([kind, owner, address]))) return undefined
     }

@@ -37,15 +37,15 @@ export type IdentityProvider = {
   /** Whether this is the provider of an issuer in the store. Throws ProviderError when it does not answer. */
   isNamed(issuer: string): Promise<boolean>
   /** Asks whether the provider still vouches for somebody. Undefined: it does not. Throws ProviderError when it does not answer. */
-  ask(refreshToken: string, who: Pick<IdentityClaims, 'issuer' | 'sub'>): Promise<IdentityClaims | undefined>
+  refresh(refreshToken: string, caller: Pick<IdentityClaims, 'issuer' | 'sub'>): Promise<IdentityClaims | undefined>
 }
 
 /** Why there is no answer that counts. `away`: the provider could not be asked; else it said no, or its answer was wrong. */
 export class ProviderError extends Error {
-  readonly away: boolean
+  readonly unavailable: boolean
   constructor(message: string, away: boolean, cause: unknown) {
     super(message, { cause })
-    this.away = away
+    this.unavailable = away
   }
 }
 
@@ -83,8 +83,8 @@ export function openIdentityProvider(settings: SingleSignOnSettings): IdentityPr
     addressOf: (redirectUri, tie, again) => asking((asked) => addressOf(asked, redirectUri, tie, again)),
     redeem: (url, tie, again) => asking((asked) => redeem(asked, url, tie, again)),
     isNamed: (named) => asking(async ({ config, settings }) => isNamed(config, settings, named)),
-    ask: (refreshToken, who) =>
-      asking((asked) => refresh(asked, refreshToken, who)).catch((error) => {
+    refresh: (refreshToken, caller) =>
+      asking((asked) => refresh(asked, refreshToken, caller)).catch((error) => {
         if (error instanceof ProviderError && isGone(error.cause)) return undefined
         throw error
       }),

@@ -22,12 +22,12 @@ export type Bucket = {
 const MIB = 1024 * 1024
 /** A part is held in memory. An upload has at most 10,000 parts, so those of a very large file are larger. */
 const PART = 8 * MIB
-const MOST_PARTS = 9000
-const MOST_SMALL = MIB
-const MOST_PAGES = 100
+const MAX_PARTS = 9000
+const MAX_SMALL = MIB
+const MAX_PAGES = 100
 const PAGE = READERS['page of a bucket']
 /** How long one request may take, its answer included. */
-const LONGEST_MS = 120_000
+const MAX_MS = 120_000
 /** What a moment may mend is asked again after these times. */
 const RETRIES_MS = [500, 2000, 8000]
 
@@ -88,7 +88,7 @@ export async function openBucket(setting: S3Settings, bucket: string, retriesMs 
     upload: (key, file, stop) => uploadFile(needed, key, file, stop),
     read: (key, bytes, stop) => readPieces(needed, key, bytes, stop),
     async get(key, stop) {
-      const { status, body } = await ask({ method: 'GET', key, most: MOST_SMALL }, stop)
+      const { status, body } = await ask({ method: 'GET', key, most: MAX_SMALL }, stop)
       return status === 404 ? undefined : body
     },
     list: (prefix, stop) => listKeys(needed, prefix, stop),
@@ -110,7 +110,7 @@ async function askOnce(client: Client, root: string, asked: Ask, stop: AbortSign
     headers: { ...headers, 'x-amz-content-sha256': sha256 },
     ...(body && { body: new Uint8Array(body) }),
   })
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(LONGEST_MS)])
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(MAX_MS)])
   const answer = await fetch(signed, { signal, redirect: 'manual' })
   return { status: answer.status, headers: answer.headers, body: await readBody(answer, most) }
 }
@@ -131,7 +131,7 @@ async function uploadFile(ask: Asker, key: string, file: string, stop: AbortSign
   const handle = await open(file, 'r')
   try {
     const { size } = await handle.stat()
-    const partSize = Math.max(PART, Math.ceil(size / MOST_PARTS))
+    const partSize = Math.max(PART, Math.ceil(size / MAX_PARTS))
     const read = async (at: number) => {
       const part = Buffer.alloc(Math.min(partSize, size - at))
       const { bytesRead } = await handle.read(part, 0, part.length, at)
@@ -150,7 +150,7 @@ async function uploadFile(ask: Asker, key: string, file: string, stop: AbortSign
       await completeUpload(ask, key, uploadId, tags, stop)
     } catch (error) {
       // Its parts cost room as long as they are there. Nobody can see them, so a failure here loses nothing.
-      await ask({ method: 'DELETE', key, query: { uploadId } }, AbortSignal.timeout(LONGEST_MS)).catch(() => {})
+      await ask({ method: 'DELETE', key, query: { uploadId } }, AbortSignal.timeout(MAX_MS)).catch(() => {})
       throw error
     }
   } finally {
@@ -188,7 +188,7 @@ async function* readPieces(ask: Asker, key: string, bytes: number, stop: AbortSi
 async function listKeys(ask: Asker, prefix: string, stop: AbortSignal): Promise<string[]> {
   const keys: string[] = []
   let token: string | undefined
-  for (let pages = 0; pages < MOST_PAGES; pages++) {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const query = { 'list-type': '2', prefix, ...(token && { 'continuation-token': token }) }
     const page = readPage((await ask({ method: 'GET', query, most: PAGE.bytes }, stop)).body)
     keys.push(...page.keys)

@@ -55,8 +55,8 @@ export function countConnection(): void {
 /** A long list works for so long at a time. */
 const PIECE_MS = 3
 /** Then it pauses for a moment, and longer while others are busy, up to the most. */
-const LEAST_PAUSE_MS = 1
-const MOST_PAUSE_MS = 25
+const MIN_PAUSE_MS = 1
+const MAX_PAUSE_MS = 25
 
 /**
  * Makes something of each, one after another. Work that takes long pauses every 3 ms, so that short requests and new connections
@@ -81,10 +81,10 @@ export async function pauseWhenBusy(): Promise<void> {
 
 /** Waits until no short request is left, no connection has come and no other list works in this iteration, or for as long as a pause may last. */
 async function pause(): Promise<void> {
-  const end = performance.now() + MOST_PAUSE_MS
+  const end = performance.now() + MAX_PAUSE_MS
   let lastTurn: number
   do {
     lastTurn = connections
-    await new Promise((resolve) => setTimeout(resolve, LEAST_PAUSE_MS))
+    await new Promise((resolve) => setTimeout(resolve, MIN_PAUSE_MS))
   } while ((shortRequests > 0 || connections > lastTurn || iterationMs() >= PIECE_MS) && performance.now() < end)
 }

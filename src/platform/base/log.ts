@@ -3,7 +3,7 @@ import { write, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
 /** Characters that wait for a reader that does not read; what comes on top is dropped. */
-const MOST_WAITING = 4 * 1024 * 1024
+const MAX_WAITING = 4 * 1024 * 1024
 /** A reader that did not take what it was given for so long is not waited for when the process ends. */
 const STUCK_MS = 1000
 const AGAIN_MS = 50
@@ -80,7 +80,7 @@ function openStream(file: number) {
   return {
     dropped: () => dropped,
     write(line: string) {
-      if (closed || buffer.length + line.length > MOST_WAITING) return drop(line)
+      if (closed || buffer.length + line.length > MAX_WAITING) return drop(line)
       buffer += line
       if (busySince !== undefined) return
       // After this turn of the event loop: its lines are written together. The last lines of a process are written at once.

@@ -15,7 +15,7 @@ export function networkOf(text: string): string {
 }
 
 /** Proxies in a row before us: nobody has more. */
-const MOST_HOPS = 32
+const MAX_HOPS = 32
 
 /** Whether an address is one of the trusted proxies. */
 export function isTrusted(proxies: BlockList | undefined, address: string): boolean {
@@ -33,7 +33,7 @@ export function isTrusted(proxies: BlockList | undefined, address: string): bool
 export function clientAddress(connection: string, forwarded: string, proxies: BlockList | undefined): string {
   let client = plainAddress(connection)
   const entries = isTrusted(proxies, client) ? forwarded.split(',') : []
-  for (let hops = 0; hops < MOST_HOPS && isTrusted(proxies, client); hops++) {
+  for (let hops = 0; hops < MAX_HOPS && isTrusted(proxies, client); hops++) {
     const before = withoutPort(entries.pop()?.trim() ?? '')
     if (isIP(before) === 0) break
     client = plainAddress(before)

@@ -20,16 +20,16 @@ type CacheItem = {
   value: unknown
   bytes: number
   owner: string
-  subjects: readonly Topic[]
-  pack?: (value: unknown) => CompressedValue
+  topics: readonly Topic[]
+  compress?: (value: unknown) => CompressedValue
 }
 
 export type Cache = {
-  find(key: string): unknown
+  get(key: string): unknown
   /** The stamp of now: take it before what is to be remembered is read. */
-  stamp(): number
+  version(): number
   /** Remembers what was read since the stamp, unless a subject of it changed meanwhile. Says whether it did. */
-  keep(key: string, since: number, remembered: CacheItem): boolean
+  set(key: string, since: number, remembered: CacheItem): boolean
   /** Bytes that are taken now. */
   bytes(): number
 }
@@ -40,22 +40,22 @@ type CacheEntry = CacheItem & { key: string; used: boolean; taken: number; packe
 /** Nothing is remembered yet. */
 export function createCache(changes: ChangeFeed, limit = BYTES): Cache {
   const { entries, bySubject, bytes, add, remove, read } = createEntries(limit)
-  changes.onRaise((changed: ChangedTopics) => {
+  changes.onInvalidate((changed: ChangedTopics) => {
     if (changed === 'all') for (const entry of entries.values()) remove(entry)
     else for (const subject of changed) for (const entry of bySubject.get(subject) ?? []) remove(entry)
   })
   return {
     bytes,
-    stamp: changes.stamp,
-    find(key) {
+    version: changes.version,
+    get(key) {
       const entry = entries.get(key)
       if (entry === undefined) return undefined
       entry.used = true
       return read(entry)
     },
-    keep(key, since, remembered) {
+    set(key, since, remembered) {
       const taken = remembered.bytes + ENTRY_BYTES + 2 * key.length
-      if (taken > limit * SHARE || !changes.unchanged(remembered.subjects, since)) return false
+      if (taken > limit * SHARE || !changes.isUnchanged(remembered.topics, since)) return false
       add({ ...remembered, key, taken, used: false })
       return true
     },
@@ -105,7 +105,7 @@ function createEntries(limit: number) {
   const groups = createGroups(limit)
   const remove = (entry: CacheEntry) => {
     entries.delete(entry.key)
-    for (const subject of entry.subjects) {
+    for (const subject of entry.topics) {
       const among = bySubject.get(subject)
       among?.delete(entry)
       if (among?.size === 0) bySubject.delete(subject)
@@ -117,7 +117,7 @@ function createEntries(limit: number) {
     const entry = leastRecentlyUsed(smallBytes > bound / 2 ? small : large)
     if (!isCompressible(entry)) return remove(entry)
     groups.remove(entry)
-    entry.packed = entry.pack(entry.value)
+    entry.packed = entry.compress(entry.value)
     entry.value = undefined
     entry.taken += entry.packed.bytes - entry.bytes
     groups.add(entry)
@@ -137,18 +137,18 @@ function createEntries(limit: number) {
     return value
   }
   const add = (entry: CacheEntry) => {
-    const former = entries.get(entry.key)
-    if (former !== undefined) remove(former)
+    const previous = entries.get(entry.key)
+    if (previous !== undefined) remove(previous)
     entries.set(entry.key, entry)
-    for (const subject of entry.subjects) bySubject.getOrInsertComputed(subject, () => new Set()).add(entry)
+    for (const subject of entry.topics) bySubject.getOrInsertComputed(subject, () => new Set()).add(entry)
     groups.add(entry)
     for (const group of groups.of(entry)) while (group.bytes > group.bound) shrink(group)
   }
   return { entries, bySubject, bytes: () => groups.all.bytes, add, remove, read }
 }
 
-function isCompressible(entry: CacheEntry): entry is CacheEntry & Required<Pick<CacheEntry, 'pack'>> {
-  return entry.pack !== undefined && entry.packed === undefined
+function isCompressible(entry: CacheEntry): entry is CacheEntry & Required<Pick<CacheEntry, 'compress'>> {
+  return entry.compress !== undefined && entry.packed === undefined
 }
 
 /** The first that was not used since it was last looked at. Those that were go to the end. */

@@ -12,8 +12,8 @@ const ENTRY_BYTES = 1000
 type Entry<T> = { state: string; answer: T; bytes: number }
 type OwnerEntries<T> = { bytes: number; entries: Map<string, Entry<T>> }
 export type VersionedCache<T> = {
-  find(owner: string, key: string, state: string): T | undefined
-  keep(owner: string, key: string, state: string, answer: T): void
+  get(owner: string, key: string, state: string): T | undefined
+  set(owner: string, key: string, state: string, answer: T): void
   bytes(): number
 }
 
@@ -35,11 +35,11 @@ export function createVersionedCache<T extends { body?: { length: number } | und
   const removeOldest = (owner: string) => remove(owner, owners.get(owner)!.entries.keys().next().value!)
   return {
     bytes: () => bytes,
-    find(owner, key, state) {
+    get(owner, key, state) {
       const entry = owners.get(owner)?.entries.get(key)
       return entry?.state === state ? entry.answer : undefined
     },
-    keep(owner, key, state, answer) {
+    set(owner, key, state, answer) {
       remove(owner, key)
       const size = ENTRY_BYTES + 2 * key.length + 2 * (answer.body?.length ?? 0)
       if (size > limit * SHARE) return

@@ -8,7 +8,7 @@ export type StoreObserver = {
   /** So many writes were made durable together, in so many milliseconds. */
   committed(writes: number, ms: number): void
   /** A transaction lost a race and is run again. */
-  lostRace(): void
+  serializationFailure(): void
   /** A statement was answered, or failed. `since`: of `performance.now()`. Undefined: nobody wants to know. */
   statement: ((sql: string, since: number, error?: unknown) => void) | undefined
 }
@@ -36,15 +36,15 @@ const KNOWN = 20_000
 
 export type ChangeFeed = {
   /** The stamp of now. Take it before you read. */
-  stamp(): number
+  version(): number
   /** Whether none of these has changed since the stamp. False also where that is not known any more. */
-  unchanged(subjects: readonly Topic[], since: number): boolean
+  isUnchanged(subjects: readonly Topic[], since: number): boolean
   /** Raises the stamps of what a commit changes, at once for those who remember (`onRaise`). On PostgreSQL soon after the commit. */
-  raise(changed: ChangedTopics): void
+  invalidate(changed: ChangedTopics): void
   /** Tells those who wait (`onChange`). Call it after the commit. */
-  tell(changed: ChangedTopics): void
+  notify(changed: ChangedTopics): void
   /** Calls `listener` in the turn of the commit: what it remembers of these is over. */
-  onRaise(listener: (changed: ChangedTopics) => void): void
+  onInvalidate(listener: (changed: ChangedTopics) => void): void
   /**
    * Calls `listener` after each commit of this process, and on PostgreSQL soon after each commit of any instance. What may have been missed
    * there is told as `all`.
@@ -60,9 +60,10 @@ export function createChangeFeed(): ChangeFeed {
   let now = 0
   let known = 0
   return {
-    stamp: () => now,
-    unchanged: (subjects, since) => since >= known && subjects.every((subject) => (raised.get(subject) ?? 0) <= since),
-    raise(changed) {
+    version: () => now,
+    isUnchanged: (subjects, since) =>
+      since >= known && subjects.every((subject) => (raised.get(subject) ?? 0) <= since),
+    invalidate(changed) {
       now++
       if (changed === 'all' || raised.size + changed.length > KNOWN) {
         raised.clear()
@@ -71,10 +72,10 @@ export function createChangeFeed(): ChangeFeed {
       if (changed !== 'all') for (const subject of changed) raised.set(subject, now)
       for (const listener of remembering) listener(changed)
     },
-    tell(changed) {
+    notify(changed) {
       for (const listener of waiting) listener(changed)
     },
-    onRaise: (listener) => void remembering.push(listener),
+    onInvalidate: (listener) => void remembering.push(listener),
     onChange: (listener) => void waiting.push(listener),
   }
 }

@@ -25,7 +25,7 @@ export type Db = {
    * For `prepared` statements that commit at once and wait for no transaction of this process, so a transaction may wait for them: they have
    * connections of their own. Undefined on SQLite.
    */
-  apart?: Queries
+  autocommit?: Queries
   /**
    * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
    * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
@@ -38,7 +38,7 @@ export type Db = {
    */
   changes: ChangeFeed
   /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */
-  renew(): void
+  refreshSnapshot(): void
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
   /** Connections by their state; undefined where there is no pool. */

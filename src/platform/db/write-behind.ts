@@ -48,9 +48,9 @@ export function startWriteBehind(
 
 /** Waits for work, but not longer than this. */
 async function within(ms: number, work: Promise<void>): Promise<void> {
-  let patience: NodeJS.Timeout | undefined
+  let timeout: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
-    patience = setTimeout(resolve, ms)
+    timeout = setTimeout(resolve, ms)
   })
-  await Promise.race([work, late]).finally(() => clearTimeout(patience))
+  await Promise.race([work, late]).finally(() => clearTimeout(timeout))
 }

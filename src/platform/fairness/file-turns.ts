@@ -20,7 +20,7 @@ const RULES = {
 type LeastSpeed = { bytes: number; ms: number }
 
 /** 8 KiB a second: a line of 0.5 Mbit/s that sends eight files at once. */
-const LEAST_SPEED: LeastSpeed = { bytes: 80 * 1024, ms: 10_000 }
+const MIN_SPEED: LeastSpeed = { bytes: 80 * 1024, ms: 10_000 }
 
 export type Turns = {
   /** Runs `work` when it is the owner's turn. Refuses: bad_request 400 (the sender left before, see `gone`), rate_limited 429 (too many of the owner wait). */
@@ -32,14 +32,14 @@ export function openTurns(kind: keyof typeof RULES): Turns {
   const { mostOfOne, mostOfAll, mostWaiting, what } = RULES[kind]
   const semaphore = createSemaphore({
     slots: mostOfAll,
-    mayTake: (_, inUse, free) => inUse < mostOfOne && inUse < free,
+    canAcquire: (_, inUse, free) => inUse < mostOfOne && inUse < free,
   })
   return {
     async inTurn(owner, work, gone) {
       if (gone?.aborted) throw cutOff()
       if (semaphore.waiting(owner) >= mostWaiting)
         throw new Refusal('rate_limited', `${mostWaiting} ${what} of this account wait already. Try again later.`, {})
-      if (!semaphore.tryTake(owner) && !(await semaphore.take(owner, undefined, gone))) throw cutOff()
+      if (!semaphore.tryAcquire(owner) && !(await semaphore.acquire(owner, undefined, gone))) throw cutOff()
       try {
         return await work()
       } finally {
@@ -60,7 +60,7 @@ export function cutOff(): Refusal {
  */
 export async function* atLeastSpeed(
   pieces: AsyncIterable<Buffer>,
-  { bytes, ms }: LeastSpeed = LEAST_SPEED,
+  { bytes, ms }: LeastSpeed = MIN_SPEED,
 ): AsyncGenerator<Buffer> {
   const reading = pieces[Symbol.asyncIterator]()
   let [cameBytes, waitedMs] = [0, 0]

@@ -9,9 +9,9 @@ import { openTurns, type Turns } from './file-turns.ts'
 import { createSemaphore } from './semaphore.ts'
 
 /** Once an iteration of the event loop has been busy for so long, requests that wait are left for the next: what has arrived meanwhile is read first. */
-const LONGEST_ITERATION_MS = 5
-const MOST_WAITING = 256
-const LONGEST_WAIT_MS = 10_000
+const MAX_ITERATION_MS = 5
+const MAX_WAITING = 256
+const MAX_WAIT_MS = 10_000
 
 export type Gate = {
   /** Lets a request of `owner` in, at once (undefined) or when it is its turn. Refuses: rate_limited 429 (too many wait, or this one waited for too long). */
@@ -19,7 +19,7 @@ export type Gate = {
   /** Says that a request of `owner` has ended. */
   leave(owner: string): void
   /** Looks again whether those that wait may enter: what `mayEnter` says may have changed. */
-  look(): void
+  recheck(): void
 }
 
 type Rules = {
@@ -32,19 +32,19 @@ type Rules = {
 }
 
 /** A gate that nobody has entered yet. */
-export function createGate({ mostOfOne, mostOfAll, mayEnter = () => true, patience = 1 }: Rules): Gate {
+export function createGate({ mostOfOne, mostOfAll, mayEnter = () => true, patience: timeout = 1 }: Rules): Gate {
   const semaphore = createSemaphore({
     ...(mostOfAll !== undefined && { slots: mostOfAll }),
-    mayTake: (owner, inUse) => inUse < mostOfOne && mayEnter(owner),
+    canAcquire: (owner, inUse) => inUse < mostOfOne && mayEnter(owner),
     admit: createPacedAdmission(),
   })
   return {
-    look: semaphore.wake,
+    recheck: semaphore.recheck,
     leave: semaphore.release,
     enter(owner) {
-      if (iterationMs() < LONGEST_ITERATION_MS && semaphore.tryTake(owner)) return undefined
-      if (semaphore.waiting(owner) >= MOST_WAITING) throw tooManyRequests()
-      return semaphore.take(owner, LONGEST_WAIT_MS * patience).then((entered) => {
+      if (iterationMs() < MAX_ITERATION_MS && semaphore.tryAcquire(owner)) return undefined
+      if (semaphore.waiting(owner) >= MAX_WAITING) throw tooManyRequests()
+      return semaphore.acquire(owner, MAX_WAIT_MS * timeout).then((entered) => {
         if (!entered) throw tooManyRequests()
       })
     },
@@ -64,7 +64,7 @@ function createPacedAdmission(): (letIn: () => boolean) => void {
           return
         }
         await afterNextTick()
-      } while (performance.now() - began < LONGEST_ITERATION_MS)
+      } while (performance.now() - began < MAX_ITERATION_MS)
     }
   }
   return (letIn) => {
@@ -86,26 +86,26 @@ export type Gates = { all: Gate; lists: Gate; bulk: Gate; files: Turns; slow: Tu
  * `hasRoom`: whether an account may make another list; it may not while too much of its answers has not been sent. `patience`: how many
  * times as long as in use a request waits for its turn.
  */
-export function createGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string) => boolean, patience = 1): Gates {
+export function createGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string) => boolean, timeout = 1): Gates {
   // Long transactions of one account would make each other lose races again and again, and then run alone while everybody waits.
-  const bulk = createGate({ mostOfOne: 1, patience })
+  const bulk = createGate({ mostOfOne: 1, patience: timeout })
   const [files, slow] = [openTurns('files'), openTurns('deployments')]
   // The embedded store is read in this process: two lists of one account at once would only take turns.
   if (engine === 'sqlite')
     return {
-      all: createGate({ mostOfOne: 64, patience }),
+      all: createGate({ mostOfOne: 64, patience: timeout }),
       bulk,
       files,
       slow,
-      lists: createGate({ mostOfOne: 1, mostOfAll: 2, mayEnter: hasRoom, patience }),
+      lists: createGate({ mostOfOne: 1, mostOfAll: 2, mayEnter: hasRoom, patience: timeout }),
     }
   // PostgreSQL has 20 connections: one account never takes them all.
   return {
-    all: createGate({ mostOfOne: 16, patience }),
+    all: createGate({ mostOfOne: 16, patience: timeout }),
     bulk,
     files,
     slow,
-    lists: createGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom, patience }),
+    lists: createGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom, patience: timeout }),
   }
 }
 

@@ -9,9 +9,9 @@ import { Readable } from 'node:stream'
 /** What all answers that have not left may take together, in bytes. */
 export const RESPONSE_BUFFER_BYTES = 64 * 1024 * 1024
 /** From so many bytes on, the lists of an account wait until some of them have left. */
-const MOST_OF_ONE = 16 * 1024 * 1024
+const MAX_OF_ONE = 16 * 1024 * 1024
 /** A connection that took nothing of what it is owed for so long is ended. */
-const LONGEST_STALL_MS = 20_000
+const MAX_STALL_MS = 20_000
 /** What is shorter and finds an empty connection is in the hands of the system at once. */
 const SHORT = 16 * 1024
 /** What is longer leaves in pieces, so that it is seen whether it is taken. */
@@ -23,9 +23,9 @@ type PendingResponse = { line: ConnectionBacklog; owner: string; bytes: number }
 
 export type ResponseBuffers = {
   /** Counts an answer for `owner` (an account, or an address) and gives it in the form in which it is to be sent. */
-  hold(request: IncomingMessage, response: ServerResponse, owner: string, body: Buffer): Buffer | Readable
+  track(request: IncomingMessage, response: ServerResponse, owner: string, body: Buffer): Buffer | Readable
   /** Whether the account has room for another list. */
-  hasRoom(owner: string): boolean
+  hasCapacity(owner: string): boolean
   /** Bytes that have not left. */
   bytes(): number
 }
@@ -44,7 +44,7 @@ export type ResponseBufferOptions = {
  * Whoever reads is owed little.
  */
 export function createResponseBuffers(rules: ResponseBufferOptions = {}): ResponseBuffers {
-  const { budget = RESPONSE_BUFFER_BYTES, longestStallMs = LONGEST_STALL_MS } = rules
+  const { budget = RESPONSE_BUFFER_BYTES, longestStallMs = MAX_STALL_MS } = rules
   const lines = new Map<Socket, ConnectionBacklog>()
   const owed = createByteCounts()
   const drop = (one: PendingResponse) => {
@@ -76,8 +76,8 @@ export function createResponseBuffers(rules: ResponseBufferOptions = {}): Respon
 
   return {
     bytes: owed.all,
-    hasRoom: (owner) => owed.of(owner) < MOST_OF_ONE,
-    hold({ socket }, response, owner, body) {
+    hasCapacity: (owner) => owed.of(owner) < MAX_OF_ONE,
+    track({ socket }, response, owner, body) {
       if (body.length < SHORT && response.socket !== null && !(socket.writableLength > 0)) return body
       const line = lineOf(lines, socket, forget)
       const one = { line, owner, bytes: body.length }
@@ -130,10 +130,10 @@ function lineOf(
   socket: Socket,
   forget: (line: ConnectionBacklog) => void,
 ): ConnectionBacklog {
-  const former = lines.get(socket)
-  const line = former ?? { socket, movedAt: 0, answers: new Set() }
+  const previous = lines.get(socket)
+  const line = previous ?? { socket, movedAt: 0, answers: new Set() }
   if (line.answers.size === 0) line.movedAt = performance.now()
-  if (former !== undefined) return former
+  if (previous !== undefined) return previous
   lines.set(socket, line)
   socket.once('close', () => forget(line))
   return line

@@ -33,7 +33,7 @@ export async function countFailure(
   owner: string,
 ): Promise<void> {
   const now = deps.clock.now()
-  const count = await deps.limits.take(name, owner, now)
+  const count = await deps.limits.consume(name, owner, now)
   if (count?.remaining === 0 && !count.exceeded)
     deps.log.warn({ limit: name, of: owner }, 'many failures, as guessing makes them')
   rejectIfExceeded(count, now, 'failures')

@@ -67,12 +67,12 @@ export async function handleRequest(deps: Deps, route: Route, request: ApiReques
     slug: query.values.slug || undefined,
   }
   const now = deps.clock.now()
-  const who = await authorizeRequest(deps, route, credentials, now, request)
+  const caller = await authorizeRequest(deps, route, credentials, now, request)
   if (route.auth === 'operator') rejectUnknownParameters(route.query, query)
-  if (who !== undefined) recordLastSeen(deps.lastSeen, who, now)
-  const limit = who && (await countRequest(deps.limits, route, who.account.id, now))
+  if (caller !== undefined) recordLastSeen(deps.lastSeen, caller, now)
+  const limit = caller && (await countRequest(deps.limits, route, caller.account.id, now))
   try {
-    const answer = await dispatch({ deps, now, route, request, credentials, who }, query)
+    const answer = await dispatch({ deps, now, route, request, credentials, who: caller }, query)
     return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
   } catch (error) {
     // A request that is refused for its body was counted too, so its answer says what is left.
@@ -81,13 +81,13 @@ export async function handleRequest(deps: Deps, route: Route, request: ApiReques
 }
 
 async function dispatch(
-  { deps, now, route, request, credentials, who }: Omit<AuthorizedRequest, 'input'>,
+  { deps, now, route, request, credentials, who: caller }: Omit<AuthorizedRequest, 'input'>,
   query: RawQuery,
 ): Promise<OwnedResponse> {
-  const known = getCachedResponse({ memory: deps.memory, route, who, url: request.url })
+  const known = getCachedResponse({ memory: deps.cache, route, who: caller, url: request.url })
   if (known !== undefined) {
     await endOfIteration()
-    return { ...known, owner: who!.shareId }
+    return { ...known, owner: caller!.shareId }
   }
   const unread = {
     params: readParams(request.params),
@@ -97,15 +97,15 @@ async function dispatch(
     ...(route.auth === 'client' && { authorization: credentials.authorization, address: peerAddress(request.peer) }),
   }
   if (route.auth === 'public' && isList(route)) rejectUnknownFilters(route, query)
-  const owner = who?.shareId ?? (route.auth === 'client' ? peerAddress(request.peer) : 'operator')
-  const isBulk = who !== undefined && (request.body?.length ?? 0) > BULK_BODY_BYTES
+  const owner = caller?.shareId ?? (route.auth === 'client' ? peerAddress(request.peer) : 'operator')
+  const isBulk = caller !== undefined && (request.body?.length ?? 0) > BULK_BODY_BYTES
   const make = async () => {
     // Only now: what waits are bytes, which the budget of all bodies counts, and not what they become.
     const readBody = route.listBody === undefined ? readBodyOf : readListBody
     const dropped: string[] = []
     const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body), dropped)
     const input: Input = { ...unread, body, file: request.file }
-    const admitted = { deps, now, route, request, credentials, who, input }
+    const admitted = { deps, now, route, request, credentials, who: caller, input }
     const answer = await (route.method === 'GET' ? executeRead : executeWrite)(admitted)
     const namesIgnored = route.method === 'PATCH' || route.namesIgnored
     return namesIgnored ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
@@ -134,10 +134,10 @@ async function executeRead({
   now,
   route,
   request,
-  who,
+  who: caller,
   input: received,
 }: AuthorizedRequest): Promise<SerializedResponse> {
-  const ctx = requestContext({ deps, now, route, actorId: request.session?.userId }, deps.db.read, who)
+  const ctx = requestContext({ deps, now, route, actorId: request.session?.userId }, deps.db.read, caller)
   const input = await resolveInput(route, deps.db.read, received)
   // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
@@ -147,15 +147,15 @@ async function executeRead({
       route.list === undefined
         ? serializeResponse(route, answer, request.url)
         : await serializeListResponse(deps, route, answer, request.url)
-    const reveals = who !== undefined && (ctx.revealed?.size ?? 0) > 0
-    if (reveals) recordSecretRead(deps, who, route.operationId, [answer, subject], ctx.revealed!)
-    return { written, subject, clear: reveals || ctx.clear?.opened !== false }
+    const reveals = caller !== undefined && (ctx.revealed?.size ?? 0) > 0
+    if (reveals) recordSecretRead(deps, caller, route.operationId, [answer, subject], ctx.revealed!)
+    return { written, subject, clear: reveals || ctx.secrets?.opened !== false }
   }
-  const asking = { memory: deps.memory, route, who, url: request.url }
-  const state = await route.state?.(ctx, input)
+  const asking = { memory: deps.cache, route, who: caller, url: request.url }
+  const state = await route.cacheVersion?.(ctx, input)
   return state === undefined
     ? buildAndCacheResponse(asking, make)
-    : getOrBuildResponse(deps, { ...asking, who: who!, state }, make)
+    : getOrBuildResponse(deps, { ...asking, who: caller!, state }, make)
 }
 
 async function executeWrite(admitted: AuthorizedRequest): Promise<SerializedResponse> {
@@ -165,25 +165,25 @@ async function executeWrite(admitted: AuthorizedRequest): Promise<SerializedResp
   try {
     return (await once?.find(deps.db.read, now)) ?? (await writeInTransaction(admitted, once))
   } finally {
-    once?.end()
+    once?.finish()
   }
 }
 
 async function writeInTransaction(
-  { deps, now, route, request, credentials, who, input: received }: AuthorizedRequest,
+  { deps, now, route, request, credentials, who: caller, input: received }: AuthorizedRequest,
   once: IdempotentRequest | undefined,
 ) {
   const outer = { deps, now, route, taken: new Map(), actorId: request.session?.userId }
-  const before = requestContext(outer, deps.db.read, who)
+  const before = requestContext(outer, deps.db.read, caller)
   const prepared = route.prepare && (await runPrepare(before, route, await resolveInput(route, deps.db.read, received)))
-  const writer = { name: route.operationId, emits: route.emits ?? [], shareId: who?.shareId }
+  const writer = { name: route.operationId, emits: route.emits ?? [], shareId: caller?.shareId }
   const work = async (tx: Queries, begin: () => WriteContext): Promise<SerializedResponse> => {
     if (route.revokesAccess) await serializeRevocations(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
-    const who = await authorize(deps, route, tx, credentials, deps.clock.now())
-    const former = await once?.take(tx, now)
-    if (former !== undefined) return former
-    const ctx = requestContext(outer, tx, who, begin())
+    const caller = await authorize(deps, route, tx, credentials, deps.clock.now())
+    const previous = await once?.claim(tx, now)
+    if (previous !== undefined) return previous
+    const ctx = requestContext(outer, tx, caller, begin())
     const input = await resolveInput(route, tx, received)
     const subject = await loadResource(ctx, route, input)
     const answer = await route.run(ctx, subject, input, prepared)
@@ -195,7 +195,7 @@ async function writeInTransaction(
       rejectIfExceeded(await spend?.('event-bytes', eventBytes), now, 'bytes of events')
     }
     const bytes = serializeResponse(route, answer, request.url)
-    await once?.keep(tx, bytes, spend)
+    await once?.store(tx, bytes, spend)
     return bytes
   }
   const result = await transact(deps, writer, work).catch(async (error) => {
@@ -219,7 +219,7 @@ async function authorizeRequest(
 ): Promise<Caller | undefined> {
   try {
     return await authorize(deps, route, deps.db.read, credentials, now, () =>
-      identifyCached(deps, credentials, now, route.readAhead && projectToPrefetch(deps.db, params)),
+      identifyCached(deps, credentials, now, route.prefetch && projectToPrefetch(deps.db, params)),
     )
   } catch (error) {
     await countFailedAuthentication(deps, error, peer)
@@ -243,9 +243,9 @@ async function authorize(
     else await authenticateOperatorSession(db, session, now)
     return undefined
   }
-  const who = await read()
-  permit(who, route.needs ?? [])
-  return who
+  const caller = await read()
+  permit(caller, route.needs ?? [])
+  return caller
 }
 
 /** An operator may call accounts by name. */

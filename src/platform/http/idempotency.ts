@@ -35,11 +35,11 @@ export type IdempotentRequest = {
   /** The answer that is kept. Refuses: idempotency_key_reused 422. */
   find(db: Queries, now: number): Promise<SerializedResponse | undefined>
   /** Takes the key, within the transaction of the effect; gives the answer instead when another request was first. Refuses as `find` does. */
-  take(tx: Queries, now: number): Promise<SerializedResponse | undefined>
+  claim(tx: Queries, now: number): Promise<SerializedResponse | undefined>
   /** Keeps the answer, within the same transaction. `spend`: of the budget of the account. Refuses: idempotency_keys_used_up 409. */
-  keep(tx: Queries, answer: SerializedResponse, spend?: Spend): Promise<void>
+  store(tx: Queries, answer: SerializedResponse, spend?: Spend): Promise<void>
   /** The request is over. */
-  end(): void
+  finish(): void
 }
 
 /** The keys that requests of this process bring at this moment, each with the end of its request. */
@@ -80,15 +80,15 @@ export async function beginIdempotent(
   const find = (db: Queries, now: number) => findStoredResponse(db, { id, asked: hash, since: now - keptMs }, sealing)
   return {
     find,
-    async take(tx, now) {
+    async claim(tx, now) {
       // What repeats a request does so once that took too long: it counts from when it was done.
       const doneAt = given === undefined ? deps.clock.now() : now
       const isFree = await claimKey(tx, { id, asked: hash, now: doneAt }, now - keptMs)
       return isFree ? undefined : find(tx, now)
     },
-    keep: (tx, answer, spend) =>
+    store: (tx, answer, spend) =>
       keepAnswer(tx, { id, status: route.status, sealing, isDemanded: given !== undefined }, answer, spend),
-    end() {
+    finish() {
       running.delete(id)
       resolve()
     },

@@ -6,7 +6,7 @@ import type { Params } from '../../context.ts'
 import { READERS } from '../../readers.ts'
 import { Refusal, refuse } from '../refusals/refusal.ts'
 import { Type } from '../schema/builder.ts'
-import { DEEPEST, excessOf, MOST_PARTS } from '../schema/json-weight.ts'
+import { DEEPEST, excessOf, MAX_PARTS } from '../schema/json-weight.ts'
 import { refuseRepeated, splitPairs } from './query.ts'
 import { mustBeDeclared, pickDeclared, quotedField, truncateText, validate } from './validate.ts'
 
@@ -153,7 +153,7 @@ export function refuseExcess(excess: 'parts' | 'depth', most: number): never {
 function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) refuse('bad_request', 'Invalid request: the body is not valid UTF-8.')
   const excess = excessOf(bytes)
-  if (excess !== undefined) refuseExcess(excess, MOST_PARTS)
+  if (excess !== undefined) refuseExcess(excess, MAX_PARTS)
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))

@@ -160,7 +160,7 @@ function coerce(text: string, type: string | undefined): unknown {
 }
 
 function append(again: Map<string, string[]>, key: string, value: string): void {
-  const former = again.get(key)
-  if (former === undefined) again.set(key, [value])
-  else former.push(value)
+  const previous = again.get(key)
+  if (previous === undefined) again.set(key, [value])
+  else previous.push(value)
 }

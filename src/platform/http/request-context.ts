@@ -20,21 +20,21 @@ type Outer = { deps: Deps; now: number; route: Route; taken?: Taken; actorId?: s
 export function requestContext(
   { deps, now, route, taken = new Map(), actorId = route.auth }: Outer,
   db: Queries,
-  who: Caller | undefined,
+  caller: Caller | undefined,
   write?: WriteContext,
 ): (Ctx | OperatorCtx) & { outgoing: PendingEvent[]; revealed?: ReadonlySet<string> } {
-  const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: actorId, tokenId: null }
+  const actor: Actor = caller?.actor ?? { kind: route.auth as 'operator' | 'client', id: actorId, tokenId: null }
   const emit = () => {
     throw new Error(`${route.operationId} tells of a change outside of its transaction`)
   }
   const bare = { actor, db, deps, clear: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
-  if (who === undefined) return bare
-  const spend = openSpending(deps.limits, who.account.id, now, taken)
+  if (caller === undefined) return bare
+  const spend = openSpending(deps.limits, caller.account.id, now, taken)
   const countRows = async (rows: number) =>
     rejectIfExceeded(await spend('rows-written', rows), now, 'variables written')
   const revealed = new Set<string>()
   const reveal = (targets: readonly string[]) => {
     for (const target of targets) revealed.add(target)
   }
-  return { ...bare, who, account: who.account, spend, countRows, reveal, revealed }
+  return { ...bare, caller, account: caller.account, spend, countRows, recordSecretRead: reveal, revealed }
 }

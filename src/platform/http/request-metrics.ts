@@ -13,7 +13,7 @@ type End = { since?: number; status: number; refusal?: RefusalKey | undefined }
 
 export type OperationMetrics = {
   /** Gives a handler whose requests are spans where traces are collected. `route`: the template of its path. */
-  traced<A extends [CountedRequest, ...unknown[]], T>(route: string, handle: (...args: A) => T): (...args: A) => T
+  withSpan<A extends [CountedRequest, ...unknown[]], T>(route: string, handle: (...args: A) => T): (...args: A) => T
   begin(): number
   end(request: CountedRequest, end: End): void
 }
@@ -36,7 +36,7 @@ export function createRequestMetrics(
       figures[kind].value++
     }
     return {
-      traced(route, handle) {
+      withSpan(route, handle) {
         if (traces === undefined) return handle
         return (...args) => {
           const { id, method, raw } = args[0]

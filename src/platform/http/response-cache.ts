@@ -25,7 +25,7 @@ export type SerializedResponse = {
 export function serializeResponse(route: Route, answer: unknown, url: string): SerializedResponse {
   const links = linkHeader(answer, url)
   if (route.textReply) return { links, body: answer as string }
-  if (route.lines) return { links, body: `${serialize(route.reply!, answer)}\n`, contentType: LINES }
+  if (route.jsonLines) return { links, body: `${serialize(route.reply!, answer)}\n`, contentType: LINES }
   const headers = route.replyHeaders?.(answer)
   return { links, body: route.reply && serialize(route.reply, answer), ...(headers && { headers }) }
 }
@@ -39,7 +39,7 @@ export async function serializeListResponse(
   answer: unknown,
   url: string,
 ): Promise<SerializedResponse> {
-  const asLines = route.lines && splitQuery(url).values.format === 'lines'
+  const asLines = route.jsonLines && splitQuery(url).values.format === 'lines'
   const body = asLines
     ? await serializeLines(route.reply!, answer as unknown[])
     : await serializeList(route.reply!, answer)
@@ -62,10 +62,10 @@ const WORTH_PACKING = 8 * 1024
 type CacheLookup = { memory: Cache | undefined; route: Route; who: Caller | undefined; url: string }
 
 /** The answer that this caller would be given again at this address; undefined: it is to be made. */
-export function getCachedResponse({ memory, route, who, url }: CacheLookup): SerializedResponse | undefined {
-  if (memory === undefined || who === undefined || route.remember === undefined || !isCachedCaller(who))
+export function getCachedResponse({ memory, route, who: caller, url }: CacheLookup): SerializedResponse | undefined {
+  if (memory === undefined || caller === undefined || route.cache === undefined || !isCachedCaller(caller))
     return undefined
-  return memory.find(cacheKey(who, url)) as SerializedResponse | undefined
+  return memory.get(cacheKey(caller, url)) as SerializedResponse | undefined
 }
 
 /** `clear`: it may hold a value in clear. */
@@ -76,39 +76,39 @@ const knownOf = new WeakMap<Deps['db'], VersionedCache<SerializedResponse>>()
 /** The answer for this caller and address, which is made when the state is another one than that of the answer that is known. */
 export async function getOrBuildResponse(
   { db }: Deps,
-  { who, url, state }: { who: Caller; url: string; state: string },
+  { who: caller, url, state }: { who: Caller; url: string; state: string },
   make: BuildResponse,
 ): Promise<SerializedResponse> {
   const known = knownOf.getOrInsertComputed(db, () => createVersionedCache())
-  const key = [who.actor.tokenId ?? who.userId, who.role, ...who.permissions, url].join(' ')
-  const former = known.find(who.account.id, key, state)
-  if (former !== undefined) return former
+  const key = [caller.actor.tokenId ?? caller.userId, caller.role, ...caller.permissions, url].join(' ')
+  const previous = known.get(caller.account.id, key, state)
+  if (previous !== undefined) return previous
   const { written, clear } = await make()
-  if (!clear) known.keep(who.account.id, key, state, written)
+  if (!clear) known.set(caller.account.id, key, state, written)
   return written
 }
 
 /** Makes an answer and remembers it, unless something in it changed meanwhile or it may hold a value in clear. */
 export async function buildAndCacheResponse(
-  { memory, route, who, url }: CacheLookup,
+  { memory, route, who: caller, url }: CacheLookup,
   make: BuildResponse,
 ): Promise<SerializedResponse> {
-  const since = memory?.stamp() ?? 0
+  const since = memory?.version() ?? 0
   const { written, subject, clear } = await make()
   const { body } = written
-  if (memory === undefined || who === undefined || route.remember === undefined) return written
-  if (clear || !isCachedCaller(who) || body === undefined || body.length > LONGEST) return written
+  if (memory === undefined || caller === undefined || route.cache === undefined) return written
+  if (clear || !isCachedCaller(caller) || body === undefined || body.length > LONGEST) return written
   // As bytes of its own: text would be made into bytes anew for everybody who asks, and a part of a larger buffer would keep all of it.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
   if (typeof body === 'string') bytes.write(body)
   else bytes.set(body)
   const value: SerializedResponse = { ...written, body: bytes }
-  const subjects = [...callerTopics(who), ...route.remember(who, subject)]
-  const remembered = { value, bytes: bytes.length, owner: who.account.id, subjects }
-  memory.keep(
-    cacheKey(who, url),
+  const topics = [...callerTopics(caller), ...route.cache(caller, subject)]
+  const remembered = { value, bytes: bytes.length, owner: caller.account.id, topics }
+  memory.set(
+    cacheKey(caller, url),
     since,
-    bytes.length < WORTH_PACKING ? remembered : { ...remembered, pack: compressResponse },
+    bytes.length < WORTH_PACKING ? remembered : { ...remembered, compress: compressResponse },
   )
   return value
 }
@@ -124,11 +124,11 @@ function compressResponse(answer: unknown): CompressedValue {
 }
 
 /** Who acts is one object for as long as it is remembered. What another one was answered is not found. */
-function cacheKey(who: Caller, url: string): string {
-  let name = names.get(who)
+function cacheKey(caller: Caller, url: string): string {
+  let name = names.get(caller)
   if (name === undefined) {
     name = `${++lastName}`
-    names.set(who, name)
+    names.set(caller, name)
   }
   return `${name} ${url}`
 }

@@ -14,7 +14,7 @@ export function bodyLimitOf({ bodyLimit, auth }: Pick<Route, 'bodyLimit' | 'auth
 }
 
 /** What a cached answer of a route follows from, besides who acts: nothing else that changes may be in it. `subject`: what the route loaded. docs/architecture.md. */
-export type CacheTopics = (who: Caller, subject: unknown) => Topic[]
+export type CacheTopics = (caller: Caller, subject: unknown) => Topic[]
 
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -70,11 +70,11 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
    * What the answer follows from besides the caller: a text that is another one after every change of it, read in this request. Undefined
    * where that is not known. The answer is given again while it is the same.
    */
-  state?: (ctx: C, input: Input<Static<Q>, Static<B>>) => Promise<string | undefined>
+  cacheVersion?: (ctx: C, input: Input<Static<Q>, Static<B>>) => Promise<string | undefined>
   /** A GET of a project (`idOrName`) and its variables: both are read together with who acts, on PostgreSQL. */
-  readAhead?: true
+  prefetch?: true
   /** A GET that is asked often, and whose answer follows from caller, address and these subjects alone: given again until one of them changes. */
-  remember?: CacheTopics
+  cache?: CacheTopics
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R
@@ -82,7 +82,7 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
    * Lines of JSON (`application/stream+json`): each row of a list when the query says `format=lines`, and always an answer that is
    * no list. Clients read such an answer as a stream that ends.
    */
-  lines?: true
+  jsonLines?: true
   /** A list: its most rows, and what one weighs at most, in bytes. What is in the store is bounded so that it holds. docs/limits.md. */
   list?: { rows: number; rowBytes: number }
   /** The answer is plain text rather than JSON; `run` gives a string. */

@@ -5,7 +5,7 @@ import { someOf } from '../base/text.ts'
 import { refuse } from '../refusals/refusal.ts'
 import { weighsAtMost } from '../schema/json-weight.ts'
 
-const MOST_CHOICES = 50
+const MAX_CHOICES = 50
 
 /** Nothing is coerced, filled in or removed here: a value is what its schema says or is refused. */
 const ajv = new Ajv({ allowUnionTypes: true, verbose: true })
@@ -17,7 +17,7 @@ const validators = new WeakMap<TSchema, ValidateFunction>()
 function choices(values: unknown[]): string {
   return someOf(
     values.map((value) => JSON.stringify(value)),
-    MOST_CHOICES,
+    MAX_CHOICES,
   )
 }
 
@@ -153,16 +153,16 @@ function variantFor(schema: TSchema, value: object): Shape {
 }
 
 /** Fields that an answer names at most, and the characters of each. */
-const MOST_NAMED = 20
-const LONGEST_NAMED = 100
+const MAX_NAMED = 20
+const MAX_NAMED_LENGTH = 100
 
 /** The header by which the answer to a change names fields that are not known, and so did nothing: a slip of the pen is seen. docs/spec/decisions.md: Projects. */
 export function ignoredHeader(dropped: readonly string[]): Record<string, string> {
   if (dropped.length === 0) return {}
   // What a header cannot carry is written as in a URL.
   const names = dropped
-    .slice(0, MOST_NAMED)
-    .map((path) => encodeURIComponent(path.slice(0, LONGEST_NAMED).toWellFormed()))
-  const more = dropped.length > MOST_NAMED ? ['...'] : []
+    .slice(0, MAX_NAMED)
+    .map((path) => encodeURIComponent(path.slice(0, MAX_NAMED_LENGTH).toWellFormed()))
+  const more = dropped.length > MAX_NAMED ? ['...'] : []
   return { 'x-berth-ignored': [...names, ...more].join(', ') }
 }

@@ -11,6 +11,6 @@ export type EffectiveLimit = Limit & { name: LimitName; total: number }
 
 /** Counts for one limit. */
 export type Counter = {
-  take(owner: string, now: number, count: number): Sooner<RemainingLimit>
-  giveBack(owner: string, now: number, count: number): Sooner<void>
+  consume(owner: string, now: number, count: number): Sooner<RemainingLimit>
+  refund(owner: string, now: number, count: number): Sooner<void>
 }

@@ -12,7 +12,7 @@ const UNALLOCATED_SHARE = 1 / 100
 /** The first portion of a window. Each further one is twice as large: an instance that is asked seldom keeps little from the others. */
 const FIRST_PORTION = 1 / 64
 /** And never more than this share of what is left, so that nothing is kept from the others when little is. */
-const LARGEST_PORTION = 1 / 8
+const MAX_PORTION = 1 / 8
 /** A database that takes no writes is asked again after this time. Until then each instance counts for itself. */
 const AWAY_MS = 1000
 
@@ -34,10 +34,10 @@ type Window = {
 
 /** The database, as a counter asks it. */
 export type AllocationStore = {
-  take(portion: AllocationRequest): ReturnType<typeof allocate>
-  giveBack(portion: Parameters<typeof refundAllocation>[1]): Promise<void>
+  allocate(portion: AllocationRequest): ReturnType<typeof allocate>
+  refund(portion: Parameters<typeof refundAllocation>[1]): Promise<void>
   /** Whether an error says that the database takes no writes now. */
-  isAway(error: unknown): boolean
+  isUnavailable(error: unknown): boolean
 }
 
 /** Counts by the database. All limits of a process share `away`, which says until when the database is not asked. */
@@ -46,7 +46,7 @@ export function createDatabaseCounter(
   portions: AllocationStore,
   away: { until: number },
 ): Counter {
-  const { total, seconds, failures = false, mayReturn = false } = limit
+  const { total, seconds, failures = false, refundable = false } = limit
   const unasked = failures ? 0 : Math.floor(total * UNALLOCATED_SHARE)
   const windows: Windows<Window> = createWindows(seconds * 1000, (endsAt) => ({
     endsAt,
@@ -62,7 +62,7 @@ export function createDatabaseCounter(
     requestAllocation({ limit, portions, away }, owner, window, { now, need })
 
   const takeAsking = async (owner: string, now: number, count: number): Promise<RemainingLimit> => {
-    const window = windows.at(owner, now)
+    const window = windows.current(owner, now)
     window.waiting += count
     try {
       for (let asked = false; ; asked = true) {
@@ -70,7 +70,7 @@ export function createDatabaseCounter(
         if (left !== undefined) return left
         const need = count - window.local
         // What others give back is not known here, so the database is asked.
-        if (window.room < need && (asked || !mayReturn)) return leftOf(window, true)
+        if (window.room < need && (asked || !refundable)) return leftOf(window, true)
         window.asking ??= ask(owner, window, now, need).finally(() => {
           window.asking = undefined
         })
@@ -81,9 +81,9 @@ export function createDatabaseCounter(
     }
   }
   return {
-    take: (owner, now, count) => consumeLocally(windows.at(owner, now), count) ?? takeAsking(owner, now, count),
-    async giveBack(owner, now, count) {
-      await portions.giveBack({ name: limit.name, owner, now, count })
+    consume: (owner, now, count) => consumeLocally(windows.current(owner, now), count) ?? takeAsking(owner, now, count),
+    async refund(owner, now, count) {
+      await portions.refund({ name: limit.name, owner, now, count })
       const window = windows.find(owner)
       if (window !== undefined) window.room += count
     },
@@ -115,14 +115,14 @@ async function requestAllocation(
     window.room += window.local
     window.local = 0
   }
-  const portion = limit.failures ? 0 : Math.min(window.portion, Math.ceil(window.room * LARGEST_PORTION))
+  const portion = limit.failures ? 0 : Math.min(window.portion, Math.ceil(window.room * MAX_PORTION))
   const want = Math.max(need, portion, window.waiting - window.local)
   const { unreported } = window
   const { name, total, seconds } = limit
   try {
     if (performance.now() < away.until) return consumeOffline(window, need, want)
     const key = { name, owner, now, lengthMs: seconds * 1000, total }
-    const row = await portions.take({ ...key, unreported, need, want, isDurable: limit.failures === true })
+    const row = await portions.allocate({ ...key, unreported, need, want, isDurable: limit.failures === true })
     window.unreported -= unreported
     window.isShared = true
     window.local += row.granted
@@ -130,7 +130,7 @@ async function requestAllocation(
     window.endsAt = row.ends_at
     window.portion *= 2
   } catch (error) {
-    if (!portions.isAway(error)) throw error
+    if (!portions.isUnavailable(error)) throw error
     away.until = performance.now() + AWAY_MS
     consumeOffline(window, need, want)
   }

@@ -6,7 +6,7 @@ import { createMemoryCounter, type Window, windowsOf } from './memory-counter.ts
 import type { Windows } from './windows.ts'
 
 /** So many windows are read at a start: as many as memory holds of one limit. */
-const MOST_READ = 20_000
+const MAX_READ = 20_000
 
 type Kept = { limit: EffectiveLimit; windows: Windows<Window>; changed: Set<string> }
 
@@ -31,7 +31,7 @@ export function createDurableFailures(): DurableFailures {
     async read(db, now) {
       for (const { limit, windows } of all.values()) {
         const rows = await selectRunning(db, { name: limit.name, now })
-        for (const { owner, ends_at, used } of rows) windows.put(owner, { used, endsAt: ends_at })
+        for (const { owner, ends_at, used } of rows) windows.restore(owner, { used, endsAt: ends_at })
       }
     },
     async write(write) {
@@ -63,7 +63,7 @@ const selectRunning = preparedQuery<{ name: string; now: number }, Row<'rate_lim
     .selectAll()
     .where('name', '=', value.name)
     .where('ends_at', '>', value.now)
-    .limit(MOST_READ),
+    .limit(MAX_READ),
 )
 
 const upsertWindow = preparedQuery<Omit<Row<'rate_limit'>, 'granted'>, unknown>((db, value) =>

@@ -12,9 +12,9 @@ export type Limiter = {
   /** The group of an operation of the public API. */
   groupOf(route: { operationId: string; method: string }): LimitName
   /** Takes one, or `count` or none, of what `owner` has. Undefined where nothing is limited. Answers without a promise when nobody has to be asked. */
-  take(name: LimitName, owner: string, now: number, count?: number): Sooner<LimitStatus | undefined>
+  consume(name: LimitName, owner: string, now: number, count?: number): Sooner<LimitStatus | undefined>
   /** Gives back what was taken for something that does not count after all. */
-  giveBack(name: LimitName, owner: string, now: number, count?: number): Sooner<void>
+  refund(name: LimitName, owner: string, now: number, count?: number): Sooner<void>
 }
 
 /** Nothing is counted yet. `counterOf`: who counts for a limit. */
@@ -25,7 +25,7 @@ export function createLimiter(
   const groups = new Map<string, LimitName>()
   const counters = new Map<LimitName, { limit: EffectiveLimit; counter: Counter }>()
   for (const [name, row] of Object.entries(LIMITS) as [LimitName, Limit][]) {
-    for (const operation of row.of ?? []) groups.set(operation, name)
+    for (const operation of row.operations ?? []) groups.set(operation, name)
     const { total, seconds }: Limit = settings === 'off' ? { total: null, seconds: 60 } : (settings[name] ?? row)
     if (total === null) continue
     const limit = { ...row, name, total, seconds }
@@ -33,14 +33,14 @@ export function createLimiter(
   }
   return {
     groupOf: ({ operationId, method }) => groups.get(operationId) ?? (method === 'GET' ? 'read' : 'write'),
-    take(name, owner, now, count = 1) {
+    consume(name, owner, now, count = 1) {
       const entry = counters.get(name)
       if (entry === undefined) return undefined
       const { limit, counter } = entry
-      const left = counter.take(owner, now, count)
+      const left = counter.consume(owner, now, count)
       return left instanceof Promise ? left.then((after) => countOf(limit, after)) : countOf(limit, left)
     },
-    giveBack: (name, owner, now, count = 1) => counters.get(name)?.counter.giveBack(owner, now, count),
+    refund: (name, owner, now, count = 1) => counters.get(name)?.counter.refund(owner, now, count),
   }
 }
 
@@ -58,7 +58,7 @@ export async function countRequest(
   accountId: string,
   now: number,
 ): Promise<Record<string, string> | undefined> {
-  const count = await limits.take(limits.groupOf(route), accountId, now)
+  const count = await limits.consume(limits.groupOf(route), accountId, now)
   if (count === undefined) return undefined
   rejectIfExceeded(count, now)
   return limitHeaders(count, now)

@@ -12,8 +12,8 @@ export function createMemoryCounter(
   windows: Windows<Window> = windowsOf(seconds),
 ): Counter {
   return {
-    take(owner, now, count) {
-      const window = windows.at(owner, now)
+    consume(owner, now, count) {
+      const window = windows.current(owner, now)
       const exceeded = window.used + count > total
       if (!exceeded) {
         window.used += count
@@ -21,7 +21,7 @@ export function createMemoryCounter(
       }
       return { remaining: total - window.used, endsAt: window.endsAt, exceeded }
     },
-    giveBack(owner, _, count) {
+    refund(owner, _, count) {
       const window = windows.find(owner)
       if (window === undefined) return
       window.used = Math.max(0, window.used - count)

@@ -10,7 +10,7 @@ const NEAR = 1000
 /** On PostgreSQL an instance uses up to this part of the room that it saw before it counts again: others write too. */
 const PART = 64
 const SEEN_MS = 10_000
-const MOST_SEEN = 10_000
+const MAX_SEEN = 10_000
 
 /** How many more rows owners have room for at the least, as this process last counted them. */
 type Room = { rows: number; until: number }
@@ -38,10 +38,10 @@ export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: nu
     room.rows -= added
     return true
   }
-  const { apart } = ctx.deps.db
+  const { autocommit } = ctx.deps.db
   // A count in a transaction of PostgreSQL loses races to each insert of the owner, so it comes where it decides.
-  if (apart !== undefined && most > NEAR) {
-    const rows = await countRows(apart, name, owner, most - NEAR)
+  if (autocommit !== undefined && most > NEAR) {
+    const rows = await countRows(autocommit, name, owner, most - NEAR)
     if (rows + added <= most - NEAR) {
       note(rooms, key, Math.floor((most - NEAR - rows - added) / PART))
       return true
@@ -49,7 +49,7 @@ export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: nu
   }
   const rows = await countRows(ctx.db, name, owner, most)
   if (rows + coming > most) return false
-  if (apart === undefined) note(rooms, key, most - rows - coming)
+  if (autocommit === undefined) note(rooms, key, most - rows - coming)
   return true
 }
 
@@ -72,7 +72,7 @@ function roomsOf(db: Db): Map<string, Room> {
 }
 
 function note(rooms: Map<string, Room>, key: string, rows: number): void {
-  if (rooms.size >= MOST_SEEN) rooms.clear()
+  if (rooms.size >= MAX_SEEN) rooms.clear()
   rooms.set(key, { rows, until: performance.now() + SEEN_MS })
 }
 

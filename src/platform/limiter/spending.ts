@@ -17,7 +17,7 @@ export function openSpending(limits: Limiter, accountId: string, now: number, ta
     ofThisRun.set(key, sum)
     const before = taken.get(key) ?? 0
     if (sum <= before) return undefined
-    const left = await limits.take(name, owner, now, sum - before)
+    const left = await limits.consume(name, owner, now, sum - before)
     if (!left?.exceeded) taken.set(key, sum)
     return left
   }

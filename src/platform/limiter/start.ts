@@ -22,8 +22,8 @@ export async function startLimiter(
   { db, metrics }: { db: Db; metrics: Metrics },
   now: number,
 ): Promise<StartedLimiter> {
-  if (db.apart !== undefined) {
-    const portions = portionsOf(db, db.apart, metrics)
+  if (db.autocommit !== undefined) {
+    const portions = portionsOf(db, db.autocommit, metrics)
     const away = { until: 0 }
     return {
       limits: createLimiter(rateLimits, (limit) => createDatabaseCounter(limit, portions, away)),
@@ -36,15 +36,15 @@ export async function startLimiter(
   return { limits, write: () => kept.write((work) => db.write(work)) }
 }
 
-function portionsOf(db: Db, apart: NonNullable<Db['apart']>, metrics: Metrics): AllocationStore {
+function portionsOf(db: Db, apart: NonNullable<Db['autocommit']>, metrics: Metrics): AllocationStore {
   const asked = metrics.counter('berth_limit_portions_total')
   return {
-    take(portion) {
+    allocate(portion) {
       asked.value++
       return allocate(apart, portion)
     },
-    giveBack: (given) => refundAllocation(apart, given),
-    isAway: (error) => db.refusalOf(error) !== undefined,
+    refund: (given) => refundAllocation(apart, given),
+    isUnavailable: (error) => db.refusalOf(error) !== undefined,
   }
 }
 

@@ -8,11 +8,11 @@ const KNOWN = 10_000
 
 export type Windows<W extends { endsAt: number }> = {
   /** The window of an owner that runs now, which may be a new one. `now`: in ms. */
-  at(owner: string, now: number): W
+  current(owner: string, now: number): W
   /** The window that is known, also one that has ended. */
   find(owner: string): W | undefined
   /** Takes a window as it was before a restart. */
-  put(owner: string, window: W): void
+  restore(owner: string, window: W): void
 }
 
 /** `make` gives a new window that ends then. Windows of which nobody has been heard for longest are forgotten first. */
@@ -29,8 +29,8 @@ export function createWindows<W extends { endsAt: number }>(lengthMs: number, ma
   const find = (owner: string) => newer.get(owner) ?? older.get(owner)
   return {
     find,
-    put,
-    at(owner, now) {
+    restore: put,
+    current(owner, now) {
       const recent = newer.get(owner)
       const known = recent ?? older.get(owner)
       // One that ends later than any could was begun before the clock was set back.

@@ -20,7 +20,7 @@ const NEEDS: Record<TopicKind, Permission | null> = {
 }
 
 /** `lasts`: false where the project of the page is gone from the account. The page is told that something has changed, and nothing after it. */
-export type LiveAccess = { permissions: ReadonlySet<Permission>; lasts: boolean }
+export type LiveAccess = { permissions: ReadonlySet<Permission>; isCurrent: boolean }
 
 /** Whether the name of a subject may be told. */
 export function canReceive({ permissions }: LiveAccess, subject: Topic): boolean {
@@ -48,7 +48,7 @@ export async function readLiveAccess(
 async function readRight(db: Queries, page: LivePage, now: number): Promise<LiveAccess | undefined> {
   try {
     const { permissions } = await identifyBySession(db, page.sessionHash, page.accountId, now)
-    return { permissions, lasts: page.projectId === undefined || (await isIn(db, page.projectId, page.accountId)) }
+    return { permissions, isCurrent: page.projectId === undefined || (await isIn(db, page.projectId, page.accountId)) }
   } catch (error) {
     if (error instanceof Refusal && error.status < 500) return undefined
     throw error

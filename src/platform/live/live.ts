@@ -19,11 +19,11 @@ const GATHER_MS = 50
 /** Something is said this often, so that nothing between takes the connection for dead. */
 const BEAT_MS = 25_000
 /** A stream lasts for so long; the browser then opens another one. */
-const LONGEST_MS = 30 * 60_000
+const MAX_MS = 30 * 60_000
 /** More names are not told one by one. */
-const MOST_NAMED = 20
+const MAX_NAMED = 20
 /** A browser that does not take what it is told is let go with so many bytes. */
-const MOST_UNSENT = 16_384
+const MAX_UNSENT = 16_384
 const BEAT = ': here\n\n'
 
 export type Live = {
@@ -39,7 +39,7 @@ type Open = LivePage & {
   owner: string
   /** What the page shows, and after it what may end its right. */
   shows: readonly Topic[]
-  hears: readonly Topic[]
+  topics: readonly Topic[]
   stream: Readable
   openedAt: number
   /** What has changed and was not told. `unknown`: something has, and it is not told what. */
@@ -68,7 +68,7 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
       told.value++
       sendChangeEvent(page, right, service)
     }
-    if (!right?.lasts) end(page, 'ended')
+    if (!right?.isCurrent) end(page, 'ended')
   }
   const spread = batchChanges(db.changes, pages, () => repeat.wake())
   const repeat = createThrottledTask(GATHER_MS, async () => {
@@ -78,16 +78,16 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
   })
   const beat = setInterval(() => keepAlive(pages, end), BEAT_MS).unref()
   return {
-    stamp: () => `${service}.${db.changes.stamp()}`,
+    stamp: () => `${service}.${db.changes.version()}`,
     open(asked, since) {
       const full = pages.inTheWayOf({ owner: asked.accountId, userId: asked.userId })
       if (full !== undefined) end(full.page, 'full', { message: full.why })
-      const page = openPage(asked, db.changes.stamp())
+      const page = openPage(asked, db.changes.version())
       page.stream.once('close', () => end(page))
       pages.add(page)
       send(page, BEAT)
       const [by, at] = since.split('.')
-      page.unknown = by !== service || !db.changes.unchanged(page.shows, Number(at))
+      page.unknown = by !== service || !db.changes.isUnchanged(page.shows, Number(at))
       if (page.unknown) turns.add(page)
       if (page.unknown) repeat.wake()
       return page.stream
@@ -101,7 +101,7 @@ export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics
 }
 
 function countPages(metrics: Metrics, pages: Subscriptions<Open>): void {
-  metrics.beforeTold(() => {
+  metrics.onCollect(() => {
     metrics.gauge('berth_live_pages').value = pages.all.size
   })
 }
@@ -114,7 +114,7 @@ async function inTurn(
   tell: (page: Open, right: LiveAccess | undefined) => void,
   read: ReadRights,
 ) {
-  const chosen = turns.choose(performance.now())
+  const chosen = turns.takeDue(performance.now())
   const rights = await read(chosen).catch((error) => {
     for (const page of chosen) turns.add(page)
     throw error
@@ -124,7 +124,7 @@ async function inTurn(
 
 /** Says that the connections are there, and ends those that have lasted long enough. */
 function keepAlive(pages: Subscriptions<Open>, end: (page: Open) => void): void {
-  const before = performance.now() - LONGEST_MS
+  const before = performance.now() - MAX_MS
   for (const page of pages.all) {
     if (page.openedAt < before) end(page)
     else send(page, BEAT)
@@ -137,8 +137,8 @@ function openPage(asked: LivePage, at: number): Open {
     ...asked,
     owner: asked.accountId,
     shows,
-    hears: [...new Set<Topic>([...shows, `account ${asked.userId}`, `sessions ${asked.userId}`])],
-    stream: new Readable({ read() {}, highWaterMark: MOST_UNSENT }),
+    topics: [...new Set<Topic>([...shows, `account ${asked.userId}`, `sessions ${asked.userId}`])],
+    stream: new Readable({ read() {}, highWaterMark: MAX_UNSENT }),
     openedAt: performance.now(),
     changed: new Set(),
     unknown: false,
@@ -156,7 +156,7 @@ function pageTopics({ userId, accountId, projectId }: LivePage): Topic[] {
 
 function send({ stream }: Open, text: string): void {
   stream.push(text)
-  if (stream.readableLength > MOST_UNSENT) stream.destroy()
+  if (stream.readableLength > MAX_UNSENT) stream.destroy()
 }
 
 /** Tells what has changed: the names that the person may hear, and none where they are not known. */
@@ -180,13 +180,13 @@ function batchChanges(
   let all = false
   changes.onChange((changed) => {
     if (changed === 'all') all = pages.all.size > 0
-    else for (const one of changed) if (pages.has(one)) gathered.set(one, changes.stamp())
+    else for (const one of changed) if (pages.has(one)) gathered.set(one, changes.version())
     if (all || gathered.size > 0) wake()
   })
   return (add) => {
     for (const page of all ? pages.all : []) {
       page.unknown = true
-      page.at = changes.stamp()
+      page.at = changes.version()
       add(page)
     }
     for (const [subject, at] of gathered) {
@@ -202,6 +202,6 @@ function batchChanges(
 
 function note(page: Open, subject: Topic, at: number): void {
   page.at = Math.max(page.at, at)
-  if (page.changed.size < MOST_NAMED) page.changed.add(subject)
+  if (page.changed.size < MAX_NAMED) page.changed.add(subject)
   else page.unknown = true
 }

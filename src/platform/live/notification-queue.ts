@@ -17,7 +17,7 @@ export type NotificationQueue<T> = {
   remove(page: T): void
   isEmpty(): boolean
   /** Takes out those whose turn has come. */
-  choose(nowMs: number): T[]
+  takeDue(nowMs: number): T[]
 }
 
 /** No page waits yet. */
@@ -44,7 +44,7 @@ export function createNotificationQueue<T extends { owner: string }>(): Notifica
       if (waiting.delete(page)) queue.remove(page.owner, page)
     },
     isEmpty: () => waiting.size === 0,
-    choose(nowMs) {
+    takeDue(nowMs) {
       const chosen: T[] = []
       const tooSoon: T[] = []
       while (ofAll.has(nowMs)) {

@@ -5,7 +5,7 @@ import type { Topic } from '../db/change-feed.ts'
 const MOST = { ofAll: 4000, ofAccount: 1000, ofPerson: 100 }
 
 /** What is known of an open page here: its account, its person, and the subjects that it hears of. */
-export type Subscriber = { owner: string; userId: string; hears: readonly Topic[] }
+export type Subscriber = { owner: string; userId: string; topics: readonly Topic[] }
 
 export type Subscriptions<T> = {
   all: ReadonlySet<T>
@@ -33,13 +33,13 @@ export function createSubscriptions<T extends Subscriber>(most = MOST): Subscrip
       all.add(page)
       addTo(byOwner, page.owner, page)
       addTo(byPerson, page.userId, page)
-      for (const subject of page.hears) addTo(bySubject, subject, page)
+      for (const subject of page.topics) addTo(bySubject, subject, page)
     },
     remove(page) {
       if (!all.delete(page)) return false
       removeFrom(byOwner, page.owner, page)
       removeFrom(byPerson, page.userId, page)
-      for (const subject of page.hears) removeFrom(bySubject, subject, page)
+      for (const subject of page.topics) removeFrom(bySubject, subject, page)
       return true
     },
     inTheWayOf({ owner, userId }) {

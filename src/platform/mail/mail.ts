@@ -24,15 +24,15 @@ export type MailMessage = {
 /** The column `asked`. Others, who can ask for many, use up no letter about a password. */
 const ASKED = { password: 1, byOthers: 2 } as const
 /** How many letters a person gets in a day, of each kind. */
-const MOST_A_DAY = 50
+const MAX_A_DAY = 50
 const DAY_MS = 86_400_000
 /** So long a letter is held back at the most: 50 may wait behind 50 of a day, and one of each topic. */
-const LONGEST_HELD_MS = 4 * DAY_MS
+const MAX_HELD_MS = 4 * DAY_MS
 
 /** The data key of this owner seals letters; no account has this id. Letters are sealed because their links can open an account, and backups hold letters that wait. */
 const OWNER = 'mail'
 const SEALED = /^v1\.dk_/
-const MAIL_KEPT_MS = 30 * 86_400_000
+const MAIL_RETENTION_MS = 30 * 86_400_000
 
 /**
  * Puts a letter in the queue. It is sent after the transaction commits, and never when it does not. A letter that Berth writes by itself is
@@ -86,9 +86,9 @@ async function dueOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, letter: MailMessage):
     .select(['id', 'topic', 'created_stamp', 'due_at', 'sent_at', 'attempts'])
     .where('recipient', '=', letter.recipient)
     .where('asked', '=', asked)
-    .where('created_stamp', '>', (now - LONGEST_HELD_MS) * STAMPS_PER_MS)
+    .where('created_stamp', '>', (now - MAX_HELD_MS) * STAMPS_PER_MS)
     .orderBy('created_stamp', 'desc')
-    .limit(4 * MOST_A_DAY)
+    .limit(4 * MAX_A_DAY)
     .execute()
   const isHeld = (row: (typeof earlier)[number]) => row.attempts === 0 && row.due_at !== null && row.due_at > now
   const replaced = earlier.filter((row) => isHeld(row) && letter.topic !== undefined && isAbout(row, letter.topic))
@@ -100,9 +100,9 @@ async function dueOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, letter: MailMessage):
     .sort((one, other) => other.at - one.at)
   const topic = topicOf(letter)
   const same = topic === null ? undefined : recent.find((row) => row.topic === topic)
-  const due = Math.max(now, ...[same, recent[MOST_A_DAY - 1]].map((row) => (row === undefined ? 0 : row.at + DAY_MS)))
+  const due = Math.max(now, ...[same, recent[MAX_A_DAY - 1]].map((row) => (row === undefined ? 0 : row.at + DAY_MS)))
   if (due === now) return due
-  const isOver = topic === null && earlier.filter(isHeld).length >= MOST_A_DAY
+  const isOver = topic === null && earlier.filter(isHeld).length >= MAX_A_DAY
   return letter.asked || isOver ? undefined : due
 }
 
@@ -139,7 +139,7 @@ export async function purgeOldMail(ctx: OperatorCtx, limit: number): Promise<num
   const old = ctx.db
     .selectFrom('mail')
     .select('id')
-    .where('created_stamp', '<', (ctx.now - MAIL_KEPT_MS) * STAMPS_PER_MS)
+    .where('created_stamp', '<', (ctx.now - MAIL_RETENTION_MS) * STAMPS_PER_MS)
     .where('due_at', 'is', null)
     .limit(limit)
   const rows = await ctx.db.deleteFrom('mail').where('id', 'in', old).returning('id').execute()

@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 /** How long a letter belongs to the instance that took it. It is longer than sending can take. */
 const LEASE_MS = 5 * MINUTE_MS
-const LONGEST_POST_MS = MINUTE_MS
+const MAX_POST_MS = MINUTE_MS
 /** How long to wait after the first failure, the second, and so on. The last wait repeats. */
 const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS]
 const GIVE_UP_MS = 72 * HOUR_MS
@@ -32,14 +32,14 @@ export function startMailWorker(deps: Deps): () => Promise<void> {
 }
 
 /** Sends every letter that is due now. Gives how many letters it took. */
-export function sendDueMail(deps: Deps, stop: AbortSignal = deps.stopping): Promise<number> {
+export function sendDueMail(deps: Deps, stop: AbortSignal = deps.shutdownSignal): Promise<number> {
   return drainLeaseQueue(letterWork(deps), deps.clock.now(), stop)
 }
 
 function letterWork(deps: Deps): LeaseQueue<Row<'mail'>> {
   return {
     name: 'letters',
-    async take(now, running) {
+    async lease(now, running) {
       const room = AT_ONCE - running.length
       return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
     },
@@ -73,7 +73,7 @@ function lease({ db }: Deps, now: number, room: number): Promise<Row<'mail'>[]> 
 }
 
 async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Promise<void> {
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(LONGEST_POST_MS)])
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(MAX_POST_MS)])
   const at = stampToMs(letter.created_stamp)
   const { id, recipient, subject } = letter
   const text = await textOf(deps, letter)

@@ -195,7 +195,7 @@ function successOf(route: Route, example: Example | undefined): object {
     'application/stream+json': { schema: route.reply.items ?? route.reply, ...(!isList && exampleField) },
   }
   const json = { 'application/json': { schema: route.reply, ...exampleField } }
-  if (!route.lines) return { description: 'done', content: json }
+  if (!route.jsonLines) return { description: 'done', content: json }
   return { description: 'done', content: isList ? { ...json, ...lines } : lines }
 }
 

@@ -3,7 +3,7 @@ import { assetOf, STYLE } from '../pages/assets/assets.ts'
 import { documentOf, FULL_RELOAD_META, framedBody } from '../pages/frame.ts'
 import { type Html, html } from '../pages/html.ts'
 
-export const LONGEST_SEARCH = 100
+export const MAX_SEARCH = 100
 
 /** The stylesheet of the reference, beside the console's. */
 export const REFERENCE_STYLE = assetOf(
@@ -61,6 +61,6 @@ function bar(search: string): Html {
   return html`<header><div class="bar">
 <a class="brand" href="/console">Berth</a>
 <a class="crumb" href="/docs">API reference</a>
-<form class="search" action="/docs" role="search" aria-label="Search"><input type="search" name="search" aria-label="Search operations and events" placeholder="Search the API" maxlength="${LONGEST_SEARCH}" value="${search}" autocomplete="off" spellcheck="false"><button class="quiet small">Search</button></form>
+<form class="search" action="/docs" role="search" aria-label="Search"><input type="search" name="search" aria-label="Search operations and events" placeholder="Search the API" maxlength="${MAX_SEARCH}" value="${search}" autocomplete="off" spellcheck="false"><button class="quiet small">Search</button></form>
 </div></header>`
 }

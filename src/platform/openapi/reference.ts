@@ -14,7 +14,7 @@ import { EVENTS_TAG, eventPage } from './event-page.ts'
 import { type EventExamples, eventBody, readEventExamples } from './events.ts'
 import { type Example, readExamples } from './examples.ts'
 import { anchorOf, operationPage, operationPath } from './operation-page.ts'
-import { LONGEST_SEARCH, REFERENCE_HEADERS, referenceDocument } from './reference-frame.ts'
+import { MAX_SEARCH, REFERENCE_HEADERS, referenceDocument } from './reference-frame.ts'
 import { fieldNames } from './schema-list.ts'
 import { readSdkCalls, type SdkCall } from './sdk-calls.ts'
 
@@ -129,7 +129,7 @@ function insideText(route: Route): string {
 
 /** The list of all operations and events; with `?search=`, of those that are found. */
 function indexPage(entries: readonly Entry[], find: (search: string) => Found, url: string): string {
-  const search = (splitQuery(url).values.search ?? '').slice(0, LONGEST_SEARCH).trim()
+  const search = (splitQuery(url).values.search ?? '').slice(0, MAX_SEARCH).trim()
   if (search === '')
     return referenceDocument('API reference', html`<h1>API reference</h1>\n${INTRODUCTION}\n${byTag(entries)}`)
   const { named, inside } = find(search)
@@ -154,7 +154,7 @@ function listOf(entries: readonly Entry[]): Html {
 
 function nothingPage(name: string): string {
   const body = html`<h1>There is no such operation or event</h1>
-<p>No operation and no event is called “${name.slice(0, LONGEST_SEARCH)}”. <a href="/docs">All operations and events</a></p>`
+<p>No operation and no event is called “${name.slice(0, MAX_SEARCH)}”. <a href="/docs">All operations and events</a></p>`
   return referenceDocument('There is no such operation or event', body)
 }
 

@@ -17,7 +17,7 @@ export type AuditEntry = Omit<Row<'audit'>, keyof ChainLink>
 export const GENESIS_LINK: ChainLink = { position: 0, hash: '' }
 export const CHAIN_SLICE = 500
 /** Entries that wait for the sweep are counted up to this number. */
-const MOST_UNLINKED = 10_000
+const MAX_UNLINKED = 10_000
 
 /** The link of an entry that follows `previous`. The hash covers every column in a fixed order. */
 export function linkAfter(previous: ChainLink, entry: AuditEntry): ChainLink {
@@ -125,7 +125,7 @@ export async function chainAuditEntries({ db }: { db: Queries }, limit: number):
 
 /** How many entries are not in the chain yet. */
 export async function countUnlinked(db: Queries): Promise<number> {
-  const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MOST_UNLINKED)
+  const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MAX_UNLINKED)
   const counted = db.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('count'))
   return (await counted.executeTakeFirstOrThrow()).count
 }

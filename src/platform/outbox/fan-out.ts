@@ -72,7 +72,7 @@ function isGranted(endpoint: Endpoint, { type, about }: PublishedEvent): boolean
   if (endpoint.scopes_json === null) return false
   const granted = permissionsOf('OWNER', endpoint.scopes_json)
   if (!EVENTS[type].needs.every((permission) => granted.has(permission))) return false
-  return about.madeBy === undefined || about.madeBy === endpoint.configuration_id || granted.has('env:all')
+  return about.createdBy === undefined || about.createdBy === endpoint.configuration_id || granted.has('env:all')
 }
 
 /** An endpoint, and its installation when it has one. */

@@ -9,7 +9,7 @@ export type LeaseQueue<T> = {
   /** The word for the pieces in the log. */
   name: string
   /** Leases pieces that are due at `now`, as many as there is room for beside those that are `running`. */
-  take(now: number, running: readonly T[]): Promise<T[]>
+  lease(now: number, running: readonly T[]): Promise<T[]>
   /** Does one piece and writes its outcome. It never throws. `stop` is aborted when the service stops and waits no longer. */
   run(piece: T, now: () => number, stop: AbortSignal): Promise<void>
 }
@@ -82,7 +82,7 @@ export function startLeaseWorker<T>(
 }
 
 /** The pieces that are under way. `onEnd` is called when one has ended, so that there is room for another. */
-function openPool<T>({ take, run }: LeaseQueue<T>, now: () => number, stop: AbortSignal, onEnd = () => {}) {
+function openPool<T>({ lease, run }: LeaseQueue<T>, now: () => number, stop: AbortSignal, onEnd = () => {}) {
   const running = new Map<Promise<void>, T>()
   let ended = 0
   const start = (piece: T) => {
@@ -96,7 +96,7 @@ function openPool<T>({ take, run }: LeaseQueue<T>, now: () => number, stop: Abor
   return {
     /** Takes pieces that are due and starts them. Gives how many. */
     async begin(at: number): Promise<number> {
-      const rows = await take(at, [...running.values()])
+      const rows = await lease(at, [...running.values()])
       for (const piece of rows) start(piece)
       return rows.length
     },

@@ -48,7 +48,7 @@ const insertEvent = preparedQuery<
 
 /** Writes the events of an operation and its audit entry. `fields`: the names of the fields that were sent, never a value. Gives the bytes of the events. */
 export async function recordWrite(
-  ctx: OperatorCtx & { who?: Caller },
+  ctx: OperatorCtx & { caller?: Caller },
   outgoing: PendingEvent[],
   type: string,
   subjectId: string | null,
@@ -57,7 +57,7 @@ export async function recordWrite(
   const bytes = await writeEvents(ctx, outgoing)
   await appendAuditEntry(ctx, {
     stamp: ctx.stamp,
-    account_id: ctx.who?.account.id ?? null,
+    account_id: ctx.caller?.account.id ?? null,
     actor_kind: ctx.actor.kind,
     actor_id: ctx.actor.id,
     token_id: ctx.actor.tokenId,
@@ -83,7 +83,7 @@ function mergeVariableEvents(outgoing: readonly PendingEvent[]): PendingEvent[] 
 }
 
 function groupOf({ type, about, owner }: PendingEvent): string {
-  return [type, owner?.id, about.projectId, about.madeBy].join()
+  return [type, owner?.id, about.projectId, about.createdBy].join()
 }
 
 /** A delivery and its attempts, as they count for the budget of events. */
@@ -94,15 +94,15 @@ const DELIVERY_BYTES = 512
  * Gives the bytes of all of them.
  */
 export async function writeEvents(
-  ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Caller },
+  ctx: Pick<OperatorCtx, 'db' | 'deps'> & { caller?: Caller },
   outgoing: PendingEvent[],
 ): Promise<number> {
   let bytes = 0
-  const account = ctx.who?.account
+  const account = ctx.caller?.account
   for (const { type, payload, about, owner = account } of mergeVariableEvents(outgoing)) {
     if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
     const team = { id: owner.kind === 'team' ? owner.id : null }
-    const user = { id: owner.id === account?.id ? (ctx.who?.userId ?? null) : null }
+    const user = { id: owner.id === account?.id ? (ctx.caller?.userId ?? null) : null }
     const stamp = ctx.deps.clock.stamp()
     const text = JSON.stringify({ team, user, ...payload })
     await insertEvent(ctx.db, {
@@ -110,7 +110,7 @@ export async function writeEvents(
       accountId: owner.id,
       projectId: about.projectId ?? null,
       installationId: about.installationId ?? null,
-      madeBy: about.madeBy ?? null,
+      madeBy: about.createdBy ?? null,
       type,
       payload: text,
       stamp,

@@ -10,8 +10,8 @@ import type { Db } from '../db/db.ts'
 import { type AuditEntry, appendAuditEntries } from './audit-chain.ts'
 
 /** While the store takes no writes, so many lines wait, and so many of one account. Those beyond are dropped and counted. */
-const MOST_WAITING = 20_000
-const MOST_OF_ACCOUNT = 5000
+const MAX_WAITING = 20_000
+const MAX_OF_ACCOUNT = 5000
 /** So many are written in one transaction: some milliseconds on the embedded store. */
 const SLICE = 500
 
@@ -39,7 +39,7 @@ export function createSecretReads({ db, clock, log, metrics }: Opened): SecretRe
   }
   return {
     add(entry) {
-      if (waiting.length < MOST_WAITING && (ofAccount.get(entry.account_id) ?? 0) < MOST_OF_ACCOUNT) {
+      if (waiting.length < MAX_WAITING && (ofAccount.get(entry.account_id) ?? 0) < MAX_OF_ACCOUNT) {
         waiting.push(entry)
         count(entry, 1)
         return
@@ -71,14 +71,14 @@ export function createSecretReads({ db, clock, log, metrics }: Opened): SecretRe
  * variables whose values were given.
  */
 export function recordSecretRead(
-  { reveals, clock }: { reveals: SecretReads; clock: Clock },
+  { secretReads, clock }: { secretReads: SecretReads; clock: Clock },
   { account, actor }: Caller,
   operationId: string,
   subjects: unknown[],
   targets: ReadonlySet<string>,
 ): void {
   const ids = subjects.map((subject) => (subject as { id?: string } | undefined)?.id)
-  reveals.add({
+  secretReads.add({
     stamp: clock.stamp(),
     account_id: account.id,
     actor_kind: actor.kind,

@@ -23,8 +23,8 @@ const REFRESH_HEADER = 'x-berth-refresh'
 
 /** Who asks, as the cookies say. */
 export type BrowserSession = {
-  visitor: SessionUser | undefined
-  formToken: string
+  user: SessionUser | undefined
+  csrfToken: string
   session: string | undefined
   newVisit: string | undefined
   address: string
@@ -42,16 +42,16 @@ export async function readBrowserSession(
   const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findSessionUser(deps.db.read, session, now)
   if (visitor !== undefined) {
-    deps.lastSeen.note(visitor.userId, now)
+    deps.lastSeen.record(visitor.userId, now)
     // An open page that asks by itself is no use: the session of an operator would never end while one is open.
     const isUse = !screen.streams && singleHeader(request.raw.rawHeaders, REFRESH_HEADER) === undefined
     if (isUse && visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor, now, deps.config.sessions))
     }
-    return { visitor, formToken: csrfTokenOf(session!), session, newVisit: undefined, ...where }
+    return { user: visitor, csrfToken: csrfTokenOf(session!), session, newVisit: undefined, ...where }
   }
   const newVisit = visit === undefined ? randomText(43) : undefined
-  return { visitor, formToken: csrfTokenOf(visit ?? newVisit!), session, newVisit, ...where }
+  return { user: visitor, csrfToken: csrfTokenOf(visit ?? newVisit!), session, newVisit, ...where }
 }
 
 /** From where a browser asks, and what it calls itself. */

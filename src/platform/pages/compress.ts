@@ -6,7 +6,7 @@ import { crc32, deflateRaw } from 'node:zlib'
 /** Below it the head of an answer weighs more than what is saved. */
 const LEAST = 4096
 /** The longest name in the head of a page. */
-const MOST_PADDING = 128
+const MAX_PADDING = 128
 /** Magic number, deflate, "a name follows", no time, no hint, unknown system. */
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 255])
 
@@ -25,7 +25,7 @@ export function acceptsGzip(acceptEncoding = ''): boolean {
 export async function zipPage(text: string, acceptEncoding: string | undefined): Promise<Buffer | undefined> {
   if (text.length < LEAST || !acceptsGzip(acceptEncoding)) return undefined
   const bytes = Buffer.from(text)
-  const name = Buffer.from(`${randomBytes(MOST_PADDING).toString('hex').slice(0, randomInt(1, MOST_PADDING))}\0`)
+  const name = Buffer.from(`${randomBytes(MAX_PADDING).toString('hex').slice(0, randomInt(1, MAX_PADDING))}\0`)
   const tail = Buffer.alloc(8)
   tail.writeUInt32LE(crc32(bytes), 0)
   tail.writeUInt32LE(bytes.length, 4)

@@ -16,16 +16,16 @@ export const REVIEW_FIELD = 'review'
 /** The fields that are about the form and not of it. */
 const OWN_FIELDS: readonly string[] = [CSRF_FIELD, SUBMISSION_FIELD, REVIEW_FIELD]
 
-const MOST_FIELDS = READERS.form.parts
+const MAX_FIELDS = READERS.form.parts
 
 /** A form as it was sent. */
 export type SubmittedForm = {
   token: string | undefined
   isReview: boolean
   /** By what it is known when it is sent twice; undefined where its page did not say. */
-  once: string | undefined
+  submissionId: string | undefined
   /** The declared fields as a page can show them: before the schema, and without bytes that are no text. */
-  typed: Record<string, string | string[]>
+  rawFields: Record<string, string | string[]>
   /** The declared fields. Refuses: bad_request 400. */
   fields: () => unknown
 }
@@ -50,8 +50,8 @@ function readFields(
   const faults: string[] = []
   let count = 0
   for (const pair of pairsOf(text)) {
-    if (++count > MOST_FIELDS) {
-      faults.unshift(`the form has more than ${MOST_FIELDS} fields. Send fewer at a time`)
+    if (++count > MAX_FIELDS) {
+      faults.unshift(`the form has more than ${MAX_FIELDS} fields. Send fewer at a time`)
       break
     }
     if (pair === '') continue
@@ -59,17 +59,17 @@ function readFields(
     if (fault !== undefined) faults.push(fault)
     if (OWN_FIELDS.includes(name)) own[name] = value
     if (!Object.hasOwn(properties, name)) continue
-    const former = fields[name]
-    if (Array.isArray(former)) former.push(value)
+    const previous = fields[name]
+    if (Array.isArray(previous)) previous.push(value)
     else if (properties[name]!.type === 'array') fields[name] = [value]
-    else if (former === undefined) fields[name] = value
+    else if (previous === undefined) fields[name] = value
     else faults.push(`\`${name}\` is given more than once. Check what is shown and send the form again`)
   }
   return {
     token: own[CSRF_FIELD],
     isReview: own[REVIEW_FIELD] !== undefined,
-    once: own[SUBMISSION_FIELD] === undefined ? undefined : hash('sha256', `${url}\n${text}`, 'base64url'),
-    typed: fields,
+    submissionId: own[SUBMISSION_FIELD] === undefined ? undefined : hash('sha256', `${url}\n${text}`, 'base64url'),
+    rawFields: fields,
     fields() {
       if (faults[0] !== undefined) refuse('bad_request', `Invalid request: ${faults[0]}.`)
       return schema === undefined ? {} : validate(schema, fields)
@@ -133,7 +133,7 @@ export function readSubmittedForm(screen: Screen, { raw, body, originalUrl }: Br
 /** Lets a form pass that a page of ours sent to this browser. Refuses: form_not_ours 403. */
 export function verifyCsrf(deps: Deps, sent: SubmittedForm, request: BrowserRequest, guest: BrowserSession): void {
   // A visitor who has no cookie was shown no form.
-  const expected = guest.newVisit === undefined ? guest.formToken : undefined
+  const expected = guest.newVisit === undefined ? guest.csrfToken : undefined
   mustBeOurs(request.raw.rawHeaders, originsOf(deps, request), sent.token, expected)
 }
 

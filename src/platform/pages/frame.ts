@@ -53,19 +53,19 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
 
 /** How a document is shown: to whom, with which token for its forms, under which nonce, and at which stamp it was read if it is to follow what changes. */
 export type DocumentOptions = {
-  visitor: SessionUser | undefined
-  formToken: string
+  user: SessionUser | undefined
+  csrfToken: string
   nonce: string
   stamp: string | undefined
 }
 
 /** The whole document. */
-export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: DocumentOptions): string {
+export function showDocument(page: Page, { user, csrfToken, nonce, stamp }: DocumentOptions): string {
   if (page.console !== undefined) return showConsole(page, page.console, nonce, stamp)
   const head = `${FULL_RELOAD_META}
 <style>${STYLESHEET}</style>${scriptTags(page)}`
   const body = `<body>
-${header(visitor, formToken).markup}
+${header(user, csrfToken).markup}
 <main>
 ${page.body.markup}
 </main>
@@ -137,12 +137,12 @@ function scriptTags({ scripts = [] }: Page): string {
 /** What stands above a page that takes the place of one of the console. Turbo shows it only where stylesheet and script are those of the console. */
 export const BARE_HEADER: Html = html`<header><div class="bar"><a class="brand" href="/console">Berth</a></div></header>`
 
-function header(visitor: SessionUser | undefined, formToken: string): Html {
+function header(visitor: SessionUser | undefined, csrfToken: string): Html {
   if (visitor === undefined) return html`<header><span class="brand">Berth</span></header>`
   return html`<header>
 <a class="brand" href="/console">Berth</a>
 <form method="post" action="/sign-out">
-<input type="hidden" name="${CSRF_FIELD}" value="${formToken}">
+<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">
 <span>Signed in as ${visitor.name ?? visitor.username}</span>
 <button class="quiet">Sign out</button>
 </form>

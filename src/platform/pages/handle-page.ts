@@ -42,7 +42,7 @@ export type BrowserReply = {
 }
 
 /** Before it is known who asks. */
-const NOBODY = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined }
+const NOBODY = { user: undefined, csrfToken: '', session: undefined, newVisit: undefined }
 
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
 export async function handlePage(
@@ -60,28 +60,33 @@ export async function handlePage(
     if (isPrefixed(request.originalUrl)) refuse('not_found')
     const now = deps.clock.now()
     guest = await readBrowserSession(deps, screen, request, now)
-    if (screen.onlyOperators && guest.visitor?.isOperator === false)
+    if (screen.operatorsOnly && guest.user?.isOperator === false)
       refuse('missing_permission', 'Only an operator of this service may see or do this.')
     const asked = { deps, bridge, screen, request, now }
     const mustProve =
-      (screen.auth === 'person' && guest.visitor === undefined) ||
-      (screen.fresh && !isRecentlyAuthenticated(guest.visitor!, now))
+      (screen.auth === 'person' && guest.user === undefined) ||
+      (screen.requiresReauthentication && !isRecentlyAuthenticated(guest.user!, now))
     if (mustProve) return reply(deps, guest, await redirectToReauthentication(asked, guest))
-    if (screen.reveals && !isUserNavigation(request)) return reply(deps, guest, { to: above(request.originalUrl) })
+    if (screen.showsSecret && !isUserNavigation(request))
+      return reply(deps, guest, { redirectTo: above(request.originalUrl) })
     const shown = await runScreen(asked, guest).catch(async (fault) => {
-      if (screen.asks === undefined || !(fault instanceof Refusal)) throw fault
+      if (screen.calls === undefined || !(fault instanceof Refusal)) throw fault
       // A session may end while its page asks the routes, and some routes ask for a password of late.
       if (fault.key === 'invalid_token' || fault.key === 'operator_only')
         guest = await readBrowserSession(deps, screen, request, deps.clock.now())
-      if (fault.key === 'sign_in_again' || guest.visitor === undefined) return redirectToReauthentication(asked, guest)
+      if (fault.key === 'sign_in_again' || guest.user === undefined) return redirectToReauthentication(asked, guest)
       throw fault
     })
-    const follows = screen.method === 'GET' && OF_ACCOUNT.test(screen.path) && !screen.fresh && !screen.once
+    const follows =
+      screen.method === 'GET' &&
+      OF_ACCOUNT.test(screen.path) &&
+      !screen.requiresReauthentication &&
+      !screen.noAutoRefresh
     return reply(deps, guest, shown, follows ? stamp : undefined)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = toRefusal(deps, fault as Error, at)
-    const asked = [...(screen.asks ?? []), ...(screen.onlyFor === undefined ? [] : [screen.onlyFor])]
+    const asked = [...(screen.calls ?? []), ...(screen.requiresCall === undefined ? [] : [screen.requiresCall])]
     if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(asked)].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
@@ -101,13 +106,13 @@ function above(url: string): string {
 /** The page of a refusal. Of the console it has the navigation, where one can be shown, and else a bare bar. */
 async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession, refusal: Refusal) {
   const bare = errorPage(refusal)
-  if ((screen.asks ?? screen.showFault) === undefined || guest.session === undefined) return bare
-  if (screen.showFault === undefined || guest.visitor === undefined || ![403, 404].includes(refusal.status))
+  if ((screen.calls ?? screen.renderErrorPage) === undefined || guest.session === undefined) return bare
+  if (screen.renderErrorPage === undefined || guest.user === undefined || ![403, 404].includes(refusal.status))
     return { ...bare, console: BARE_HEADER }
-  const ctx = { ...readingFor(deps, guest, deps.clock.now()), visitor: guest.visitor }
+  const ctx = { ...readingFor(deps, guest, deps.clock.now()), user: guest.user }
   const at = { path: screen.path, params: readParams(request.params as Params), url: request.originalUrl }
   // What the navigation asks of the store may fail in its turn, and the person is told of the first fault.
-  return screen.showFault(ctx, at, refusal).catch(() => ({ ...bare, console: BARE_HEADER }))
+  return screen.renderErrorPage(ctx, at, refusal).catch(() => ({ ...bare, console: BARE_HEADER }))
 }
 
 /** A request of a page that is there. */
@@ -115,7 +120,7 @@ type Asked = { deps: Deps; bridge: RouteClient; screen: Screen; request: Browser
 
 async function runScreen(asked: Asked, guest: BrowserSession): Promise<View> {
   const { deps, screen, request, now } = asked
-  if (screen.asks !== undefined) return runConsoleScreen(asked, guest)
+  if (screen.calls !== undefined) return runConsoleScreen(asked, guest)
   if (screen.method === 'POST') return write(asked, guest)
   if (screen.writes) return writeTyped(asked, guest, readInput(screen, request, {}))
   return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
@@ -125,26 +130,33 @@ async function runScreen(asked: Asked, guest: BrowserSession): Promise<View> {
 async function runConsoleScreen({ deps, bridge, screen, request, now }: Asked, guest: BrowserSession): Promise<View> {
   const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
   // Only what `action` makes shows a fault beside what was typed.
-  if (input.fault !== undefined && !screen.keeps) throw input.fault
-  const { once } = input
-  const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: peerOf(deps, request.raw), once }
-  const ctx = { ...readingFor(deps, guest, now), visitor: guest.visitor! }
-  if (screen.onlyFor !== undefined) await bridge.mustMayAsk(ctx, screen.onlyFor, input.params)
-  return screen.run({ ...ctx, ask: bridge.askerOf(asker, screen.asks!) }, input, undefined)
+  if (input.error !== undefined && !screen.savesForm) throw input.error
+  const { submissionId } = input
+  const asker = {
+    secret: guest.session!,
+    userId: guest.user!.userId,
+    peer: peerOf(deps, request.raw),
+    once: submissionId,
+  }
+  const ctx = { ...readingFor(deps, guest, now), user: guest.user! }
+  if (screen.requiresCall !== undefined) await bridge.mustBeAllowed(ctx, screen.requiresCall, input.params)
+  return screen.run({ ...ctx, ask: bridge.clientFor(asker, screen.calls!) }, input, undefined)
 }
 
 /** A form of the console. What is wrong with its fields is told on the page of the form, which keeps what was typed. A form of a session that is over is shown so too. */
 function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession): ScreenInput {
   const sent = readSubmittedForm(screen, request)
   const isStale =
-    screen.keeps && sent.token !== guest.formToken && isSameOriginForm(request, originsOf(deps, request), sent, guest)
+    screen.savesForm &&
+    sent.token !== guest.csrfToken &&
+    isSameOriginForm(request, originsOf(deps, request), sent, guest)
   if (!isStale) verifyCsrf(deps, sent, request, guest)
   try {
-    if (isStale || (sent.isReview && screen.keeps)) refuse('form_not_sent')
-    return { ...readInput(screen, request, sent.fields()), once: sent.once }
+    if (isStale || (sent.isReview && screen.savesForm)) refuse('form_not_sent')
+    return { ...readInput(screen, request, sent.fields()), submissionId: sent.submissionId }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { ...readInput(screen, request, sent.typed), fault: error }
+    return { ...readInput(screen, request, sent.rawFields), error: error }
   }
 }
 
@@ -154,13 +166,13 @@ async function redirectToReauthentication(
   guest: BrowserSession,
 ): Promise<View> {
   if (screen.streams) return { events: undefined }
-  const path = guest.visitor === undefined ? SIGN_IN_PATH : CONFIRM_PATH
-  const kept = screen.keeps && saveForm(request, originsOf(deps, request), screen, guest)
-  const to = `${path}?return=${encodeURIComponent(bridge.wayBack(screen, request.originalUrl))}`
-  if (kept === undefined) return { to }
+  const path = guest.user === undefined ? SIGN_IN_PATH : CONFIRM_PATH
+  const kept = screen.savesForm && saveForm(request, originsOf(deps, request), screen, guest)
+  const to = `${path}?return=${encodeURIComponent(bridge.returnPath(screen, request.originalUrl))}`
+  if (kept === undefined) return { redirectTo: to }
   const input = { params: {}, query: {}, form: {}, url: to, kept }
   const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
-  return { ...shown, console: BARE_HEADER, status: guest.visitor === undefined ? 401 : 403 }
+  return { ...shown, console: BARE_HEADER, status: guest.user === undefined ? 401 : 403 }
 }
 
 /** A form that does something by itself. What it refuses is shown on the page of the form, where it has one (`again`). */
@@ -168,11 +180,11 @@ async function write(asked: Asked, guest: BrowserSession): Promise<View> {
   const { deps, screen, request } = asked
   const input = readTyped(deps, screen, request, guest)
   try {
-    if (input.fault) throw input.fault
+    if (input.error) throw input.error
     return await writeTyped(asked, guest, input)
   } catch (error) {
-    if (!(error instanceof Refusal) || error.status >= 500 || screen.again === undefined) throw error
-    const shown = await screen.again(readingFor(deps, guest, deps.clock.now()), input, error)
+    if (!(error instanceof Refusal) || error.status >= 500 || screen.renderErrors === undefined) throw error
+    const shown = await screen.renderErrors(readingFor(deps, guest, deps.clock.now()), input, error)
     return { ...shown, status: error.status }
   }
 }
@@ -187,12 +199,14 @@ async function writeTyped(
     // A session that ended while this waited has ended.
     const visitor = await findSessionUser(tx, guest.session, deps.clock.now())
     if (screen.auth === 'person' && visitor === undefined)
-      return { to: `${SIGN_IN_PATH}?return=${encodeURIComponent(bridge.wayBack(screen, request.originalUrl))}` }
+      return {
+        redirectTo: `${SIGN_IN_PATH}?return=${encodeURIComponent(bridge.returnPath(screen, request.originalUrl))}`,
+      }
     const { outgoing, ...outboxCtx } = begin()
-    const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...outboxCtx }
+    const ctx = { ...contextFor(deps, tx, { ...guest, user: visitor }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
-    const { done } = result
-    if (done) await recordWrite(done.by, outgoing, screen.name, done.subjectId, done.fields ?? fieldsOf(input.form))
+    const { audit } = result
+    if (audit) await recordWrite(audit.by, outgoing, screen.name, audit.subjectId, audit.fields ?? fieldsOf(input.form))
     else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
     return result
   })
@@ -209,10 +223,10 @@ function readingFor(deps: Deps, guest: BrowserSession, now: number): PageCtx {
 function contextFor(
   deps: Deps,
   db: Queries,
-  { visitor, formToken, address, agent }: BrowserSession,
+  { user, csrfToken, address, agent }: BrowserSession,
 ): Omit<PageCtx, 'now' | 'stamp' | 'emit'> {
-  const actor = { kind: 'user', id: visitor?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, visitor, formToken, formOnce: randomText(16), address, agent }
+  const actor = { kind: 'user', id: user?.userId ?? 'anyone', tokenId: null } as const
+  return { actor, db, deps, user: user, csrfToken, submissionId: randomText(16), address, agent }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {
@@ -227,14 +241,14 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 /** `stamp`: at which the page was read, if it may be asked for again. */
 function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string): BrowserReply {
   const session = result.session
-  const visit = typeof session === 'string' ? null : (result.visit ?? guest.newVisit)
+  const visit = typeof session === 'string' ? null : (result.anonymousSession ?? guest.newVisit)
   const cookies = writeCookies({ session, visit }, deps.origin(), deps.config.sessions.lastMs)
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
     ...pageHeaders('title' in result ? result : undefined, nonce),
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   }
-  if ('to' in result) return { status: 303, headers: { ...headers, location: result.to }, body: '' }
+  if ('redirectTo' in result) return { status: 303, headers: { ...headers, location: result.redirectTo }, body: '' }
   if ('events' in result) {
     // HTML standard, Server-sent events: 204 tells a browser not to ask again.
     if (result.events === undefined) return { status: 204, headers, body: '' }

@@ -13,19 +13,19 @@ import type { UserPageCtx } from './screen.ts'
 export type OwnAccount = Row<'account'> & { role: Role; lacks_factor: number }
 
 /** More teams than this are not listed; each is still found by its id. */
-const MOST_TEAMS = 100
+const MAX_TEAMS = 100
 
 /** The personal account, and then the teams by name. Of a team with `lacks_factor` nothing but its name is shown. */
 export async function accountsOf(ctx: UserPageCtx): Promise<OwnAccount[]> {
-  const { userId } = ctx.visitor
+  const { userId } = ctx.user
   const personal = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
-  const teams = await teamsOf(ctx).orderBy('account.slug').limit(MOST_TEAMS).execute()
+  const teams = await teamsOf(ctx).orderBy('account.slug').limit(MAX_TEAMS).execute()
   return [{ ...personal, role: 'OWNER', lacks_factor: 0 }, ...teams]
 }
 
 /** One of them. Refuses: not_found 404, also for an account that the person has no part in; second_factor_required 403. */
 export async function findOwnAccount(ctx: UserPageCtx, accountId: string): Promise<OwnAccount> {
-  if (accountId === ctx.visitor.userId) {
+  if (accountId === ctx.user.userId) {
     const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirstOrThrow()
     return { ...row, role: 'OWNER', lacks_factor: 0 }
   }
@@ -63,16 +63,16 @@ export function accountContext(ctx: UserPageCtx, account: OwnAccount): Ctx {
     addOns: JSON.parse(account.add_ons_json) as string[],
     sensitiveEnv: account.sensitive_env_policy === 'on',
   }
-  const who = {
+  const caller = {
     actor,
     account: acting,
     shareId: account.id,
-    userId: ctx.visitor.userId,
+    userId: ctx.user.userId,
     role: account.role,
     permissions: permissionsOf(account.role, null),
     installationId: null,
     tokenTeamId: null,
-    tokenEndsAt: null,
+    tokenExpiresAt: null,
     projectIds: null,
   }
   return {
@@ -81,12 +81,12 @@ export function accountContext(ctx: UserPageCtx, account: OwnAccount): Ctx {
     now,
     stamp,
     deps,
-    who,
+    caller,
     account: acting,
     emit: emit as Ctx['emit'],
     async countRows() {},
     spend: async () => undefined,
-    reveal,
+    recordSecretRead: reveal,
   }
 }
 
@@ -103,5 +103,5 @@ function teamsOf(ctx: UserPageCtx) {
     .selectAll('account')
     .select('member.role')
     .select(missingFactorColumn('member.user_id'))
-    .where('member.user_id', '=', ctx.visitor.userId)
+    .where('member.user_id', '=', ctx.user.userId)
 }

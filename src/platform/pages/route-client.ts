@@ -21,18 +21,18 @@ type Asker = { secret: string; userId: string; peer: Peer; once?: string | undef
 
 export type RouteClient = {
   /** Makes what asks for one request of a page. `operations`: the routes that its page declares; another one is a bug and throws. */
-  askerOf(asker: Asker, operations: readonly string[]): CallRoute
+  clientFor(asker: Asker, operations: readonly string[]): CallRoute
   /** What these routes refuse with: their page may refuse with it too. */
   refusalsOf(operations: readonly string[]): RefusalKey[]
   /**
    * Looks whether the role of the person lets them ask this route, in the account that the address names. Refuses: missing_permission 403
    * with the roles that may, not_found 404, second_factor_required 403.
    */
-  mustMayAsk(ctx: UserPageCtx, operation: string, params: Params): Promise<void>
+  mustBeAllowed(ctx: UserPageCtx, operation: string, params: Params): Promise<void>
   /** The page at this path, for everybody or for a person. */
   pageAt(path: string): Screen
   /** Where a person goes on who proves who they are on the way to a page or a form: a page that can be opened. `url`: as it was asked. */
-  wayBack(screen: Screen, url: string): string
+  returnPath(screen: Screen, url: string): string
 }
 
 /** Opens the bridge over the routes. */
@@ -45,11 +45,11 @@ export function createRouteClient(
   const byName = new Map(routes.map((route) => [route.operationId, route]))
   const pages = new Set(screens.filter(({ method }) => method === 'GET').map(({ path }) => path))
   return {
-    wayBack: ({ path }, url) => nearestPage(pages, path, url),
+    returnPath: ({ path }, url) => nearestPage(pages, path, url),
     pageAt: (path) => screens.find((screen) => screen.method === 'GET' && screen.path === path)!,
     refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
-    mustMayAsk: (ctx, operation, params) => mustMayAsk(ctx, byName.get(operation)!, params),
-    askerOf({ peer, ...session }, operations) {
+    mustBeAllowed: (ctx, operation, params) => mustMayAsk(ctx, byName.get(operation)!, params),
+    clientFor({ peer, ...session }, operations) {
       return async <A>(operationId: string, wish: RouteCall = {}) => {
         const route = byName.get(operationId)
         if (route === undefined || !operations.includes(operationId))

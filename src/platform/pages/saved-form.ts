@@ -13,10 +13,10 @@ import { localPath } from './local-path.ts'
 import type { Screen } from './screen.ts'
 
 /** What takes more bytes in the form that carries it on is not kept: that form has a limit too (platform/server/serve.ts). */
-const MOST_BYTES = READERS['kept form'].bytes
+const MAX_BYTES = READERS['kept form'].bytes
 
 /** The field by which the form is carried on, of whatever carries it. */
-export const SavedFormField = Type.Optional(Type.String({ maxLength: MOST_BYTES }))
+export const SavedFormField = Type.Optional(Type.String({ maxLength: MAX_BYTES }))
 
 /** Where the form goes, and its fields as they were typed. */
 type KeptForm = { to: string; fields: Record<string, string | string[]> }
@@ -34,9 +34,9 @@ export function saveForm(
   if (((request.body as Buffer | undefined)?.length ?? 0) > READERS.form.bytes) return undefined
   const sent = readSubmittedForm(screen, request)
   if (!isSameOriginForm(request, origins, sent, guest)) return undefined
-  const kept: KeptForm = { to: request.originalUrl, fields: sent.typed }
+  const kept: KeptForm = { to: request.originalUrl, fields: sent.rawFields }
   const text = JSON.stringify(kept)
-  return text.length > MOST_BYTES || encodeURIComponent(text).length > MOST_BYTES ? undefined : text
+  return text.length > MAX_BYTES || encodeURIComponent(text).length > MAX_BYTES ? undefined : text
 }
 
 /** The hidden field that carries it on. */
@@ -47,8 +47,8 @@ export function savedFormField(kept: string | undefined): Html | undefined {
 <p class="notice">What you typed is kept. You get back to it once you have proved that it is you.</p>`
 }
 
-/** The page that leads back to the form, with what was typed in it. `formToken`: of the session that is there now. Undefined for what no page of ours carries. */
-export function savedFormPage(text: string | undefined, formToken: string): Page | undefined {
+/** The page that leads back to the form, with what was typed in it. `csrfToken`: of the session that is there now. Undefined for what no page of ours carries. */
+export function savedFormPage(text: string | undefined, csrfToken: string): Page | undefined {
   const kept = readKept(text)
   if (kept === undefined) return undefined
   const fields = Object.entries(kept.fields).flatMap(([name, values]) =>
@@ -59,7 +59,7 @@ export function savedFormPage(text: string | undefined, formToken: string): Page
     body: html`<h1>You are signed in</h1>
 <p>What you typed was not sent yet.</p>
 <form method="post" action="${kept.to}">
-<input type="hidden" name="${CSRF_FIELD}" value="${formToken}">
+<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">
 <input type="hidden" name="${REVIEW_FIELD}" value="1">
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <p class="actions"><button>Back to what you typed</button><a class="button quiet" href="/console">Leave it</a></p>

@@ -26,17 +26,17 @@ export type CallRoute = <A>(operationId: string, wish?: RouteCall) => Promise<A>
 
 /** What a page may touch: what the operator's operations may, and who is signed in. */
 export type PageCtx = OperatorCtx & {
-  visitor: SessionUser | undefined
+  user: SessionUser | undefined
   /** Where the browser asks from: what its failures are counted by. */
   address: string
   /** What the browser calls itself. */
   agent: string | undefined
   /** What proves that a form is of this browser's session: `csrfFields`. */
-  formToken: string
+  csrfToken: string
   /** What the forms of this page are known by when one of them is sent twice: another one each time that it is shown. */
-  formOnce: string
+  submissionId: string
 }
-export type UserPageCtx = PageCtx & { visitor: SessionUser }
+export type UserPageCtx = PageCtx & { user: SessionUser }
 
 export type ScreenInput<Q = unknown, F = unknown> = {
   params: Params
@@ -45,24 +45,24 @@ export type ScreenInput<Q = unknown, F = unknown> = {
   /** Path and query as they were asked: where a form of the page goes. */
   url: string
   /** Of a form that shows again what was typed: why its fields are not what they should be. `form` is then what was typed. */
-  fault?: Refusal
+  error?: Refusal
   /** Of a form: by what it is known when it is sent twice. */
-  once?: string | undefined
+  submissionId?: string | undefined
   /** Of the pages on which people prove who they are: the form of another page that is carried on. platform/pages/saved-form.ts. */
-  kept?: string | undefined
+  savedForm?: string | undefined
 }
 
 /** A file that the browser keeps. `fileName`: letters, digits, dots and hyphens. */
 type Download = { fileName: string; contentType: string; text: string }
 
 /** A page, a 303 to another one (`to`), a file, or events for as long as the browser listens (undefined: there are none to hear, and it does not ask again). */
-export type View = (Page | { to: string } | { download: Download } | { events: Readable | undefined }) & {
+export type View = (Page | { redirectTo: string } | { download: Download } | { events: Readable | undefined }) & {
   /** The secret of the session that begins; null: it ends. */
   session?: string | null
   /** The new secret of the visitor, who is not signed in. */
-  visit?: string
+  anonymousSession?: string
   /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. `fields`: those that were changed, where they are not all of the form. */
-  done?: { by: OperatorCtx & { who?: Caller }; subjectId: string | null; fields?: string[] }
+  audit?: { by: OperatorCtx & { caller?: Caller }; subjectId: string | null; fields?: string[] }
 }
 
 type Spec<C, Q extends TSchema, F extends TSchema, A> = {
@@ -77,7 +77,7 @@ type Spec<C, Q extends TSchema, F extends TSchema, A> = {
   prepare?: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>) => Promise<A>
   run: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>, prepared: A) => Promise<View> | View
   /** Of a form: the page that shows what was refused beside what was typed. Without it a refusal is a page by itself. */
-  again?: (ctx: C, input: ScreenInput<Static<Q>>, refusal: Refusal) => Promise<Page>
+  renderErrors?: (ctx: C, input: ScreenInput<Static<Q>>, refusal: Refusal) => Promise<Page>
   /** A GET that writes: another site sends the browser to it. What it brings proves by itself that this browser asked for it. */
   writes?: true
   emits?: readonly EventName[]
@@ -88,25 +88,25 @@ type Spec<C, Q extends TSchema, F extends TSchema, A> = {
 export type Screen = Spec<any, any, any, any> & {
   auth: 'anyone' | 'person'
   /** The routes that a page of the console asks. It has no transaction of its own: each route has its own. */
-  asks?: readonly string[]
+  calls?: readonly string[]
   /** Of a page that is there for one form: the route that the form asks. Whoever may not ask it is not shown the page. */
-  onlyFor?: string
+  requiresCall?: string
   /** Nobody else is shown it, nor asked for a password for it. */
-  onlyOperators?: true
+  operatorsOnly?: true
   /** It shows a secret or runs the service: whoever gave their password longer than an hour ago gives it again first. */
-  fresh?: true
+  requiresReauthentication?: true
   /** It opens a secret and leaves a line in the audit log: another site, or a browser that looks ahead, is led to the page above it. */
-  reveals?: true
+  showsSecret?: true
   /** It opens values or asks name servers: the browser does not ask for it again by itself. Neither does it for a page that is `fresh`. */
-  once?: true
+  noAutoRefresh?: true
   /** It answers with events. A script asks for it: that is no use of the session, and nobody is led to a page on which people prove who they are. */
   streams?: true
   /** The most bytes of its form, where they are more than the server takes otherwise. */
   bodyLimit?: number
   /** Of a form: what was typed is kept while the person proves who they are. The page that shows what is refused (`again`) then shows it. */
-  keeps?: true
+  savesForm?: true
   /** The page that says that a page is not there, or not for this person. Without it such a page has no navigation. */
-  showFault?: (ctx: UserPageCtx, at: FailedRequest, refusal: Refusal) => Promise<Page>
+  renderErrorPage?: (ctx: UserPageCtx, at: FailedRequest, refusal: Refusal) => Promise<Page>
 }
 
 /** What was asked for that is not there. `path`: of the screen; `url`: as it was asked. */
@@ -122,7 +122,7 @@ export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec
 
 /** A page for those who are signed in; others sign in first and come back. */
 export function userScreen<Q extends TSchema, F extends TSchema, A = undefined>(
-  spec: Spec<UserPageCtx, Q, F, A> & Pick<Screen, 'fresh' | 'keeps'>,
+  spec: Spec<UserPageCtx, Q, F, A> & Pick<Screen, 'requiresReauthentication' | 'savesForm'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }
@@ -130,8 +130,8 @@ export function userScreen<Q extends TSchema, F extends TSchema, A = undefined>(
 /** A page or a form of the console: it asks routes, and does nothing by itself. */
 export function consoleScreen<Q extends TSchema, F extends TSchema>(
   spec: Spec<ConsoleCtx, Q, F, undefined> &
-    Required<Pick<Screen, 'asks'>> &
-    Pick<Screen, 'fresh' | 'reveals' | 'once' | 'streams' | 'bodyLimit' | 'keeps'>,
+    Required<Pick<Screen, 'calls'>> &
+    Pick<Screen, 'requiresReauthentication' | 'showsSecret' | 'noAutoRefresh' | 'streams' | 'bodyLimit' | 'savesForm'>,
 ): Screen {
   const one: Screen = { ...(spec as unknown as Screen), auth: 'person' }
   return one.method === 'GET' && !one.streams ? { ...one, run: sayingSaved(one.run) } : one
@@ -163,7 +163,7 @@ const ON_FORM: readonly RefusalKey[] = [
 /** Every refusal that this page may answer with. */
 export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
   const ofPerson: RefusalKey[] = screen.auth === 'person' ? ['second_factor_required'] : []
-  const ofOperator: RefusalKey[] = screen.onlyOperators ? ['missing_permission'] : []
+  const ofOperator: RefusalKey[] = screen.operatorsOnly ? ['missing_permission'] : []
   return [
     ...ALWAYS,
     ...ofPerson,
@@ -174,6 +174,6 @@ export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
 }
 
 /** The hidden fields that every form of a page needs. */
-export function csrfFields({ formToken, formOnce }: Pick<PageCtx, 'formToken' | 'formOnce'>): Html {
-  return html`<input type="hidden" name="${CSRF_FIELD}" value="${formToken}"><input type="hidden" name="${SUBMISSION_FIELD}" value="${formOnce}">`
+export function csrfFields({ csrfToken, submissionId }: Pick<PageCtx, 'csrfToken' | 'submissionId'>): Html {
+  return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}"><input type="hidden" name="${SUBMISSION_FIELD}" value="${submissionId}">`
 }

@@ -31,7 +31,7 @@ const GROUP = { items: 100, bytes: 16 * 1024 }
 /** A string is long from so many bytes on: a parser takes milliseconds for each megabyte of escapes. */
 const LONG_STRING = 256 * 1024
 /** `\\u0041`: a cut within an escape would make two of it. */
-const LONGEST_ESCAPE = 6
+const MAX_ESCAPE = 6
 
 /**
  * Looks in a JSON object for the list of its field `name`, in pieces. Gives why the text is too much where it has more than `parts` names, values and
@@ -104,7 +104,7 @@ class Scan {
       this.endString()
     } else if (this.at - (this.string.cuts.at(-1) ?? this.string.from) > LONG_STRING) {
       const isWithinCharacter = (byte & 0xc0) === 0x80
-      if (!isWithinCharacter && this.at - this.escapeAt >= LONGEST_ESCAPE) this.string.cuts.push(this.at)
+      if (!isWithinCharacter && this.at - this.escapeAt >= MAX_ESCAPE) this.string.cuts.push(this.at)
     }
   }
 

@@ -2,7 +2,7 @@
 import { READERS } from '../../readers.ts'
 
 /** Names, values and containers of one body. 1,000 variables with all that they may have are some 25,000. */
-export const MOST_PARTS = READERS['JSON body of many'].parts
+export const MAX_PARTS = READERS['JSON body of many'].parts
 export const DEEPEST = 32
 
 const QUOTE = 0x22
@@ -35,7 +35,7 @@ export function excessOf(text: Uint8Array): 'parts' | 'depth' | undefined {
     else if (kind === CLOSES) depth--
     else parts++
     if (kind === OPENS && ++depth > DEEPEST) return 'depth'
-    if (parts > MOST_PARTS) return 'parts'
+    if (parts > MAX_PARTS) return 'parts'
   }
   return undefined
 }

@@ -55,8 +55,8 @@ export async function openSecretBoxToWrite(
   projectId: string,
   prepared?: PreparedSecretBox,
 ): Promise<SecretBox> {
-  const [former] = await selectProjectKey(ctx.db, { projectId })
-  const row = former ?? (await makeDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
+  const [previous] = await selectProjectKey(ctx.db, { projectId })
+  const row = previous ?? (await makeDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
   return pick(ctx, projectId, row, prepared)
 }
 

@@ -19,7 +19,7 @@ type Copy = Head & { sealed: string }
 /** 128 MiB and a third of a second for each guess: what OWASP gives for scrypt. */
 const COST = { N: 2 ** 17, r: 8, p: 1 }
 /** A copy must not make the process take more than 1 GiB to open it. */
-const MOST_MEMORY = 1024 ** 3
+const MAX_MEMORY = 1024 ** 3
 const TAG_BYTES = 16
 
 /** Seals the text of a keyring by a passphrase, with scrypt and AES-256-GCM. `madeAt`: ISO 8601. */
@@ -84,12 +84,12 @@ function parseCopy(text: string, place: string): Copy {
 
 function isCost({ N, r, p, salt }: Kdf): boolean {
   const whole = [N, r, p].every((one) => Number.isInteger(one) && one > 0)
-  return whole && (N & (N - 1)) === 0 && 128 * N * r <= MOST_MEMORY / 2 && p <= 4 && typeof salt === 'string'
+  return whole && (N & (N - 1)) === 0 && 128 * N * r <= MAX_MEMORY / 2 && p <= 4 && typeof salt === 'string'
 }
 
 function deriveKey(passphrase: string, { N, r, p, salt }: Kdf): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const cost = { N, r, p, maxmem: MOST_MEMORY }
+    const cost = { N, r, p, maxmem: MAX_MEMORY }
     // The same letters may be typed as one code point or as several.
     scrypt(passphrase.normalize('NFC'), Buffer.from(salt, 'base64url'), 32, cost, (error, key) =>
       error ? reject(error) : resolve(key),

@@ -19,13 +19,16 @@ const HANDSHAKE = 22
  * Handshakes that are begun and not finished. Each may ask for about a millisecond of this thread in one iteration of the event loop; a
  * client begins 50 at once when it uploads files.
  */
-const MOST_HANDSHAKES = 128
+const MAX_HANDSHAKES = 128
 
 type Begin = (socket: Socket) => void
-type Rules = Pick<Deps, 'log' | 'stopping'> & { certificate: () => Promise<LocalCertificate>; patienceMs?: number }
+type Rules = Pick<Deps, 'log' | 'shutdownSignal'> & {
+  certificate: () => Promise<LocalCertificate>
+  patienceMs?: number
+}
 
 /** Has the server of a laptop speak TLS too; leaves any other as it is. */
-export function takeTlsOnLaptop(server: Server, deps: Pick<Deps, 'config' | 'log' | 'stopping'>): void {
+export function takeTlsOnLaptop(server: Server, deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>): void {
   const names = localNames(deps.config)
   if (names === undefined) return
   takeBothProtocols(server, { ...deps, certificate: openLocalCertificate(deps.config, names) })
@@ -38,7 +41,7 @@ export function takeTlsOnLaptop(server: Server, deps: Pick<Deps, 'config' | 'log
  */
 export function takeBothProtocols(
   server: Server,
-  { log, stopping, certificate, patienceMs = HTTP_LIMITS.headersTimeout }: Rules,
+  { log, shutdownSignal, certificate, patienceMs = HTTP_LIMITS.headersTimeout }: Rules,
 ): void {
   const readers = server.listeners('connection') as Begin[]
   server.removeAllListeners('connection')
@@ -47,7 +50,7 @@ export function takeBothProtocols(
     for (const read of readers) read.call(server, socket)
   }
   const silent = new Set<Socket>()
-  const forgetFirst = boundFirstHeads(server, patienceMs)
+  const deleteFirst = boundFirstHeads(server, patienceMs)
   const handshakes = openHandshakes(log, certificate, (socket) => {
     begin(socket)
     server.emit('secureConnection', socket)
@@ -58,7 +61,7 @@ export function takeBothProtocols(
     onFirstBytes(socket, (bytes) => {
       silent.delete(socket)
       if (bytes[0] === HANDSHAKE) {
-        forgetFirst(socket)
+        deleteFirst(socket)
         socket.pause()
         socket.unshift(bytes)
         handshakes.push(socket)
@@ -73,7 +76,7 @@ export function takeBothProtocols(
     for (const socket of silent) socket.destroy()
     handshakes.end()
   }
-  stopping.addEventListener('abort', () => setTimeout(endSilent, 1000).unref())
+  shutdownSignal.addEventListener('abort', () => setTimeout(endSilent, 1000).unref())
 }
 
 function onFirstBytes(socket: Socket, heard: (bytes: Buffer) => void): void {
@@ -158,7 +161,7 @@ function openTlsServer(onSecured: Begin) {
       if (server === undefined) {
         server = createServer(secureOptions(certificate), onSecured)
         server.on('tlsClientError', (_, socket) => socket.destroy())
-        end = boundHandshakes(server, MOST_HANDSHAKES)
+        end = boundHandshakes(server, MAX_HANDSHAKES)
       } else if (certificate !== used) server.setSecureContext(secureOptions(certificate))
       used = certificate
       return server

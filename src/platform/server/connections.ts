@@ -5,11 +5,11 @@ import type { ConnectionSettings } from '../../config.ts'
 import { isTrusted, networkOf } from '../base/network.ts'
 
 /** The most connections of a listener. Each may hold headers of 16 KB that are not whole yet. */
-const MOST_CONNECTIONS = 10_000
+const MAX_CONNECTIONS = 10_000
 /** How far the platform goes beyond that before it closes newcomers unseen: they have to be seen to make room for them. */
 const HEADROOM = 100
 /** How many connections are looked at for an idle one before the newcomer is closed. */
-const MOST_LOOKED_AT = 500
+const MAX_LOOKED_AT = 500
 
 type ConnectionRules = ConnectionSettings & { most?: number }
 
@@ -24,7 +24,7 @@ type Network = { name: string; connections: Set<Connection>; trusted: boolean }
  * Gives what ends a connection behind the answer for which it waits, and says whether it waits for one: a client would take another for it.
  */
 export function boundConnections(server: Server, rules: ConnectionRules): (socket: Socket) => boolean {
-  const { most = MOST_CONNECTIONS, perAddress } = rules
+  const { most = MAX_CONNECTIONS, perAddress } = rules
   const held = openConnections(rules)
   const bySocket = new WeakMap<Socket, Connection>()
   const byPeer = new Map<string, Connection>()
@@ -113,7 +113,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 
 /** The connection that has been idle for longest, in the first network that has one. */
 function longestIdle(networks: Iterable<Network>): Connection | undefined {
-  let left = MOST_LOOKED_AT
+  let left = MAX_LOOKED_AT
   for (const { connections } of networks) {
     let here = Math.min(left, connections.size)
     left -= here
@@ -138,9 +138,9 @@ function openSizes() {
   const bySize: Set<Network>[] = []
   return {
     /** Notes that the size of a network has changed from `former`. */
-    move(network: Network, former: number): void {
+    move(network: Network, previous: number): void {
       const { size } = network.connections
-      bySize[former]?.delete(network)
+      bySize[previous]?.delete(network)
       while (bySize.length <= size) bySize.push(new Set())
       if (size > 0) bySize[size]!.add(network)
       while (bySize.length > 0 && bySize.at(-1)!.size === 0) bySize.pop()

@@ -7,7 +7,7 @@ import { exitWithError } from '../base/log.ts'
 
 /** The platform accepts one connection in each turn of the event loop. Those that wait when the listener closes are cut off. */
 const TURNS_TO_ACCEPT = 100
-const LONGEST_ACCEPT_MS = 500
+const MAX_ACCEPT_MS = 500
 
 /** A server, and what closes whatever else listens with it. */
 type Closable = { server: Server & { closeIdleConnections(): void }; close(): Promise<unknown> }
@@ -37,7 +37,7 @@ export async function drainServer(
  */
 async function closeListener({ server }: Closable): Promise<{ allClosed: Promise<void> }> {
   if (!server.listening) return { allClosed: Promise.resolve() }
-  const end = performance.now() + LONGEST_ACCEPT_MS
+  const end = performance.now() + MAX_ACCEPT_MS
   for (let turn = 0; turn < TURNS_TO_ACCEPT && performance.now() < end; turn++) await nextTurn()
   return { allClosed: new Promise((resolve) => Server.prototype.close.call(server, () => resolve())) }
 }
@@ -74,7 +74,7 @@ export function trackConnections(server: Server): { endUnread(): void } {
 }
 
 /** The most that requests in flight may take once the process was told to stop. */
-const LONGEST_STOP_MS = 9000
+const MAX_STOP_MS = 9000
 
 /** Has SIGTERM and SIGINT close what runs, and then end the process with 0. Gives what does the same for another reason. */
 export function endAtSignals(log: Logger, close: () => Promise<void>): (reason: string) => void {
@@ -86,7 +86,7 @@ export function endAtSignals(log: Logger, close: () => Promise<void>): (reason: 
     setTimeout(() => {
       log.warn('requests in flight did not end in time')
       process.exit(0)
-    }, LONGEST_STOP_MS).unref()
+    }, MAX_STOP_MS).unref()
     close().then(
       () => process.exit(0),
       (error) => exitWithError(log, error, 'could not stop in order'),

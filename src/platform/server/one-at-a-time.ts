@@ -15,11 +15,11 @@ const SLICE_BYTES = 2048
 const END_OF_HEAD = '\r\n\r\n'
 
 /** Once an iteration of the event loop has been busy for so long, the rest of a read is for one of the next; after the longest, all of it. */
-const LONGEST_REST_MS = 5
-const LONGEST_MS = 25
+const MAX_REST_MS = 5
+const MAX_MS = 25
 
 /** A connection of which more was read that may not be parsed yet is not read on; up to there it is, for it may end. */
-const MOST_HELD = 16 * 1024
+const MAX_HELD = 16 * 1024
 
 type Exchange = [request: IncomingMessage, response: ServerResponse]
 
@@ -104,7 +104,7 @@ function parseInSlices(socket: Socket): Line {
       end = begun
       parse!(held.subarray(0, size))
     }
-    const leaves = line.held.length > MOST_HELD
+    const leaves = line.held.length > MAX_HELD
     if (leaves) socket.pause()
     else if (isLeft && !isFull(socket)) socket.resume()
     isLeft = leaves
@@ -164,8 +164,8 @@ let since: number | undefined
 
 /** Whether what was read is for a later iteration. One that has waited for its turn goes on by at least a slice. */
 function isLate(isFirst: boolean): boolean {
-  if (since === undefined) return iterationMs() >= (isFirst ? LONGEST_MS : LONGEST_REST_MS)
-  return !isFirst && performance.now() - since >= LONGEST_REST_MS
+  if (since === undefined) return iterationMs() >= (isFirst ? MAX_MS : MAX_REST_MS)
+  return !isFirst && performance.now() - since >= MAX_REST_MS
 }
 
 function readLater(socket: Socket, readOn: () => void): void {
@@ -182,7 +182,7 @@ async function readWaiting(): Promise<void> {
     do {
       waiting.shift()!()
       await afterNextTick()
-    } while (waiting.size() > 0 && performance.now() - since < LONGEST_REST_MS)
+    } while (waiting.size() > 0 && performance.now() - since < MAX_REST_MS)
     since = undefined
   }
   isRunning = false

@@ -14,7 +14,7 @@ const PIECE_BYTES = 64 * 1024
 
 /** So many chunks of a file may be short, and those behind them have at least so many bytes, taken together. */
 const FEW_PIECES = 4096
-const LEAST_PIECE_BYTES = 16
+const MIN_PIECE_BYTES = 16
 
 /** What waits to be read on, by address: who has many connections waits behind its own. */
 const waiting = createFairQueue<PacedRequest>()
@@ -80,7 +80,7 @@ export class PacedRequest extends IncomingMessage {
 function isCrumbled(file: { pieces: number; bytes: number }, { length }: Buffer): boolean {
   file.pieces++
   file.bytes += length
-  return file.pieces > FEW_PIECES && file.bytes < file.pieces * LEAST_PIECE_BYTES
+  return file.pieces > FEW_PIECES && file.bytes < file.pieces * MIN_PIECE_BYTES
 }
 
 function expectEnd(): void {

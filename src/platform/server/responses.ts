@@ -12,9 +12,9 @@ type Reply = { raw: ServerResponse; header(name: string, value: string | number)
 export type Responses = {
   gates: Gates
   /** Says whose the answer to a request is; that of others is the address's that asked. */
-  isOf(request: Request, owner: string): void
+  setOwner(request: Request, owner: string): void
   /** Counts an answer until it has left, and gives it in the form in which it is to be sent. */
-  hold(
+  track(
     request: Request,
     reply: Reply,
     body: string | Buffer | null | undefined,
@@ -29,21 +29,21 @@ export function createResponses({ config, db, metrics }: Pick<Deps, 'config' | '
   const owners = new WeakMap<IncomingMessage, string>()
   const ended = metrics.counter('berth_slow_readers_ended_total')
   const unsent = createResponseBuffers({
-    onLeft: () => gates.lists.look(),
+    onLeft: () => gates.lists.recheck(),
     onEnded: () => void ended.value++,
   })
-  const gates = createGates(db.engine, unsent.hasRoom, config.pool.patience)
-  metrics.beforeTold(() => {
+  const gates = createGates(db.engine, unsent.hasCapacity, config.pool.patience)
+  metrics.onCollect(() => {
     metrics.gauge('berth_unsent_bytes').value = unsent.bytes()
   })
   return {
     gates,
-    isOf: ({ raw }, owner) => void owners.set(raw, owner),
-    hold({ raw }, reply, body) {
+    setOwner: ({ raw }, owner) => void owners.set(raw, owner),
+    track({ raw }, reply, body) {
       if (body === null || body === undefined || raw.method === 'HEAD') return body
       if (typeof body === 'string' && body.length < SHORT_TEXT && reply.raw.socket !== null) return body
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      const outgoing = unsent.hold(raw, reply.raw, owners.get(raw) ?? peerAddress(raw.socket), bytes)
+      const outgoing = unsent.track(raw, reply.raw, owners.get(raw) ?? peerAddress(raw.socket), bytes)
       // What leaves in pieces says its length all the same.
       if (outgoing !== bytes) reply.header('content-length', bytes.length)
       return outgoing

@@ -76,8 +76,8 @@ function carryBodies(app: FastifyInstance, deps: Deps, answers: Responses): void
     reply.headers(onEvery(request))
     if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
     // Keep-alive clients let go, and the close does not wait for them.
-    if (deps.stopping.aborted) reply.header('connection', 'close')
-    done(null, payload instanceof Readable ? payload : answers.hold(request, reply, payload as string | Buffer | null))
+    if (deps.shutdownSignal.aborted) reply.header('connection', 'close')
+    done(null, payload instanceof Readable ? payload : answers.track(request, reply, payload as string | Buffer | null))
   })
 }
 
@@ -148,7 +148,7 @@ function addPage(app: FastifyInstance, deps: Deps, page: PublicPage | Probe, wat
       return reply
     }
   }
-  app.get(page.path, { config: 'answer' in page ? STRICT_PATH : {} }, watch.traced(page.path, answer))
+  app.get(page.path, { config: 'answer' in page ? STRICT_PATH : {} }, watch.withSpan(page.path, answer))
 }
 
 function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: OperationMetrics, answers: Responses): void {
@@ -158,7 +158,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
     url: routedPath(route),
     config: { ...(route.auth === 'operator' && STRICT_PATH), ...(route.fileBody && AS_IT_COMES) },
     bodyLimit: bodyLimitOf(route),
-    handler: watch.traced(route.path, async (request: FastifyRequest, reply: FastifyReply) => {
+    handler: watch.withSpan(route.path, async (request: FastifyRequest, reply: FastifyReply) => {
       const since = watch.begin()
       // Refusals too: what is asked there holds a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
@@ -180,7 +180,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
           peer: peerOf(deps, request.raw),
           gates: answers.gates,
         })
-        answers.isOf(request, owner)
+        answers.setOwner(request, owner)
         watch.end(request, { since, status })
         reply.code(status)
         if (headers) reply.headers(headers)
@@ -216,7 +216,7 @@ function addScreen(
     url: screen.path,
     // A byte of a form takes up to three. What a route takes fits, and a sign-in that carries a form on (platform/pages/saved-form.ts).
     bodyLimit: screen.bodyLimit ?? READERS.form.bytes,
-    handler: watch.traced(screen.path, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply)),
+    handler: watch.withSpan(screen.path, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply)),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),
   })
 }

@@ -87,27 +87,27 @@ export const BACKUPS = {
   BERTH_BACKUP_SCHEDULE: {
     group: 'Backups',
     kind: SCHEDULE,
-    unset: 'none: backups are made by hand',
-    meaning:
+    whenUnset: 'none: backups are made by hand',
+    description:
       'When the service makes a backup, checks it and removes old ones, such as `30 3 * * *`: [backup.md](backup.md#scheduled).',
   },
   BERTH_BACKUP_TO: {
     group: 'Backups',
     kind: PLACE,
-    unset: '`<BERTH_DATA>/backups`',
-    meaning: 'Where scheduled backups go: a folder, best on another disk, or a bucket.',
+    whenUnset: '`<BERTH_DATA>/backups`',
+    description: 'Where scheduled backups go: a folder, best on another disk, or a bucket.',
   },
   BERTH_BACKUP_KEEP: {
     group: 'Backups',
     kind: KEEP,
     default: 'last=3,daily=7,weekly=4',
-    meaning: 'Which scheduled backups are kept: so many of the newest, and the newest of so many days and weeks.',
+    description: 'Which scheduled backups are kept: so many of the newest, and the newest of so many days and weeks.',
   },
   BERTH_S3_ENDPOINT: {
     group: 'Backups',
     kind: ENDPOINT,
-    unset: '`https://s3.<BERTH_S3_REGION>.amazonaws.com`',
-    meaning: 'The server that speaks the S3 protocol, for `s3://`.',
+    whenUnset: '`https://s3.<BERTH_S3_REGION>.amazonaws.com`',
+    description: 'The server that speaks the S3 protocol, for `s3://`.',
   },
   BERTH_S3_REGION: {
     group: 'Backups',
@@ -120,19 +120,19 @@ export const BACKUPS = {
       },
     },
     default: 'us-east-1',
-    meaning: 'The region of the bucket; what the server calls it, where it has none.',
+    description: 'The region of the bucket; what the server calls it, where it has none.',
   },
   BERTH_S3_ACCESS_KEY_ID: {
     group: 'Backups',
     kind: TokenSetting(1),
-    unset: 'none',
-    meaning: 'The id of the key by which Berth reads and writes the bucket.',
+    whenUnset: 'none',
+    description: 'The id of the key by which Berth reads and writes the bucket.',
   },
   BERTH_S3_SECRET_ACCESS_KEY: {
     group: 'Backups',
     kind: TokenSetting(1),
-    unset: 'none',
-    meaning: 'The secret of that key.',
+    whenUnset: 'none',
+    description: 'The secret of that key.',
     secret: true,
   },
   BERTH_KEYS_PASSPHRASE: {
@@ -144,8 +144,8 @@ export const BACKUPS = {
         return text
       },
     },
-    unset: 'asked of a file or of stdin',
-    meaning:
+    whenUnset: 'asked of a file or of stdin',
+    description:
       'The passphrase of encrypted copies of the keyring, for `berth keys`: [variables.md](variables.md#an-encrypted-copy).',
     secret: true,
   },
@@ -153,7 +153,7 @@ export const BACKUPS = {
     group: 'Backups',
     kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'off',
-    meaning:
+    description:
       'Set `on` for a restored copy beside production: it reaches nobody and removes nothing outside: [backup.md](backup.md#beside-production).',
   },
 } as const satisfies Record<string, Setting>

@@ -27,6 +27,6 @@ export const BUDGET_SETTINGS = {
     group: 'Accounts and projects',
     kind: FIGURES,
     default: '{}',
-    meaning: 'How much an account may have; the object replaces single figures: [limits.md](limits.md#budgets).',
+    description: 'How much an account may have; the object replaces single figures: [limits.md](limits.md#budgets).',
   },
 } as const satisfies Record<string, Setting>

@@ -6,7 +6,7 @@ import { BadSetting, readSetting, type Setting } from './types.ts'
 type Environment = Record<string, string | undefined>
 
 /** No secret is longer; a keyring of 400 keys is not. */
-const LONGEST_BYTES = 64 * 1024
+const MAX_BYTES = 64 * 1024
 
 /**
  * Gives the environment with each secret setting that it lacks, and that is a file of the setting's name in the folder
@@ -25,8 +25,8 @@ function readCredential(name: string, file: string): string | undefined {
   try {
     const entry = statSync(file, { throwIfNoEntry: false })
     if (entry === undefined) return undefined
-    if (!entry.isFile() || entry.size > LONGEST_BYTES)
-      throw new BadSetting(`${name}: ${file} must be a file of at most ${LONGEST_BYTES} bytes`)
+    if (!entry.isFile() || entry.size > MAX_BYTES)
+      throw new BadSetting(`${name}: ${file} must be a file of at most ${MAX_BYTES} bytes`)
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
     if (error instanceof BadSetting) throw error
@@ -35,7 +35,7 @@ function readCredential(name: string, file: string): string | undefined {
 }
 
 /** Shorter pieces are in every sentence. */
-const SHORTEST_PIECE = 4
+const MIN_PIECE = 4
 
 /**
  * Reads one setting by its row. No message repeats any part of a secret: a setting that is marked so, or a URL with a user in it. What was
@@ -56,6 +56,6 @@ export function readUnrepeated(name: string, text: string, { kind, secret }: Set
 
 /** Whether a message has a piece of the text that is not among the words of the row. */
 function repeats(message: string, text: string, words: string): boolean {
-  const pieces = text.split(/[^\p{L}\p{N}]+/u).filter((piece) => piece.length >= SHORTEST_PIECE)
+  const pieces = text.split(/[^\p{L}\p{N}]+/u).filter((piece) => piece.length >= MIN_PIECE)
   return message.includes(text) || pieces.some((piece) => message.includes(piece) && !words.includes(piece))
 }

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url'
 import { BadSetting, type SettingType, splitCommaList } from './types.ts'
 
 /** At most so many names in one setting. */
-const MOST_NAMES = 10_000
+const MAX_NAMES = 10_000
 
 /** What the names of sites on a laptop end in: browsers and curl find such names on the machine itself. */
 export const LAPTOP_SUFFIX = 'berth.localhost'
@@ -17,7 +17,7 @@ export const DOMAIN: SettingType<string | undefined> = {
 
 export const DOMAINS: SettingType<string[]> = {
   values: 'domain names, comma-separated',
-  read: (name, text) => readDomains(name, text, MOST_NAMES),
+  read: (name, text) => readDomains(name, text, MAX_NAMES),
 }
 
 /** Names in the form in which domains are compared. A leading `*.` or dot means what the name alone means. */

@@ -84,21 +84,21 @@ export const MAIL = {
   BERTH_SMTP_URL: {
     group: 'Mail',
     kind: SMTP,
-    unset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
-    meaning: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
+    whenUnset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
+    description: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
     secret: true,
   },
   BERTH_SMTP_TLS: {
     group: 'Mail',
     kind: SMTP_TLS,
     default: 'auto',
-    meaning:
+    description:
       'How TLS is used with the mail server. With `auto` a password crosses a network only to a server whose certificate is good: [operations.md](operations.md#mail).',
   },
   BERTH_MAIL_FROM: {
     group: 'Mail',
     kind: SENDER,
-    unset: '`Berth <berth@localhost>`',
-    meaning: 'The sender of letters; it must be set where `BERTH_SMTP_URL` is.',
+    whenUnset: '`Berth <berth@localhost>`',
+    description: 'The sender of letters; it must be set where `BERTH_SMTP_URL` is.',
   },
 } as const satisfies Record<string, Setting>

@@ -41,15 +41,15 @@ export const CONNECTIONS = {
   BERTH_TRUSTED_PROXIES: {
     group: 'Proxies',
     kind: NETWORKS,
-    unset: 'none',
-    meaning:
+    whenUnset: 'none',
+    description:
       'Reverse proxies in front of Berth. They have no limit of connections, and whom they name in `X-Forwarded-For` is counted in their place: [limits.md](limits.md#behind-a-proxy).',
   },
   BERTH_CONNECTIONS_PER_ADDRESS: {
     group: 'Listening',
     kind: IntegerSetting(1, 10_000),
     default: '2500',
-    meaning:
+    description:
       'Connections that one address (of IPv6 one /64) may have at a listener: [limits.md](limits.md#connections).',
   },
 } as const satisfies Record<string, Setting>
@@ -58,42 +58,42 @@ export const SITES = {
   BERTH_SITES_PORT: {
     group: 'Sites',
     kind: PORT_OR_OFF,
-    unset: '`3002`',
-    meaning:
+    whenUnset: '`3002`',
+    description:
       'The port of `berth sites`, on `HOST`: where visitors see sites. With `off` a Berth on a laptop starts no sites server: [deploying-sites.md](deploying-sites.md#the-sites-server).',
   },
   BERTH_SITES_CONTROL_PLANE: {
     group: 'Sites',
     kind: ORIGIN,
     default: 'http://127.0.0.1:3001',
-    meaning: 'Where `berth sites` asks the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
+    description: 'Where `berth sites` asks the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
   },
   BERTH_SITES_CACHE: {
     group: 'Sites',
     kind: PATH,
-    unset: '`<BERTH_DATA>/sites`',
-    meaning:
+    whenUnset: '`<BERTH_DATA>/sites`',
+    description:
       'The folder in which one `berth sites` keeps files of sites and what it knows of hosts: [deploying-sites.md](deploying-sites.md#cache-of-files).',
   },
   BERTH_SITES_CACHE_BYTES: {
     group: 'Sites',
     kind: BYTES,
     default: '10GiB',
-    meaning: 'How much room the files of sites may take in that folder.',
+    description: 'How much room the files of sites may take in that folder.',
   },
   BERTH_SITES_TOKEN: {
     group: 'Sites',
     kind: TokenSetting(20),
-    unset: 'none: no sites server is answered',
-    meaning:
+    whenUnset: 'none: no sites server is answered',
+    description:
       'Shared by the control plane and its sites servers: [deploying-sites.md](deploying-sites.md#what-the-sites-server-knows).',
     secret: true,
   },
   BERTH_SITES_ADDRESS: {
     group: 'Sites',
     kind: ORIGIN,
-    unset: 'none: proxies answer 404 for deployments with files',
-    meaning:
+    whenUnset: 'none: proxies answer 404 for deployments with files',
+    description:
       'The sites server, as proxies reach it: where they send visitors of deployments with files: [edge.md](edge.md#sites).',
   },
 } as const satisfies Record<string, Setting>

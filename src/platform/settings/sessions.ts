@@ -6,12 +6,12 @@ export const SESSIONS = {
     group: 'Accounts and projects',
     kind: IntegerSetting(1, 365),
     default: '30',
-    meaning: 'Days that a browser stays signed in: [sign-in-and-consent.md](sign-in-and-consent.md#sessions).',
+    description: 'Days that a browser stays signed in: [sign-in-and-consent.md](sign-in-and-consent.md#sessions).',
   },
   BERTH_OPERATOR_IDLE_HOURS: {
     group: 'Accounts and projects',
     kind: IntegerSetting(1, 720),
     default: '12',
-    meaning: 'After how many hours without use the session of an operator ends.',
+    description: 'After how many hours without use the session of an operator ends.',
   },
 } as const satisfies Record<string, Setting>

@@ -64,45 +64,45 @@ export const SIGN_IN = {
     group: 'Sign-in',
     kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'on',
-    meaning:
+    description:
       'With `off` nobody signs in by a password; it needs `BERTH_OIDC_ISSUER`: [single-sign-on.md](single-sign-on.md).',
   },
   BERTH_OIDC_ISSUER: {
     group: 'Sign-in',
     kind: ISSUER,
-    unset: 'none: no single sign-on',
-    meaning: 'The OpenID provider by which people sign in: [single-sign-on.md](single-sign-on.md).',
+    whenUnset: 'none: no single sign-on',
+    description: 'The OpenID provider by which people sign in: [single-sign-on.md](single-sign-on.md).',
   },
   BERTH_OIDC_CLIENT_ID: {
     group: 'Sign-in',
     kind: TEXT,
-    unset: 'none',
-    meaning: 'What the provider calls Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
+    whenUnset: 'none',
+    description: 'What the provider calls Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
   },
   BERTH_OIDC_CLIENT_SECRET: {
     group: 'Sign-in',
     kind: TEXT,
-    unset: 'none',
-    meaning: 'The secret by which the provider knows Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
+    whenUnset: 'none',
+    description: 'The secret by which the provider knows Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
     secret: true,
   },
   BERTH_OIDC_SCOPE: {
     group: 'Sign-in',
     kind: SCOPES,
-    unset: '`openid email profile`, and `groups` and `offline_access` where the provider offers them',
-    meaning: 'What Berth asks the provider for.',
+    whenUnset: '`openid email profile`, and `groups` and `offline_access` where the provider offers them',
+    description: 'What Berth asks the provider for.',
   },
   BERTH_OIDC_GROUPS_CLAIM: {
     group: 'Sign-in',
     kind: TEXT,
     default: 'groups',
-    meaning: 'The claim in which the provider names the groups of a person.',
+    description: 'The claim in which the provider names the groups of a person.',
   },
   BERTH_OIDC_GROUPS: {
     group: 'Sign-in',
     kind: GROUP_RULES,
-    unset: 'none: groups give nothing',
-    meaning:
+    whenUnset: 'none: groups give nothing',
+    description:
       'Which groups give which role in which team, and which make operators: [single-sign-on.md](single-sign-on.md#groups).',
   },
 } as const satisfies Record<string, Setting>

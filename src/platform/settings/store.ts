@@ -102,14 +102,14 @@ export const FILES = {
   BERTH_FILES_TO: {
     group: 'Storage',
     kind: FOLDER,
-    unset: '`<BERTH_DATA>/files`',
-    meaning:
+    whenUnset: '`<BERTH_DATA>/files`',
+    description:
       'The folder of uploaded files. All instances that share a PostgreSQL must see the same one: [deploying-sites.md](deploying-sites.md#files).',
   },
   BERTH_FILES_PER_ACCOUNT: {
     group: 'Accounts and projects',
     kind: BYTES,
     default: '10GiB',
-    meaning: 'How much room the uploaded files of an account may take: [limits.md](limits.md#uploads).',
+    description: 'How much room the uploaded files of an account may take: [limits.md](limits.md#uploads).',
   },
 } as const satisfies Record<string, Setting>

@@ -6,13 +6,13 @@ export const FOR_TESTS = {
     group: 'Running',
     kind: BooleanSetting(['0', '1'], '1'),
     default: '0',
-    meaning: 'With `1` the operator API may say what time it is for a sweep; for tests alone.',
+    description: 'With `1` the operator API may say what time it is for a sweep; for tests alone.',
   },
   BERTH_TEST_PATIENCE: {
     group: 'Running',
     kind: IntegerSetting(1, 100),
     default: '1',
-    meaning:
+    description:
       'Requests wait this many times as long for their turn, and for a connection, a lock or a statement of PostgreSQL; for tests alone, on machines that do much else.',
   },
 } as const satisfies Record<string, Setting>

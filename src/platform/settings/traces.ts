@@ -41,15 +41,15 @@ export const TRACES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     group: 'Running',
     kind: RECEIVER,
-    unset: 'none: no traces',
-    meaning:
+    whenUnset: 'none: no traces',
+    description:
       'Where traces are sent over OTLP/HTTP, without the path `/v1/traces`: [operations.md](operations.md#traces).',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     group: 'Running',
     kind: HEADERS,
-    unset: 'none',
-    meaning: 'Headers for that receiver, such as its token.',
+    whenUnset: 'none',
+    description: 'Headers for that receiver, such as its token.',
     secret: true,
   },
 } as const satisfies Record<string, Setting>

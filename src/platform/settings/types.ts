@@ -32,13 +32,13 @@ export type Setting = {
   /** The text that is read when nothing is set. */
   default?: string
   /** Where there is no such text: what holds when nothing is set, in Markdown. */
-  unset?: string
+  whenUnset?: string
   /** One sentence, in Markdown. Links are relative to docs/. */
-  meaning: string
+  description: string
   /** Whoever reads it can act as somebody, or read what is sealed. No message repeats it. */
   secret?: true
   /** It names a file that is read again while Berth runs. Every other change takes a restart. */
-  reread?: true
+  reloadable?: true
 }
 
 /** Pairs of marks that people, shells and env files put around a text. */
@@ -120,7 +120,7 @@ export function IntegerSetting(least: number, most: number): SettingType<number>
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
 /** Large enough for every disk, and small enough to count exactly. */
-const MOST_BYTES = 1024 ** 5
+const MAX_BYTES = 1024 ** 5
 
 /** An amount of room. */
 export const BYTES: SettingType<number> = {
@@ -128,7 +128,7 @@ export const BYTES: SettingType<number> = {
   read(name, text) {
     const [, count = '', unit = ''] = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/.exec(text) ?? []
     const bytes = Number(count) * UNITS[unit]!
-    if (count === '' || bytes < 1 || bytes > MOST_BYTES)
+    if (count === '' || bytes < 1 || bytes > MAX_BYTES)
       throw new BadSetting(`${name} must be a number of bytes such as 10GiB, from 1 to 1024TiB, not "${text}"`)
     return bytes
   },

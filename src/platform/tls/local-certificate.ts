@@ -52,8 +52,8 @@ export function isBesideSites({ edge, sites, ...config }: LaptopSettings): boole
 }
 
 /** The file of the authority's certificate, which clients are to trust. */
-export function authorityFile({ dataFolder }: Pick<Config, 'dataFolder'>): string {
-  return join(dataFolder, 'tls', 'authority.pem')
+export function authorityFile({ dataDirectory }: Pick<Config, 'dataDirectory'>): string {
+  return join(dataDirectory, 'tls', 'authority.pem')
 }
 
 /**
@@ -61,7 +61,7 @@ export function authorityFile({ dataFolder }: Pick<Config, 'dataFolder'>): strin
  * ends in less than 30 days. Throws what the system says where none can be kept.
  */
 export function openLocalCertificate(
-  config: Pick<Config, 'dataFolder'>,
+  config: Pick<Config, 'dataDirectory'>,
   names: readonly string[],
 ): () => Promise<LocalCertificate> {
   let current: LocalCertificate | undefined
@@ -87,8 +87,8 @@ export function openLocalCertificate(
   }
 }
 
-async function keptOrNew(config: Pick<Config, 'dataFolder'>, names: readonly string[]): Promise<LocalCertificate> {
-  const file = join(config.dataFolder, 'tls', 'localhost.pem')
+async function keptOrNew(config: Pick<Config, 'dataDirectory'>, names: readonly string[]): Promise<LocalCertificate> {
+  const file = join(config.dataDirectory, 'tls', 'localhost.pem')
   const certificate = readKept(file, names) ?? keep(file, names, await make(names))
   const authority = authorityFile(config)
   if (textOf(authority) !== certificate.authority) writeFileAtomically(authority, certificate.authority)

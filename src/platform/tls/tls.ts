@@ -18,7 +18,7 @@ export type CertificatePair = { cert: Buffer; key: Buffer; leaf: X509Certificate
 const LOOK_MS = 2000
 /** A client begins its handshake at once. One that is silent is cut off; where there are many, the one that was silent for longest. */
 const HANDSHAKE_MS = 5000
-const MOST_HANDSHAKES = 1000
+const MAX_HANDSHAKES = 1000
 const SOON_MS = 14 * 86_400_000
 
 /** Reads certificate and key. Throws BadSetting, naming the setting, when one cannot be read or they do not belong together. */
@@ -34,13 +34,13 @@ export function secureOptions({ cert, key }: Record<'cert' | 'key', Buffer | str
 /** Bounds handshakes, and takes renewed files while the server listens. `pair`: what it was made with. */
 export function watchCertificate(
   server: Server,
-  deps: Pick<Deps, 'log' | 'stopping'>,
+  deps: Pick<Deps, 'log' | 'shutdownSignal'>,
   settings: TlsSettings,
   pair: CertificatePair,
 ): void {
-  const endHandshakes = boundHandshakes(server, MOST_HANDSHAKES)
+  const endHandshakes = boundHandshakes(server, MAX_HANDSHAKES)
   // A connection without a finished handshake has no request on its way.
-  deps.stopping.addEventListener('abort', () => setTimeout(endHandshakes, 1000).unref())
+  deps.shutdownSignal.addEventListener('abort', () => setTimeout(endHandshakes, 1000).unref())
   tellAge(deps, pair)
   const renew = renewing(server, deps, settings, pair)
   server.on('listening', () => {

@@ -13,7 +13,7 @@ const BATCH = 256
 const SEND_EVERY_MS = 1000
 /** For one batch, with its repetitions: what OpenTelemetry has as its own. */
 const SEND_TIMEOUT_MS = 10_000
-const LONGEST_ATTRIBUTE = 1000
+const MAX_ATTRIBUTE = 1000
 
 /** Opens what sends spans. Nobody waits for it but `shutdown`. */
 export function openTracerProvider({ endpoint, headers }: TraceReceiver, log: Logger): TracerProvider {
@@ -32,7 +32,7 @@ export function openTracerProvider({ endpoint, headers }: TraceReceiver, log: Lo
       'service.version': VERSION,
       'service.instance.id': randomText(16),
     }),
-    spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE },
     spanProcessors: [processor],
   })
 }

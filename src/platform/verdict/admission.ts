@@ -8,7 +8,7 @@ import type { HostEntry, HostProtection } from './hosts.ts'
 import { decideAccess } from './protection.ts'
 import type { EdgeError, Visitor } from './verdict.ts'
 
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
 type Refused = { status: 401 | 403 | 503; error: EdgeError; signIn?: boolean }
 export type AdmitVisitor = (guard: HostProtection, visitor: Visitor, projectId: string) => Promise<Refused | undefined>
@@ -38,7 +38,7 @@ export function createAdmission(passwords: Passwords, isMember: IsMember): Admit
       )
       if (knowsPassword === undefined) return { status: 503, error: 'TOO_MANY_PASSWORDS' }
       if (!knowsPassword) return { status: 401, error: 'PASSWORD_REQUIRED', signIn }
-      if (right.size >= MOST_REMEMBERED) right.clear()
+      if (right.size >= MAX_REMEMBERED) right.clear()
       right.add(key)
     }
     const verdict = decideAccess(protection, { ...visit, knowsPassword: true })

@@ -22,7 +22,7 @@ type Stored = {
 }
 
 /** A path of more characters passes nobody: a line of the snapshot is short. */
-const LONGEST_PATH = 256
+const MAX_PATH = 256
 /** What no path of a request has as it is. */
 const TO_ESCAPE = /[^\x21-\x7e]|["\\<>^`{|}]/gu
 /** What is no name of a host matches none. */
@@ -36,7 +36,7 @@ export function siteSettingsOf(settingsJson: string): SiteSettings | undefined {
   const { directoryListing, protectedSourcemaps, optionsAllowlist } = stored
   const optionsPaths = (optionsAllowlist?.paths ?? [])
     .map(({ value }) => value.toWellFormed().replace(TO_ESCAPE, encodeURIComponent))
-    .filter((path) => path.length <= LONGEST_PATH)
+    .filter((path) => path.length <= MAX_PATH)
   const settings: SiteSettings = {
     ...(directoryListing && { directoryListing }),
     ...(protectedSourcemaps && { protectedSourcemaps }),

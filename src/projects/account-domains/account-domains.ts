@@ -33,8 +33,8 @@ async function answer(ctx: Ctx, apex: Apex): Promise<Answer> {
 }
 
 /** What is added to the account as a whole is nothing to a token that may see some of its projects only. */
-export const actsForAllProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => {
-  if (who.projectIds !== null)
+export const actsForAllProjects = guard(['missing_permission'], ({ caller }: Ctx, _subject: unknown) => {
+  if (caller.projectIds !== null)
     refuse('missing_permission', "Only some projects are visible here: domains of the account are the whole account's.")
 })
 

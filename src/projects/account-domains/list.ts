@@ -72,7 +72,7 @@ async function namedApexes(ctx: Ctx, limit: number, query: Placed): Promise<Apex
 }
 
 async function claimedApexes(ctx: Ctx, limit: number, query: Placed): Promise<Apex[]> {
-  if (ctx.who.projectIds !== null) return []
+  if (ctx.caller.projectIds !== null) return []
   const { before, after } = between(query, 1)
   const rows = await ctx.db
     .selectFrom('account_domain')
@@ -101,7 +101,7 @@ export async function readApex(ctx: Ctx, name: string): Promise<Apex | undefined
 
 /** What was added to the account as a whole; undefined for a token that may see some projects only. */
 export function readClaim(ctx: Ctx, name: string): Promise<Row<'account_domain'> | undefined> {
-  if (ctx.who.projectIds !== null) return Promise.resolve(undefined)
+  if (ctx.caller.projectIds !== null) return Promise.resolve(undefined)
   return ctx.db
     .selectFrom('account_domain')
     .selectAll()
@@ -112,7 +112,7 @@ export function readClaim(ctx: Ctx, name: string): Promise<Row<'account_domain'>
 
 /** Of each apex the oldest name that the token may see; labels under the platform's suffix are under no domain of the account. */
 function namesOf(ctx: Ctx) {
-  const { projectIds } = ctx.who
+  const { projectIds } = ctx.caller
   const { platformSuffix } = ctx.deps.config.domains
   let names = ctx.db
     .selectFrom('project_domain')

@@ -14,7 +14,7 @@ import { readClaim } from './list.ts'
 import { accountDomainId } from './schema.ts'
 
 /** Names under an apex that one request removes. */
-const MOST_REMOVED = 1000
+const MAX_REMOVED = 1000
 
 type Removed = { name: string; claim: Row<'account_domain'> | undefined; groups: Group[] }
 type Group = { project: Row<'project'>; domains: Row<'project_domain'>[] }
@@ -28,7 +28,7 @@ export async function findDomainToRemove(ctx: Ctx, params: Params): Promise<Remo
   const claim = await readClaim(ctx, name)
   const domains = await namesUnder(ctx, name)
   if (claim === undefined && domains.length === 0) refuse('not_found', `The account has no domain "${name}".`)
-  if (domains.length > MOST_REMOVED) refuse('too_many_names')
+  if (domains.length > MAX_REMOVED) refuse('too_many_names')
   const groups: Group[] = []
   for (const [projectId, ofProject] of Map.groupBy(domains, (domain) => domain.project_id)) {
     const project = await ctx.db
@@ -50,10 +50,10 @@ async function namesUnder(ctx: Ctx, apex: string): Promise<Row<'project_domain'>
     .where('account_id', '=', ctx.account.id)
     .where('apex_name', '=', apex)
   if (platformSuffix !== undefined) names = names.where('name', 'not like', `%.${platformSuffix}`)
-  if (ctx.who.projectIds !== null) names = names.where('project_id', 'in', ctx.who.projectIds)
+  if (ctx.caller.projectIds !== null) names = names.where('project_id', 'in', ctx.caller.projectIds)
   return names
     .orderBy('created_stamp')
-    .limit(MOST_REMOVED + 1)
+    .limit(MAX_REMOVED + 1)
     .execute()
 }
 

@@ -13,7 +13,7 @@ import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery 
 type AliasRow = Row<'alias'> & { url: string }
 
 /** Aliases that one answer about a deployment carries; what is more is in the list of aliases. */
-const MOST_OF_A_DEPLOYMENT = 1000
+const MAX_OF_A_DEPLOYMENT = 1000
 
 /** An alias is its name, and so is its id, in characters that ids have. */
 export function aliasId(name: string): string {
@@ -66,7 +66,7 @@ export async function listAliasesOfDeployment(
   const rows = await visible(ctx)
     .where('deployment_id', '=', deployment.id)
     .orderBy('alias.created_stamp', 'desc')
-    .limit(MOST_OF_A_DEPLOYMENT)
+    .limit(MAX_OF_A_DEPLOYMENT)
     .execute()
   return { aliases: rows.map(showAlias) }
 }
@@ -120,5 +120,5 @@ function visible(ctx: Ctx) {
     .selectAll('alias')
     .select('deployment.url')
     .where('alias.account_id', '=', ctx.account.id)
-  return ctx.who.projectIds === null ? aliases : aliases.where('alias.project_id', 'in', ctx.who.projectIds)
+  return ctx.caller.projectIds === null ? aliases : aliases.where('alias.project_id', 'in', ctx.caller.projectIds)
 }

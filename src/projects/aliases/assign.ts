@@ -70,12 +70,12 @@ function nameOf(ctx: Ctx, text: string): string {
 
 /** The domain of this name on the project; added now where nobody in the account has it. */
 async function takeDomain(ctx: Ctx, project: Row<'project'>, deployment: Row<'deployment'>, name: string) {
-  const former = await readDomain(ctx, name)
-  if (former === undefined) {
+  const previous = await readDomain(ctx, name)
+  if (previous === undefined) {
     const place = placeOf(project, deployment)
     await without409('alias_not_allowed', () => addDomain(ctx, project, { body: { name, ...place } }))
   }
-  const domain = former ?? (await readDomain(ctx, name))!
+  const domain = previous ?? (await readDomain(ctx, name))!
   if (domain.project_id !== project.id)
     refuse('alias_in_use', `"${name}" is on another project of your account. Move it to "${project.name}" first.`)
   if (domain.verified_at === null)

@@ -15,7 +15,7 @@ import {
 } from './logs.ts'
 import { DeleteDeploymentQuery, DeletedDeployment, deleteDeployment } from './remove.ts'
 import { Deployment } from './schema.ts'
-import { DeploymentUsage, MOST_HOURS, readDeploymentUsage, UsageQuery } from './usage.ts'
+import { DeploymentUsage, MAX_HOURS, readDeploymentUsage, UsageQuery } from './usage.ts'
 
 const tag = 'deployments'
 const read = ['deployment:read'] as const
@@ -71,7 +71,7 @@ export const clientDeploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: DeploymentEvents,
-    lines: true,
+    jsonLines: true,
   }),
   route({
     method: 'GET',
@@ -97,7 +97,7 @@ export const clientDeploymentRoutes = [
     query: UsageQuery,
     load: findDeployment,
     run: readDeploymentUsage,
-    list: { rows: MOST_HOURS, rowBytes: 512 },
+    list: { rows: MAX_HOURS, rowBytes: 512 },
     refuses: ['not_found'],
     status: 200,
     reply: DeploymentUsage,
@@ -114,6 +114,6 @@ export const clientDeploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: RuntimeLog,
-    lines: true,
+    jsonLines: true,
   }),
 ]

@@ -121,7 +121,7 @@ function isEnd(state: ReadyState): boolean {
 export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'deployment'>> {
   const text = params.idOrUrl ?? params.id ?? params.deploymentId ?? ''
   const row = await (text.startsWith('dpl_') ? findBy(ctx, 'id', [text]) : findByHost(ctx, text))
-  if (row === undefined || !canSeeProject(ctx.who, row.project_id)) {
+  if (row === undefined || !canSeeProject(ctx.caller, row.project_id)) {
     refuse('not_found', `Deployment "${text.slice(0, 100)}" not found.`)
   }
   return row

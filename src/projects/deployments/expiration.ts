@@ -9,11 +9,11 @@ import type { Row } from '../../platform/db/schema.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { leaveBranches } from '../serving/addresses.ts'
-import { forgetRequests } from '../serving/production.ts'
+import { deleteRequests } from '../serving/production.ts'
 import { deleteMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
-import { forgetUsage } from './usage.ts'
+import { deleteUsage } from './usage.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = { '1d': 1, '1w': 7, '1m': 30, '2m': 60, '3m': 90, '6m': 180, '1y': 365, unlimited: 36_500 } as const
@@ -82,7 +82,7 @@ function policyOf({ expiration_json }: Row<'project'>): Policy {
 
 const HOUR_MS = 3_600_000
 /** In one transaction: each is told to webhooks. */
-const MOST_REMOVED = 20
+const MAX_REMOVED = 20
 
 /**
  * Sweep: removes deployments that are older than their project says, looking at each such project once an hour. The one that serves
@@ -98,7 +98,7 @@ export async function expireDeployments(ctx: OperatorCtx, limit: number): Promis
     .orderBy('expiration_checked_at')
     .limit(limit)
     .execute()
-  let left = MOST_REMOVED
+  let left = MAX_REMOVED
   for (const project of projects) {
     left -= await removeExpired(ctx, project, left)
     // Whatever is left over is removed by the next slice, which follows at once.
@@ -129,12 +129,12 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
     .where('to_deployment_id', 'in', ids)
     .execute()
   for (const { to_deployment_id } of requests)
-    await forgetRequests(ctx, project.id, { toDeploymentId: to_deployment_id })
+    await deleteRequests(ctx, project.id, { toDeploymentId: to_deployment_id })
   for (const row of rows) {
     await deleteMeta(ctx, row)
     ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner as EventAccount)
   }
-  await forgetUsage(ctx, ids)
+  await deleteUsage(ctx, ids)
   await releaseOutputs(ctx, rows)
   await ctx.db.deleteFrom('deployment').where('id', 'in', ids).execute()
   await leaveBranches(ctx, project, rows)

@@ -120,12 +120,12 @@ function placed(eb: Builder, until: number | undefined, since: number | undefine
 
 function filters(
   eb: Builder,
-  { who, account }: Ctx,
+  { caller, account }: Ctx,
   query: ListDeploymentsQuery,
   { states, environments }: { states: ReadyState[] | undefined; environments: string[] },
 ): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
-  if (who.projectIds !== null) all.push(eb('deployment.project_id', 'in', who.projectIds))
+  if (caller.projectIds !== null) all.push(eb('deployment.project_id', 'in', caller.projectIds))
   if (query.projectId !== undefined) all.push(ofProjects(eb, [query.projectId]))
   if (query.projectIds !== undefined) all.push(ofProjects(eb, query.projectIds))
   if (query.app !== undefined) all.push(eb('project.name', '=', query.app))
@@ -183,7 +183,7 @@ async function idWanted(
     .where('account_id', '=', ctx.account.id)
     .where(project.startsWith('prj_') ? 'id' : 'name', '=', project)
     .executeTakeFirst()
-  return (row && canSeeProject(ctx.who, row.id) && find(row)) || ''
+  return (row && canSeeProject(ctx.caller, row.id) && find(row)) || ''
 }
 
 /** Each is named by its id or by its name. No name is an id. */

@@ -7,7 +7,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 
 /** From so many deployments on that have a field's value, a list is walked in its order and asks of each whether it has it. */
 export const MAX_SORTED_MATCHES = 500
-const MOST_FILTERS = 20
+const MAX_FILTERS = 20
 const PREFIX = 'meta-'
 
 /** Where the git providers' integrations write the commit. */
@@ -49,8 +49,8 @@ export function metaFilters(query: { sha?: string }): Marks[] {
   const marks = pairs.map(([name, value]) => [markOf(name.slice(PREFIX.length), value)])
   const { sha } = query
   if (sha !== undefined) marks.push(COMMIT_FIELDS.map((field) => markOf(field, sha)))
-  if (marks.length > MOST_FILTERS) {
-    refuse('bad_request', `Invalid request: a list is filtered by at most ${MOST_FILTERS} fields of the meta.`)
+  if (marks.length > MAX_FILTERS) {
+    refuse('bad_request', `Invalid request: a list is filtered by at most ${MAX_FILTERS} fields of the meta.`)
   }
   return marks
 }

@@ -2,7 +2,7 @@
 import type { OperatorCtx, ProjectHooks } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { releaseOutputsOfProject } from './outputs.ts'
-import { forgetUsage } from './usage.ts'
+import { deleteUsage } from './usage.ts'
 
 export const deploymentsOnProject: ProjectHooks = {
   remove: (ctx, { id }) => removeDeployments(ctx, id),
@@ -33,7 +33,7 @@ async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string
   }
   const gone = await ctx.db.deleteFrom('deployment').where('project_id', '=', projectId).returning('id').execute()
   // By their ids: a sub-query makes PostgreSQL walk through all usage there is.
-  await forgetUsage(
+  await deleteUsage(
     ctx,
     gone.map(({ id }) => id),
   )

@@ -10,12 +10,12 @@ import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { followBranch, pointProductionAddress } from '../serving/addresses.ts'
 import { assignDomains, assignMatchingDomains, newestPreview, PRODUCTION_TARGET } from '../serving/domain-assignment.ts'
-import { forgetRequests } from '../serving/production.ts'
+import { deleteRequests } from '../serving/production.ts'
 import { findDeployment } from './deployments.ts'
 import { deleteMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
-import { forgetUsage } from './usage.ts'
+import { deleteUsage } from './usage.ts'
 
 export const DeleteDeploymentQuery = Type.Object({
   url: Type.Optional(
@@ -47,9 +47,9 @@ export async function deleteDeployment(
   const before = served ? await servedBefore(ctx, project.id, id) : undefined
   const ofPreviews = await domainsOfPreviews(ctx, id)
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).where('address_of', 'is', null).execute()
-  await forgetRequests(ctx, project.id, { toDeploymentId: id })
+  await deleteRequests(ctx, project.id, { toDeploymentId: id })
   await deleteMeta(ctx, deployment)
-  await forgetUsage(ctx, [id])
+  await deleteUsage(ctx, [id])
   await releaseOutputs(ctx, [deployment])
   await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
   if (before !== undefined) {

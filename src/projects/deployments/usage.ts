@@ -15,9 +15,9 @@ const KEPT_MS = 30 * DAY_MS
 /** The clock of a sites server may be ahead by so much: what it counts is of an hour that has not begun here. */
 const AHEAD_MS = 5 * 60_000
 /** A report may come again for as long as its hours count. */
-const REPORT_KEPT_MS = KEPT_MS + DAY_MS
+const REPORT_RETENTION_MS = KEPT_MS + DAY_MS
 /** Every hour that is kept, and the one that runs. */
-export const MOST_HOURS = KEPT_MS / HOUR_MS + 1
+export const MAX_HOURS = KEPT_MS / HOUR_MS + 1
 
 /** As clients write moments: in ms. */
 export const UsageQuery = Type.Object({
@@ -82,7 +82,7 @@ export async function readDeploymentUsage(
 export async function addUsage(db: Queries, { server, sequence, usage }: Report, now: number): Promise<boolean> {
   const first = await db
     .insertInto('usage_report')
-    .values({ server, sequence, expires_at: now + REPORT_KEPT_MS })
+    .values({ server, sequence, expires_at: now + REPORT_RETENTION_MS })
     .onConflict((conflict) =>
       conflict
         .column('server')
@@ -140,13 +140,13 @@ async function addRows(db: Queries, rows: readonly Row<'deployment_usage'>[]): P
 }
 
 /** Removes what is counted of deployments that go. */
-export async function forgetUsage({ db }: Pick<OperatorCtx, 'db'>, deploymentIds: readonly string[]): Promise<void> {
+export async function deleteUsage({ db }: Pick<OperatorCtx, 'db'>, deploymentIds: readonly string[]): Promise<void> {
   for (const some of chunks(deploymentIds))
     await db.deleteFrom('deployment_usage').where('deployment_id', 'in', some).execute()
 }
 
 /** Sweep: removes hours that are older than 30 days, the oldest first. Gives how many. */
-export async function forgetOldUsage({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, limit: number): Promise<number> {
+export async function purgeOldUsage({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, limit: number): Promise<number> {
   const old = await db
     .selectFrom('deployment_usage')
     .select(['deployment_id', 'hour'])

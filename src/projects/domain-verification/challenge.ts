@@ -12,7 +12,7 @@ export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'p
 /** What is claimed: a name for a project, or an apex for the account. */
 export type Claim = Pick<Row<'project_domain'>, 'name' | 'apex_name' | 'challenge_token'>
 
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 const TOKEN = /^[0-9a-f]{20}$/
 
 /** The record that proves this claim and no other: the value names the domain, and the token is this attachment's own. */
@@ -98,12 +98,16 @@ async function belongsToOtherClaim(ctx: Ctx, domain: Claim, records: string[]): 
 
 function quoteRecords(records: string[]): string {
   const [first = '', ...rest] = records
-  const start = first.length > MOST_SHOWN ? `${first.slice(0, MOST_SHOWN)}…` : first
+  const start = first.length > MAX_SHOWN ? `${first.slice(0, MAX_SHOWN)}…` : first
   return `"${start}"${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`
 }
 
 /** However often they ask, an account has name servers asked so often and no more, those of one domain and all. Refuses: rate_limited 429. */
 export async function countDnsLookup({ account, now, deps }: Ctx, name: string): Promise<void> {
-  rejectIfExceeded(await deps.limits.take('account-lookup', account.id, now), now, 'lookups')
-  rejectIfExceeded(await deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
+  rejectIfExceeded(await deps.limits.consume('account-lookup', account.id, now), now, 'lookups')
+  rejectIfExceeded(
+    await deps.limits.consume('domain-lookup', `${account.id} ${name}`, now),
+    now,
+    'lookups of this domain',
+  )
 }

@@ -94,16 +94,16 @@ function findHolder(ctx: Ctx, claim: Domain): Promise<Domain | undefined> {
 
 /** Told only to a token that could act for that account: what one bound to a team learns ends at the team. */
 async function mustNotBeYours(ctx: Ctx, holder: Domain): Promise<void> {
-  if (ctx.who.tokenTeamId !== null) return
+  if (ctx.caller.tokenTeamId !== null) return
   const member = await ctx.db
     .selectFrom('member')
     .select('team_id')
     .where('team_id', '=', holder.account_id)
-    .where('user_id', '=', ctx.who.userId)
+    .where('user_id', '=', ctx.caller.userId)
     // Who was placed in a team did not ask for what follows from it.
     .where('placed_at', 'is', null)
     .executeTakeFirst()
-  if (member !== undefined || holder.account_id === ctx.who.userId)
+  if (member !== undefined || holder.account_id === ctx.caller.userId)
     refuse('domain_owned_by_your_other_account', undefined, { domain: holder.name })
 }
 

@@ -8,7 +8,7 @@ import { stampToMs } from '../../platform/base/clock.ts'
 import { chunks } from '../../platform/db/chunks.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
-const RELEASED_KEPT_MS = 30 * 24 * 60 * 60_000
+const RELEASED_RETENTION_MS = 30 * 24 * 60 * 60_000
 
 type Names = { names: readonly string[] } | { projectId: string }
 
@@ -59,7 +59,7 @@ export function readReleasedProof(
     .selectFrom('released_proof')
     .select(['account_id', 'proven_at'])
     .where('apex_name', '=', apex)
-    .where('released_at', '>', ctx.now - RELEASED_KEPT_MS)
+    .where('released_at', '>', ctx.now - RELEASED_RETENTION_MS)
     .orderBy('proven_at', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -83,7 +83,7 @@ export async function purgeReleasedProofs(ctx: OperatorCtx, limit: number): Prom
   const old = await ctx.db
     .selectFrom('released_proof')
     .select(['apex_name', 'account_id'])
-    .where('released_at', '<=', ctx.now - RELEASED_KEPT_MS)
+    .where('released_at', '<=', ctx.now - RELEASED_RETENTION_MS)
     .orderBy('released_at')
     .limit(limit)
     .execute()

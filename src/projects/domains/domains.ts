@@ -88,7 +88,7 @@ export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<Doma
 export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'project_domain'>> {
   const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const domain = await readDomain(ctx, name)
-  if (domain === undefined || !canSeeProject(ctx.who, domain.project_id))
+  if (domain === undefined || !canSeeProject(ctx.caller, domain.project_id))
     refuse('not_found', `The domain "${name}" is on no project.`)
   return domain
 }
@@ -131,7 +131,7 @@ export async function updateDomain(
 }
 
 /** How many redirects one request takes along: each row is a statement of its own. docs/limits.md. */
-const MOST_REDIRECTS = 100
+const MAX_REDIRECTS = 100
 
 /**
  * Removes a domain. Domains that redirected to it stop redirecting, or go too when the body says `removeRedirects`, and so
@@ -189,8 +189,8 @@ export async function findRedirectSources(ctx: Ctx, domain: Row<'project_domain'
   while (open.length > 0) {
     const next = await findDirectRedirects(ctx, domain, open.splice(0, NAMES_A_QUERY))
     domains.push(...next)
-    if (domains.length > MOST_REDIRECTS) {
-      const message = `More than ${MOST_REDIRECTS} domains redirect to ${domain.name}. Remove some first, or leave out \`removeRedirects\`.`
+    if (domains.length > MAX_REDIRECTS) {
+      const message = `More than ${MAX_REDIRECTS} domains redirect to ${domain.name}. Remove some first, or leave out \`removeRedirects\`.`
       refuse('too_many_names', message)
     }
     open.push(...next.map((row) => row.name))
@@ -225,7 +225,7 @@ async function refuseTaken(ctx: Ctx, project: Row<'project'>, name: string): Pro
   const { project_id: projectId } = (await readDomain(ctx, name))!
   if (projectId === project.id)
     refuse('domain_on_project', `The domain "${name}" is already on this project.`, { domain: name, projectId })
-  const visible = canSeeProject(ctx.who, projectId)
+  const visible = canSeeProject(ctx.caller, projectId)
   const message = `Cannot add ${name} since it's already in use by another project of your account.`
   return refuse('domain_on_other_project', message, { domain: name, ...(visible && { projectId }) })
 }

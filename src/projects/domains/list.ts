@@ -46,7 +46,7 @@ export async function listDomainsOfApex(
 ): Promise<Static<typeof ApexDomainList>> {
   const { limit = DEFAULT_LIMIT, until } = query
   const apex = apexOf(nameToFind(params.domain ?? '', ctx.deps.config.domains))
-  const { projectIds } = ctx.who
+  const { projectIds } = ctx.caller
   let domains = ctx.db
     .selectFrom('project_domain')
     .selectAll()

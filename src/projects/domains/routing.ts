@@ -23,7 +23,7 @@ export const PRODUCTION: Routing = {
 }
 
 /** Browsers give up after some twenty; nobody means more than a few. It also bounds the walk. */
-const MOST_HOPS = 10
+const MAX_HOPS = 10
 
 /**
  * `before` with what a request says laid over it; null and an empty text clear, and a redirect takes its status code with it.
@@ -132,7 +132,7 @@ function canonicalTarget(ctx: Ctx, text: string): string {
 async function mustLeadSomewhere(ctx: Ctx, project: Row<'project'>, name: string, target: string): Promise<void> {
   if (target === name) refuse('redirect_to_itself')
   let at = target
-  for (let hop = 1; hop <= MOST_HOPS; hop++) {
+  for (let hop = 1; hop <= MAX_HOPS; hop++) {
     const next = await ctx.db
       .selectFrom('project_domain')
       .select('redirect')
@@ -147,5 +147,5 @@ async function mustLeadSomewhere(ctx: Ctx, project: Row<'project'>, name: string
       refuse('invalid_redirect', `Redirecting to "${target}" would go in a circle: it leads back to "${name}".`)
     at = next.redirect
   }
-  refuse('invalid_redirect', `"${target}" is redirected more than ${MOST_HOPS} times; redirect to where that ends.`)
+  refuse('invalid_redirect', `"${target}" is redirected more than ${MAX_HOPS} times; redirect to where that ends.`)
 }

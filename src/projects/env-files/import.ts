@@ -37,14 +37,14 @@ type Variable = Row<'env_var'>
 type ImportPlan = { targets: readonly Target[]; keys: Keys; digest: string; upsert: Plan | undefined }
 
 /** A value has at most 65,536 bytes, so lines beyond these could only be comments, or refused. */
-const MOST_LINES = READERS['env file'].parts
+const MAX_LINES = READERS['env file'].parts
 
 /**
  * The variables of a text, its bad lines, and the keys that are skipped: `vercel env pull` writes those of the platform too, which each
  * deployment gets anew. It is read as far as it could be taken, before anything is planned. Refuses: env_too_many 400.
  */
 function readEntries(text: string): ReturnType<typeof parseDotenv> & { skipped: string[] } {
-  const { entries, bad } = parseDotenv(text, { lines: MOST_LINES, variables: MAX_VARIABLES })
+  const { entries, bad } = parseDotenv(text, { lines: MAX_LINES, variables: MAX_VARIABLES })
   if (entries.length > MAX_VARIABLES) refuse('env_too_many')
   const skipped = entries.filter(({ key }) => isSystemKey(key)).map(({ key }) => key)
   return { entries: entries.filter(({ key }) => !isSystemKey(key)), bad, skipped }
@@ -94,7 +94,7 @@ async function planImport(
 ): Promise<ImportPlan> {
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const targets = parseTargets(project, query.target.split(','), 'target')
-  mustHaveTargetPermission(ctx.who, targets)
+  mustHaveTargetPermission(ctx.caller, targets)
   const { lines, existing, skipped } = await readLines(ctx, project, body, targets, query, ids)
   if (lines.length === 0 && mode === 'replace') {
     refuse(
@@ -195,8 +195,8 @@ async function readLines(
 }
 
 function mustReplace(ctx: Ctx, { draft, holders }: Line): void {
-  if (holders.some((row) => !isVisible(ctx.who, row))) refuse('env_already_exists', undefined, { key: draft.key })
-  for (const row of holders) mustHaveWritePermission(ctx.who, row)
+  if (holders.some((row) => !isVisible(ctx.caller, row))) refuse('env_already_exists', undefined, { key: draft.key })
+  for (const row of holders) mustHaveWritePermission(ctx.caller, row)
 }
 
 function reasonAgainst(draft: Draft): string | undefined {
@@ -237,12 +237,14 @@ async function findSurplus(
     .where('git_branch', '=', gitBranch)
     .orderBy('key')
     .execute()
-  const own = rows.filter((row) => row.configuration_id === ctx.who.installationId && overlap(row, targets).length > 0)
+  const own = rows.filter(
+    (row) => row.configuration_id === ctx.caller.installationId && overlap(row, targets).length > 0,
+  )
   const carried = ({ type, id, value_version, sealed_value }: Variable) =>
     type !== 'sensitive' &&
     type !== 'system' &&
     reasonLeftOut(box.open(id, value_version, sealed_value) ?? '\r') === undefined
   const surplus = own.filter((row) => !named.has(row.key) && carried(row))
-  for (const row of surplus) mustHaveWritePermission(ctx.who, row)
+  for (const row of surplus) mustHaveWritePermission(ctx.caller, row)
   return surplus
 }

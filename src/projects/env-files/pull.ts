@@ -64,13 +64,13 @@ type Sealed = {
 async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
   if (gitBranch.length > MAX_BRANCH_LENGTH)
     refuse('bad_request', 'Invalid request: `gitBranch` is at most 250 characters.')
-  mustHaveTargetPermission(ctx.who, [target])
+  mustHaveTargetPermission(ctx.caller, [target])
   const rows = await ctx.db
     .selectFrom('env_var')
     .selectAll()
     .where('project_id', '=', project.id)
     .where('git_branch', 'in', ['', gitBranch])
-    .where(visibleTo(ctx.who))
+    .where(visibleTo(ctx.caller))
     .orderBy('git_branch')
     .orderBy('key')
     .execute()
@@ -85,13 +85,13 @@ async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, git
   const env: Record<string, string> = Object.create(null)
   const omitted: string[] = []
   for (const [key, { row, box }] of chosen) {
-    if (!isReadable(ctx.who, row)) {
+    if (!isReadable(ctx.caller, row)) {
       omitted.push(key)
       continue
     }
     const value = box.open(row.id, row.value_version, row.sealed_value)
     if (value === undefined) refuse('internal_server_error')
-    ctx.reveal(targetsIn(row))
+    ctx.recordSecretRead(targetsIn(row))
     env[key] = value
   }
   return { env, omitted }

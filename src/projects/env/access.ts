@@ -7,17 +7,20 @@ import type { SecretBox } from '../../platform/secrets/data-keys.ts'
 import { targetsIn, type ValueView } from './schema.ts'
 
 /** Refuses: missing_permission 403, when a variable of production is touched by someone without the right to. */
-export function mustHaveTargetPermission(who: Caller, targets: readonly string[]): void {
-  if (targets.includes('production')) permit(who, ['env:production'])
+export function mustHaveTargetPermission(caller: Caller, targets: readonly string[]): void {
+  if (targets.includes('production')) permit(caller, ['env:production'])
 }
 
 /**
  * Refuses: missing_permission 403, when a variable that is there may not be changed: of production without the right to it, or
  * made by another without the right to those. An installation that reads all variables and writes its own must not write all.
  */
-export function mustHaveWritePermission(who: Caller, row: Pick<Row<'env_var'>, 'targets' | 'configuration_id'>): void {
-  mustHaveTargetPermission(who, targetsIn(row))
-  if (row.configuration_id !== who.installationId) permit(who, ['env:write-all'])
+export function mustHaveWritePermission(
+  caller: Caller,
+  row: Pick<Row<'env_var'>, 'targets' | 'configuration_id'>,
+): void {
+  mustHaveTargetPermission(caller, targetsIn(row))
+  if (row.configuration_id !== caller.installationId) permit(caller, ['env:write-all'])
 }
 
 /** Whether `mustHaveWritePermission` would let the caller, and writing at all. */
@@ -36,7 +39,7 @@ export function canDecrypt({ permissions }: Caller, targets: readonly string[]):
 /** Whether the caller reads a value: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */
 export function canReadValue(ctx: Ctx, row: Row<'env_var'>, isDecrypt: boolean): boolean {
   if (row.type === 'sensitive') return false
-  return row.type === 'plain' || row.type === 'system' || (isDecrypt && canDecrypt(ctx.who, targetsIn(row)))
+  return row.type === 'plain' || row.type === 'system' || (isDecrypt && canDecrypt(ctx.caller, targetsIn(row)))
 }
 
 /** A value for its reader. Without a secret box it stays hidden. */
@@ -44,31 +47,31 @@ export function readValue(ctx: Ctx, box: SecretBox | undefined, row: Row<'env_va
   if (box === undefined || !canReadValue(ctx, row, isDecrypt)) return 'hidden'
   const clear = box.open(row.id, row.value_version, row.sealed_value)
   if (clear === undefined) return 'broken'
-  if (isDecrypt) ctx.reveal(targetsIn(row))
+  if (isDecrypt) ctx.recordSecretRead(targetsIn(row))
   return { clear }
 }
 
 /** Whether pull and export carry the value of a variable to this caller. What is `plain` is open to all who see it. */
-export function isReadable(who: Caller, row: Pick<Row<'env_var'>, 'type' | 'targets'>): boolean {
+export function isReadable(caller: Caller, row: Pick<Row<'env_var'>, 'type' | 'targets'>): boolean {
   if (row.type === 'sensitive' || row.type === 'system') return false
-  return row.type === 'plain' || canDecrypt(who, targetsIn(row))
+  return row.type === 'plain' || canDecrypt(caller, targetsIn(row))
 }
 
 /** Without `env:all` a caller has only its own: an integration what it made, a person what people made. */
-export function isVisible(who: Caller, row: Pick<Row<'env_var'>, 'configuration_id'>): boolean {
-  return who.permissions.has('env:all') || row.configuration_id === who.installationId
+export function isVisible(caller: Caller, row: Pick<Row<'env_var'>, 'configuration_id'>): boolean {
+  return caller.permissions.has('env:all') || row.configuration_id === caller.installationId
 }
 
 /** As `isVisible`, for a query. */
-export function visibleTo(who: Caller) {
+export function visibleTo(caller: Caller) {
   return (eb: ExpressionBuilder<Schema, 'env_var'>): Expression<SqlBool> => {
-    if (who.permissions.has('env:all')) return eb.lit(true)
-    if (who.installationId === null) return eb('env_var.configuration_id', 'is', null)
-    return eb('env_var.configuration_id', '=', who.installationId)
+    if (caller.permissions.has('env:all')) return eb.lit(true)
+    if (caller.installationId === null) return eb('env_var.configuration_id', 'is', null)
+    return eb('env_var.configuration_id', '=', caller.installationId)
   }
 }
 
 /** The user or the installation, as `createdBy` and `updatedBy` name them. */
 export function actorId(ctx: Ctx): string {
-  return ctx.who.installationId ?? ctx.who.userId
+  return ctx.caller.installationId ?? ctx.caller.userId
 }

@@ -56,7 +56,7 @@ export async function findEnv(ctx: Ctx, params: Params): Promise<ProjectWithVari
     .selectAll()
     .where('project_id', '=', project.id)
     .where('id', '=', id)
-    .where(visibleTo(ctx.who))
+    .where(visibleTo(ctx.caller))
     .executeTakeFirst()
   if (variable === undefined) refuse('not_found', `The project has no variable "${id.slice(0, 100)}".`)
   return { ...project, variable }
@@ -137,12 +137,12 @@ async function readList(
   const { limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug } = query
   const ahead = prefetchedVariables(ctx, project.id)
   const isWhole = [limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug].every((one) => !one)
-  if (ahead !== undefined && isWhole) return ahead.filter((row) => isVisible(ctx.who, row))
+  if (ahead !== undefined && isWhole) return ahead.filter((row) => isVisible(ctx.caller, row))
   let select = ctx.db
     .selectFrom('env_var')
     .selectAll()
     .where('project_id', '=', project.id)
-    .where(visibleTo(ctx.who))
+    .where(visibleTo(ctx.caller))
     .orderBy('created_stamp', 'desc')
   if (until !== undefined) select = select.where('created_stamp', '<', stampBefore(until))
   if (gitBranch !== undefined) select = select.where('git_branch', '=', gitBranch)
@@ -202,8 +202,8 @@ export async function editEnv(
   // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
   const isWritten = moved || body.value !== undefined || body.type !== undefined
   const rest = isWritten ? { ...draft, type: effectiveType(ctx.account, draft.type, draft.targets) } : draft
-  mustHaveWritePermission(ctx.who, row)
-  mustHaveTargetPermission(ctx.who, rest.targets)
+  mustHaveWritePermission(ctx.caller, row)
+  mustHaveTargetPermission(ctx.caller, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
   const box = await openSecretBoxToWrite(ctx, subject.id)
   const clear = () => box.open(row.id, row.value_version, row.sealed_value) ?? ''
@@ -229,7 +229,7 @@ export async function deleteEnv(
   const environment = name === undefined ? undefined : environmentOf(subject, name)
   if (name !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
     refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${name}".`)
-  mustHaveWritePermission(ctx.who, variable)
+  mustHaveWritePermission(ctx.caller, variable)
   await ctx.countRows(1)
   await applyVariableChanges(ctx, ctx.account, subject, [deleteChange(variable)])
   return showEnv(variable, 'hidden')
@@ -245,8 +245,8 @@ export async function deleteEnvs(
   const ids = [...new Set(body.ids)]
   if (ids.length === 0) refuse('bad_request', 'Invalid request: `ids` should name at least one variable.')
   const variables = await selectByIds(ctx.db, { projectId: project.id, ids: JSON.stringify(ids) })
-  const rows = variables.filter((row) => isVisible(ctx.who, row))
-  for (const row of rows) mustHaveWritePermission(ctx.who, row)
+  const rows = variables.filter((row) => isVisible(ctx.caller, row))
+  for (const row of rows) mustHaveWritePermission(ctx.caller, row)
   await ctx.countRows(rows.length)
   await applyVariableChanges(ctx, ctx.account, project, rows.map(deleteChange))
   const removedIds = new Set(rows.map((row) => row.id))

@@ -15,7 +15,7 @@ const VERSIONS_KEPT = 100
 /** Rows of the history that one statement changes: some milliseconds. */
 const VERSIONS_AT_ONCE = 500
 const DAY_MS = 86_400_000
-const DELETED_KEPT_MS = 30 * DAY_MS
+const DELETED_RETENTION_MS = 30 * DAY_MS
 
 /** The fields whose changes are told, by the names that people know, and whether two versions differ in them. The targets of a row are two fields. */
 const FIELDS: readonly [string, (before: Row<'env_var'>, after: Row<'env_var'>) => boolean][] = [
@@ -71,7 +71,7 @@ function versionOf(ctx: Writing, { before, after, fields, action }: VariableChan
     actor_kind: ctx.actor.kind,
     actor_id: ctx.actor.id,
     at: ctx.now,
-    expires_at: removed ? ctx.now + DELETED_KEPT_MS : null,
+    expires_at: removed ? ctx.now + DELETED_RETENTION_MS : null,
   }
 }
 
@@ -81,7 +81,7 @@ export async function eraseValues(ctx: Writing, projectId: string, rows: readonl
   for (const ids of fewVersionsAtOnce(rows)) {
     await ctx.db
       .updateTable('env_history')
-      .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })
+      .set({ sealed_value: null, expires_at: ctx.now + DELETED_RETENTION_MS })
       .where('project_id', '=', projectId)
       .where('env_id', 'in', jsonArrayValues(ctx.db, JSON.stringify(ids)))
       .execute()

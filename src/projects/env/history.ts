@@ -41,7 +41,7 @@ export async function findHistory(ctx: Ctx, params: Params): Promise<Row<'env_hi
     .where('env_id', '=', id)
     .orderBy('version', 'desc')
     .execute()
-  if (rows[0] === undefined || !isVisible(ctx.who, rows[0])) {
+  if (rows[0] === undefined || !isVisible(ctx.caller, rows[0])) {
     refuse('not_found', `The project has no variable "${id.slice(0, 100)}".`)
   }
   return rows
@@ -83,22 +83,22 @@ export async function restoreEnv(ctx: Ctx, subject: ProjectWithVariable, { param
     .where('version', '>=', version)
     .orderBy('version')
     .execute()
-  const former = since[0]
-  if (former === undefined || former.version !== version || former.sealed_value === null) {
+  const previous = since[0]
+  if (previous === undefined || previous.version !== version || previous.sealed_value === null) {
     refuse('not_found', `The variable has no version "${params.version?.slice(0, 20)}" to go back to.`)
   }
-  mustHaveWritePermission(ctx.who, row)
-  const targets = targetsIn(former).filter((target) => findTarget(subject, target) !== undefined)
-  mustHaveTargetPermission(ctx.who, targets)
+  mustHaveWritePermission(ctx.caller, row)
+  const targets = targetsIn(previous).filter((target) => findTarget(subject, target) !== undefined)
+  mustHaveTargetPermission(ctx.caller, targets)
   const box = await openSecretBoxToWrite(ctx, subject.id)
-  const value = box.open(row.id, former.value_version, former.sealed_value)
+  const value = box.open(row.id, previous.value_version, previous.sealed_value)
   if (value === undefined) refuse('internal_server_error')
-  const leastShown = since.some((later) => later.type === 'sensitive') ? 'sensitive' : former.type
+  const leastShown = since.some((later) => later.type === 'sensitive') ? 'sensitive' : previous.type
   const type = effectiveType(ctx.account, leastShown, targets)
-  const before = { key: former.key, type, targets, gitBranch: former.git_branch }
+  const before = { key: previous.key, type, targets, gitBranch: previous.git_branch }
   validateVariable({ ...before, value })
   await ctx.countRows(1)
-  const change: VariablePatch = { ...before, extras: { comment: former.comment } }
-  if (former.value_version !== row.value_version) change.value = value
+  const change: VariablePatch = { ...before, extras: { comment: previous.comment } }
+  if (previous.value_version !== row.value_version) change.value = value
   return showEnv(await changeVariable(ctx, box, subject, row, change, 'restored'), 'hidden')
 }

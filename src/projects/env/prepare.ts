@@ -20,7 +20,7 @@ export type PreparedPlan<Plan> = {
 /** Fewer variables than these are planned within their transaction: it takes a fraction of a millisecond. */
 const PREPARED_FROM = 20
 /** In a project of more variables, looking whether one has changed costs more than planning again. */
-const MOST_LOOKED_AT = 4000
+const MAX_LOOKED_AT = 4000
 
 /**
  * Plans the change of so many variables as `ids` has. Nobody is refused here, since what was read may be old when the transaction begins:
@@ -66,9 +66,9 @@ export async function undefinedIfRefused<T>(work: () => Promise<T>): Promise<T |
  * id and version say enough: every change makes a new version. What they add up to counts the shared variables too. Undefined where they are too many.
  */
 async function stateOf(ctx: Ctx, project: Row<'project'>): Promise<string | undefined> {
-  const { userId, installationId, permissions } = ctx.who
-  const rows = await selectVersions(ctx.db, { projectId: project.id, limit: MOST_LOOKED_AT + 1 })
-  if (rows.length > MOST_LOOKED_AT) return undefined
+  const { userId, installationId, permissions } = ctx.caller
+  const rows = await selectVersions(ctx.db, { projectId: project.id, limit: MAX_LOOKED_AT + 1 })
+  if (rows.length > MAX_LOOKED_AT) return undefined
   const versions = rows.map(({ id, version }) => `${id} ${version}`)
   const usages = await ctx.db
     .selectFrom('env_usage')

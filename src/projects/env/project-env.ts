@@ -17,8 +17,8 @@ import { applyVariableChanges, deleteChange } from './store.ts'
 import { planUpsert, storePlan } from './upsert.ts'
 
 /** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
-const MOST_PLACES = 300
-const MOST_BYTES = 48 * 1024
+const MAX_PLACES = 300
+const MAX_BYTES = 48 * 1024
 /** At least what a hidden variable takes besides what people chose: names of fields, ids, moments. */
 const PLAIN_BYTES = 800
 /** Variables of so many places are read at once; then others are let in. */
@@ -41,7 +41,7 @@ export const envOnProject: ProjectHooks = {
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
 async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
   const rows = prefetchedVariables(ctx, projectId) ?? (await selectOfProject(ctx.db, { projectId }))
-  const variables = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
+  const variables = rows.filter((row) => isVisible(ctx.caller, row)).map((row) => showEnv(row, 'hidden'))
   await addLogos(ctx.db, variables)
   return variables
 }
@@ -56,14 +56,14 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
     .where('project_id', 'in', projectIds)
     .groupBy('project_id')
     .execute()
-  const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MOST_PLACES)
-  for (const { project_id, places } of sizes) if (Number(places) > MOST_PLACES) all.delete(project_id)
+  const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MAX_PLACES)
+  for (const { project_id, places } of sizes) if (Number(places) > MAX_PLACES) all.delete(project_id)
   await mapInSlices(fewAtOnce(small), async (ids) => {
     const rows = await ctx.db
       .selectFrom('env_var')
       .selectAll()
       .where('project_id', 'in', ids)
-      .where(visibleTo(ctx.who))
+      .where(visibleTo(ctx.caller))
       .orderBy('created_stamp', 'desc')
       .execute()
     const variables = rows.map((row) => showEnv(row, 'hidden'))
@@ -82,7 +82,7 @@ function isHeavy(variables: readonly EnvVar[]): boolean {
       variable.integration === undefined && variable.contentHint === null && variable.edgeConfigId === null
     // A character is at most six bytes of JSON.
     most += 6 * (key.length + comment.length + gitBranch.length) + 100 * customEnvironmentIds.length + PLAIN_BYTES
-    if (!isPlain || most > MOST_BYTES) return Buffer.byteLength(JSON.stringify(variables)) > MOST_BYTES
+    if (!isPlain || most > MAX_BYTES) return Buffer.byteLength(JSON.stringify(variables)) > MAX_BYTES
   }
   return false
 }
@@ -105,7 +105,7 @@ function fewAtOnce(projects: { project_id: string; places: number }[]): string[]
 /** The variables that a new project begins with: every rule of operation 16, and one that fails fails all. */
 export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: readonly NewVariable[]): Promise<void> {
   if (items.length === 0) return
-  permit(ctx.who, ['env:write'])
+  permit(ctx.caller, ['env:write'])
   const drafts = createDrafts(ctx, project, items)
   const box = await openSecretBoxToWrite(ctx, project.id)
   await ctx.countRows(drafts.length)

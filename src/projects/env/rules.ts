@@ -101,7 +101,7 @@ export function createDrafts(
     const input = draftOf(project, item, where, ids[at])
     const draft = { ...input, type: effectiveType(ctx.account, input.type, input.targets) }
     validateVariable(draft, where)
-    mustHaveTargetPermission(ctx.who, draft.targets)
+    mustHaveTargetPermission(ctx.caller, draft.targets)
     return draft
   })
 }

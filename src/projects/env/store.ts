@@ -48,7 +48,7 @@ export function createChange(
     value_bytes: Buffer.byteLength(draft.value),
     ...NO_EXTRAS,
     ...draft.extras,
-    configuration_id: ctx.who.installationId,
+    configuration_id: ctx.caller.installationId,
     version: 1,
     created_by: by,
     updated_by: by,

@@ -94,7 +94,7 @@ function changesFor(
   { replace, there, usage }: There,
 ): VariableChange[] | Failure {
   const holders = conflictingVariables(there.get(spotOf(draft.key, draft.gitBranch)), draft)
-  const isTaken = replace ? holders.some((row) => !isVisible(ctx.who, row)) : holders.length > 0
+  const isTaken = replace ? holders.some((row) => !isVisible(ctx.caller, row)) : holders.length > 0
   if (isTaken) return failure(ctx, draft, 'env_already_exists', holders[0])
   const type = holders.length === 0 ? draft.type : typeOver(ctx, draft, holders)
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
@@ -110,19 +110,19 @@ function changesFor(
 
 /** The type of a draft that replaces variables. Refuses what the caller may not change, and what no variable may be. */
 function typeOver(ctx: Ctx, draft: Draft, holders: readonly Variable[]): EnvType {
-  for (const row of holders) mustHaveWritePermission(ctx.who, row)
+  for (const row of holders) mustHaveWritePermission(ctx.caller, row)
   const type = effectiveType(ctx.account, upsertedType(draft, holders), draft.targets)
   // With its own type the draft was checked when it was read.
   if (type !== draft.type) validateVariable({ ...draft, type })
   return type
 }
 
-const LEAST_SHOWN_FIRST: readonly EnvType[] = ['sensitive', 'secret', 'encrypted', 'system', 'plain']
+const MIN_SHOWN_FIRST: readonly EnvType[] = ['sensitive', 'secret', 'encrypted', 'system', 'plain']
 
 /** The type that a draft gets in the place of these variables. Where it keeps theirs, of several the one that shows the least. */
 export function upsertedType(draft: Pick<Draft, 'keepType' | 'type'>, holders: readonly Variable[]): EnvType {
   const formerType = draft.keepType
-    ? LEAST_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type))
+    ? MIN_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type))
     : undefined
   return formerType ?? draft.type
 }
@@ -193,7 +193,7 @@ function failure(ctx: Ctx, draft: Draft, failed: Failure['failed'], holder?: Var
     message,
     key: draft.key,
     envVarKey: draft.key,
-    ...(holder !== undefined && isVisible(ctx.who, holder) && { envVarId: holder.id }),
+    ...(holder !== undefined && isVisible(ctx.caller, holder) && { envVarId: holder.id }),
     target,
     ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
     ...(draft.gitBranch !== '' && { gitBranch: draft.gitBranch }),

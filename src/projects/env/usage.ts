@@ -6,7 +6,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { MAX_VARIABLES, targetsIn } from './schema.ts'
 
 /** The most bytes of the values alone: one value of the largest size fits. */
-const MOST_BYTES = 64 * 1024
+const MAX_BYTES = 64 * 1024
 /** The `target` under which variables are counted that are in no environment. */
 const UNASSIGNED = ''
 
@@ -59,7 +59,7 @@ export function addIfFits(usage: Usage, difference: Usage): boolean {
 
 function isOver(change: Sum, after: Sum): boolean {
   const grows = change.variables > 0 || change.bytes > 0
-  return grows && (after.variables > MAX_VARIABLES || after.bytes > MOST_BYTES)
+  return grows && (after.variables > MAX_VARIABLES || after.bytes > MAX_BYTES)
 }
 
 /** Writes a difference, also under simultaneous calls. Refuses: env_limit 400 (a target that grows is over its limit afterwards). */

@@ -24,7 +24,7 @@ import { isStandard } from '../env/schema.ts'
 import { copyVariables, detachFromVariables, prepareCopies, type VariableCopy } from './variables.ts'
 
 /** Domains that go with an environment in one request. */
-const MOST_DOMAINS = 100
+const MAX_DOMAINS = 100
 const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
 
 /** A project together with one of its custom environments. */
@@ -147,8 +147,8 @@ export async function removeEnvironment(
 }
 
 /** Refuses: missing_permission 403. Specification: Scopes. */
-function mustChangeDomains({ who }: Ctx, domains: readonly Row<'project_domain'>[]): void {
-  if (domains.length === 0 || who.permissions.has('domain:write')) return
+function mustChangeDomains({ caller }: Ctx, domains: readonly Row<'project_domain'>[]): void {
+  if (domains.length === 0 || caller.permissions.has('domain:write')) return
   const named = someOf(domains.map(({ name }) => name))
   const message = `You don't have permission to do this: the environment has domains (${named}), and to remove them needs domain:write.`
   refuse('missing_permission', message)
@@ -163,12 +163,12 @@ async function domainsIn(ctx: Ctx, project: Row<'project'>, id: string): Promise
     .where('project_id', '=', project.id)
     .where('custom_environment_id', '=', id)
     .orderBy('created_stamp')
-    .limit(MOST_DOMAINS + 1)
+    .limit(MAX_DOMAINS + 1)
     .execute()
   let count = domains.length
   for (const domain of domains) count += (await findRedirectSources(ctx, domain)).length
-  if (count > MOST_DOMAINS) {
-    const message = `More than ${MOST_DOMAINS} domains are of the environment or redirect to one that is. Remove some first.`
+  if (count > MAX_DOMAINS) {
+    const message = `More than ${MAX_DOMAINS} domains are of the environment or redirect to one that is. Remove some first.`
     refuse('too_many_names', message)
   }
   return domains

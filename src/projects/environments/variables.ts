@@ -61,9 +61,9 @@ export async function copyVariables(
 }
 
 async function rowsToCopy(ctx: Ctx, project: Row<'project'>, from: string): Promise<Row<'env_var'>[]> {
-  permit(ctx.who, ['env:write'])
+  permit(ctx.caller, ['env:write'])
   const [source] = parseTargets(project, [from], 'copyEnvVarsFrom')
-  mustHaveTargetPermission(ctx.who, [source!])
+  mustHaveTargetPermission(ctx.caller, [source!])
   const rows = (await variablesIn(ctx, project, source!)).filter((row) => row.git_branch === '')
   for (const row of rows) mustCarry(ctx, row)
   return rows
@@ -89,10 +89,10 @@ function copiesOf(
 }
 
 /** Whose value is not open to all must not come to where the caller could read it. Refuses: missing_permission 403. */
-function mustCarry({ who }: Ctx, row: Row<'env_var'>): void {
+function mustCarry({ caller }: Ctx, row: Row<'env_var'>): void {
   if (row.type === 'plain' || row.type === 'system') return
-  permit(who, ['env:decrypt'])
-  mustHaveTargetPermission(who, targetsIn(row))
+  permit(caller, ['env:decrypt'])
+  mustHaveTargetPermission(caller, targetsIn(row))
 }
 
 /**
@@ -127,11 +127,11 @@ export async function detachFromVariables(
 }
 
 /** Refuses: missing_permission 403, naming what the caller may see of what stands in the way. Specification: Scopes. */
-function mustChangeAll({ who }: Ctx, rows: readonly Row<'env_var'>[]): void {
-  const standing = rows.filter((row) => !canWriteVariable(who, row))
+function mustChangeAll({ caller }: Ctx, rows: readonly Row<'env_var'>[]): void {
+  const standing = rows.filter((row) => !canWriteVariable(caller, row))
   if (standing.length === 0) return
-  const keys = who.permissions.has('env:read')
-    ? standing.filter((row) => isVisible(who, row)).map(({ key }) => key)
+  const keys = caller.permissions.has('env:read')
+    ? standing.filter((row) => isVisible(caller, row)).map(({ key }) => key)
     : []
   const named = keys.length === 0 ? 'that you do not see' : `(${someOf(keys)})`
   const message = `You don't have permission to do this: the environment has variables ${named} that you may not change. Take them out of it first.`
@@ -151,5 +151,5 @@ async function variablesIn(ctx: Ctx, project: Row<'project'>, target: Target, al
     .where('project_id', '=', project.id)
     .where('id', 'in', placed)
     .orderBy('created_stamp')
-  return (all ? rows : rows.where(visibleTo(ctx.who))).execute()
+  return (all ? rows : rows.where(visibleTo(ctx.caller))).execute()
 }

@@ -56,7 +56,7 @@ export async function showBypass(
   ctx: Ctx,
   project: Row<'project'>,
 ): Promise<Static<typeof ProtectionBypass> | undefined> {
-  if (project.bypass_json === null || !ctx.who.permissions.has('project:write')) return undefined
+  if (project.bypass_json === null || !ctx.caller.permissions.has('project:write')) return undefined
   const box = await openSecretBox(ctx, project.id)
   const reply: Static<typeof ProtectionBypass> = {}
   for (const { hash, sealed, ...fields } of bypassOf(project)) {
@@ -128,5 +128,5 @@ async function newEntry(
   const box = await openSecretBoxToWrite(ctx, project.id)
   const hash = fingerprint(secret)
   const sealed = box.sealSecret('protection-bypass', hash, secret)
-  return { hash, sealed, createdAt: ctx.now, createdBy: ctx.who.userId, ...(note !== undefined && { note }) }
+  return { hash, sealed, createdAt: ctx.now, createdBy: ctx.caller.userId, ...(note !== undefined && { note }) }
 }

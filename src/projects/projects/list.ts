@@ -35,7 +35,7 @@ export async function listProjects(
     ? foundPage(ctx, query, { limit, until, since })
     : readPage(ctx, query, { limit, until, since }))
   const added: ReadonlyMap<string, object>[] = []
-  for (const { showPage } of ctx.deps.onProject) if (showPage) added.push(await showPage(ctx, items))
+  for (const { showPage } of ctx.deps.projectHooks) if (showPage) added.push(await showPage(ctx, items))
   const projects = await mapInSlices(items, async (row) => {
     const protectionBypass = await showBypass(ctx, row)
     const parts = added.map((byId) => byId.get(row.id))
@@ -47,15 +47,15 @@ export async function listProjects(
 type Placed = { limit: number; until: number | undefined; since: number | undefined }
 
 /** Whether a list is found before it is read: on the embedded store, where no index gives its rows in their order. */
-function isFound({ deps, who }: Ctx, query: Query): boolean {
+function isFound({ deps, caller }: Ctx, query: Query): boolean {
   const { search, excludeRepos, gitForkProtection, edgeConfigId, edgeConfigTokenId } = query
   const filters = [search || undefined, excludeRepos, gitForkProtection, edgeConfigId, edgeConfigTokenId]
-  return deps.db.engine === 'sqlite' && (who.projectIds !== null || filters.some((filter) => filter !== undefined))
+  return deps.db.engine === 'sqlite' && (caller.projectIds !== null || filters.some((filter) => filter !== undefined))
 }
 
 async function foundPage(ctx: Ctx, query: Query, { limit, until, since }: Placed) {
   const { search, edgeConfigId, edgeConfigTokenId, repo, repoId, repoUrl, excludeRepos, gitForkProtection } = query
-  const { projectIds } = ctx.who
+  const { projectIds } = ctx.caller
   const rowFilters = [repo, repoId, repoUrl, excludeRepos, gitForkProtection, edgeConfigId, edgeConfigTokenId]
   let ids = projectIds !== null && projectIds.length < FEW ? projectIds : undefined
   if (edgeConfigId !== undefined) ids ??= await fewThatName(ctx, 'edge_config_id', edgeConfigId)
@@ -78,15 +78,15 @@ async function readPage(ctx: Ctx, query: Query, { limit, until, since }: Placed)
     .selectFrom('project')
     .selectAll()
     .where('account_id', '=', ctx.account.id)
-    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, query, ctx.who.projectIds)]))
+    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, query, ctx.caller.projectIds)]))
   const rows = await (query.search
     ? searchProjects(ctx, select, query.search, limit + 1)
-    : newest(select, limit + 1, namesFew(query, ctx.who.projectIds)))
+    : newest(select, limit + 1, namesFew(query, ctx.caller.projectIds)))
   return paginate(rows, limit, until, (row) => row.updated_stamp)
 }
 
 /** Of a project with more variables the list is made anew each time. */
-const MOST_VARIABLES = 50
+const MAX_VARIABLES = 50
 
 /**
  * What a list without filters follows from, for a caller who sees all projects: the version of each row that it shows, where that is all that it
@@ -94,7 +94,7 @@ const MOST_VARIABLES = 50
  */
 export async function projectListVersion(ctx: Ctx, { query }: Input<Query>): Promise<string | undefined> {
   const { limit = DEFAULT_LIMIT, ...filters } = query
-  if (ctx.deps.db.engine !== 'postgres' || ctx.who.projectIds !== null || limit > DEFAULT_LIMIT) return undefined
+  if (ctx.deps.db.engine !== 'postgres' || ctx.caller.projectIds !== null || limit > DEFAULT_LIMIT) return undefined
   if (Object.values(filters).some((filter) => filter !== undefined)) return undefined
   const [row] = await selectState(ctx.db, { accountId: ctx.account.id, count: limit + 1 })
   return row?.state ?? undefined
@@ -117,10 +117,10 @@ const selectState = preparedQuery<{ accountId: string; count: number }, { state:
         ) as one
         cross join lateral (
           select string_agg(variable.id || variable.version, ',' order by variable.created_stamp) as state,
-            count(*) <= ${sql.lit(MOST_VARIABLES)} and coalesce(bool_and(variable.configuration_id is null), true) as simple
+            count(*) <= ${sql.lit(MAX_VARIABLES)} and coalesce(bool_and(variable.configuration_id is null), true) as simple
           from (
             select id, xmin::text as version, created_stamp, configuration_id from env_var
-            where project_id = one.id order by created_stamp desc limit ${sql.lit(MOST_VARIABLES + 1)}
+            where project_id = one.id order by created_stamp desc limit ${sql.lit(MAX_VARIABLES + 1)}
           ) as variable
         ) as variables
       ) as shown`.compile(db),

@@ -29,7 +29,7 @@ export async function createProject(
 ): Promise<Project> {
   const { name, environmentVariables, gitRepository: __, passwordProtection = null, ...fields } = body
   mustBeName(name)
-  if (ctx.who.projectIds !== null && ctx.who.installationId === null) {
+  if (ctx.caller.projectIds !== null && ctx.caller.installationId === null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
   mustBeAddresses(fields)
@@ -50,20 +50,20 @@ export async function createProject(
   })
   if (row === undefined) refuse('project_name_taken', `A project named "${name}" already exists.`)
   await mustFit(ctx, 'projects', ctx.account.id)
-  for (const { created } of ctx.deps.onProject) await created?.(ctx, row)
+  for (const { created } of ctx.deps.projectHooks) await created?.(ctx, row)
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
   await createFirstEnv(ctx, row, environmentVariables ?? [])
   const project = connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row
   if (environmentVariables?.length) return readProjectReply(ctx, project)
   // A new project without variables: nothing of it is left to read.
   const ahead = { idOrName: project.id, project, variables: [] }
-  return readProjectReply({ ...ctx, who: { ...ctx.who, ahead } }, project)
+  return readProjectReply({ ...ctx, caller: { ...ctx.caller, prefetched: ahead } }, project)
 }
 
 /** The answer for a project: its row, with what features add to it. */
 export async function readProjectReply(ctx: Ctx, row: Row<'project'>): Promise<Project> {
   const reply = showProject(row)
-  for (const { show } of ctx.deps.onProject) if (show) Object.assign(reply, await show(ctx, row))
+  for (const { show } of ctx.deps.projectHooks) if (show) Object.assign(reply, await show(ctx, row))
   const protectionBypass = await showBypass(ctx, row)
   return protectionBypass === undefined ? reply : { ...reply, protectionBypass }
 }
@@ -128,7 +128,7 @@ export async function updateProject(
 /** Removes a project and all that features keep of it: domains, variables, deployments and more (src/project-hooks.ts). */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
   const about: EventContext = { projectId: project.id }
-  for (const { remove } of ctx.deps.onProject) await remove?.(ctx, project, about)
+  for (const { remove } of ctx.deps.projectHooks) await remove?.(ctx, project, about)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, about)
 }

@@ -5,8 +5,8 @@ import { environmentsOf, ShownEnvironment, showEnvironment } from '../../model/e
 import { GitRepository, Link, linkOf, showLink } from '../../model/link.ts'
 import {
   FREE_FORM_SETTINGS,
+  MAX_OPEN_SETTINGS,
   MAX_SETTINGS_BYTES,
-  MOST_OPEN,
   type Settings,
   SettingsBody,
   ShownSettings,
@@ -35,7 +35,7 @@ export const CreateProject = Type.Object({
   name: Name,
   ...SettingsBody.properties,
   // Nothing is stored yet that may weigh more.
-  trustedSources: Type.Optional(Nullable(AnyObject(MOST_OPEN))),
+  trustedSources: Type.Optional(Nullable(AnyObject(MAX_OPEN_SETTINGS))),
   passwordProtection: NewPassword,
   environmentVariables: Type.Optional(Nullable(Type.Array(NewVariable))),
   gitRepository: Type.Optional(Nullable(GitRepository)),

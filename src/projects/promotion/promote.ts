@@ -8,7 +8,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { DeploymentWithProject } from '../deployments/deployments.ts'
 import { showDeploymentEvent } from '../deployments/register.ts'
-import { forgetRequests, setProductionDeployment, supersedeRequests } from '../serving/production.ts'
+import { deleteRequests, setProductionDeployment, supersedeRequests } from '../serving/production.ts'
 
 /**
  * Makes a deployment serve production and asks for its domains to be mapped to it. Undoes what a rollback switched off.
@@ -56,7 +56,7 @@ async function request(
   columns: Partial<Row<'project'>>,
 ): Promise<void> {
   await supersedeRequests(ctx, project.id)
-  await forgetRequests(ctx, project.id, { type })
+  await deleteRequests(ctx, project.id, { type })
   const id = newId('areq')
   await ctx.db
     .insertInto('alias_request')

@@ -10,12 +10,12 @@ import { containsPattern } from '../../platform/db/db.ts'
 import { exactFirst, exactly, type FinderResult, isLonger, MAX_SEARCHED_PROJECTS } from './finder.ts'
 
 /** Names of a kind that one search looks at, and those that one statement looks at: a millisecond. */
-const MOST_NAMES = 50_000
+const MAX_NAMES = 50_000
 const SLICE = 5000
 
 /** Projects that the caller sees and whose name holds the text. */
 export async function findProjects(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
-  const { projectIds } = ctx.who
+  const { projectIds } = ctx.caller
   const all = ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', ctx.account.id)
   if (projectIds !== null) {
     const found = await all
@@ -34,7 +34,7 @@ export async function findProjects(ctx: Ctx, text: string, count: number): Promi
 
 /** Domains of projects that the caller sees and whose name holds the text. */
 export async function findDomains(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
-  const { projectIds } = ctx.who
+  const { projectIds } = ctx.caller
   if (projectIds !== null) return findDomainsOf(ctx, projectIds, text, count)
   const { names, partial } = await walkNames(ctx, 'project_domain', text, count)
   const rows = await ctx.db
@@ -81,7 +81,7 @@ async function walkNames(
   const pace = createYielder()
   const names = [text]
   let after = ''
-  for (let looked = 0; looked < MOST_NAMES; looked += SLICE) {
+  for (let looked = 0; looked < MAX_NAMES; looked += SLICE) {
     const rest = sql`from ${sql.table(table)} where account_id = ${account.id} and name > ${after} order by name`
     const found = await sql<{ name: string }>`
       select name from (select name ${rest} limit ${sql.lit(SLICE)}) as slice

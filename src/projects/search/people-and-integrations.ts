@@ -6,8 +6,8 @@ import { selectVisibleInstallations } from '../../model/installation.ts'
 import { containsPattern } from '../../platform/db/db.ts'
 import { exactly, type FinderResult, isLonger } from './finder.ts'
 
-const MOST_PEOPLE = 5000
-const MOST_INTEGRATIONS = 1000
+const MAX_PEOPLE = 5000
+const MAX_INTEGRATIONS = 1000
 
 /** The members of the team; of a personal account nobody: it has no list of people. */
 export async function findPeople({ db, account }: Ctx, text: string, count: number): Promise<FinderResult> {
@@ -17,7 +17,7 @@ export async function findPeople({ db, account }: Ctx, text: string, count: numb
     .where('team_id', '=', account.id)
     .orderBy('created_stamp', 'desc')
   const rows = await db
-    .selectFrom(members.limit(MOST_PEOPLE).as('member'))
+    .selectFrom(members.limit(MAX_PEOPLE).as('member'))
     .innerJoin('account', 'account.id', 'member.user_id')
     .select(['account.id', 'account.slug', 'account.name', 'account.email'])
     .where(matchesAccountSearch(text))
@@ -26,14 +26,14 @@ export async function findPeople({ db, account }: Ctx, text: string, count: numb
     .limit(count)
     .execute()
   const found = rows.map(({ id, slug, name, email }) => ({ id, name: slug, ...titled(name), ...(email && { email }) }))
-  return { found, partial: await isLonger(members, MOST_PEOPLE) }
+  return { found, partial: await isLonger(members, MAX_PEOPLE) }
 }
 
 /** The integrations that are installed on the account. An installation finds itself and no other. */
 export async function findIntegrations(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const visible = selectVisibleInstallations(ctx).orderBy('created_stamp', 'desc')
   const rows = await ctx.db
-    .selectFrom(visible.limit(MOST_INTEGRATIONS).as('installation'))
+    .selectFrom(visible.limit(MAX_INTEGRATIONS).as('installation'))
     .innerJoin('integration', 'integration.id', 'installation.integration_id')
     .select(['installation.id', 'integration.slug', 'integration.name'])
     .where(isNamed(text))
@@ -41,7 +41,7 @@ export async function findIntegrations(ctx: Ctx, text: string, count: number): P
     .orderBy('integration.slug')
     .limit(count)
     .execute()
-  return { found: rows.map(showIntegration), partial: await isLonger(visible, MOST_INTEGRATIONS) }
+  return { found: rows.map(showIntegration), partial: await isLonger(visible, MAX_INTEGRATIONS) }
 }
 
 /** The integrations that the team registered. */
@@ -52,14 +52,14 @@ export async function findApps({ db, account }: Ctx, text: string, count: number
     .where('team_id', '=', account.id)
     .orderBy('created_stamp', 'desc')
   const rows = await db
-    .selectFrom(registered.limit(MOST_INTEGRATIONS).as('integration'))
+    .selectFrom(registered.limit(MAX_INTEGRATIONS).as('integration'))
     .selectAll()
     .where(isNamed(text))
     .orderBy(exactly('slug', text))
     .orderBy('slug')
     .limit(count)
     .execute()
-  return { found: rows.map(showIntegration), partial: await isLonger(registered, MOST_INTEGRATIONS) }
+  return { found: rows.map(showIntegration), partial: await isLonger(registered, MAX_INTEGRATIONS) }
 }
 
 function showIntegration({ id, slug, name }: { id: string; slug: string; name: string }) {

@@ -8,7 +8,7 @@ import { visibleTo } from '../env/access.ts'
 import { exactFirst, type FinderResult, MAX_SEARCHED_PROJECTS } from './finder.ts'
 
 /** Places of variables that one search looks at. A variable that is in two environments has two. */
-const MOST_PLACES = 20_000
+const MAX_PLACES = 20_000
 /** Those that one statement looks at, unless one project alone has more. */
 const SLICE = 1000
 /** From so many keys on that are found no more are looked for. */
@@ -31,19 +31,19 @@ export async function findVariables(ctx: Ctx, text: string, count: number): Prom
 }
 
 /** The projects of the account that changed last, as far as the caller sees them. */
-async function recentProjects({ db, account, who }: Ctx): Promise<{ projects: Project[]; partial: boolean }> {
+async function recentProjects({ db, account, caller }: Ctx): Promise<{ projects: Project[]; partial: boolean }> {
   let recent = db.selectFrom('project').select(['id', 'name']).where('account_id', '=', account.id)
-  if (who.projectIds !== null)
+  if (caller.projectIds !== null)
     recent = recent.where(
       'id',
       'in',
-      jsonArrayValues(db, JSON.stringify(who.projectIds.slice(0, MAX_SEARCHED_PROJECTS))),
+      jsonArrayValues(db, JSON.stringify(caller.projectIds.slice(0, MAX_SEARCHED_PROJECTS))),
     )
   const rows = await recent
     .orderBy('updated_stamp', 'desc')
     .limit(MAX_SEARCHED_PROJECTS + 1)
     .execute()
-  const partial = rows.length > MAX_SEARCHED_PROJECTS || (who.projectIds?.length ?? 0) > MAX_SEARCHED_PROJECTS
+  const partial = rows.length > MAX_SEARCHED_PROJECTS || (caller.projectIds?.length ?? 0) > MAX_SEARCHED_PROJECTS
   return { projects: rows.slice(0, MAX_SEARCHED_PROJECTS), partial }
 }
 
@@ -66,7 +66,7 @@ function cut(projects: readonly Project[], places: ReadonlyMap<string, number>) 
     const more = places.get(project.id) ?? 0
     if (more === 0) continue
     looked += more
-    if (looked > MOST_PLACES && slices.length > 0) return { slices, partial: true }
+    if (looked > MAX_PLACES && slices.length > 0) return { slices, partial: true }
     if (slices.length === 0 || inSlice + more > SLICE) {
       slices.push([])
       inSlice = 0
@@ -78,14 +78,14 @@ function cut(projects: readonly Project[], places: ReadonlyMap<string, number>) 
 }
 
 /** The keys that some projects have, in the order of the projects. */
-async function findIn({ db, who }: Ctx, projects: readonly Project[], text: string): Promise<FinderResult['found']> {
+async function findIn({ db, caller }: Ctx, projects: readonly Project[], text: string): Promise<FinderResult['found']> {
   const rows = await db
     .selectFrom('env_var')
     .select(['project_id', 'key'])
     .distinct()
     .where('project_id', 'in', jsonArrayValues(db, JSON.stringify(projects.map(({ id }) => id))))
     .where(sql<boolean>`lower(env_var.key) like ${containsPattern(text)} escape '!'`)
-    .where(visibleTo(who))
+    .where(visibleTo(caller))
     .orderBy('key')
     .limit(ENOUGH)
     .execute()

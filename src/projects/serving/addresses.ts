@@ -91,16 +91,16 @@ function addressOf({ db }: Ctx, project: Project, branch: string | undefined) {
   }
 }
 
-const MOST_ATTEMPTS = 10
+const MAX_ATTEMPTS = 10
 
 /** The first name that nobody has: a domain of before names under the suffix were Berth's alone, a url that the build system said, another address. */
 async function freeName(ctx: Ctx, { id, account_id, name: projectName }: Project, branch: string | undefined) {
   const of = { accountId: account_id, projectId: id, projectName, branch }
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const name = movingAddress({ ...of, attempt }, ctx.deps.config.domains)
     if (!(await isTaken(ctx, name))) return name
   }
-  throw new Error(`${MOST_ATTEMPTS} addresses of ${id} are taken`)
+  throw new Error(`${MAX_ATTEMPTS} addresses of ${id} are taken`)
 }
 
 async function isTaken({ db }: Ctx, name: string): Promise<boolean> {

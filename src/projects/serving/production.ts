@@ -80,7 +80,7 @@ export async function supersedeRequests(ctx: Pick<OperatorCtx, 'db' | 'now'>, pr
 }
 
 /** Forgets those of a kind, of which only the last is ever asked for, or those to a deployment that goes. */
-export async function forgetRequests(
+export async function deleteRequests(
   ctx: Pick<OperatorCtx, 'db'>,
   projectId: string,
   which: { type: 'promote' | 'rollback' } | { toDeploymentId: string },

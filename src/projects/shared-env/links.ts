@@ -93,7 +93,7 @@ async function mustBeProjects(ctx: Ctx, ids: readonly string[]): Promise<void> {
     const projectById = new Map((await projects.execute()).map((project) => [project.id, project]))
     for (const id of chunk) {
       const project = projectById.get(id)
-      if (project === undefined || !canSeeProject(ctx.who, id))
+      if (project === undefined || !canSeeProject(ctx.caller, id))
         refuse('bad_request', `Invalid request: \`projectId\` names "${id}", which is no project of the account.`)
       if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
     }

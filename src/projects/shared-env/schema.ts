@@ -13,7 +13,7 @@ export const MAX_PROJECTS_PER_VARIABLE = 100
 /** Links of all variables of an account to all its projects. */
 export const MAX_LINKS = 500
 /** Variables that one request makes, changes or deletes. */
-const MOST_AT_ONCE = 20
+const MAX_AT_ONCE = 20
 
 const Id = Type.String({ minLength: 1, maxLength: 100 })
 const Projects = Type.Array(Id, { maxItems: MAX_PROJECTS_PER_VARIABLE, description: 'projects of the account, by id' })
@@ -32,7 +32,7 @@ const Comment = Type.Optional(Nullable(Type.String({ maxLength: 500 })))
 export const CreateShared = Type.Object({
   evs: Type.Array(Type.Object({ key: Type.String(), value: Type.String(), comment: Comment }), {
     minItems: 1,
-    maxItems: MOST_AT_ONCE,
+    maxItems: MAX_AT_ONCE,
   }),
   ...fields,
 })
@@ -53,14 +53,14 @@ export const UpdateShared = Type.Object({
   updates: Type.Unsafe<Record<string, Update>>({
     type: 'object',
     minProperties: 1,
-    maxProperties: MOST_AT_ONCE,
+    maxProperties: MAX_AT_ONCE,
     patternProperties: { '^.': Update },
     description: 'what is to change of each variable, by its id',
   }),
 })
 export type UpdateShared = Static<typeof UpdateShared>
 
-export const DeleteShared = Type.Object({ ids: Type.Array(Id, { minItems: 1, maxItems: MOST_AT_ONCE }) })
+export const DeleteShared = Type.Object({ ids: Type.Array(Id, { minItems: 1, maxItems: MAX_AT_ONCE }) })
 export type DeleteShared = Static<typeof DeleteShared>
 
 const Ids = Type.Optional(Type.String({ maxLength: 8192, description: 'ids, comma-separated' }))

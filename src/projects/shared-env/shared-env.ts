@@ -17,8 +17,8 @@ import {
 } from './schema.ts'
 
 /** Shared variables are the whole account's: a token that is limited to some projects has those of its projects by pull alone. */
-export const actsForAccount = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => {
-  if (who.projectIds !== null)
+export const actsForAccount = guard(['missing_permission'], ({ caller }: Ctx, _subject: unknown) => {
+  if (caller.projectIds !== null)
     refuse('missing_permission', "Only some projects are visible here: shared variables are the whole account's.")
 })
 
@@ -30,7 +30,7 @@ export async function findShared(ctx: Ctx, { id = '' }: Params): Promise<SharedR
     .where('account_id', '=', ctx.account.id)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined || !isVisible(ctx.who, row))
+  if (row === undefined || !isVisible(ctx.caller, row))
     refuse('not_found', `The account has no shared variable "${id.slice(0, 100)}".`)
   return row
 }
@@ -48,7 +48,7 @@ export async function sharedOf(ctx: Ctx, projectId: string, target: string): Pro
     .where('shared_env_link.project_id', '=', projectId)
     .orderBy('shared_env_var.key')
     .execute()
-  return rows.filter((row) => isVisible(ctx.who, row) && sharedTargets(row).some((one) => one === target))
+  return rows.filter((row) => isVisible(ctx.caller, row) && sharedTargets(row).some((one) => one === target))
 }
 
 /** Lists the shared variables that the caller may see, last made first, all of them and without values. */
@@ -64,7 +64,7 @@ export async function listShared(
     .where('account_id', '=', ctx.account.id)
     .limit(MAX_SHARED_VARIABLES)
     .execute()
-  const visible = rows.filter((row) => isVisible(ctx.who, row)).sort((a, b) => b.created_stamp - a.created_stamp)
+  const visible = rows.filter((row) => isVisible(ctx.caller, row)).sort((a, b) => b.created_stamp - a.created_stamp)
   const links = await projectsOf(
     ctx,
     ctx.account.id,
@@ -91,10 +91,11 @@ function filterOf(query: ListSharedQuery): (one: SharedVariable) => boolean {
 /** One shared variable, in clear where the caller may read it. Refuses: internal_server_error 500 (a value that does not open). */
 export async function getShared(ctx: Ctx, row: SharedRow): Promise<SharedVariable> {
   const projects = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!
-  if (row.type === 'sensitive' || !canDecrypt(ctx.who, sharedTargets(row))) return showShared(row, projects, 'hidden')
+  if (row.type === 'sensitive' || !canDecrypt(ctx.caller, sharedTargets(row)))
+    return showShared(row, projects, 'hidden')
   const box = await openSecretBox(ctx, ctx.account.id)
   const clear = box.open(row.id, row.value_version, row.sealed_value)
   if (clear === undefined) refuse('internal_server_error')
-  ctx.reveal(sharedTargets(row))
+  ctx.recordSecretRead(sharedTargets(row))
   return showShared(row, projects, { clear })
 }

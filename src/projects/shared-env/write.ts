@@ -90,7 +90,7 @@ type Draft = { key: string; value: string; type: SharedRow['type']; target: Stan
 
 function mustBeShared(ctx: Ctx, { key, value, type, target }: Draft): void {
   validateVariable({ key, value, type, targets: target, gitBranch: '' })
-  mustHaveTargetPermission(ctx.who, target)
+  mustHaveTargetPermission(ctx.caller, target)
 }
 
 function newRow(ctx: Ctx, box: SecretBox, { key, value, type, target }: Draft, comment: string | null): SharedRow {
@@ -106,7 +106,7 @@ function newRow(ctx: Ctx, box: SecretBox, { key, value, type, target }: Draft, c
     value_version: 1,
     value_bytes: Buffer.byteLength(value),
     comment,
-    configuration_id: ctx.who.installationId,
+    configuration_id: ctx.caller.installationId,
     version: 1,
     created_by: actorId(ctx),
     updated_by: actorId(ctx),
@@ -159,7 +159,7 @@ export async function updateShared(
   for (const [id, update] of Object.entries(body.updates)) {
     mustNotBeInCustom(update)
     const row = await findShared(ctx, { id })
-    mustHaveWritePermission(ctx.who, row)
+    mustHaveWritePermission(ctx.caller, row)
     const projectIds = (await projectsOf(ctx, ctx.account.id, [id])).get(id)!
     const idsAfter = projectsWanted(projectIds, update)
     await ctx.countRows(1 + new Set([...projectIds, ...idsAfter]).size)
@@ -196,7 +196,7 @@ function changed(ctx: Ctx, box: SecretBox, row: SharedRow, update: Update): Shar
   const typed = value !== undefined || update.type !== undefined || update.target !== undefined
   const type = typed && row.type !== 'sensitive' ? sharedType(ctx, update.type ?? row.type, target) : row.type
   if (typed || update.key !== undefined) mustBeShared(ctx, { key, value: value ?? '', type, target })
-  else mustHaveTargetPermission(ctx.who, target)
+  else mustHaveTargetPermission(ctx.caller, target)
   const version = row.version + 1
   return {
     ...row,
@@ -226,7 +226,7 @@ export async function deleteShared(
   await ctx.countRows(ids.length + [...links.values()].flat().length)
   for (const id of ids) {
     const row = await findShared(ctx, { id })
-    mustHaveWritePermission(ctx.who, row)
+    mustHaveWritePermission(ctx.caller, row)
     await setProjects(ctx, row, [], { row, projectIds: links.get(id)! })
     await deleteRow(ctx, row)
   }
@@ -241,7 +241,7 @@ export async function findLink(ctx: Ctx, params: Params): Promise<{ projectId: s
 
 /** Takes a variable from one project; from one that does not have it, nothing. Refuses: missing_permission 403, in_transfer 409. */
 export async function unlinkShared(ctx: Ctx, { projectId, row }: { projectId: string; row: SharedRow }) {
-  mustHaveWritePermission(ctx.who, row)
+  mustHaveWritePermission(ctx.caller, row)
   const projectIds = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!
   await ctx.countRows(1)
   const others = projectIds.filter((id) => id !== projectId)

@@ -23,10 +23,10 @@ import { issueSiteCode } from './site-sessions.ts'
 
 const PATH = '/sites/sign-in'
 /** A scheme, a host of 254 characters and a port. */
-const LONGEST_SITE = 300
+const MAX_SITE = 300
 const SiteQuery = Type.Object({
   /** The origin to come back to. */
-  site: Type.String({ maxLength: LONGEST_SITE }),
+  site: Type.String({ maxLength: MAX_SITE }),
   /** `challengeOf` the state that the browser holds there. */
   challenge: Type.String({ minLength: 43, maxLength: 43, pattern: '^[\\w-]{43}$' }),
 })
@@ -45,7 +45,7 @@ async function showSite(ctx: UserPageCtx, { query, url }: SiteInput): Promise<Vi
     formsTo: query.site,
     body: html`<h1>Open ${host}?</h1>
 <p>Only members of <strong>${nameOf(account)}</strong> see ${seen} of the project <strong>${project.name}</strong>. You are signed in as
-<strong>${ctx.visitor.username}</strong>.</p>
+<strong>${ctx.user.username}</strong>.</p>
 <p>The site is not told who you are.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
@@ -56,10 +56,10 @@ ${csrfFields(ctx)}
 
 async function enterSite(ctx: UserPageCtx, { query }: SiteInput): Promise<View> {
   const { host, project, account } = await findSite(ctx, query.site)
-  const { userId, sessionHash } = ctx.visitor
+  const { userId, sessionHash } = ctx.user
   const code = await issueSiteCode(ctx, { host, project, challenge: query.challenge, userId, sessionHash })
   const by = accountContext(ctx, account)
-  return { to: `${query.site}${RETURN_PATH}?code=${code}`, done: { by, subjectId: project.id, fields: [] } }
+  return { redirectTo: `${query.site}${RETURN_PATH}?code=${code}`, audit: { by, subjectId: project.id, fields: [] } }
 }
 
 /** `seen`: what members alone see of it. */
@@ -101,7 +101,7 @@ async function findSeen(ctx: UserPageCtx, projectId: string): Promise<Pick<Site,
   try {
     const account = await findOwnAccount(ctx, owner.account_id)
     const acting = accountContext(ctx, account)
-    if (!acting.who.permissions.has('project:read')) return undefined
+    if (!acting.caller.permissions.has('project:read')) return undefined
     return { account, project: await findProject(acting, { idOrName: projectId }) }
   } catch (error) {
     if (error instanceof Refusal && error.key === 'not_found') return undefined

@@ -91,8 +91,8 @@ async function maySeeProject(db: Queries, row: SiteSession, now: number): Promis
   const project = await db.selectFrom('project').select('account_id').where('id', '=', project_id).executeTakeFirst()
   if (project?.account_id !== account_id) return false
   try {
-    const who = await identifyBySession(db, session_hash, account_id, now)
-    return who.account.id === account_id && who.permissions.has('project:read')
+    const caller = await identifyBySession(db, session_hash, account_id, now)
+    return caller.account.id === account_id && caller.permissions.has('project:read')
   } catch (error) {
     if (error instanceof Refusal) return false
     throw error

@@ -43,15 +43,15 @@ export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
 
 async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: string, to: EventAccount): Promise<void> {
   const from = await findEventAccount(ctx, project.account_id)
-  const { onProject } = ctx.deps
+  const { projectHooks } = ctx.deps
   const payload = { fromAccountId: project.account_id, toAccountId: to.id }
   if (from !== undefined) {
     // Told while those who listen for this project alone still do.
     await writeEventsOf(ctx, async (before) => {
-      for (const { leave } of onProject) await leave?.(before, project, from)
+      for (const { leave } of projectHooks) await leave?.(before, project, from)
       before.emit('project.transfer.completed', { ...payload, project: projectReference(project) }, project.id, from)
     })
-    for (const { forget } of onProject) await forget?.(ctx, project, from)
+    for (const { forget } of projectHooks) await forget?.(ctx, project, from)
   }
   await reassignStamps(ctx, project, to.id)
   await ctx.db
@@ -68,7 +68,7 @@ async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: stri
     .where('account_id', '=', project.account_id)
     .where('id', '=', project.id)
     .execute()
-  for (const { move } of onProject) await move?.(ctx, project, to)
+  for (const { move } of projectHooks) await move?.(ctx, project, to)
   ctx.emit('project.transfer.completed', { ...payload, project: { id: project.id, name } }, project.id, to)
 }
 

@@ -37,8 +37,8 @@ export async function requestTransfer(
   const columns = {
     account_id: project.account_id,
     hash: fingerprint(code),
-    created_by: ctx.who.userId,
-    token_id: ctx.who.actor.tokenId,
+    created_by: ctx.caller.userId,
+    token_id: ctx.caller.actor.tokenId,
     expires_at: ctx.now + CODE_MS,
     accepted_at: null,
     accepted_by: null,
@@ -85,7 +85,7 @@ export async function acceptTransfer(
   { request, project }: TransferOffer,
   { body }: Input<unknown, Static<typeof AcceptTransfer>>,
 ): Promise<{ id: string }> {
-  if (ctx.who.projectIds !== null) {
+  if (ctx.caller.projectIds !== null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot take one over.')
   }
   if (request.account_id === ctx.account.id) refuse('transfer_to_same_account')
@@ -111,7 +111,7 @@ export async function acceptTransfer(
 async function useCode(ctx: Ctx, request: Row<'transfer_request'>, newName: string | null): Promise<void> {
   const used = await ctx.db
     .updateTable('transfer_request')
-    .set({ accepted_at: ctx.now, accepted_by: ctx.who.userId, new_name: newName })
+    .set({ accepted_at: ctx.now, accepted_by: ctx.caller.userId, new_name: newName })
     .where('project_id', '=', request.project_id)
     .where('hash', '=', request.hash)
     .where('accepted_at', 'is', null)

@@ -3,7 +3,7 @@
  * a budget over restarts. docs/deploying-sites.md: Cache of files.
  */
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
-import { ENCODINGS, type EncodedForm, type Encoding, LARGEST_ENCODED } from '../static/encodings.ts'
+import { ENCODINGS, type EncodedForm, type Encoding, MAX_ENCODED } from '../static/encodings.ts'
 import { keyOf } from './cache-files.ts'
 import { ContentUnavailable } from './content-fault.ts'
 import { type Encoder, encodePieces, NoGain, openEncoder } from './encoder.ts'
@@ -48,14 +48,14 @@ export type CacheOptions = {
   patienceMs?: number
 }
 
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 /** Files that are fetched at once. An account has a part of them; the last ones are for accounts that have none. */
 const FETCHES = 64
 const FETCHES_OF_ACCOUNT = 16
 /** An encoded form that is larger than this part of the plain one is not kept. */
 const WORTH_KEEPING = 0.9
 /** Files of which a form was not worth keeping. All of them are tried again when there are more. */
-const MOST_WITHOUT_GAIN = 50_000
+const MAX_WITHOUT_GAIN = 50_000
 
 /** What arrives for those who wait: each of them has the entry in use when it is there. */
 type Arrival = { waiting: number; entry: Promise<Entry> }
@@ -78,7 +78,7 @@ export async function openContentCache(options: CacheOptions): Promise<ContentCa
     encoder: openEncoder(options.onFault),
     turns: createSemaphore({
       slots: FETCHES,
-      mayTake: (_, inUse, free) => inUse === 0 || (inUse < FETCHES_OF_ACCOUNT && free > FETCHES_OF_ACCOUNT),
+      canAcquire: (_, inUse, free) => inUse === 0 || (inUse < FETCHES_OF_ACCOUNT && free > FETCHES_OF_ACCOUNT),
     }),
     arrivals: new Map(),
     withoutGain: new Set(),
@@ -140,9 +140,9 @@ async function arrivalOf(state: State, account: string, file: ContentFile): Prom
 }
 
 async function arrive(state: State, account: string, file: ContentFile, arrival: Arrival): Promise<Entry> {
-  const { turns, kept, patienceMs = PATIENCE_MS } = state
+  const { turns, kept, patienceMs = TIMEOUT_MS } = state
   const key = keyOf(account, file.sha256)
-  if (!(await turns.take(account, patienceMs))) throw new ContentUnavailable('busy', key)
+  if (!(await turns.acquire(account, patienceMs))) throw new ContentUnavailable('busy', key)
   try {
     // Where several found it damaged, one may have fetched it since.
     const there = kept.get(key)
@@ -164,7 +164,7 @@ function fetchWhole(state: State, account: string, file: ContentFile): Promise<E
 }
 
 async function* fetched(state: State, account: string, file: ContentFile): AsyncGenerator<Buffer> {
-  const { fetch, closing, patienceMs = PATIENCE_MS } = state
+  const { fetch, closing, patienceMs = TIMEOUT_MS } = state
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, closing.signal])
   try {
@@ -183,7 +183,7 @@ async function makeForm(state: State, account: string, sha256: string, encoding:
   const { kept, withoutGain } = state
   const key = keyOf(account, sha256, encoding)
   const plain = kept.get(keyOf(account, sha256))
-  if (plain === undefined || plain.size > LARGEST_ENCODED || kept.get(key) !== undefined) return
+  if (plain === undefined || plain.size > MAX_ENCODED || kept.get(key) !== undefined) return
   const opened = await kept.openOnDisk(plain)
   if (opened === undefined) return
   const { size } = plain
@@ -194,7 +194,7 @@ async function makeForm(state: State, account: string, sha256: string, encoding:
     letGo(await kept.write(account, key, most, encoded.pieces, encoded.size))
   } catch (error) {
     if (error instanceof NoGain) {
-      if (withoutGain.size >= MOST_WITHOUT_GAIN) withoutGain.clear()
+      if (withoutGain.size >= MAX_WITHOUT_GAIN) withoutGain.clear()
       withoutGain.add(key)
     } else if (error instanceof ContentUnavailable) {
       if (error.why === 'mismatch') await kept.drop(plain)

@@ -8,7 +8,7 @@ import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { Encoding } from '../static/encodings.ts'
 
 /** Files of one account that wait. What is more is asked for again by the next visitor. */
-const MOST_WAITING = 100
+const MAX_WAITING = 100
 
 /** TABLE how each coding is made of a file of this size. Both take some 50 ms for a megabyte; the next levels take ten times as long and save a tenth. */
 const ENCODERS = {
@@ -55,7 +55,7 @@ export function openEncoder(onFault: (error: unknown) => void): Encoder {
   const running = new Map<string, Promise<void>>()
   let isClosed = false
   const takeTurn = async (account: string, work: () => Promise<void>) => {
-    await turns.take(account)
+    await turns.acquire(account)
     try {
       if (!isClosed) await work()
     } catch (error) {
@@ -68,7 +68,7 @@ export function openEncoder(onFault: (error: unknown) => void): Encoder {
     run(account, key, work) {
       const before = running.get(key)
       if (before !== undefined) return before
-      if (isClosed || turns.waiting(account) >= MOST_WAITING) return Promise.resolve()
+      if (isClosed || turns.waiting(account) >= MAX_WAITING) return Promise.resolve()
       const run = takeTurn(account, work).finally(() => running.delete(key))
       running.set(key, run)
       return run

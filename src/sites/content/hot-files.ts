@@ -13,12 +13,12 @@ export type HotFiles = {
 }
 
 /** A larger file is read from the disk each time. */
-export const LARGEST_HOT = 256 * 1024
+export const MAX_HOT = 256 * 1024
 export const HOT_BYTES = 32 * 1024 ** 2
 /** What a file counts at least: its entry takes memory too. */
 const BLOCK = 4096
 /** Files that are looked at for one that nobody has, to make room. */
-const MOST_LOOKED_AT = 64
+const MAX_LOOKED_AT = 64
 
 type Hot = { size: number; bytes: Promise<Buffer>; there?: Buffer; uses: number; isDropped: boolean }
 
@@ -72,7 +72,7 @@ function add(state: State, key: string, size: number, read: () => Promise<Buffer
 function hasRoom(state: State, size: number): boolean {
   let looked = 0
   for (const [key, file] of state.files) {
-    if (state.held + size <= state.mostBytes || looked++ >= MOST_LOOKED_AT) break
+    if (state.held + size <= state.mostBytes || looked++ >= MAX_LOOKED_AT) break
     if (file.uses === 0) drop(state, key)
   }
   return state.held + size <= state.mostBytes

@@ -2,11 +2,11 @@
 import { type CachedFile, type CacheFiles, openCacheFiles } from './cache-files.ts'
 import { type Entry, openEntries, type Room } from './entries.ts'
 import type { Space } from './eviction.ts'
-import { type HotFiles, LARGEST_HOT, openHotFiles } from './hot-files.ts'
+import { type HotFiles, MAX_HOT, openHotFiles } from './hot-files.ts'
 import { type OpenedFile, openEntry, openLent, readWhole } from './opened-file.ts'
 
 /** An entry of the index takes some 400 bytes of memory. */
-const MOST_FILES = 250_000
+const MAX_FILES = 250_000
 
 export type KeptFiles = {
   get(key: string): Entry | undefined
@@ -31,7 +31,7 @@ export type KeptFiles = {
 export async function openKeptFiles(folder: string, budgetBytes: number, memoryBytes: number): Promise<KeptFiles> {
   const files = openCacheFiles(folder)
   const hot = openHotFiles(memoryBytes)
-  const entries = openEntries({ bytes: budgetBytes, files: MOST_FILES })
+  const entries = openEntries({ bytes: budgetBytes, files: MAX_FILES })
   /** One after another. What is written waits for them, so that none removes a file that has come back. */
   let removals = Promise.resolve()
   const removeFiles = (removed: readonly CachedFile[]) => {
@@ -97,7 +97,7 @@ async function openHot(
   const there = hot.get(entry.key)
   if (there !== undefined) return openLent(there)
   const opened = await openOnDisk(entry)
-  if (opened === undefined || entry.size > LARGEST_HOT) return opened
+  if (opened === undefined || entry.size > MAX_HOT) return opened
   const lent = await hot
     .load(entry.key, entry.size, () => readWhole(opened))
     .catch((error) => {

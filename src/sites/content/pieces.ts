@@ -24,12 +24,12 @@ export async function* verified(
 type Patience = { mostMs: number; signal: AbortSignal; key: string }
 
 /** Hands pieces on as long as they come. Throws ContentUnavailable: `stalled`, `closed`, or `fetch` where the source fails. */
-export async function* withoutStalls(open: () => Promise<Pieces>, patience: Patience): AsyncGenerator<Buffer> {
-  const iterator = (await inTime(Promise.try(open), patience))[Symbol.asyncIterator]()
+export async function* withoutStalls(open: () => Promise<Pieces>, timeout: Patience): AsyncGenerator<Buffer> {
+  const iterator = (await inTime(Promise.try(open), timeout))[Symbol.asyncIterator]()
   let isOver = false
   try {
     for (;;) {
-      const { done, value } = await inTime(iterator.next(), patience).catch((error) => {
+      const { done, value } = await inTime(iterator.next(), timeout).catch((error) => {
         isOver = true
         throw error
       })
@@ -46,7 +46,7 @@ export async function* withoutStalls(open: () => Promise<Pieces>, patience: Pati
 async function inTime<T>(step: Promise<T>, { mostMs, signal, key }: Patience): Promise<T> {
   const { promise: gaveUp, reject } = Promise.withResolvers<never>()
   const giveUp = (why: 'stalled' | 'closed') => reject(new ContentUnavailable(why, key))
-  const patience = setTimeout(giveUp, mostMs, 'stalled')
+  const timeout = setTimeout(giveUp, mostMs, 'stalled')
   const close = () => giveUp('closed')
   signal.addEventListener('abort', close)
   if (signal.aborted) close()
@@ -55,7 +55,7 @@ async function inTime<T>(step: Promise<T>, { mostMs, signal, key }: Patience): P
   } catch (error) {
     throw error instanceof ContentUnavailable ? error : new ContentUnavailable('fetch', key, error)
   } finally {
-    clearTimeout(patience)
+    clearTimeout(timeout)
     signal.removeEventListener('abort', close)
   }
 }

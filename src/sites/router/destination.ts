@@ -3,9 +3,9 @@ import type { Captures, Pair, Routing } from './decision.ts'
 import { decoded, queryOf, setQuery } from './request.ts'
 
 /** The most characters that the rules of one request may write in all: paths, headers and queries with captures in them. */
-const MOST_WRITTEN = 256 * 1024
+const MAX_WRITTEN = 256 * 1024
 /** The longest path. */
-const LONGEST_PATH = 16 * 1024
+const MAX_PATH = 16 * 1024
 
 /** The rules of a deployment cannot be followed any further. */
 export class RoutingFault extends Error {
@@ -36,20 +36,20 @@ export function substitute(routing: Routing, template: string, captures: Capture
     text += template.slice(end, found.index)
     text += found[1] === undefined ? (captures.get(found[2]!) ?? '') : captureNamed(found[1], captures)
     end = found.index + found[0].length
-    if (text.length > MOST_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
+    if (text.length > MAX_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
   }
   return charge(routing, text + template.slice(end))
 }
 
 function charge(routing: Routing, text: string): string {
   routing.written += text.length
-  if (routing.written > MOST_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (routing.written > MAX_WRITTEN) throw new RoutingFault('ROUTING_TOO_LARGE')
   return text
 }
 
 /** `$1x` and `$localeSuffix` name the longest capture that they begin with; what follows it is text. */
 function captureNamed(name: string, captures: Captures): string {
-  for (let length = Math.min(name.length, LONGEST_NAME); length > 0; length--) {
+  for (let length = Math.min(name.length, MAX_NAME); length > 0; length--) {
     const value = captures.get(name.slice(0, length))
     if (value !== undefined) return value + name.slice(length)
   }
@@ -57,7 +57,7 @@ function captureNamed(name: string, captures: Captures): string {
 }
 
 /** Longer names of groups are not found, so that looking for one stays cheap. */
-const LONGEST_NAME = 256
+const MAX_NAME = 256
 
 /** The destination of a rule: another origin as a URL, or undefined after it became the path and the query of the request. */
 export function applyDestination(routing: Routing, dest: string, captures: Captures): string | undefined {
@@ -66,7 +66,7 @@ export function applyDestination(routing: Routing, dest: string, captures: Captu
   const question = target.indexOf('?')
   if (question >= 0) overrideQuery(routing, [...new URLSearchParams(target.slice(question + 1))])
   const path = `/${question >= 0 ? target.slice(0, question) : target}`.replace(/\/{2,}/g, '/')
-  if (path.length > LONGEST_PATH) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (path.length > MAX_PATH) throw new RoutingFault('ROUTING_TOO_LARGE')
   routing.path = path
   return undefined
 }

@@ -25,7 +25,7 @@ export type FileIndex = {
 const ESCAPED_SEPARATOR = /%(2f|5c)/gi
 
 /** Names in a list. */
-const MOST_NAMES = 1000
+const MAX_NAMES = 1000
 
 /** Builds the index. Where a file and a function have one path, the function answers. */
 export function indexFiles({ files, functions, functionPaths }: RoutingManifest): FileIndex {
@@ -71,7 +71,7 @@ function listFolder(files: readonly StaticFile[], folder: string): FolderList | 
   }
   if (names.size === 0) return undefined
   const sorted = [...names].sort()
-  return { path: begin, names: sorted.slice(0, MOST_NAMES), isWhole: sorted.length <= MOST_NAMES }
+  return { path: begin, names: sorted.slice(0, MAX_NAMES), isWhole: sorted.length <= MAX_NAMES }
 }
 
 /** Links may name `é` by one code point where a file has two. */

@@ -5,7 +5,7 @@ import { locationOf, substitute } from './destination.ts'
 import { cookiesOf } from './request.ts'
 
 /** More languages than browsers send. Others are not looked at. */
-const MOST_LANGUAGES = 32
+const MAX_LANGUAGES = 32
 
 /**
  * Where the language of the visitor leads: first the cookie, then `accept-language` by weight. Undefined where that is the path itself,
@@ -30,7 +30,7 @@ export function localeRedirect(
 function languagesOf(routing: Routing): string[] {
   const header = routing.requestHeaders.get('accept-language') ?? ''
   const weighted = header
-    .split(',', MOST_LANGUAGES)
+    .split(',', MAX_LANGUAGES)
     .map((part) => {
       const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim())
       const weight = parameters.find((parameter) => parameter.startsWith('q='))

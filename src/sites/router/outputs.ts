@@ -8,7 +8,7 @@ import { applyHeaders, matchOf } from './rules.ts'
 import type { Site } from './site.ts'
 
 /** How often the rules of one request may look for an output. Each look costs at most a walk through the rewrites and those for misses. */
-const MOST_LOOKUPS = 16
+const MAX_LOOKUPS = 16
 
 const IMAGE_PATHS: ReadonlySet<string> = new Set(['/_next/image', '/_vercel/image'])
 
@@ -17,7 +17,7 @@ export function lookUp(site: Site, routing: Routing): Decision | undefined {
   if (site.hasImages && IMAGE_PATHS.has(withoutTrailingSlashes(routing.path))) {
     return { ...routedOf(routing), reusable: false, kind: 'image', search: searchOf(routing) }
   }
-  if (++routing.lookups > MOST_LOOKUPS) throw new RoutingFault('INFINITE_LOOP_DETECTED')
+  if (++routing.lookups > MAX_LOOKUPS) throw new RoutingFault('INFINITE_LOOP_DETECTED')
   const entry = site.files.find(routing.path)
   return entry && decisionOf(site, routing, entry, routing.status)
 }

@@ -7,8 +7,8 @@ import { RoutingFault } from './destination.ts'
 import { fullNameOf } from './transforms.ts'
 
 /** How often the transforms of one response may look at a name, and how many characters they may write. */
-const MOST_COMPARISONS = 20_000
-const MOST_WRITTEN = 256 * 1024
+const MAX_COMPARISONS = 20_000
+const MAX_WRITTEN = 256 * 1024
 
 type Budget = { comparisons: number; characters: number }
 
@@ -21,7 +21,7 @@ export function responseHeaders(
   own: readonly Header[],
 ): Header[] {
   const merged = new Map([...own, ...headers].map(({ name, value }) => [name, value]))
-  const budget = { comparisons: MOST_COMPARISONS, characters: MOST_WRITTEN }
+  const budget = { comparisons: MAX_COMPARISONS, characters: MAX_WRITTEN }
   for (const transform of responseTransforms) {
     const full = fullNameOf(transform.match)
     if (full === undefined) changeMatching(merged, transform, budget)

@@ -20,7 +20,7 @@ export function matchOf(site: Site, routing: Routing, route: ReadyRoute): Captur
 }
 
 /** The most headers that the rules of one request may set. */
-const MOST_HEADERS = 1000
+const MAX_HEADERS = 1000
 
 /** Sets the headers of a rule. Of those with `important` the first value stays. Throws `RoutingFault` where there are too many. */
 export function applyHeaders(routing: Routing, route: ReadyRoute, captures: Captures): void {
@@ -30,5 +30,5 @@ export function applyHeaders(routing: Routing, route: ReadyRoute, captures: Capt
     if (!route.important) routing.headers.set(name, location)
     else if (!routing.importantHeaders.has(name)) routing.importantHeaders.set(name, location)
   }
-  if (routing.headers.size + routing.importantHeaders.size > MOST_HEADERS) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (routing.headers.size + routing.importantHeaders.size > MAX_HEADERS) throw new RoutingFault('ROUTING_TOO_LARGE')
 }

@@ -7,7 +7,7 @@ import { headerValue, RoutingFault, substitute } from './destination.ts'
 import { queryOf, setQuery } from './request.ts'
 
 /** The most that a decision tells of transforms of the response, in characters: the thread that answers visitors reads it. */
-const MOST_NOTED = 128 * 1024
+const MAX_NOTED = 128 * 1024
 /** What an object or a text costs beside its characters. */
 const PART_WEIGHT = 16
 
@@ -36,7 +36,7 @@ function noteWeight(routing: Routing, match: Match): void {
   const texts = Object.values(match).flat()
   const weight = texts.reduce<number>((sum, text) => sum + PART_WEIGHT + String(text).length, 2 * PART_WEIGHT)
   routing.noted = (routing.noted ?? 0) + weight
-  if (routing.noted > MOST_NOTED) throw new RoutingFault('ROUTING_TOO_LARGE')
+  if (routing.noted > MAX_NOTED) throw new RoutingFault('ROUTING_TOO_LARGE')
 }
 
 function transformQuery(routing: Routing, { op, match }: Transform, args: string[]): void {

@@ -8,8 +8,8 @@ export type DecisionCache = {
 }
 
 /** Characters of all entries, and of those of one site: visitors of one site cannot evict all others by asking for paths that it has not. */
-const MOST_CHARACTERS = 16 * 1024 ** 2
-const MOST_OF_A_SITE = 1024 ** 2
+const MAX_CHARACTERS = 16 * 1024 ** 2
+const MAX_OF_A_SITE = 1024 ** 2
 /** One that is larger is not kept. */
 const LARGEST = 4096
 /** What an entry takes besides its texts. */
@@ -51,9 +51,9 @@ export function openDecisionCache(): DecisionCache {
       renew(kept.entries, path, { decision, characters })
       kept.characters += characters - before
       total += characters - before
-      evict(kept, MOST_OF_A_SITE)
+      evict(kept, MAX_OF_A_SITE)
       for (const [oldest, others] of sites) {
-        if (total <= MOST_CHARACTERS) return
+        if (total <= MAX_CHARACTERS) return
         evict(others, 0)
         sites.delete(oldest)
       }

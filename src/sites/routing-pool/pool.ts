@@ -21,7 +21,7 @@ export type RoutingPool = {
 }
 
 /** Questions of one account that wait. */
-const MOST_WAITING = 200
+const MAX_WAITING = 200
 /** Loading counts a quarter against the budget: the largest site may be loaded in two workers at once, and nobody loads one site after another. */
 const LOADS_COUNT = 4
 /** What a question that was ended counts: its 50 ms, and another worker that starts and loads its sites, measured as 400 to 600 ms. One is more than an account may owe. */
@@ -75,7 +75,7 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
   const kept = path === undefined ? undefined : cache.get(job.site, path)
   if (kept !== undefined) return Promise.resolve(kept)
   if (budget.isSpent(job.account)) return Promise.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
-  if (waiting.sizeOf(job.account) >= MOST_WAITING) return Promise.resolve(overload(503, 'ROUTING_BUSY'))
+  if (waiting.sizeOf(job.account) >= MAX_WAITING) return Promise.resolve(overload(503, 'ROUTING_BUSY'))
   return new Promise((resolve, reject) => {
     waiting.push(job.account, { ...job, resolve, reject })
     next(state)

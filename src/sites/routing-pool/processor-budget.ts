@@ -10,11 +10,11 @@ export type ProcessorBudget = {
 /** What is forgotten of the debt of an account in a millisecond: 200 ms in a second, whenever that second begins. */
 const MICROS_A_MS = 200
 /** An account that owes more waits. */
-const MOST_OWED = 200_000
+const MAX_OWED = 200_000
 /** The shortest wait. Who owes more than this forgets waits until all is forgotten. */
 const PAUSE_MS = 10_000
 /** From so many accounts on, those that owe nothing are removed, once in a second. */
-const MOST_ACCOUNTS = 10_000
+const MAX_ACCOUNTS = 10_000
 const SWEEP_MS = 1000
 
 /** `owed`: at the time `since`. */
@@ -27,13 +27,13 @@ export function openProcessorBudget(now: () => number): ProcessorBudget {
   return {
     charge(account, micros) {
       const at = now()
-      if (uses.size >= MOST_ACCOUNTS && at - sweptAt >= SWEEP_MS) {
+      if (uses.size >= MAX_ACCOUNTS && at - sweptAt >= SWEEP_MS) {
         sweptAt = at
         removeIdle(uses, at)
       }
       const before = uses.get(account)
       const owed = (before === undefined ? 0 : owedAt(before, at)) + micros
-      const pause = owed > MOST_OWED ? Math.max(PAUSE_MS, owed / MICROS_A_MS) : 0
+      const pause = owed > MAX_OWED ? Math.max(PAUSE_MS, owed / MICROS_A_MS) : 0
       uses.set(account, { since: at, owed, pausedUntil: Math.max(before?.pausedUntil ?? 0, at + pause) })
     },
     isSpent: (account) => (uses.get(account)?.pausedUntil ?? 0) > now(),

@@ -23,8 +23,8 @@ const QUESTION_MS = 50
 const LOADING_MS = 1000
 const LOOK_EVERY_MS = 10
 /** Sites that a worker keeps, by number and by characters of their manifests. */
-const MOST_SITES = 500
-const MOST_CHARACTERS = 64 * 1024 ** 2
+const MAX_SITES = 500
+const MAX_CHARACTERS = 64 * 1024 ** 2
 
 type State = {
   worker: Worker
@@ -90,7 +90,7 @@ function dropOldest(state: State): void {
   const { sites } = state
   let characters = [...sites.values()].reduce((sum, size) => sum + size, 0)
   for (const [site, size] of sites) {
-    if (sites.size === 1 || (sites.size <= MOST_SITES && characters <= MOST_CHARACTERS)) return
+    if (sites.size === 1 || (sites.size <= MAX_SITES && characters <= MAX_CHARACTERS)) return
     sites.delete(site)
     characters -= size
     post(state, { type: 'drop', site })

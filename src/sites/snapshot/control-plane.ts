@@ -40,7 +40,7 @@ const LOOKUP_MS = 3000
 const ANSWER_MS = 10_000
 /** A body of which nothing comes for so long is given up. */
 const STALL_MS = 20_000
-const { bytes: MOST_OF_HOST } = READERS['line of the control plane']
+const { bytes: MAX_OF_HOST } = READERS['line of the control plane']
 
 /** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openControlPlane(origin: string, token: string): ControlPlane {
@@ -92,7 +92,7 @@ async function readText(body: Body): Promise<string> {
   let bytes = 0
   for await (const piece of body) {
     bytes += piece.length
-    if (bytes > MOST_OF_HOST) throw new BadSnapshot('The control plane sent a longer answer than any can be.')
+    if (bytes > MAX_OF_HOST) throw new BadSnapshot('The control plane sent a longer answer than any can be.')
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

@@ -13,7 +13,7 @@ const CONNECT_MS = 3000
 /** The control plane reads few files at once, and others wait there. */
 const ANSWER_MS = 25_000
 const STALL_MS = 20_000
-const MOST_OF_SENTENCE = 200
+const MAX_OF_SENTENCE = 200
 
 /** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. `fetch` throws FileMissing, and Error where the file cannot be had now. */
 export function openFileSource(origin: string, token: string): FileSource {
@@ -43,6 +43,6 @@ export function openFileSource(origin: string, token: string): FileSource {
 }
 
 async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
-  for await (const piece of body) return piece.subarray(0, MOST_OF_SENTENCE).toString().trim()
+  for await (const piece of body) return piece.subarray(0, MAX_OF_SENTENCE).toString().trim()
   return ''
 }

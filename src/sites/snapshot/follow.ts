@@ -14,9 +14,9 @@ import { openSnapshotFile, type SnapshotFile } from './snapshot-file.ts'
 /** So long the control plane waits for a change. A dead one is noticed soon after. */
 const WAIT_S = 10
 /** How soon it is asked again where it does not wait, because too many do. */
-const LEAST_WAIT_MS = 1000
-const LEAST_PAUSE_MS = 500
-const MOST_PAUSE_MS = 5000
+const MIN_WAIT_MS = 1000
+const MIN_PAUSE_MS = 500
+const MAX_PAUSE_MS = 5000
 
 export type FollowOptions = {
   controlPlane: Pick<ControlPlane, 'snapshot'>
@@ -103,8 +103,8 @@ async function pause(ms: number, stopping: AbortSignal): Promise<void> {
 
 /** Longer with each failure, and different in each sites server, so that not all ask at once when the control plane comes back. */
 function pauseMs(failures: number): number {
-  const most = Math.min(MOST_PAUSE_MS, LEAST_PAUSE_MS * 2 ** Math.min(failures, 10))
-  return LEAST_PAUSE_MS + Math.random() * (most - LEAST_PAUSE_MS)
+  const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
+  return MIN_PAUSE_MS + Math.random() * (most - MIN_PAUSE_MS)
 }
 
 /** One question and what comes of it. Throws where the answer is none, or is older than what is known. */
@@ -122,7 +122,7 @@ async function ask(state: State, stopping: AbortSignal): Promise<void> {
     return (some) => some.forEach(index.apply)
   })
   if (end === undefined) {
-    if (state.fresh === undefined) await pause(LEAST_WAIT_MS - (performance.now() - began), stopping)
+    if (state.fresh === undefined) await pause(MIN_WAIT_MS - (performance.now() - began), stopping)
     return publish(state)
   }
   if (!isReset && compareGeneration(since, end.version) === 'older')

@@ -39,17 +39,17 @@ export type OwnUrlRules = {
   now?: () => number
 }
 
-const MOST_KEPT = 20_000
+const MAX_KEPT = 20_000
 /** Hosts that were no own url, for as long as that is believed. */
-const MOST_NEGATIVE = 20_000
+const MAX_NEGATIVE = 20_000
 const NEGATIVE_MS = 1000
 /** After a look-up that failed nothing is asked for so long, so that visitors do not wait while the control plane is away. */
 const PAUSE_MS = 1000
 const PER_SECOND = 20
-const MOST_ADDRESSES = 100_000
+const MAX_ADDRESSES = 100_000
 /** Look-ups of an address that wait, and for how long. */
-const MOST_WAITING = 50
-const PATIENCE_MS = 2000
+const MAX_WAITING = 50
+const TIMEOUT_MS = 2000
 
 type Kept = HostFactsOf & { entry: HostEntry; isSuspect: boolean }
 /** A look-up that runs. `touched`: what changed meanwhile, so that an answer of before is not kept. */
@@ -68,7 +68,7 @@ type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
 
 /** Knows no url yet. */
 export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
-  const { now = () => performance.now(), mostKept = MOST_KEPT, perSecond = PER_SECOND } = rules
+  const { now = () => performance.now(), mostKept = MAX_KEPT, perSecond = PER_SECOND } = rules
   const state: State = {
     ask: rules.ask,
     isOld: rules.isOld,
@@ -109,7 +109,7 @@ async function find(state: State, host: string, address: string): Promise<OwnUrl
   if ((negative.get(host) ?? 0) > now()) return 'none'
   const running = flights.get(host)?.result
   const owner = networkOf(address)
-  const mayStart = () => now() >= state.pausedUntil && slots.waiting(owner) < MOST_WAITING && state.mayAsk(owner)
+  const mayStart = () => now() >= state.pausedUntil && slots.waiting(owner) < MAX_WAITING && state.mayAsk(owner)
   const found = await (running ?? (mayStart() ? start(state, host, owner) : 'unavailable'))
   return found === 'unavailable' ? (urls.get(host)?.entry ?? found) : found
 }
@@ -123,7 +123,7 @@ function start(state: State, host: string, owner: string): Promise<OwnUrl> {
 
 async function inTurn(state: State, host: string, owner: string, flight: Flight): Promise<OwnUrl> {
   const { slots, now } = state
-  if (!(await slots.take(owner, PATIENCE_MS))) return 'unavailable'
+  if (!(await slots.acquire(owner, TIMEOUT_MS))) return 'unavailable'
   try {
     return await lookUp(state, host, flight)
   } catch {
@@ -139,7 +139,7 @@ async function lookUp({ ask, isOld, urls, negative, now }: State, host: string, 
   if (facts === undefined) {
     urls.remove(host)
     negative.delete(host)
-    if (negative.size >= MOST_NEGATIVE) negative.delete(negative.keys().next().value!)
+    if (negative.size >= MAX_NEGATIVE) negative.delete(negative.keys().next().value!)
     negative.set(host, now() + NEGATIVE_MS)
     return 'none'
   }
@@ -211,7 +211,7 @@ function openRate(perSecond: number, now: () => number): (owner: string) => bool
       began = now()
     }
     const count = counts.get(owner) ?? 0
-    if (count >= perSecond || counts.size >= MOST_ADDRESSES) return false
+    if (count >= perSecond || counts.size >= MAX_ADDRESSES) return false
     counts.set(owner, count + 1)
     return true
   }

@@ -20,7 +20,7 @@ import { textLines } from './text-lines.ts'
 const NAME = 'hosts.ndjson'
 const PIECE = 64 * 1024
 /** Changes may take as much as the snapshot behind which they stand, and at least so much, before all is written anew. */
-const LEAST_COMPACTED = 1024 ** 2
+const MIN_COMPACTED = 1024 ** 2
 
 /** `savedAt`: when the file last changed, in ms. */
 type Loaded = { index: SiteIndex; version: string; savedAt: number }
@@ -53,7 +53,7 @@ export function openSnapshotFile(folder: string): SnapshotFile {
 
   return {
     close,
-    needsReplacing: () => isBroken || length - whole > Math.max(whole, LEAST_COMPACTED),
+    needsReplacing: () => isBroken || length - whole > Math.max(whole, MIN_COMPACTED),
     async load() {
       if (!existsSync(file)) return undefined
       const savedAt = statSync(file).mtimeMs

@@ -10,7 +10,7 @@ export type EncodedForm = { encoding: Encoding; size: number }
 /** Below it the headers weigh more than what is saved. */
 const SMALLEST = 1024
 /** Above it encoding takes the processor for too long. */
-export const LARGEST_ENCODED = 16 * 1024 ** 2
+export const MAX_ENCODED = 16 * 1024 ** 2
 
 /** TABLE types that compress, besides `text/*`, `*+json` and `*+xml`. Pictures, films and archives are compressed already. */
 const COMPRESSIBLE: ReadonlySet<string> = new Set([
@@ -27,7 +27,7 @@ const COMPRESSIBLE: ReadonlySet<string> = new Set([
 
 /** Whether a file of this type and size is offered in other forms, so that the answer varies by `Accept-Encoding`. */
 export function mayEncode(contentType: string, size: number): boolean {
-  if (size < SMALLEST || size > LARGEST_ENCODED) return false
+  if (size < SMALLEST || size > MAX_ENCODED) return false
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
   return type.startsWith('text/') || /\+(json|xml)$/.test(type) || COMPRESSIBLE.has(type)
 }

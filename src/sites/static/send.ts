@@ -25,7 +25,7 @@ const PIECE = 64 * 1024
 /** RFC 9113 7. */
 const INTERNAL_ERROR = 2
 /** A visitor who takes less than a piece in this time is not waited for. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /**
  * Sends the plan, and lets the file go when the visitor has everything, or leaves. `file`: the form that the body of the plan names. Throws
@@ -35,7 +35,7 @@ export async function sendPlan(
   plan: ResponsePlan,
   response: Visitor,
   file: OpenedFile | undefined,
-  patienceMs = PATIENCE_MS,
+  patienceMs = TIMEOUT_MS,
 ): Promise<void> {
   const { status, headers, body } = plan
   // A visitor who leaves is no fault: `close` follows.
@@ -82,12 +82,12 @@ async function readPiece(file: OpenedFile, { first, length }: Slice): Promise<Bu
 export function becomes(response: Visitor, event: 'drain' | 'finish', patienceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
-      clearTimeout(patience)
+      clearTimeout(timeout)
       response.off(event, end)
       response.off('close', end)
       resolve()
     }
-    const patience = setTimeout(() => {
+    const timeout = setTimeout(() => {
       cutOff(response)
       end()
     }, patienceMs)

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { Pool } from 'undici'
-import { MOST_LINES, USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
+import { MAX_LINES, USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import type { CountedResponse } from './counted-response.ts'
 import { openCounts } from './counts.ts'
@@ -20,25 +20,25 @@ export type Usage = {
 
 const PERIOD_MS = 10_000
 /** Deployments in an hour that are kept while the control plane is away. */
-const MOST_KEPT = 20_000
+const MAX_KEPT = 20_000
 /** With so many it is sent before its time, once in a period. */
-const MANY = MOST_KEPT / 2
+const MANY = MAX_KEPT / 2
 const CONNECT_MS = 3000
 const ANSWER_MS = 10_000
 const CLOSE_MS = 3000
-const LONGEST_REASON = 200
+const MAX_REASON = 200
 
 /** A report, as it is sent each time. */
 type Report = { sequence: number; body: string }
 
 /** Begins to count. Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. `periodMs`: another period, for tests. */
 export function openUsage(origin: string, token: string, log: Logger, periodMs = PERIOD_MS): Usage {
-  const counts = openCounts(MOST_KEPT)
+  const counts = openCounts(MAX_KEPT)
   const told = openTelling(log)
   const giveUp = new AbortController()
   const pool = new Pool(origin, { connections: 1, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const post = (report: Report) => postReport(pool, token, report, giveUp.signal)
-  const send = openSending(() => counts.take(MOST_LINES), post, told)
+  const send = openSending(() => counts.take(MAX_LINES), post, told)
   let isEarly = false
   const timer = setInterval(() => {
     isEarly = false
@@ -137,9 +137,9 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
   let text = ''
   for await (const piece of body) {
     text += piece.toString()
-    if (text.length >= LONGEST_REASON) break
+    if (text.length >= MAX_REASON) break
   }
-  return text.slice(0, LONGEST_REASON).trim()
+  return text.slice(0, MAX_REASON).trim()
 }
 
 /** Says each trouble once, until it is over. */

@@ -30,7 +30,7 @@ const ANSWER_MS = 10_000
 const PATIENCE = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS }
 const WAIT_MS = 5000
 const CONNECT_MS = 3000
-const MOST_BYTES = READERS['line of the control plane'].bytes
+const MAX_BYTES = READERS['line of the control plane'].bytes
 
 /** Headers of its answer that are for the visitor. */
 const PASSED_ON = [
@@ -47,12 +47,12 @@ const PASSED_ON = [
 /** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openAdmission(origin: string, token: string, log: Logger): Admission {
   const pool = new Pool(origin, { connections: AT_ONCE, pipelining: 1, connect: { timeout: CONNECT_MS } })
-  const slots = createSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < free })
+  const slots = createSemaphore({ slots: AT_ONCE, canAcquire: (_, inUse, free) => inUse < free })
   let isLogged = false
   /** Whoever asks for too long, or cannot be asked for, gets the page of a moment. */
   const inTurn = async <T>(visit: Visit, ask: () => Promise<T>): Promise<T | EdgeResponse> => {
     const owner = networkOf(visit.visitor.ip)
-    if (!(await slots.take(owner, WAIT_MS))) return closed(visit)
+    if (!(await slots.acquire(owner, WAIT_MS))) return closed(visit)
     try {
       const answer = await ask()
       isLogged = false
@@ -149,7 +149,7 @@ async function readText(body: Dispatcher.ResponseData['body']): Promise<string> 
   let bytes = 0
   for await (const piece of body) {
     bytes += piece.length
-    if (bytes > MOST_BYTES) throw new Error('the control plane sent a longer answer than any can be')
+    if (bytes > MAX_BYTES) throw new Error('the control plane sent a longer answer than any can be')
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

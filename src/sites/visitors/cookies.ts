@@ -6,7 +6,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { readHost } from '../../platform/verdict/host-name.ts'
 
 /** Browsers keep no cookie of more than 4 KiB. */
-const LONGEST_COOKIE = 8 * 1024
+const MAX_COOKIE = 8 * 1024
 
 /** TABLE cookies of Berth itself on the hosts of sites. */
 const OWN = ['berth_site', 'berth_site_begun', 'berth_bypass'] as const
@@ -94,7 +94,7 @@ function keptOf(
   if (name === 'clear-site-data') return clearsCookies(String(value)) && isBelow(named, suffix) ? undefined : value
   if (name !== 'set-cookie') return value
   const cookies = [value].flat().map(String)
-  const kept = cookies.filter((cookie) => cookie.length <= LONGEST_COOKIE && !setsOwn(cookie))
+  const kept = cookies.filter((cookie) => cookie.length <= MAX_COOKIE && !setsOwn(cookie))
   return kept.length === 0 ? undefined : kept.map((cookie) => withoutSharedDomain(cookie, suffix))
 }
 

@@ -38,20 +38,20 @@ export type Forwarding = {
 const AT_ONCE = 512
 const OF_ACCOUNT = 64
 const WAIT_MS = 5000
-const MOST_BODY_BYTES = 100 * 1024 ** 2
+const MAX_BODY_BYTES = 100 * 1024 ** 2
 /** A visitor who takes nothing for so long is not waited for. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 /** Sites whose rules lead to each other send a request in a circle: each adds itself to `Via` (RFC 9110 7.6.3). */
 const VIA = '1.1 berth'
-const MOST_HOPS = 4
+const MAX_HOPS = 4
 /** The longest address of another server. Few read more. */
-const LONGEST_URL = 32 * 1024
+const MAX_URL = 32 * 1024
 
 class TooLarge extends Error {}
 
 /** Sends requests on by this way out. */
 export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Forwarding {
-  const slots = createSemaphore({ slots: AT_ONCE, mayTake: (_, inUse, free) => inUse < OF_ACCOUNT && inUse < free })
+  const slots = createSemaphore({ slots: AT_ONCE, canAcquire: (_, inUse, free) => inUse < OF_ACCOUNT && inUse < free })
   return {
     async send(order, exchange) {
       const { account, visit, decision } = order
@@ -61,7 +61,7 @@ export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Fo
       const url = withQuery(decision.url, decision.request.search)
       if (url === undefined) return tell(exchange, page(visit, 'SITE_FAULT', 508))
       const gone = goneWith(response)
-      if (!(await slots.take(account, WAIT_MS, gone))) return tell(exchange, page(visit, 'BACK_IN_A_MOMENT', 503))
+      if (!(await slots.acquire(account, WAIT_MS, gone))) return tell(exchange, page(visit, 'BACK_IN_A_MOMENT', 503))
       try {
         const request = { url, ...requestOf(order, exchange), accountId: account }
         await egress.forward(request, gone, (answer) => passOn(answer, order, exchange))
@@ -83,14 +83,14 @@ export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Fo
 
 const TOO_LARGE = sentence(
   413,
-  `The body has more than ${MOST_BODY_BYTES / 1024 ** 2} MiB, which is the most that is sent on to another server.`,
+  `The body has more than ${MAX_BODY_BYTES / 1024 ** 2} MiB, which is the most that is sent on to another server.`,
   'PAYLOAD_TOO_LARGE',
 )
 
 function refusalOf({ request }: Visit, { headers }: IncomingMessage): Outgoing | undefined {
-  if (Number(headers['content-length'] ?? 0) > MOST_BODY_BYTES) return TOO_LARGE
+  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return TOO_LARGE
   const hops = (request.headers.get('via') ?? '').split(',').filter((hop) => hop.trim() === VIA).length
-  if (hops < MOST_HOPS) return undefined
+  if (hops < MAX_HOPS) return undefined
   return sentence(508, 'The rules of these sites send the request in circles.', 'INFINITE_LOOP_DETECTED')
 }
 
@@ -141,14 +141,14 @@ async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const piece of raw.iterator({ destroyOnReturn: false })) {
     bytes += piece.length
-    if (bytes > MOST_BODY_BYTES) throw new TooLarge()
+    if (bytes > MAX_BODY_BYTES) throw new TooLarge()
     yield piece
   }
 }
 
 /** The visitor's query goes along; what the rule says of a parameter counts. Undefined where the whole is too long. */
 export function withQuery(url: string, search: string): string | undefined {
-  if (url.length + search.length > LONGEST_URL) return undefined
+  if (url.length + search.length > MAX_URL) return undefined
   const target = new URL(url)
   const passed = withoutSecrets(search)
   if (target.search === '') target.search = passed
@@ -157,7 +157,7 @@ export function withQuery(url: string, search: string): string | undefined {
     const added = [...new URLSearchParams(passed)].filter(([name]) => !ruled.has(name))
     if (added.length > 0) target.search += `&${new URLSearchParams(added)}`
   }
-  return target.href.length > LONGEST_URL ? undefined : target.href
+  return target.href.length > MAX_URL ? undefined : target.href
 }
 
 /** RFC 9110 6.4.1, 15.3.6. */
@@ -179,7 +179,7 @@ async function passOn(
   if (isWhole) await body.dump()
   else
     for await (const piece of body) {
-      if (!response.write(piece)) await becomes(response, 'drain', PATIENCE_MS)
+      if (!response.write(piece)) await becomes(response, 'drain', TIMEOUT_MS)
       if (response.destroyed) return
     }
   response.end()

@@ -33,7 +33,7 @@ const KEEP_ALIVE_MS = 65_000
 const REQUEST_MS = 60_000
 
 /** Makes the listener: plain HTTP and TLS on one port on a laptop, else the one that the settings say. Throws BadSetting. */
-export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, answer: Answering): Listener {
+export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>, answer: Answering): Listener {
   const { config, log } = deps
   const server = openServer(deps)
   const nextId = createRequestIds()
@@ -46,7 +46,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, an
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('request', (request: IncomingMessage, response: CountedResponse) => {
     keepCookiesApart(response, suffix)
-    if (deps.stopping.aborted) response.setHeader('connection', 'close')
+    if (deps.shutdownSignal.aborted) response.setHeader('connection', 'close')
     if (isTold) tellOf(log, request, response)
     void answer(request, response)
   })
@@ -66,7 +66,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'stopping'>, an
 }
 
 /** Not by `import`: operations/edge/listener.ts says why. */
-function openServer({ config, log, stopping }: Pick<Deps, 'config' | 'log' | 'stopping'>): Server {
+function openServer({ config, log, shutdownSignal }: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>): Server {
   const times = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }
   const options = { ...HTTP_LIMITS, ...times, ServerResponse: CountedResponse }
   const pair = config.tls && readPair(config.tls)
@@ -75,7 +75,7 @@ function openServer({ config, log, stopping }: Pick<Deps, 'config' | 'log' | 'st
       ? process.getBuiltinModule('node:http').createServer(options)
       : process.getBuiltinModule('node:https').createServer({ ...options, ...secureOptions(pair) })
   if (pair !== undefined)
-    watchCertificate(server as Parameters<typeof watchCertificate>[0], { log, stopping }, config.tls!, pair)
+    watchCertificate(server as Parameters<typeof watchCertificate>[0], { log, shutdownSignal }, config.tls!, pair)
   server.maxHeadersCount = READERS.headers.parts
   return server
 }

@@ -16,13 +16,13 @@ export type OpenSites = {
 }
 
 /** By number, and by characters of their manifests. The site that was used longest ago is closed. */
-const MOST_SITES = 500
-const MOST_CHARACTERS = 64 * 1024 ** 2
+const MAX_SITES = 500
+const MAX_CHARACTERS = 64 * 1024 ** 2
 
 /** No site is open yet. `most`: bounds other than these, for tests. */
 export function openSites(
   cache: Pick<ContentCache, 'open'>,
-  { sites = MOST_SITES, characters = MOST_CHARACTERS }: { sites?: number; characters?: number } = {},
+  { sites = MAX_SITES, characters = MAX_CHARACTERS }: { sites?: number; characters?: number } = {},
 ): OpenSites {
   /** In the order of their last use. */
   const open = new Map<string, OpenSite>()

@@ -6,7 +6,7 @@ import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 export const ERROR_HEADER = 'x-vercel-error'
 
 /** More of a body that nobody reads ends the connection: reading on would cost more than a new one. */
-const MOST_DRAINED = 256 * 1024
+const MAX_DRAINED = 256 * 1024
 
 /** Requests that wait for `100 Continue` before they send their body. */
 const waiting = new WeakSet<IncomingMessage>()
@@ -60,12 +60,12 @@ export function sentence(status: number, text: string, code?: string): EdgeRespo
 export function drain(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return
   // It is not asked to send what nobody reads.
-  if (waiting.delete(request) || Number(request.headers['content-length'] ?? 0) > MOST_DRAINED)
+  if (waiting.delete(request) || Number(request.headers['content-length'] ?? 0) > MAX_DRAINED)
     response.setHeader('connection', 'close')
   let bytes = 0
   request.on('data', (piece: Buffer) => {
     bytes += piece.length
-    if (bytes <= MOST_DRAINED) return
+    if (bytes <= MAX_DRAINED) return
     request.pause()
     if (response.writableFinished) request.destroy()
     else response.once('finish', () => request.destroy())

@@ -23,7 +23,7 @@ import type { Visit } from './visit.ts'
 /** As long as a person may take to sign in. */
 const BEGUN_SECONDS = 600
 /** Of a longer address the person sees the first page of the site. A cookie has 4 KiB. */
-const LONGEST_PATH = 2000
+const MAX_PATH = 2000
 const BASE = 'http://here.invalid'
 
 /** The answer to a visitor of a protected host: undefined where they may come in. */
@@ -99,5 +99,5 @@ function readBegun({ headers }: IncomingMessage, isSecure: boolean): { state: st
 function pathOnHost(uri: string): string {
   const url = URL.parse(uri, BASE)
   const path = url?.origin === BASE ? url.pathname + url.search : '/'
-  return path.startsWith('//') || path.length > LONGEST_PATH || url?.pathname === RETURN_PATH ? '/' : path
+  return path.startsWith('//') || path.length > MAX_PATH || url?.pathname === RETURN_PATH ? '/' : path
 }

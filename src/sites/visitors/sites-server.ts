@@ -53,7 +53,7 @@ export async function openSitesServer(
   const usage = openUsage(controlPlane, token, log)
   const { connections } = config
   const parts = { known, admission, sites: openSites(cache), cache, pool, forwarding, usage, connections, log }
-  const listener = openListener({ config, log, stopping: stop.signal }, (request, response) =>
+  const listener = openListener({ config, log, shutdownSignal: stop.signal }, (request, response) =>
     answerVisitor(parts, request, response),
   )
   return {

@@ -81,7 +81,7 @@ onBothEngines('a reference to an unknown id is refused with its name, and nothin
   const { userId, teamId } = credentials
   const other = await user('other')
   const before = await digest(world)
-  const members = (team: string, who: string) => `/operator/v1/teams/${team}/members/${who}` as const
+  const members = (team: string, caller: string) => `/operator/v1/teams/${team}/members/${caller}` as const
   const refused: [Promise<ApiResponse>, number, string, string][] = [
     [
       operator.try('POST', '/operator/v1/teams', { slug: 'a', name: 'A', ownerId: 'usr_none' }),

@@ -46,12 +46,12 @@ onBothEngines(
     })
     assert.equal(team.status, 201, team.text)
     const acme = team.body.id
-    for (const [where, who] of [
+    for (const [where, caller] of [
       ['acme', 'admin'],
       [acme, 'admin@berth.localhost'],
       ['acme', credentials.userId],
     ]) {
-      const path = `/operator/v1/teams/${where}/members/${encodeURIComponent(who!)}`
+      const path = `/operator/v1/teams/${where}/members/${encodeURIComponent(caller!)}`
       const put = await operator('PUT', path, { role: 'MEMBER' })
       assert.deepEqual(put.body, { teamId: acme, userId: credentials.userId, role: 'MEMBER' })
       assert.equal((await operator('DELETE', path)).status, 204)

@@ -26,8 +26,8 @@ function teamOf(world: World) {
   const path = `/v1/teams/${teamId}/members` as const
   return {
     path,
-    invite: async (who: object, role = 'MEMBER') => {
-      const answer = await world.call('POST', path, { ...who, role })
+    invite: async (caller: object, role = 'MEMBER') => {
+      const answer = await world.call('POST', path, { ...caller, role })
       assert.equal(answer.status, 200, answer.text)
       return { ...answer.body, code: answer.body.inviteUrl.split('/').at(-1) as string }
     },

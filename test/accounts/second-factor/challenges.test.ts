@@ -12,8 +12,8 @@ import { onBothEngines, type World } from '../../support/world.ts'
 const FIVE_MINUTES_MS = 5 * 60_000
 
 /** A browser that opens a page now. */
-function browser({ deps }: World, formToken = 'here'): ChallengeCtx {
-  return { db: deps.db.read, deps, now: deps.clock.now(), formToken }
+function browser({ deps }: World, csrfToken = 'here'): ChallengeCtx {
+  return { db: deps.db.read, deps, now: deps.clock.now(), csrfToken }
 }
 
 async function make(asking: ChallengeCtx): Promise<string> {

@@ -69,9 +69,9 @@ onBothEngines('who and which token was seen last is known to the hour, and no re
   assert.equal(await writes(), 0)
   await writeLastSeen(deps)
   assert.equal(await writes(), 2)
-  assert.deepEqual(deps.lastSeen.take(), [])
+  assert.deepEqual(deps.lastSeen.drain(), [])
   await ada.call('GET', '/v9/projects')
-  assert.deepEqual(deps.lastSeen.take(), [], 'within the hour nothing is written again')
+  assert.deepEqual(deps.lastSeen.drain(), [], 'within the hour nothing is written again')
   const { lastSeenAt, tokens } = (await operator('GET', '/operator/v1/users/ada')).body
   assert.ok(lastSeenAt > now - HOUR_MS && lastSeenAt <= Date.now() && lastSeenAt % HOUR_MS === 0)
   assert.equal(tokens[0].lastUsedAt, lastSeenAt)
@@ -127,8 +127,8 @@ onBothEngines(
     assert.equal(await heldReason(), undefined)
     assert.equal((await again.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 303)
     // All comes back but the sessions: somebody else may have had one.
-    const former = await browser.get('/integrations/installed')
-    assert.deepEqual([former.status, former.location.startsWith('/sign-in')], [303, true])
+    const previous = await browser.get('/integrations/installed')
+    assert.deepEqual([previous.status, previous.location.startsWith('/sign-in')], [303, true])
   },
 )
 

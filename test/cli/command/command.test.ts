@@ -424,22 +424,22 @@ processOnBothEngines('a .env file goes in and comes out with every value as it w
 
 /** A line of a command with `place` as one of its places, and the least of what else it needs. */
 function lineWith(command: (typeof COMMANDS)[number], named: string, place: string): string[] {
-  const { words, takes = [], options = {} } = command
+  const { words, arguments: takes = [], options = {} } = command
   const typed = takes.filter(({ name, optional }) => name === named || !optional)
   const given = Object.entries(options).filter(([name, { required }]) => name === named || required)
   return [
     ...words.split(' '),
     ...typed.map(({ name, oneOf }) => (name === named ? place : (oneOf?.[0] ?? 'x'))),
-    ...given.flatMap(([name, { oneOf, offers }]) => [
+    ...given.flatMap(([name, { oneOf, suggestions }]) => [
       `--${name}`,
-      name === named ? place : (oneOf?.[0] ?? offers?.[0] ?? 'x'),
+      name === named ? place : (oneOf?.[0] ?? suggestions?.[0] ?? 'x'),
     ]),
   ]
 }
 
 const PLACES = COMMANDS.flatMap((command) =>
   [
-    ...(command.takes ?? []).map((one) => ({ ...one, called: one.name })),
+    ...(command.arguments ?? []).map((one) => ({ ...one, called: one.name })),
     ...Object.entries(command.options ?? {}).map(([called, one]) => ({ ...one, called })),
   ]
     .filter(({ isFile }) => isFile)
@@ -465,8 +465,8 @@ test('no command takes an address for the path of a file, and each place in a bu
 })
 
 test('a command whose help says s3:// takes it', () => {
-  for (const { words, takes = [], options = {} } of COMMANDS)
+  for (const { words, arguments: takes = [], options = {} } of COMMANDS)
     for (const one of [...takes, ...Object.values(options)])
-      if (`${one.about} ${'value' in one ? one.value : ''}`.includes('s3://'))
+      if (`${one.description} ${'value' in one ? one.value : ''}`.includes('s3://'))
         assert.ok(one.inBucket !== undefined && one.isFile, words)
 })

@@ -29,7 +29,7 @@ const DATA: Record<string, (folder: string) => void> = {
 }
 
 /** The words of a command with everything that it can take a place for, and no more than it needs otherwise. */
-function wordsOf({ words, takes = [], options = {} }: Command, place: string): string[] {
+function wordsOf({ words, arguments: takes = [], options = {} }: Command, place: string): string[] {
   const wordFor = ({ isFile, oneOf }: Pick<Argument & Option, 'isFile' | 'oneOf'>) =>
     isFile ? place : (oneOf?.[0] ?? 'https://one.example')
   const given = Object.entries(options).filter(([, option]) => option.required || option.isFile)

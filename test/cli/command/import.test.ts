@@ -134,7 +134,7 @@ async function contentOf({ call, credentials }: World): Promise<unknown> {
   }
   const webhooks = (await read('/v1/webhooks')) as unknown as object[]
   const { drains } = (await read('/v1/drains')) as unknown as Listed
-  return forgetOwn([content, sorted(webhooks), sorted(drains)], names)
+  return deleteOwn([content, sorted(webhooks), sorted(drains)], names)
 }
 type Listed = Record<'environments' | 'envs' | 'domains' | 'drains', { id: string; slug: string }[]>
 
@@ -142,14 +142,14 @@ const OWN =
   /^(id|accountId|ownerId|teamId|projectId|createdAt|updatedAt|enabledAt|createdBy|updatedBy|pausedAt|pausedBy|verification|version|env|repoOwnerId|deployHooks|passwordProtection)$/
 
 /** Ids become the names of what they are of. */
-function forgetOwn(value: unknown, names: Map<string, string>): unknown {
+function deleteOwn(value: unknown, names: Map<string, string>): unknown {
   if (typeof value === 'string') return names.get(value) ?? value
-  if (Array.isArray(value)) return value.map((one) => forgetOwn(one, names))
+  if (Array.isArray(value)) return value.map((one) => deleteOwn(one, names))
   if (typeof value !== 'object' || value === null) return value
   const pairs = Object.entries(value).filter(([name]) => !OWN.test(name))
   // Each server has its own moment at which crons were turned off.
   return Object.fromEntries(
-    pairs.map(([name, inner]) => [name, name === 'disabledAt' ? inner !== null : forgetOwn(inner, names)]),
+    pairs.map(([name, inner]) => [name, name === 'disabledAt' ? inner !== null : deleteOwn(inner, names)]),
   )
 }
 

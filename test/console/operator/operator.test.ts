@@ -273,7 +273,7 @@ onBothEngines(
     assert.ok(health.includes(`<turbo-frame id="health-checks" src="${checks}"><p>${link}</p></turbo-frame>`))
     const made = (await client.get(checks)).text
     for (const id of ['health-checks', 'health-state']) assert.ok(made.includes(`<turbo-frame id="${id}">`), id)
-    const asks = (path: string) => operatorScreens.find((screen) => screen.path === path)!.asks
+    const asks = (path: string) => operatorScreens.find((screen) => screen.path === path)!.calls
     assert.deepEqual([asks(ROOT), asks(`${ROOT}/health`)], [['operatorGetStatistics'], []])
   },
 )

@@ -153,7 +153,7 @@ test('a pointer above a link asks for nothing: a value is opened, and the audit 
     const followed = await link.getAttribute('href')
     await link.click()
     await page.waitForSelector('#value')
-    await world.deps.reveals.write()
+    await world.deps.secretReads.write()
     const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
     assert.deepEqual(
       entries.filter(({ type }) => type === 'getProjectEnv').map(({ subjectId }) => subjectId),

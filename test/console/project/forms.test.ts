@@ -79,16 +79,16 @@ onBothEngines('whoever may not write changes nothing by any form, and strangers 
     stranger: await openSignedInClient(world, (await world.user('stranger')).id, 'stranger'),
   }
   const before = await stateOf(world)
-  for (const [who, client] of Object.entries(clients)) {
-    await client.get(`/console/t/${who}`)
+  for (const [caller, client] of Object.entries(clients)) {
+    await client.get(`/console/t/${caller}`)
     for (const path of forms()) {
       const good = { name: 'other', code: 'a'.repeat(32), typed: 'web', key: 'B', value: '2', text: 'B=2' }
       const answer = await client.post(fill(path), { ...good, ...goodOf(path) })
-      const expected = who === 'viewer' ? [403] : [404]
-      assert.ok(expected.includes(answer.status), `${who}, ${path}: ${answer.status} ${answer.text.slice(0, 300)}`)
+      const expected = caller === 'viewer' ? [403] : [404]
+      assert.ok(expected.includes(answer.status), `${caller}, ${path}: ${answer.status} ${answer.text.slice(0, 300)}`)
       // The navigation offers everybody a team of their own.
       const told = answer.text.replace('<a href="/console/teams/new">Make a team</a>', '')
-      if (who === 'stranger') assert.doesNotMatch(told, new RegExp(`${slug}|www\\.example\\.com`))
+      if (caller === 'stranger') assert.doesNotMatch(told, new RegExp(`${slug}|www\\.example\\.com`))
     }
   }
   assert.equal(await stateOf(world), before)

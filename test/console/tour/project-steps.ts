@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { PASSWORD } from '../../support/clients/browser-client.ts'
 import { startCaddy } from '../../support/clients/proxies.ts'
-import { MOST_BYTES, weightOf } from '../../support/clients/tour.ts'
+import { MAX_BYTES, weightOf } from '../../support/clients/tour.ts'
 import { openEdgeOf } from '../../support/worlds/edge-world.ts'
 import {
   canProveDomains,
@@ -41,7 +41,7 @@ export const projectSteps: Steps = {
     await tour.fill({ name: 'web' })
     await tour.press('Make the project')
     assert.match(tour.page.url(), /\/projects\/web$/)
-    if (tour.script) assert.ok((await weightOf(tour.page)) <= MOST_BYTES, 'the page with its script')
+    if (tour.script) assert.ok((await weightOf(tour.page)) <= MAX_BYTES, 'the page with its script')
   },
 
   async 'a .env text is pasted, its plan is seen, and it is applied'(scene) {
@@ -76,7 +76,7 @@ export const projectSteps: Steps = {
     assert.equal((await tour.page.locator('#value').innerText()).trim(), VALUE)
     await tour.look('variable-value')
     assert.equal(tour.pagesWith(VALUE), before + 1, 'one page has the value')
-    await world.deps.reveals.write()
+    await world.deps.secretReads.write()
     const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
     const lines = entries.filter(({ type }) => type === 'getProjectEnv')
     assert.deepEqual(

@@ -81,9 +81,9 @@ onBothEngines(
 onBothEngines('an equal output is made anew while its former one goes, and its files come back', async (world) => {
   const { userId } = world.credentials
   const id = await seedDeployment(world, await seedProject(world, 'web'), { url: 'd1.host.test' })
-  const former = await addOutput(world, userId, '{"a":1}', ['a page'])
+  const previous = await addOutput(world, userId, '{"a":1}', ['a page'])
   // What a process leaves that is killed behind its first step.
-  await tamper(world, 'output', { sha256: `removed ${former.id}` }, { id: former.id })
+  await tamper(world, 'output', { sha256: `removed ${previous.id}` }, { id: previous.id })
   const anew = await addOutput(world, userId, '{"a":1}', ['a page'])
   await showOutput(world, id, anew)
   await collect(world, 8)

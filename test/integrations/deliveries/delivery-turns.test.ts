@@ -9,7 +9,7 @@ import { onBothEngines, type World } from '../../support/world.ts'
 import { consentAndInstall, seedIntegration } from '../../support/worlds/integration-world.ts'
 import { count, pile } from './delivery-rows.ts'
 
-const MOST_PENDING = 10_000
+const MAX_PENDING = 10_000
 const relieve = (world: World) => world.operator('POST', '/operator/v1/timers/delivery-overflow/run', {})
 onBothEngines(
   'when too many deliveries wait for an account, its fullest endpoint is disabled with a reason and a letter, and nothing else',
@@ -24,7 +24,7 @@ onBothEngines(
       .where('id', '=', full.id)
       .executeTakeFirstOrThrow()
     await pile(world, 100, { accountId, endpointIds: [other.id] })
-    await pile(world, MOST_PENDING - 100, { accountId, endpointIds: [full.id] })
+    await pile(world, MAX_PENDING - 100, { accountId, endpointIds: [full.id] })
     assert.equal((await relieve(world)).status, 200)
     assert.equal((await world.call('GET', `/v1/webhooks/${full.id}`)).body.disabledAt, undefined)
     assert.equal(await count(world, full.id, 'dropped'), 0)
@@ -66,7 +66,7 @@ onBothEngines(
       .executeTakeFirstOrThrow()
     const accountId = world.credentials.teamId
     await pile(world, 50, { accountId: 'team_other', endpointIds: [id] })
-    await pile(world, MOST_PENDING + 30, { accountId, endpointIds: [id] })
+    await pile(world, MAX_PENDING + 30, { accountId, endpointIds: [id] })
     for (let at = 0; at < 2; at++) assert.equal((await relieve(world)).status, 200)
     assert.equal(await count(world, id, 'dropped'), 30)
     const oldest = world.deps.db.read.selectFrom('delivery').select('status').where('account_id', '=', accountId)

@@ -108,12 +108,12 @@ onBothEngines(
   'whoever may change a webhook tries it and sees what it was sent, and nobody else',
   async (world, t) => {
     const hook = await receiver(t)
-    const who = await people(world)
+    const caller = await people(world)
     const app = await seedIntegration(world, { webhookUrl: hook.url, scopes: ['read-write:project'] })
     await seedInstallation(world, { app })
-    const own = (await who.owner('POST', '/v1/webhooks', { url: hook.url, events: CREATED })).body.id
-    const ofApp = (await who.owner('GET', `/v1/integrations/apps/${app.id}`)).body.webhookId
-    await who.owner('POST', '/v10/projects', { name: 'web' })
+    const own = (await caller.owner('POST', '/v1/webhooks', { url: hook.url, events: CREATED })).body.id
+    const ofApp = (await caller.owner('GET', `/v1/integrations/apps/${app.id}`)).body.webhookId
+    await caller.owner('POST', '/v10/projects', { name: 'web' })
     await deliver(world)
     const expected = {
       owner: [200, 200, true, true],
@@ -121,11 +121,11 @@ onBothEngines(
       viewer: [403, 403, false, false],
       narrow: [200, 404, false, undefined],
     }
-    for (const [name, call] of Object.entries(who)) {
+    for (const [name, call] of Object.entries(caller)) {
       const seen: unknown[] = []
       for (const id of [own, ofApp]) seen.push((await call.try('POST', `/v1/webhooks/${id}/test`)).status)
       for (const id of [own, ofApp]) {
-        const [{ id: delivery }] = (await who.owner('GET', `/v1/webhooks/${id}/deliveries`)).body.deliveries
+        const [{ id: delivery }] = (await caller.owner('GET', `/v1/webhooks/${id}/deliveries`)).body.deliveries
         const shown = await call.try('GET', `/v1/webhooks/${id}/deliveries/${delivery}`)
         seen.push(shown.status === 200 ? 'request' in shown.body : undefined)
       }

@@ -62,12 +62,12 @@ test('of the data folder only copies of checks that were cut short are removed, 
     for (const path of [file, `${file}.json`]) writeFileSync(path, 'x')
     return { file }
   }
-  await place.keep(make, never)
+  await place.store(make, never)
   assert.deepEqual(readdirSync(folder).sort(), ['backup-check-new', 'large.db', 'old'])
 })
 
 test('what lies deeper in a bucket, and what has no manifest, is no backup of the place', async (t) => {
   const keys = ['x/a.db', 'x/a.db.json', 'x/half.db', 'x/other/b.db', 'x/other/b.db.json', 'x/note.json']
   const { config } = await uploading(t, () => keys.map((key) => `<Key>${key}</Key>`).join(''))
-  assert.deepEqual(await (await openBackupDestination(config)).names(never), ['a.db'])
+  assert.deepEqual(await (await openBackupDestination(config)).list(never), ['a.db'])
 })

@@ -146,9 +146,9 @@ test('an upload that is cut leaves nothing that looks whole, and none of its par
     writeFileSync(join(at, 'berth-1.db.json'), '{}')
     return { file: join(at, 'berth-1.db') }
   }
-  await assert.rejects(place.keep(make, never), /the key may not do that in this bucket/)
-  assert.deepEqual([[...server.objects.keys()], await place.names(never)], [['nightly/berth-1.db'], []])
+  await assert.rejects(place.store(make, never), /the key may not do that in this bucket/)
+  assert.deepEqual([[...server.objects.keys()], await place.list(never)], [['nightly/berth-1.db'], []])
   server.fault = () => false
-  await place.keep(make, never)
-  assert.deepEqual(await place.names(never), ['berth-1.db'])
+  await place.store(make, never)
+  assert.deepEqual(await place.list(never), ['berth-1.db'])
 })

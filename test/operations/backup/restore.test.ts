@@ -139,5 +139,5 @@ test('a backup that was damaged before its manifest was written is refused, and 
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   writeFileSync(`${from}.json`, JSON.stringify({ ...manifest, sha256 }))
   await assert.rejects(restoreBackup(config, { from, force: false }, silent), /is damaged: /)
-  assert.equal(existsSync(join(config.dataFolder, 'berth.db')), false)
+  assert.equal(existsSync(join(config.dataDirectory, 'berth.db')), false)
 })

@@ -202,7 +202,7 @@ onBothEngines('the newest backup of a bucket is restored, and its values open', 
   await world.call('POST', '/v10/projects', { name: 'later' })
   assert.equal(await look(world, at('2026-12-02T03:00')), 1)
   const place = await openBackupDestination(world.deps.config)
-  const names = (await place.names(never)).sort()
+  const names = (await place.list(never)).sort()
   assert.equal(names.length, 2)
   assert.deepEqual(
     readdirSync(world.folder).filter((name) => /backup/.test(name)),
@@ -238,11 +238,11 @@ onBothEngines('the newest backup of a bucket is restored, and its values open', 
     BERTH_DATA: world.folder,
     BERTH_PUBLIC_URL: await world.listen(),
   }
-  await place.look(
+  await place.read(
     names[1]!,
     async (file) => {
       const there = await openBackupDestination(readConfig(damagedAt))
-      const copied = await there.keep(async (folder) => {
+      const copied = await there.store(async (folder) => {
         for (const end of ['', '.json']) copyFileSync(`${file}${end}`, join(folder, `${names[1]}${end}`))
         return { file: join(folder, names[1]!) }
       }, never)

@@ -176,7 +176,7 @@ test('a label is escaped, buckets add up, and labels that the table does not say
   metrics.counter('berth_refusals_total', 'a"b\\c\nd').value = 3
   const spread = metrics.histogram('berth_commit_writes')
   for (const value of [1, 1, 3, 1000]) observe(spread, value)
-  const text = await metrics.tell()
+  const text = await metrics.render()
   assert.match(text, /^berth_refusals_total\{key="a\\"b\\\\c\\nd"\} 3$/m)
   assert.match(text, /_bucket\{le="1"\} 2\n.*_bucket\{le="2"\} 2\n.*_bucket\{le="4"\} 3\n/)
   assert.match(

@@ -10,9 +10,9 @@ onBothEngines('users and tokens last seen more than a year ago are forgotten, an
   const { deps } = world
   const lastSeen = createLastSeen()
   const now = deps.clock.now()
-  lastSeen.note('usr_gone', now - YEAR_MS - HOUR_MS)
-  lastSeen.note('usr_barely', now - YEAR_MS + 2 * HOUR_MS)
-  lastSeen.note('tok_here', now)
+  lastSeen.record('usr_gone', now - YEAR_MS - HOUR_MS)
+  lastSeen.record('usr_barely', now - YEAR_MS + 2 * HOUR_MS)
+  lastSeen.record('tok_here', now)
   await writeLastSeen({ db: deps.db, lastSeen })
   const run = () => world.operator('POST', '/operator/v1/timers/long-unseen/run', { now })
   assert.deepEqual((await run()).body, { swept: 1 })

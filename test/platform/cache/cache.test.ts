@@ -10,7 +10,7 @@ function open() {
   const changes = createChangeFeed()
   const memory = createCache(changes, LIMIT)
   const keep = (key: string, owner = 'a', subjects: Topic[] = [`project ${key}`], bytes = 300) =>
-    memory.keep(key, memory.stamp(), { value: key, owner, subjects, bytes })
+    memory.set(key, memory.version(), { value: key, owner, topics: subjects, bytes })
   return { changes, memory, keep }
 }
 
@@ -19,39 +19,39 @@ test('a raised stamp ends what is of the subject, and nothing else', () => {
   keep('one', 'a', ['project one', 'account a'])
   keep('two', 'a', ['project two', 'account a'])
   keep('three', 'b', ['project three', 'account b'])
-  changes.raise(['project one'])
-  assert.deepEqual([memory.find('one'), memory.find('two')], [undefined, 'two'])
-  changes.raise(['account a'])
-  assert.deepEqual([memory.find('two'), memory.find('three')], [undefined, 'three'])
-  changes.raise('all')
-  assert.equal(memory.find('three'), undefined)
+  changes.invalidate(['project one'])
+  assert.deepEqual([memory.get('one'), memory.get('two')], [undefined, 'two'])
+  changes.invalidate(['account a'])
+  assert.deepEqual([memory.get('two'), memory.get('three')], [undefined, 'three'])
+  changes.invalidate('all')
+  assert.equal(memory.get('three'), undefined)
   assert.equal(memory.bytes(), 0)
 })
 
 test('what was read before a change is not kept after it', () => {
   const { changes, memory } = open()
-  const kept = { value: 1, owner: 'a', subjects: ['project one'] as Topic[], bytes: 1 }
-  const since = memory.stamp()
-  changes.raise(['project two'])
-  memory.keep('key', since, kept)
-  assert.equal(memory.find('key'), 1)
-  changes.raise(['project one'])
-  memory.keep('key', since, kept)
-  assert.equal(memory.find('key'), undefined)
-  memory.keep('key', memory.stamp(), kept)
-  assert.equal(memory.find('key'), 1)
-  changes.raise('all')
-  memory.keep('key', since, kept)
-  assert.equal(memory.find('key'), undefined)
+  const kept = { value: 1, owner: 'a', topics: ['project one'] as Topic[], bytes: 1 }
+  const since = memory.version()
+  changes.invalidate(['project two'])
+  memory.set('key', since, kept)
+  assert.equal(memory.get('key'), 1)
+  changes.invalidate(['project one'])
+  memory.set('key', since, kept)
+  assert.equal(memory.get('key'), undefined)
+  memory.set('key', memory.version(), kept)
+  assert.equal(memory.get('key'), 1)
+  changes.invalidate('all')
+  memory.set('key', since, kept)
+  assert.equal(memory.get('key'), undefined)
 })
 
 test('more changes than are known by name end whatever is being read', () => {
   const { changes, memory } = open()
-  const since = memory.stamp()
-  changes.raise(['project one'])
-  for (let n = 0; n < 20_001; n++) changes.raise([`project ${n}`])
-  memory.keep('key', since, { value: 1, owner: 'a', subjects: ['project one'], bytes: 1 })
-  assert.equal(memory.find('key'), undefined)
+  const since = memory.version()
+  changes.invalidate(['project one'])
+  for (let n = 0; n < 20_001; n++) changes.invalidate([`project ${n}`])
+  memory.set('key', since, { value: 1, owner: 'a', topics: ['project one'], bytes: 1 })
+  assert.equal(memory.get('key'), undefined)
 })
 
 test('the bytes are bounded, and a quarter of them for one account', () => {
@@ -59,20 +59,19 @@ test('the bytes are bounded, and a quarter of them for one account', () => {
   for (let n = 0; n < 10; n++) keep(`quiet ${n}`, 'quiet')
   for (let n = 0; n < 1000; n++) keep(`loud ${n}`, 'loud')
   assert.ok(memory.bytes() < LIMIT / 2, String(memory.bytes()))
-  for (let n = 0; n < 10; n++)
-    assert.notEqual(memory.find(`quiet ${n}`), undefined, 'another account is not pushed out')
+  for (let n = 0; n < 10; n++) assert.notEqual(memory.get(`quiet ${n}`), undefined, 'another account is not pushed out')
   for (let n = 0; n < 1000; n++) keep(`of ${n}`, `account ${n}`)
   assert.ok(memory.bytes() <= LIMIT)
   assert.ok(memory.bytes() > LIMIT * 0.9)
   keep('too long', 'long', ['project long'], LIMIT / 4)
-  assert.equal(memory.find('too long'), undefined)
+  assert.equal(memory.get('too long'), undefined)
 })
 
 test('what was used stays longer than what was not', () => {
   const { memory, keep } = open()
   keep('used')
   for (let n = 0; n < 200; n++) {
-    assert.equal(memory.find('used'), 'used', String(n))
+    assert.equal(memory.get('used'), 'used', String(n))
     keep(`once ${n}`)
   }
 })
@@ -83,9 +82,9 @@ test('a key that is kept again takes the place of the former, in bytes too', () 
   const bytes = memory.bytes()
   keep('key', 'a', ['project two'])
   assert.equal(memory.bytes(), bytes)
-  changes.raise(['project one'])
-  assert.equal(memory.find('key'), 'key')
-  changes.raise(['project two'])
+  changes.invalidate(['project one'])
+  assert.equal(memory.get('key'), 'key')
+  changes.invalidate(['project two'])
   assert.equal(memory.bytes(), 0)
 })
 
@@ -101,24 +100,24 @@ test('what can be packed is packed before it goes, is found in it, and is whole 
         return value
       },
     })
-    const since = memory.stamp()
-    memory.keep(`large ${n}`, since, { value: `large ${n}`, owner, subjects, bytes: 20_000, pack })
+    const since = memory.version()
+    memory.set(`large ${n}`, since, { value: `large ${n}`, owner, topics: subjects, bytes: 20_000, compress: pack })
   }
   const found = (from: number, to: number) => {
     let count = 0
-    for (let n = from; n < to; n++) if (memory.find(`large ${n}`) === `large ${n}`) count++
+    for (let n = from; n < to; n++) if (memory.get(`large ${n}`) === `large ${n}`) count++
     return count
   }
   for (let n = 0; n < 20; n++) keepLarge(n)
   assert.ok(memory.bytes() <= LIMIT)
   assert.equal(found(0, 20), 20)
   assert.ok(unpacked >= 16 && unpacked < 20, `some are there as they are, and ${unpacked} are packed`)
-  for (let n = 0; n < 20; n++) if (n !== 3) changes.raise([`project large ${n}`])
+  for (let n = 0; n < 20; n++) if (n !== 3) changes.invalidate([`project large ${n}`])
   unpacked = 0
   assert.equal(found(3, 4) + found(3, 4) + found(3, 4), 3)
   assert.equal(unpacked, 1, 'it was unpacked once, and then there was room')
   assert.ok(memory.bytes() > 20_000, 'which it takes again')
-  changes.raise(['project large 3'])
+  changes.invalidate(['project large 3'])
   assert.deepEqual([found(0, 20), memory.bytes()], [0, 0])
 
   for (let n = 0; n < 500; n++) keepLarge(n)
@@ -128,7 +127,7 @@ test('what can be packed is packed before it goes, is found in it, and is whole 
   for (let n = 0; n < 300; n++) keep(`small ${n}`, `owner ${n}`)
   assert.ok(memory.bytes() <= LIMIT)
   assert.ok(found(450, 500) > 0, 'and so do small ones')
-  changes.raise('all')
+  changes.invalidate('all')
   for (let n = 0; n < 100; n++) keepLarge(n, 'one')
   assert.ok(memory.bytes() <= LIMIT / 4, 'an account has no more than its share')
   assert.ok(found(0, 100) >= 10 && found(99, 100) === 1, 'which holds more when it is packed')

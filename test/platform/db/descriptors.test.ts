@@ -15,14 +15,14 @@ import {
 import { root } from '../../support/root.ts'
 
 const PROGRAM = join(root, 'bin', 'berth.mjs')
-const MOST_FILES = 80
+const MAX_FILES = 80
 const CALLERS = 120
 
 processOnBothEngines(
   'without free file descriptors accepted connections are served, others are closed, and then all works as before',
   async (t, engine) => {
     const home = await newHome(t, engine)
-    const limited = ['bash', '-c', `ulimit -n ${MOST_FILES}; exec "$0" "$1"`, process.execPath, PROGRAM]
+    const limited = ['bash', '-c', `ulimit -n ${MAX_FILES}; exec "$0" "$1"`, process.execPath, PROGRAM]
     const running = await startService(t, home, {}, limited)
     const { token } = credentialsOf(home)
     const { hostname, port } = new URL(running.address)

@@ -20,9 +20,9 @@ const sleep = preparedQuery<{ seconds: number }, unknown>((_, value) => ({
   compile: () => sql`with slept as (select pg_sleep(${value.seconds})) select * from slept`.compile(_),
 }))
 
-async function openStore(t: TestContext, keepsStatements = true, patience = 1): Promise<{ db: Db; url: string }> {
+async function openStore(t: TestContext, keepsStatements = true, timeout = 1): Promise<{ db: Db; url: string }> {
   const url = await newDatabase()
-  const db = await openPostgres(url, () => {}, undefined, { keepsStatements, patience })
+  const db = await openPostgres(url, () => {}, undefined, { keepsStatements, patience: timeout })
   t.after(() => db.close())
   return { db, url }
 }

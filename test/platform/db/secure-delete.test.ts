@@ -21,7 +21,7 @@ test('the bytes of deleted rows are overwritten in the file once the log is fold
   )
   /** Which of the values a copy of the file, and of the log beside it, has. */
   const found = () => {
-    db.renew()
+    db.refreshSnapshot()
     const other = new DatabaseSync(file)
     other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     other.close()

@@ -72,10 +72,10 @@ function subjectsBetween(before: Rows, after: Rows): Set<string> {
   const changed = new Set<string>()
   for (const [table, subjectsOf] of Object.entries(SUBJECTS_OF)) {
     const textsOf = (rows: Rows) => new Set(rows[table]!.map((row) => JSON.stringify(row)))
-    const [former, latter] = [textsOf(before), textsOf(after)]
+    const [previous, latter] = [textsOf(before), textsOf(after)]
     // Notes that everybody has read are swept, and nobody is told.
     const gone = table === 'edge_change' ? [] : before[table]!.filter((row) => !latter.has(JSON.stringify(row)))
-    const come = after[table]!.filter((row) => !former.has(JSON.stringify(row)))
+    const come = after[table]!.filter((row) => !previous.has(JSON.stringify(row)))
     for (const row of gone) for (const one of subjectsOf(row, before)) changed.add(one)
     for (const row of come) for (const one of subjectsOf(row, after)) changed.add(one)
   }
@@ -87,7 +87,7 @@ type Raised = { at: number; changed: ChangedTopics }
 /** What is raised on an instance from now on. */
 function listen({ deps }: World): Raised[] {
   const heard: Raised[] = []
-  deps.db.changes.onRaise((changed) => heard.push({ at: performance.now(), changed }))
+  deps.db.changes.onInvalidate((changed) => heard.push({ at: performance.now(), changed }))
   return heard
 }
 

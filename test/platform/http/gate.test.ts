@@ -46,13 +46,13 @@ test('owners in a queue take turns, items of one keep their order, and an owner 
 
 test('a semaphore gives no slot past those of the owner that wait, and leaves no timer behind', async () => {
   let open = false
-  const semaphore = createSemaphore({ mayTake: () => open })
+  const semaphore = createSemaphore({ canAcquire: () => open })
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
-  const waiting = semaphore.take('a', 60_000)
+  const waiting = semaphore.acquire('a', 60_000)
   open = true
-  assert.deepEqual([semaphore.tryTake('a'), semaphore.tryTake('b'), semaphore.waiting('a')], [false, true, 1])
-  semaphore.wake()
+  assert.deepEqual([semaphore.tryAcquire('a'), semaphore.tryAcquire('b'), semaphore.waiting('a')], [false, true, 1])
+  semaphore.recheck()
   assert.equal(await waiting, true)
   assert.equal(timers(), before)
 })
@@ -110,7 +110,7 @@ test('a request that waited for 10 s is refused and takes no slot; the gate look
   t.mock.timers.tick(1)
   await assert.rejects(first, (error) => error instanceof Refusal && error.key === 'rate_limited')
   hasRoom = true
-  gate.look()
+  gate.recheck()
   await second
   const others = [gate.enter('b'), gate.enter('c')]
   let came = 0

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TSchema } from 'typebox'
-import { DEEPEST, excessOf, MOST_PARTS, weighsAtMost } from '../../../src/platform/schema/json-weight.ts'
+import { DEEPEST, excessOf, MAX_PARTS, weighsAtMost } from '../../../src/platform/schema/json-weight.ts'
 import { READERS } from '../../../src/readers.ts'
 import { ROUTES } from '../../../src/routes.ts'
 import { seedProject } from '../../support/projects.ts'
@@ -14,14 +14,14 @@ const excess = (text: string) => excessOf(Buffer.from(text))
 
 test('the names, values and containers of a text are counted, and not what stands in strings', () => {
   const values = (count: number) => `[${'1,'.repeat(count - 1)}1]`
-  assert.equal(excess(values(MOST_PARTS - 1)), undefined)
-  assert.equal(excess(values(MOST_PARTS)), 'parts')
+  assert.equal(excess(values(MAX_PARTS - 1)), undefined)
+  assert.equal(excess(values(MAX_PARTS)), 'parts')
   const pairs = (count: number) => `{${Array.from({ length: count }, (_, at) => `"${at}":0`).join(',')}}`
-  assert.equal(excess(pairs(MOST_PARTS / 2 - 1)), undefined)
-  assert.equal(excess(pairs(MOST_PARTS / 2 + 1)), 'parts')
-  assert.equal(excess(`["${'[{,:'.repeat(MOST_PARTS)}"]`), undefined)
-  assert.equal(excess(`["${'\\"['.repeat(MOST_PARTS)}\\\\",1]`), undefined)
-  assert.equal(excess(`["\\\\",${values(MOST_PARTS)}]`), 'parts', 'a string ends behind an escaped backslash')
+  assert.equal(excess(pairs(MAX_PARTS / 2 - 1)), undefined)
+  assert.equal(excess(pairs(MAX_PARTS / 2 + 1)), 'parts')
+  assert.equal(excess(`["${'[{,:'.repeat(MAX_PARTS)}"]`), undefined)
+  assert.equal(excess(`["${'\\"['.repeat(MAX_PARTS)}\\\\",1]`), undefined)
+  assert.equal(excess(`["\\\\",${values(MAX_PARTS)}]`), 'parts', 'a string ends behind an escaped backslash')
   assert.equal(excess('['.repeat(DEEPEST) + ']'.repeat(DEEPEST)), undefined)
   assert.equal(excess('{"a":'.repeat(DEEPEST + 1)), 'depth')
   assert.equal(excess(`[${'[],'.repeat(2 * DEEPEST)}[]]`), undefined)
@@ -35,9 +35,9 @@ test('what a text is counted as is never less than what it holds', () => {
     return Object.values(value).reduce<number>((sum, inner) => sum + count(inner), 1 + names)
   }
   for (const one of ['{}', '[]', '"x"', '[[]]', '{"a":{}}', '{"a":[1,{"b":2}],"c":"d"}']) {
-    const atMost = Math.floor((MOST_PARTS * 1.5) / count(JSON.parse(one)))
+    const atMost = Math.floor((MAX_PARTS * 1.5) / count(JSON.parse(one)))
     const text = `[${`${one},`.repeat(atMost)}0]`
-    assert.ok(count(JSON.parse(text)) > MOST_PARTS)
+    assert.ok(count(JSON.parse(text)) > MAX_PARTS)
     assert.equal(excess(text), 'parts', one)
   }
 })

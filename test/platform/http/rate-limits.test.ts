@@ -22,7 +22,7 @@ const variable = (key: string) => ({ key, value: 'x', type: 'plain', target: ['p
 
 /** Takes one, where memory alone counts. */
 function takeNow(limiter: Limiter, owner: string, now: number): LimitStatus | undefined {
-  const taken = limiter.take('env-create', owner, now)
+  const taken = limiter.consume('env-create', owner, now)
   assert.ok(!(taken instanceof Promise))
   return taken
 }
@@ -244,7 +244,7 @@ test('requests are counted in any order of their moments, and a clock that was s
 
 test('every operation of the table is a public one and in one group', () => {
   const known = new Map(ROUTES.map((route) => [route.operationId, route]))
-  const named = Object.values(LIMITS).flatMap((row) => ('of' in row ? [...row.of] : []))
+  const named = Object.values(LIMITS).flatMap((row) => ('operations' in row ? [...row.operations] : []))
   assert.equal(new Set(named).size, named.length)
   for (const operation of named) assert.equal(known.get(operation)?.auth, 'public', operation)
 })

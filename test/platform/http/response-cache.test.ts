@@ -8,7 +8,7 @@ import { disableInstallation } from '../../support/states.ts'
 import { type ApiResponse, type Call, onBothEngines, type World } from '../../support/world.ts'
 import { seedInstallation, seedIntegration } from '../../support/worlds/integration-world.ts'
 
-const REMEMBERED = ROUTES.filter((route) => route.remember !== undefined)
+const REMEMBERED = ROUTES.filter((route) => route.cache !== undefined)
 const DAY_MS = 86_400_000
 
 /** Every remembered answer that one of these callers can have, as a question. */
@@ -56,7 +56,7 @@ async function ask(questions: (() => Promise<ApiResponse>)[]): Promise<string[]>
 /** Asks as it is remembered, then anew, and compares. */
 async function mustBeFresh(world: World, questions: (() => Promise<ApiResponse>)[], after: string): Promise<void> {
   const warm = await ask(questions)
-  world.deps.db.renew()
+  world.deps.db.refreshSnapshot()
   const cold = await ask(questions)
   for (const [at, answer] of cold.entries()) assert.equal(warm[at], answer, `after ${after}`)
 }
@@ -67,7 +67,7 @@ function onSqlite(name: string, run: (world: World) => Promise<void>): void {
 }
 
 onBothEngines('answers are remembered where only this process commits', async ({ deps, engine }) => {
-  assert.equal(deps.memory !== undefined, engine === 'sqlite')
+  assert.equal(deps.cache !== undefined, engine === 'sqlite')
 })
 
 onSqlite('no write of the table leaves a remembered answer as it was before', async (world) => {
@@ -129,19 +129,19 @@ onSqlite('this test can fail: where no stamp is raised, answers are stale', asyn
   const samples = await seedSamples(world)
   const questions = await questionsOf(world, samples)
   await ask(questions)
-  const { raise } = world.deps.db.changes
-  world.deps.db.changes.raise = () => {}
+  const { invalidate } = world.deps.db.changes
+  world.deps.db.changes.invalidate = () => {}
   await world.call('PATCH', '/v9/projects/web', { framework: 'nextjs' })
-  world.deps.db.changes.raise = raise
+  world.deps.db.changes.invalidate = invalidate
   await assert.rejects(mustBeFresh(world, questions, 'a change'), /after a change/)
 })
 
 onSqlite('every remembered route is given from memory, and another account changes nothing of it', async (world) => {
   const samples = await seedSamples(world)
   const found = new Set<unknown>()
-  const { find } = world.deps.memory!
-  world.deps.memory!.find = (key) => {
-    const value = find(key)
+  const { get } = world.deps.cache!
+  world.deps.cache!.get = (key) => {
+    const value = get(key)
     if (value !== undefined) found.add(value)
     return value
   }
@@ -164,10 +164,10 @@ onSqlite('an answer with a value in clear is not kept', async (world) => {
   ).body
   const [bypass] = Object.keys(protectionBypass)
   const texts: string[] = []
-  const { keep } = world.deps.memory!
-  world.deps.memory!.keep = (key, since, remembered) => {
+  const { set } = world.deps.cache!
+  world.deps.cache!.set = (key, since, remembered) => {
     texts.push(`${key} ${(remembered.value as { body?: Buffer }).body ?? ''}`)
-    return keep(key, since, remembered)
+    return set(key, since, remembered)
   }
   for (const path of ['/v9/projects', '/v9/projects/web', '/v9/projects/web/env?decrypt=true']) {
     const { text } = await world.call('GET', path)

@@ -38,7 +38,7 @@ onBothEngines(
         assert.equal(answer.headers['content-type'], undefined, route.operationId)
         continue
       }
-      const type = route.lines && !route.reply.items ? 'application/stream+json' : 'application/json'
+      const type = route.jsonLines && !route.reply.items ? 'application/stream+json' : 'application/json'
       assert.match(String(answer.headers['content-type']), new RegExp(`^${RegExp.escape(type)}(;|$)`))
       const said = JSON.parse(answer.text)
       const shape = Compile(route.reply)

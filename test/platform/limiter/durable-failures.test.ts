@@ -7,14 +7,14 @@ onBothEngines('counts of failures that could not be written are written the next
   const kept = createDurableFailures()
   const counter = kept.counterOf({ name: 'sign-in-failures', failures: true, total: 9, seconds: 600 } as never)
   const now = deps.clock.now()
-  await counter.take('ada', now, 2)
+  await counter.consume('ada', now, 2)
   const read = () => deps.db.read.selectFrom('rate_limit').select(['owner', 'used']).execute()
   const full = new Error('the disk is full')
   await assert.rejects(
     kept.write(() => Promise.reject(full)),
     full,
   )
-  await counter.take('eve', now, 3)
+  await counter.consume('eve', now, 3)
   await kept.write((work) => deps.db.write(work))
   assert.deepEqual(
     (await read()).map((row) => ({ ...row })).toSorted((a, b) => a.used - b.used),

@@ -191,9 +191,9 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
         .getSetCookie()
         .map((line) => line.split(';')[0])
         .join('; ')
-      const formToken = /name="form" value="([^"]+)"/.exec(page.text)![1]!
+      const csrfToken = /name="form" value="([^"]+)"/.exec(page.text)![1]!
       const form = new URLSearchParams({
-        form: formToken,
+        form: csrfToken,
         name: `x${randomBytes(3).toString('hex')}`,
         password: 'wrong',
       })

@@ -71,10 +71,10 @@ onBothEngines(
   'a page is told at once of what has changed since it was read, and of nothing that it shows',
   async (world, t) => {
     const { origin, client, page } = await openPages(world)
-    const former = stampOf((await client.get(page)).text)
+    const previous = stampOf((await client.get(page)).text)
     const { at } = await settled(world, () => addVariable(world))
     const fresh = await openEventStream(t, origin, client, page)
-    const late = await openEventStream(t, origin, client, page, former)
+    const late = await openEventStream(t, origin, client, page, previous)
     await told(late, 1)
     assert.deepEqual(late.told[0]!.data.changed, [])
     const elsewhere = await openEventStream(t, origin, client, page, `another.${at}`)
@@ -241,7 +241,7 @@ test('a page hears of what another instance wrote (a bound on time) [postgres]',
   try {
     await waitForListener(other)
     const heard: ChangedTopics[] = []
-    other.deps.db.changes.onRaise((changed) => heard.push(changed))
+    other.deps.db.changes.onInvalidate((changed) => heard.push(changed))
     const { client, page, id } = await openPages(one)
     // All of the project was told: of a new one the list is told last.
     await eventually(() => heard.flat().some((subject) => subject.startsWith('projects ')))
@@ -269,8 +269,8 @@ async function openedOn({ app }: World, { cookies }: Client, url: string) {
 /** Does something, and waits until its stamp is raised: on PostgreSQL that is soon after. */
 async function settled(world: World, change: () => Promise<void>): Promise<{ at: number }> {
   const { changes } = world.deps.db
-  const before = changes.stamp()
+  const before = changes.version()
   await change()
-  await eventually(async () => changes.stamp() > before)
-  return { at: changes.stamp() }
+  await eventually(async () => changes.version() > before)
+  return { at: changes.version() }
 }

@@ -5,8 +5,8 @@ import type { Topic } from '../../../src/platform/db/change-feed.ts'
 import { createNotificationQueue } from '../../../src/platform/live/notification-queue.ts'
 import { createSubscriptions } from '../../../src/platform/live/subscriptions.ts'
 
-type Page = { owner: string; userId: string; hears: readonly Topic[] }
-const page = (owner = 'one', userId = `of ${owner}`): Page => ({ owner, userId, hears: [`account ${owner}`] })
+type Page = { owner: string; userId: string; topics: readonly Topic[] }
+const page = (owner = 'one', userId = `of ${owner}`): Page => ({ owner, userId, topics: [`account ${owner}`] })
 const pagesOf = (count: number, owner?: string) => Array.from({ length: count }, () => page(owner))
 
 test('a page is told at once, and then every 0.8 s', () => {
@@ -16,7 +16,7 @@ test('a page is told at once, and then every 0.8 s', () => {
     let times = 0
     for (let at = fromMs; at < toMs; at += 50) {
       turns.add(only)
-      times += turns.choose(at).length
+      times += turns.takeDue(at).length
     }
     return times
   }
@@ -31,7 +31,7 @@ test('of the pages of an account twenty are told within half a second and then t
   const told = new Map<Page, number>()
   for (let at = 0; at < 60_000; at += 50) {
     for (const one of pages) turns.add(one)
-    for (const one of turns.choose(at)) told.set(one, (told.get(one) ?? 0) + 1)
+    for (const one of turns.takeDue(at)) told.set(one, (told.get(one) ?? 0) + 1)
     if (at === 500) assert.ok(told.size >= 20 && told.size <= 21, `${told.size}`)
   }
   const sum = [...told.values()].reduce((all, times) => all + times, 0)
@@ -46,7 +46,7 @@ test('an account that rests gets no more than its twenty at once', () => {
   for (let at = 0; at < 10_000; at += 50) {
     // Other pages each time, so that none waits.
     for (const one of at % 1000 === 0 ? pagesOf(20) : []) turns.add(one)
-    told += turns.choose(at).length
+    told += turns.takeDue(at).length
   }
   assert.ok(told <= 41, `${told}`)
 })
@@ -55,11 +55,11 @@ test('all pages together are told fifty a second and few at once, and accounts t
   const turns = createNotificationQueue<Page>()
   for (const one of pagesOf(500, 'loud')) turns.add(one)
   for (let n = 0; n < 300; n++) turns.add(page(`account ${n}`))
-  const first = turns.choose(0)
+  const first = turns.takeDue(0)
   assert.equal(first.length, 3)
   assert.equal(first.filter(({ owner }) => owner === 'loud').length, 1)
   let later = 0
-  for (let at = 50; at <= 1000; at += 50) later += turns.choose(at).length
+  for (let at = 50; at <= 1000; at += 50) later += turns.takeDue(at).length
   assert.equal(later, 50)
 })
 
@@ -69,7 +69,7 @@ test('a page that is closed while it waits is not told', () => {
   turns.add(one)
   turns.add(other)
   turns.remove(one)
-  assert.deepEqual(turns.choose(0), [other])
+  assert.deepEqual(turns.takeDue(0), [other])
   assert.ok(turns.isEmpty())
 })
 

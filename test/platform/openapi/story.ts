@@ -58,7 +58,7 @@ async function openAsker(world: World) {
 
 /** What an answer says. Of lines of JSON, which an operation without a list always answers with, the first. */
 export function readJson(route: Route, text: string): Json {
-  return JSON.parse(route.lines && !route.reply?.items ? text.split('\n', 1)[0]! : text)
+  return JSON.parse(route.jsonLines && !route.reply?.items ? text.split('\n', 1)[0]! : text)
 }
 
 type Ask = Awaited<ReturnType<typeof openAsker>>['ask']

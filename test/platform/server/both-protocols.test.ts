@@ -26,7 +26,7 @@ async function openServer(t: TestContext, { patienceMs = 10_000, perAddress = 10
   const folder = mkdtempSync(join(tmpdir(), 'berth-both-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const kept = openLocalCertificate(
-    { dataFolder: folder },
+    { dataDirectory: folder },
     localNames({ host: AT, tls: undefined, publicUrl: undefined })!,
   )
   const slow: (() => void)[] = []
@@ -42,7 +42,7 @@ async function openServer(t: TestContext, { patienceMs = 10_000, perAddress = 10
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   answerOneAtATime(server)
-  takeBothProtocols(server, { log, stopping: stopping.signal, certificate: certificate ?? kept, patienceMs })
+  takeBothProtocols(server, { log, shutdownSignal: stopping.signal, certificate: certificate ?? kept, patienceMs })
   boundConnections(server, { perAddress, trustedProxies: undefined })
   await new Promise<void>((resolve) => server.listen(0, AT, resolve))
   t.after(() => {
@@ -249,7 +249,7 @@ test('a renewed certificate is for new connections, and open ones go on', async 
   const newOne = () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-both-'))
     t.after(() => rmSync(folder, { recursive: true }))
-    return openLocalCertificate({ dataFolder: folder }, ['localhost'])()
+    return openLocalCertificate({ dataDirectory: folder }, ['localhost'])()
   }
   const [first, second] = await Promise.all([newOne(), newOne()])
   let current = first

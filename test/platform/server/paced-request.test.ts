@@ -67,14 +67,14 @@ function send(port: number, bodies: number[], from = '127.0.0.1'): Promise<strin
 }
 
 /** The pace, and the piece that each connection had already read when it was told to wait. */
-const MOST_READ = PACE_BYTES + (CLIENTS + 1) * 64 * 1024
+const MAX_READ = PACE_BYTES + (CLIENTS + 1) * 64 * 1024
 
 for (const reads of [true, false]) {
   test(`many long bodies arrive whole, some of each iteration, ${reads ? 'read' : 'also when nobody reads them'}`, async (t) => {
     const { port, most } = await startServer(t, reads)
     const all = await Promise.all(Array.from({ length: CLIENTS }, () => send(port, [3 * MIB])))
     for (const answers of all) assert.deepEqual(answers, [reads ? `${3 * MIB}` : 'unread'])
-    assert.ok(most() <= MOST_READ, `${most()} bytes in one iteration`)
+    assert.ok(most() <= MAX_READ, `${most()} bytes in one iteration`)
   })
 }
 

@@ -84,7 +84,7 @@ function badTokens(name: string): string[] {
 }
 
 /** What a command must be given; a place that is not there for each file. */
-function wordsOf({ words, takes = [], options = {} }: Command, place: string): string[] {
+function wordsOf({ words, arguments: takes = [], options = {} }: Command, place: string): string[] {
   const given = Object.entries(options).filter(([, { required }]) => required)
   return [
     ...words.split(' '),

@@ -33,14 +33,18 @@ test('each setting of the table changes the configuration', () => {
 test('the default in the table is the value when nothing is set', () => {
   const unset = readConfig({})
   for (const [name, row] of rows) {
-    assert.notEqual(row.default === undefined, row.unset === undefined, `${name} has a default, or words in its place`)
+    assert.notEqual(
+      row.default === undefined,
+      row.whenUnset === undefined,
+      `${name} has a default, or words in its place`,
+    )
     assert.deepEqual(readConfig({ [name]: '' }), unset, `${name}, empty`)
     if (row.default !== undefined) assert.deepEqual(readConfig({ [name]: row.default }), unset, name)
   }
   const { database, keys, edge, mail } = readConfig({ BERTH_DATA: '/data' })
   assert.deepEqual([database, keys], [{ engine: 'sqlite', file: '/data/berth.db' }, { file: '/data/keys.json' }])
-  assert.ok(SETTINGS.BERTH_EDGE_PORT.unset.startsWith(`\`${edge.port}\``) && !edge.chosen)
-  assert.equal(SETTINGS.BERTH_MAIL_FROM.unset, `\`${mail.from.name} <${mail.from.address}>\``)
+  assert.ok(SETTINGS.BERTH_EDGE_PORT.whenUnset.startsWith(`\`${edge.port}\``) && !edge.chosen)
+  assert.equal(SETTINGS.BERTH_MAIL_FROM.whenUnset, `\`${mail.from.name} <${mail.from.address}>\``)
 })
 
 test('a bad value is refused by a message that begins with the name, and that never repeats a secret', () => {
@@ -92,7 +96,7 @@ test('docs/settings.md is what the table makes', () => {
 
 test('a token stays out of what is known of a mistake in a name', () => {
   const config: Config = readConfig({ BERTH_TOKN: 'hunter2', BERTH_PORT: 'tcp://10.0.0.1:80' })
-  assert.deepEqual(config.unknown, [
+  assert.deepEqual(config.unknownSettings, [
     'BERTH_PORT is no setting; did you mean PORT?',
     'BERTH_TOKN is no setting; did you mean BERTH_TOKEN?',
   ])

@@ -38,7 +38,7 @@ test('it is made where loopback alone is listened on, without a certificate of t
 
 test('it is kept for its owner alone, and taken again; two instances over one folder have the same', async (t) => {
   const folder = newFolder(t)
-  const [one, other] = await Promise.all([1, 2].map(() => openLocalCertificate({ dataFolder: folder }, NAMES)()))
+  const [one, other] = await Promise.all([1, 2].map(() => openLocalCertificate({ dataDirectory: folder }, NAMES)()))
   assert.deepEqual(one!.cert, other!.cert)
   assert.deepEqual(
     filesOf(folder).map((file) => [file.split('/').at(-1), statSync(file).mode & 0o777]),
@@ -53,17 +53,17 @@ test('it is kept for its owner alone, and taken again; two instances over one fo
   assert.equal(texts.join('').match(/PRIVATE KEY-----\n/g)?.length, 2)
   assert.equal(texts[0], one!.authority)
   rmSync(join(folder, 'tls', 'authority.pem'))
-  const later = await openLocalCertificate({ dataFolder: folder }, NAMES)()
+  const later = await openLocalCertificate({ dataDirectory: folder }, NAMES)()
   assert.equal(later.cert, one!.cert)
   assert.equal(readFileSync(join(folder, 'tls', 'authority.pem'), 'utf8'), one!.authority)
 })
 
 test('a new one takes its place before it ends, for a name that it lacks, and when its file is spoiled', async (t) => {
   const folder = newFolder(t)
-  const certificate = openLocalCertificate({ dataFolder: folder }, NAMES)
+  const certificate = openLocalCertificate({ dataDirectory: folder }, NAMES)
   const first = await certificate()
   const file = join(folder, 'tls', 'localhost.pem')
-  const wider = await openLocalCertificate({ dataFolder: folder }, [...NAMES, 'me.localhost'])()
+  const wider = await openLocalCertificate({ dataDirectory: folder }, [...NAMES, 'me.localhost'])()
   assert.notEqual(wider.cert, first.cert)
   assert.ok(new X509Certificate(wider.cert).checkHost('me.localhost'))
   for (const text of [
@@ -72,13 +72,13 @@ test('a new one takes its place before it ends, for a name that it lacks, and wh
     readFileSync(file, 'utf8').replace(/(?<=PRIVATE KEY-----\n)[\s\S]{40}/, ''),
   ]) {
     writeFileSync(file, text)
-    const made = await openLocalCertificate({ dataFolder: folder }, NAMES)()
+    const made = await openLocalCertificate({ dataDirectory: folder }, NAMES)()
     assert.ok(new X509Certificate(made.cert).checkHost('localhost'))
     assert.match(readFileSync(file, 'utf8'), /CERTIFICATE-----\n[\s\S]*PRIVATE KEY-----\n/)
   }
-  const last = await openLocalCertificate({ dataFolder: folder }, NAMES)()
+  const last = await openLocalCertificate({ dataDirectory: folder }, NAMES)()
   t.mock.timers.enable({ apis: ['Date'], now: last.validTo.getTime() - 31 * DAY_MS })
-  const again = openLocalCertificate({ dataFolder: folder }, NAMES)
+  const again = openLocalCertificate({ dataDirectory: folder }, NAMES)
   assert.equal((await again()).cert, last.cert)
   t.mock.timers.setTime(last.validTo.getTime() - 29 * DAY_MS)
   const renewed = await again()
@@ -98,7 +98,7 @@ test('whoever trusts its authority trusts it for names of this machine alone', a
       (error: Error) => error.message,
     )
   }
-  const made = (name: string) => openLocalCertificate({ dataFolder: newFolder(t) }, [name])()
+  const made = (name: string) => openLocalCertificate({ dataDirectory: newFolder(t) }, [name])()
   assert.equal(await seen(await made('me.localhost'), 'me.localhost'), undefined)
   const foreign = await made('bank.example')
   assert.equal(await seen(foreign, 'bank.example'), 'permitted subtree violation')

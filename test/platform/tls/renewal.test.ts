@@ -36,7 +36,7 @@ async function openServer(t: TestContext, first: CertificateFiles, folder: strin
   const server = createServer({ ...secureOptions(pair), handshakeTimeout: 120_000 })
   watchCertificate(
     server,
-    { log: { info: say, warn: say } as unknown as Deps['log'], stopping: stop.signal },
+    { log: { info: say, warn: say } as unknown as Deps['log'], shutdownSignal: stop.signal },
     settings,
     pair,
   )

@@ -55,13 +55,13 @@ onBothEngines(
     await seedDomains(world, ['example.com'])
     const eve = await user('eve')
     const at = '/v9/projects/web/domains'
-    for (const [who, path] of [
+    for (const [caller, path] of [
       [call, `${at}/other.example.com`],
       [call, '/v9/projects/none/domains/example.com'],
       [eve.call, `${at}/example.com`],
     ] as const) {
       for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
-        const answer = await who.try(method, path, method === 'PATCH' ? {} : undefined)
+        const answer = await caller.try(method, path, method === 'PATCH' ? {} : undefined)
         assert.equal(answer.status, 404)
         assert.equal(answer.body.error.code, 'not_found')
       }

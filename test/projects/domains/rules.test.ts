@@ -107,20 +107,20 @@ onBothEngines(
 onBothEngines(
   'the latest proof of an apex speaks for it: a former owner gets no further names without DNS',
   async (world) => {
-    const [former, present] = await seedTwoAccounts(dns, world)
+    const [previous, present] = await seedTwoAccounts(dns, world)
     const apex = freshApex()
-    await former.prove(apex)
-    await former.prove(`www.${apex}`)
+    await previous.prove(apex)
+    await previous.prove(`www.${apex}`)
     world.deps.clock.set(world.deps.clock.now() + 1)
     await present.prove(apex)
-    assert.equal((await former.read(apex)).verified, false)
-    assert.equal((await former.read(`www.${apex}`)).verified, true, 'what was not proven away stays')
-    assert.equal((await former.add(`login.${apex}`)).body.verified, false)
+    assert.equal((await previous.read(apex)).verified, false)
+    assert.equal((await previous.read(`www.${apex}`)).verified, true, 'what was not proven away stays')
+    assert.equal((await previous.add(`login.${apex}`)).body.verified, false)
     assert.equal((await present.add(`mail.${apex}`)).body.verified, true)
     // What the former owner still holds changes hands by a proof, not by a claim.
     assert.equal((await present.add(`www.${apex}`)).body.verified, false)
     await present.proveAdded(`www.${apex}`)
-    assert.equal((await former.read(`www.${apex}`)).verified, false)
+    assert.equal((await previous.read(`www.${apex}`)).verified, false)
   },
   settings,
 )

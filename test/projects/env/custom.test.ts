@@ -399,12 +399,12 @@ onBothEngines('a person copies no variables out of production without the right 
   const app = await seedIntegration(world, { slug: 'own', scopes: ['read-write:project'] })
   const { code } = await consentAndInstall(world, app)
   const installed = world.as((await exchange(world, app, code)).body.access_token)
-  for (const [who, from] of [
+  for (const [caller, from] of [
     [call, 'production'],
     [call, 'preview'],
     [installed, 'preview'],
   ] as const) {
-    const refused = await who.try('POST', `${ENVIRONMENTS}${query}`, { slug: 'copy', copyEnvVarsFrom: from })
+    const refused = await caller.try('POST', `${ENVIRONMENTS}${query}`, { slug: 'copy', copyEnvVarsFrom: from })
     assert.deepEqual(told(refused), [403, 'forbidden'], from)
   }
   assert.equal((await world.call.try('GET', `${ENVIRONMENTS}/copy${query}`)).status, 404)

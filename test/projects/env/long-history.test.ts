@@ -5,7 +5,7 @@ import { addRows, tamper } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** Rows of the history that one statement may change: a step, and the last variable of it with all its versions. */
-const MOST_AT_ONCE = 600
+const MAX_AT_ONCE = 600
 const VARIABLES = 30
 const VERSIONS = 60
 
@@ -63,6 +63,6 @@ onBothEngines(
     assert.equal(untouched.length, VARIABLES * VERSIONS)
     assert.ok(untouched.every((row) => row.sealed_value !== null && row.expires_at === null))
     if (world.engine !== 'sqlite') return
-    for (const most of [deleting, removing]) assert.ok(most > 0 && most <= MOST_AT_ONCE, `${most} rows`)
+    for (const most of [deleting, removing]) assert.ok(most > 0 && most <= MAX_AT_ONCE, `${most} rows`)
   },
 )

@@ -32,7 +32,7 @@ async function longestIteration(work: () => Promise<unknown>): Promise<number> {
 
 async function namesOf(world: World, query: string): Promise<string[]> {
   // Nothing is answered from what was asked before.
-  world.deps.db.renew()
+  world.deps.db.refreshSnapshot()
   const answer = await world.call('GET', `/v9/projects?${query}`)
   assert.equal(answer.status, 200, answer.text)
   return answer.body.projects.map(({ name }: { name: string }) => name)

@@ -14,7 +14,7 @@ const TWO = 'two.apps.example.net'
 /** What the index says that followed every change until now, which must be what one says that was read just now. */
 async function asked(world: World, host: string) {
   const { followed } = (await world.openEdge())!
-  await followed.settle()
+  await followed.catchUp()
   const { serving } = followed.hosts().find(host)
   const anew = await startHostSync(world.deps)
   await anew.stop()

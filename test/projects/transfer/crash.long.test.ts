@@ -19,11 +19,11 @@ import {
 import type { Engine } from '../../support/world.ts'
 
 /** Among so many at least one is expected to come after the start of the transfer. */
-const MOST_KILLS = 10
-const KILLS = iterations(2, MOST_KILLS)
+const MAX_KILLS = 10
+const KILLS = iterations(2, MAX_KILLS)
 const PARTS = 120
 /** From the acceptance to behind the end of the move. */
-const LONGEST_MS = { sqlite: 25, postgres: 150 }
+const MAX_MS = { sqlite: 25, postgres: 150 }
 
 type Side = { id: string; token: string }
 
@@ -135,8 +135,8 @@ processOnBothEngines(
     let sides = await fill(first, home)
     await first.kill('SIGTERM')
     const seen = { before: 0, between: 0, after: 0 }
-    for (let kill = 0; kill < KILLS || (seen.before === kill && kill < MOST_KILLS); kill++) {
-      const taken = await transferAndKill(t, home, sides, Math.random() * LONGEST_MS[engine], kill % 2 === 0)
+    for (let kill = 0; kill < KILLS || (seen.before === kill && kill < MAX_KILLS); kill++) {
+      const taken = await transferAndKill(t, home, sides, Math.random() * MAX_MS[engine], kill % 2 === 0)
       // A commit that was on its way to the server when its client died arrives or does not.
       if (engine === 'postgres') await eventually(() => isAlone(home))
       const found = await whereIs(home, engine)

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { brotliDecompressSync, zstdDecompressSync } from 'node:zlib'
 import { encodePieces, NoGain, openEncoder } from '../../../src/sites/content/encoder.ts'
 import { piecesOf } from '../../../src/sites/content/opened-file.ts'
-import { LARGEST_ENCODED } from '../../../src/sites/static/encodings.ts'
+import { MAX_ENCODED } from '../../../src/sites/static/encodings.ts'
 import { filesBelow, newFolder, openCache, openOrigin, readAll, readText } from './caches.ts'
 
 const TEXT = Array.from({ length: 20_000 }, (_, at) => `<li>${at}</li>`).join('\n')
@@ -38,7 +38,7 @@ test('a form decodes to the file, is made once however many ask, and is kept bes
 
 test('nothing is encoded that is not there, does not become smaller, is too large or finds no room', async (t) => {
   const origin = openOrigin()
-  const large = origin.add(Buffer.alloc(LARGEST_ENCODED + 1))
+  const large = origin.add(Buffer.alloc(MAX_ENCODED + 1))
   const cache = await openCache(t, { fetch: origin.fetch })
   const noise = origin.add(randomBytes(100_000))
   const unknown = origin.add('not fetched')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { HOT_BYTES, type HotFiles, LARGEST_HOT, openHotFiles } from '../../../src/sites/content/hot-files.ts'
+import { HOT_BYTES, type HotFiles, MAX_HOT, openHotFiles } from '../../../src/sites/content/hot-files.ts'
 import { eventually } from '../../support/eventually.ts'
 import { handlesBelow, newFolder, openCache, openOrigin, readText } from './caches.ts'
 
@@ -106,18 +106,18 @@ test('a cache reads a small file once, a large one each time, and forgets what i
   const folder = newFolder(t)
   const origin = openOrigin()
   const cache = await openCache(t, { folder, fetch: origin.fetch, memoryBytes: HOT_BYTES, budgetBytes: 500_000 })
-  const small = origin.add('a'.repeat(LARGEST_HOT))
-  const large = origin.add('b'.repeat(LARGEST_HOT + 1))
-  assert.equal(await readText(cache, 'acc_1', small), 'a'.repeat(LARGEST_HOT))
+  const small = origin.add('a'.repeat(MAX_HOT))
+  const large = origin.add('b'.repeat(MAX_HOT + 1))
+  assert.equal(await readText(cache, 'acc_1', small), 'a'.repeat(MAX_HOT))
   rmSync(join(folder, 'objects/acc_1', small.sha256))
   const opened = await cache.open('acc_1', small)
-  assert.deepEqual([opened.whole?.length, origin.fetches.length], [LARGEST_HOT, 1])
+  assert.deepEqual([opened.whole?.length, origin.fetches.length], [MAX_HOT, 1])
   await eventually(() => handlesBelow(folder) === 0)
   // It makes room for the other one.
   const other = await cache.open('acc_1', large)
   assert.deepEqual([other.whole, handlesBelow(folder)], [undefined, 1])
   other.close()
-  assert.equal(opened.whole!.toString(), 'a'.repeat(LARGEST_HOT))
+  assert.equal(opened.whole!.toString(), 'a'.repeat(MAX_HOT))
   opened.close()
   await readText(cache, 'acc_1', small)
   assert.equal(origin.fetches.length, 3)

@@ -60,9 +60,9 @@ export function run(t: TestContext, program: string, parameters: string[], env: 
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
     child.kill('SIGTERM')
-    const patience = setTimeout(() => child.kill('SIGKILL'), 3000)
+    const timeout = setTimeout(() => child.kill('SIGKILL'), 3000)
     await gone
-    clearTimeout(patience)
+    clearTimeout(timeout)
   })
   return { said: () => said, alive: () => child.exitCode === null }
 }

@@ -40,8 +40,8 @@ const NOTE_SENDING = `{
 /** What comes late, such as an image or a script, has come by then. */
 const STANDS_MS = 300
 /** A tenth of what is good by the measure of browsers (cumulative layout shift). */
-const MOST_SHIFT = 0.01
-const MOST_BYTES = 200 * 1024
+const MAX_SHIFT = 0.01
+const MAX_BYTES = 200 * 1024
 const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
 
 /** What a page was sent, and where it was asked. */
@@ -185,7 +185,7 @@ export async function mustStandStill(page: Page, name: string): Promise<void> {
   await page.waitForTimeout(STANDS_MS)
   const shifts = await page.evaluate<{ value: number; moved: string }[]>('berthShifts.told()')
   const sum = shifts.reduce((total, { value }) => total + value, 0)
-  assert.ok(sum < MOST_SHIFT, `${name} moves while it is shown: ${JSON.stringify(shifts)}`)
+  assert.ok(sum < MAX_SHIFT, `${name} moves while it is shown: ${JSON.stringify(shifts)}`)
 }
 
 async function look(page: Page, name: string, picture: boolean, options: Options, { seen }: Kept): Promise<void> {
@@ -217,7 +217,7 @@ function mustHold({ sent, secrets, complaints }: Kept): void {
   assert.ok(sent.length > 10, `${sent.length} pages`)
   for (const { path, body, policy } of sent) {
     assert.ok(policy !== '' && !policy.includes('unsafe-'), `${path}: ${policy}`)
-    assert.ok(body.length < MOST_BYTES / 2, `${path} has ${body.length} bytes`)
+    assert.ok(body.length < MAX_BYTES / 2, `${path} has ${body.length} bytes`)
     for (const [secret, shownAt] of secrets)
       assert.ok(!body.includes(secret) || shownAt.test(path), `${path} shows a secret`)
   }
@@ -230,4 +230,4 @@ export async function weightOf(page: Page): Promise<number> {
   )
 }
 
-export { MOST_BYTES }
+export { MAX_BYTES }

@@ -13,7 +13,7 @@ import type { World } from '../world.ts'
 export async function waitForListener({ deps: { db } }: Pick<World, 'deps'>): Promise<void> {
   if (db.engine === 'sqlite') return
   const heard = new Set<string>()
-  db.changes.onRaise((changed) => {
+  db.changes.onInvalidate((changed) => {
     if (changed !== 'all') for (const subject of changed) heard.add(subject)
   })
   const tell = (subject: Topic) => sql`select pg_notify(${CHANNEL}, ${`a test\n${subject}`})`.execute(db.read)

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type pg from 'pg'
 import { eventually } from '../eventually.ts'
 
-const LONGEST_MS = 10_000
+const MAX_MS = 10_000
 
 /** The connections that this process has made and not closed. */
 const sockets = new Set<Socket>()
@@ -23,7 +23,7 @@ export async function terminateConnections(client: pg.Client, database: string, 
   const { rows } = await client.query<{ port: number }>(
     `select client_port as port, pg_terminate_backend(pid, $3) from pg_stat_activity
       where datname = $1 and application_name like $2 and pid <> pg_backend_pid()`,
-    [database, name, LONGEST_MS],
+    [database, name, MAX_MS],
   )
   const cut = new Set(rows.map(({ port }) => port))
   // Their servers have ended. On a busy machine this process hears of it later than of this answer.

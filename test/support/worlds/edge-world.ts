@@ -23,7 +23,7 @@ export async function openEdgeOf(world: World) {
   const edge = (await world.openEdge())!
   const origin = await edge.listen('127.0.0.1', 0)
   const ask: CallEdge = (path, headers, method) => callEdgeAt(origin, path, headers, method)
-  return { origin, ask, settle: () => edge.followed.settle() }
+  return { origin, ask, settle: () => edge.followed.catchUp() }
 }
 
 /** A project `web` whose domains lead to a live deployment at `upstream`, and the edge that serves it. */

@@ -28,7 +28,7 @@ export async function openInstance(world: World, port = 0) {
     const answer = await ask(`/sites/v1/hosts/${name}`)
     return answer.status === 404 ? undefined : readHostFacts(answer.text)
   }
-  return { ask, origin, snapshot, host, settle: () => edge.followed.settle(), close: () => edge.close() }
+  return { ask, origin, snapshot, host, settle: () => edge.followed.catchUp(), close: () => edge.close() }
 }
 
 function readAnswer(text: string): Snapshot {

@@ -20,7 +20,7 @@ import { mustBeObject, PROJECT } from './schemas.ts'
 import { openServer, type Server, segment, Unavailable } from './server.ts'
 
 /** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
-const MOST_LINES = 500
+const MAX_LINES = 500
 
 type Sides = { there: Server; here: Server }
 
@@ -50,7 +50,7 @@ async function copy(given: Invocation, sides: Sides): Promise<CommandResult> {
   const plan = newAccountImportReport()
   await walk(given, sides, names, 'reading', async (one) => addPlan(plan, one))
   if (has('dry-run')) return outcomeOf(plan, 'would be ')
-  given.say(textOf(plan, 'would be '))
+  given.notice(textOf(plan, 'would be '))
   if (!has('yes') && !(await confirm!('Do this?')))
     return { data: { done: false }, text: 'nothing was changed', code: 1 }
   const report = newAccountImportReport()
@@ -75,19 +75,19 @@ async function walk(
   progress.show(part, names.length, names.length)
 }
 
-async function openSides({ value, settings, say }: Invocation, from: string): Promise<Sides> {
+async function openSides({ value, settings, notice }: Invocation, from: string): Promise<Sides> {
   const config = settings()
   const team = value('team')
   const teamHere = value('to-team') ?? team
   if (value('to-team') === undefined && team?.startsWith('team_'))
     throw new BadUsage('--team names a team by an id that only the other server knows: say the team here by --to-team')
-  const there = openServer({ origin: from, token: tokenOf(value), team, say })
+  const there = openServer({ origin: from, token: tokenOf(value), team, say: notice })
   const origin = await serviceOrigin(config)
   const here = openServer({
     origin,
     token: clientToken(config),
     team: teamHere,
-    say,
+    say: notice,
     fetch: await createTrustedFetch(config),
   })
   return { there, here }
@@ -170,8 +170,8 @@ function textOf({ counts, failed, todo, changes }: AccountImportReport, would: s
   if (lines.length === 0) lines.push('there is nothing to copy')
   const listed = (title: string, rows: readonly string[]) => {
     if (rows.length === 0) return []
-    const more = rows.length > MOST_LINES ? [`  … and ${rows.length - MOST_LINES} more: see --json`] : []
-    return ['', title, ...rows.slice(0, MOST_LINES).map((row) => `  ${oneLine(row)}`), ...more]
+    const more = rows.length > MAX_LINES ? [`  … and ${rows.length - MAX_LINES} more: see --json`] : []
+    return ['', title, ...rows.slice(0, MAX_LINES).map((row) => `  ${oneLine(row)}`), ...more]
   }
   return [
     ...lines,

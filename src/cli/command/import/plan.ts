@@ -21,7 +21,7 @@ type Counts = { created: number; changed: number; unchanged: number; failed: num
 export type AccountImportReport = { counts: Record<Kind, Counts>; failed: Failure[]; todo: string[]; changes: string[] }
 
 /** Changes to things that are here already are told one by one, up to so many. */
-const MOST_CHANGES = 200
+const MAX_CHANGES = 200
 
 /** A report in which nothing was counted yet. */
 export function newAccountImportReport(): AccountImportReport {
@@ -35,7 +35,7 @@ export function addPlan(report: AccountImportReport, { steps, same, todo }: Acco
   for (const { kind, action, names } of steps) {
     report.counts[kind][action === 'create' ? 'created' : 'changed'] += names.length
     if (action === 'create') continue
-    for (const name of names) if (report.changes.length < MOST_CHANGES) report.changes.push(`${kind} ${name}`)
+    for (const name of names) if (report.changes.length < MAX_CHANGES) report.changes.push(`${kind} ${name}`)
   }
   addSame(report, same, todo)
 }

@@ -5,9 +5,9 @@ import { READERS } from '../../../readers.ts'
 import { oneLine } from '../../command-line/print.ts'
 
 /** A list of 20 projects with 300 variables each weighs less. */
-const MOST_BYTES = READERS['answer to an import'].bytes
+const MAX_BYTES = READERS['answer to an import'].bytes
 /** A server that wants a longer pause than this is told to the person, who runs the import again later. */
-export const LONGEST_PAUSE_MS = 15 * 60_000
+export const MAX_PAUSE_MS = 15 * 60_000
 
 export type ServerReply = { status: number; body: unknown; pauseMs: number | undefined; resumesAt: number }
 /** An answer that no further request makes better. */
@@ -26,7 +26,7 @@ export async function fetchOnce(ask: typeof fetch, url: string, request: Request
     status: answer.status,
     body: parsed(url, text, isJson, answer.ok),
     pauseMs: retryOf(answer.headers) ?? (resets === undefined ? undefined : Math.max(0, resets - Date.now())),
-    resumesAt: isLast && resets !== undefined ? Math.min(resets, Date.now() + LONGEST_PAUSE_MS) : 0,
+    resumesAt: isLast && resets !== undefined ? Math.min(resets, Date.now() + MAX_PAUSE_MS) : 0,
   }
 }
 
@@ -46,9 +46,9 @@ async function textOf(answer: Response): Promise<string> {
   let bytes = 0
   for await (const piece of answer.body ?? []) {
     bytes += piece.length
-    if (bytes > MOST_BYTES)
+    if (bytes > MAX_BYTES)
       throw new Unreadable(
-        `${answer.url} answered more than ${MOST_BYTES / 1024 / 1024} MiB, which no answer of this API is`,
+        `${answer.url} answered more than ${MAX_BYTES / 1024 / 1024} MiB, which no answer of this API is`,
       )
     pieces.push(piece)
   }

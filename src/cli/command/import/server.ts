@@ -6,16 +6,16 @@ import { truncateText } from '../../../platform/http/validate.ts'
 import { isEmptyOrDotSegment } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
 import { ServiceError } from '../service-client.ts'
-import { fetchOnce, LONGEST_PAUSE_MS, type ServerReply, Unreadable } from './response.ts'
+import { fetchOnce, MAX_PAUSE_MS, type ServerReply, Unreadable } from './response.ts'
 import { itemsOf, mustBeObject, type ServerItem } from './schemas.ts'
 
 /** An answer that takes longer than this, from the first byte to the last, is given up. */
 const TIMEOUT_MS = 60_000
-const MOST_PAGES = 10_000
+const MAX_PAGES = 10_000
 /** What did not come about is asked for again so often, after a pause that doubles from FIRST_PAUSE_MS. */
-const MOST_TRIES = 6
+const MAX_TRIES = 6
 const FIRST_PAUSE_MS = 500
-const MOST_PAUSES = 30
+const MAX_PAUSES = 30
 const NOTICED_MS = 5000
 
 export type Server = {
@@ -95,7 +95,7 @@ function openSender({
       ...(method !== 'GET' && { 'idempotency-key': randomUUID() }),
     }
     const request = { method, headers, redirect: 'manual' as const, ...(body && { body: JSON.stringify(body) }) }
-    const patience = openPatience()
+    const timeout = openPatience()
     for (;;) {
       const early = resumesAt - Date.now()
       if (early > 0) await pause(early)
@@ -110,7 +110,7 @@ function openSender({
         resumesAt = answer.resumesAt
         return answer.body
       }
-      const ms = patience(answer)
+      const ms = timeout(answer)
       if (ms !== undefined) await pause(ms)
       else if (answer instanceof Error) throw new Unavailable(`${origin} does not answer`, { cause: causeOf(answer) })
       else throw refusalOf(`${origin}${withoutQuery(path)}`, answer)
@@ -125,10 +125,10 @@ function openPatience(): (answer: ServerReply | Error) => number | undefined {
     const wanted = answer instanceof Error ? undefined : answer.pauseMs
     if (!(answer instanceof Error) && answer.status === 429) {
       const ms = wanted ?? FIRST_PAUSE_MS * 2 ** Math.min(pauses, 7)
-      return pauses++ < MOST_PAUSES && ms <= LONGEST_PAUSE_MS ? ms : undefined
+      return pauses++ < MAX_PAUSES && ms <= MAX_PAUSE_MS ? ms : undefined
     }
     if (!(answer instanceof Error) && answer.status < 500) return undefined
-    return ++failures < MOST_TRIES ? (wanted ?? FIRST_PAUSE_MS * 2 ** (failures - 1)) : undefined
+    return ++failures < MAX_TRIES ? (wanted ?? FIRST_PAUSE_MS * 2 ** (failures - 1)) : undefined
   }
 }
 
@@ -138,7 +138,7 @@ type List = { origin: string; path: string; name: string }
 async function* listOf(read: Server['get'], { origin, path, name }: List, first: unknown): AsyncGenerator<ServerItem> {
   let page = first
   let until: unknown
-  for (let pages = 0; pages < MOST_PAGES; pages++) {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const items = itemsOf(`${origin}${withoutQuery(path)}`, name, page)
     yield* items
     const next = (page as ServerItem).pagination?.next ?? null
@@ -147,7 +147,7 @@ async function* listOf(read: Server['get'], { origin, path, name }: List, first:
     until = next
     page = await read(withQuery(path, { until: String(until) }))
   }
-  throw new Error(`${origin}${path} has more than ${MOST_PAGES} pages`)
+  throw new Error(`${origin}${path} has more than ${MAX_PAGES} pages`)
 }
 
 /** What a refusal is thrown as: that of a server that limits or fails says nothing about what was asked. */

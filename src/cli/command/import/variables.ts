@@ -4,8 +4,8 @@ import type { ServerItem } from './schemas.ts'
 import { type Server, segment, withQuery } from './server.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
-const MOST_SENT = 100
-const MOST_BYTES = 512 * 1024
+const MAX_SENT = 100
+const MAX_BYTES = 512 * 1024
 
 /** A variable as it is written here. `environments`: custom ones, by their slugs. */
 type Draft = {
@@ -148,7 +148,7 @@ function slicesOf(drafts: readonly Draft[]): Draft[][] {
     const size = Buffer.byteLength(JSON.stringify(draft))
     const last = slices.at(-1)
     bytes += size
-    if (last === undefined || last.length === MOST_SENT || bytes > MOST_BYTES) {
+    if (last === undefined || last.length === MAX_SENT || bytes > MAX_BYTES) {
       slices.push([draft])
       bytes = size
     } else last.push(draft)

@@ -39,9 +39,9 @@ function readSettings(file: string): Settings {
 }
 
 /** Of an earlier `link-cli`: its port may have changed since. */
-function isOurs({ api: former }: Settings, api: string): boolean {
-  if (typeof former !== 'string') return false
-  return former === api || isThisMachine(URL.parse(former)?.hostname ?? '')
+function isOurs({ api: previous }: Settings, api: string): boolean {
+  if (typeof previous !== 'string') return false
+  return previous === api || isThisMachine(URL.parse(previous)?.hostname ?? '')
 }
 
 function jsonLines(data: object): string {

@@ -6,18 +6,19 @@ export const linkCommands: readonly Command[] = [
     words: 'link-cli',
     summary: "Point the ecosystem's command line here: write its folder, and print the line for your shell",
     options: {
-      team: { value: 'id or slug', about: 'the team that it acts for; without it, as the token says' },
+      team: { value: 'id or slug', description: 'the team that it acts for; without it, as the token says' },
       token: {
         value: 'token',
-        about: 'what it shows to Berth; others see it in the list of processes: BERTH_TOKEN does the same',
+        description: 'what it shows to Berth; others see it in the list of processes: BERTH_TOKEN does the same',
       },
       'global-config': {
         value: 'folder',
-        about: 'its folder, which vercel takes as -Q; without it cli/ of the data folder',
+        description: 'its folder, which vercel takes as -Q; without it cli/ of the data folder',
         isFile: true,
       },
     },
-    more: 'The service must run. Without the token, it is BERTH_TOKEN, or the first one, of credentials.json in the data folder. The token is kept in the folder (mode 0600) and never printed.',
+    details:
+      'The service must run. Without the token, it is BERTH_TOKEN, or the first one, of credentials.json in the data folder. The token is kept in the folder (mode 0600) and never printed.',
     example: 'berth link-cli --team acme',
     load: async () => (await import('./link-cli.ts')).linkCliCommand,
   },

@@ -25,7 +25,7 @@ export async function linkCliCommand(given: Invocation): Promise<CommandResult> 
   const { api, authority } = placeOf(config)
   const named = given.value('global-config')
   if (named === '') throw new BadUsage('--global-config names no folder')
-  const folder = resolve(named ?? join(config.dataFolder, 'cli'))
+  const folder = resolve(named ?? join(config.dataDirectory, 'cli'))
   const line = aliasLine(folder, authority)
   const write = openCliFolder(folder, api)
   const ask = (path: string) => callService({ ...config, clientToken: token }, { method: 'GET', path, as: 'client' })

@@ -21,9 +21,9 @@ export const compareScreens: readonly Screen[] = [
     path: `${VARIABLES_PATH}/compare`,
     name: 'compareEnvironments',
     query: Sides,
-    once: true,
-    reveals: true,
-    asks: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
+    noAutoRefresh: true,
+    showsSecret: true,
+    calls: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
     run: showCompare,
   }),
 ]

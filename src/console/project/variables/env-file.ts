@@ -54,7 +54,7 @@ export const envFileScreens: readonly Screen[] = [
     method: 'GET',
     path: `${VARIABLES_PATH}/import`,
     name: 'showImport',
-    asks: ['getProjectCustomEnvironments'],
+    calls: ['getProjectCustomEnvironments'],
     run: (ctx, input) => showImport(ctx, input),
   }),
   action<typeof EnvFile, Answer>({

@@ -49,7 +49,7 @@ export const variableFormScreens: readonly Screen[] = [
     method: 'GET',
     path: `${VARIABLES_PATH}/new`,
     name: 'showNewVariable',
-    asks: ['getProjectCustomEnvironments'],
+    calls: ['getProjectCustomEnvironments'],
     run: (ctx, input) => showNew(ctx, input),
   }),
   action({
@@ -77,7 +77,7 @@ export const variableFormScreens: readonly Screen[] = [
     method: 'GET',
     path: `${VARIABLE_PATH}/edit`,
     name: 'showVariable',
-    asks: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
+    calls: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
     run: (ctx, input) => showEdit(ctx, input),
   }),
   action({

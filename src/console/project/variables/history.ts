@@ -27,7 +27,7 @@ export const variableHistoryScreens: readonly Screen[] = [
     method: 'GET',
     path: `${VARIABLE_PATH}/history`,
     name: 'showVariableHistory',
-    asks: SHOWN,
+    calls: SHOWN,
     run: (ctx, input) => showHistory(ctx, input),
   }),
   action({

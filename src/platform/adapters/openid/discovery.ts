@@ -4,7 +4,7 @@ import type { SingleSignOnSettings } from '../../../config.ts'
 import { READERS } from '../../../readers.ts'
 
 const TIMEOUT_S = 10
-const MOST_READ = READERS['answer of the identity provider'].bytes
+const MAX_READ = READERS['answer of the identity provider'].bytes
 
 export type Library = typeof import('openid-client')
 
@@ -75,7 +75,7 @@ async function fetchSome(url: string, options: object): Promise<Response> {
   let read = 0
   for await (const chunk of answer.body ?? []) {
     read += chunk.length
-    if (read > MOST_READ) throw new Error(`the answer of the provider is larger than ${MOST_READ / 1024} KiB`)
+    if (read > MAX_READ) throw new Error(`the answer of the provider is larger than ${MAX_READ / 1024} KiB`)
     chunks.push(chunk)
   }
   const { status, headers } = answer

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 /** How long a notification may take. */
 const NOTICE_MS = 1000
 const LOCK_HELD = '55P03'
@@ -47,8 +47,8 @@ const CAPABILITIES: readonly Capability[] = [
  * Asks a server for each thing that Berth needs. Makes a table `berth_doctor_…` and a function of that name for it, and takes both away again.
  * `patience`: how many times as long as in use it waits (`BERTH_TEST_PATIENCE`). Throws when the server cannot be reached, is a standby, or does not let this user make a table.
  */
-export async function probeServer(url: string, patience = 1): Promise<ServerCapabilities> {
-  const [one, other] = [newClient(url, patience), newClient(url, patience)]
+export async function probeServer(url: string, timeout = 1): Promise<ServerCapabilities> {
+  const [one, other] = [newClient(url, timeout), newClient(url, timeout)]
   const table = `berth_doctor_${randomBytes(4).toString('hex')}`
   const place = { one, other, table }
   try {
@@ -74,11 +74,11 @@ export async function probeServer(url: string, patience = 1): Promise<ServerCapa
   }
 }
 
-function newClient(connectionString: string, patience: number): pg.Client {
+function newClient(connectionString: string, timeout: number): pg.Client {
   const client = new pg.Client({
     connectionString,
-    connectionTimeoutMillis: PATIENCE_MS * patience,
-    query_timeout: PATIENCE_MS * patience,
+    connectionTimeoutMillis: TIMEOUT_MS * timeout,
+    query_timeout: TIMEOUT_MS * timeout,
     application_name: 'berth doctor',
   })
   client.on('error', () => {})

@@ -139,7 +139,7 @@ function openConnection(
   /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
   const send = watched(
     ({ sql, parameters, name }: Statement): Promise<pg.QueryResult> =>
-      client.query(names.named({ sql, parameters, ...(begun !== undefined && name !== undefined && { name }) })),
+      client.query(names.withName({ sql, parameters, ...(begun !== undefined && name !== undefined && { name }) })),
     onStatement,
   )
   let broken = false
@@ -158,7 +158,7 @@ function openConnection(
         return resultOf<R>(await send(compiled))
       } catch (error) {
         const first = await sent.firstFailure(error)
-        names.renewAfter(first)
+        names.resetAfter(first)
         throw first
       }
     },

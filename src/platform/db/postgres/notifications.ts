@@ -15,7 +15,7 @@ const GATHER_MS = 100
 /** The server takes payloads of less than 8,000 bytes. */
 const PAYLOAD_BYTES = 7000
 /** More at once are told as `all`. */
-const MOST_PAYLOADS = 20
+const MAX_PAYLOADS = 20
 /** How long a stop waits for the last ones to be told. */
 const LAST_MS = 2000
 
@@ -42,8 +42,8 @@ export function openChangeNotifications({ url, changes, db, onLost, probeMs }: O
   const unread = createBatch()
   const untold = createBatch()
   const raise = (changed: ChangedTopics) => {
-    changes.raise(changed)
-    changes.tell(changed)
+    changes.invalidate(changed)
+    changes.notify(changed)
   }
   const flush = async () => {
     if (!unread.isEmpty()) {
@@ -139,7 +139,7 @@ const findAccounts = preparedQuery<{ ids: string }, { account_id: string }>((db,
 async function publish(db: Queries, own: string, changed: ChangedTopics): Promise<void> {
   if (changed.length === 0) return
   const payloads = changed === 'all' ? ['all'] : payloadsOf(changed)
-  const told = payloads.length > MOST_PAYLOADS ? ['all'] : payloads
+  const told = payloads.length > MAX_PAYLOADS ? ['all'] : payloads
   await notify(db, { payloads: told.map((payload) => `${own}\n${payload}`).join('\f') })
 }
 

@@ -54,12 +54,12 @@ export async function openPostgres(
   await migratePostgres(url)
   const changes = createChangeFeed()
   const feed = openChangeNotifications({ url, changes, db: queries, onLost, probeMs: connections.idle.probeMs })
-  const untilWon = createRetries(() => watch?.lostRace())
+  const untilWon = createRetries(() => watch?.serializationFailure())
 
   return {
     engine: 'postgres',
     read: queries,
-    apart,
+    autocommit: apart,
     write: (work, owner = '') =>
       untilWon(owner, async (alone) => {
         const before = performance.now()
@@ -73,7 +73,7 @@ export async function openPostgres(
       }),
     connections: () => countConnections(pool, [pipeline, ownPipeline]),
     changes,
-    renew: () => {},
+    refreshSnapshot: () => {},
     refusalOf,
     async close() {
       await feed.close()
@@ -86,22 +86,22 @@ export async function openPostgres(
 export function openConnections(
   url: string,
   onLost: (error: Error) => void,
-  { keepsStatements, patience, idle = IDLE }: PoolSettings,
+  { keepsStatements, patience: timeout, idle = IDLE }: PoolSettings,
 ): Connections {
   const probed = { keepAliveInitialDelayMillis: idle.probeMs, connectionString: url }
-  const config = { ...CONNECTION, ...waiting(CONNECTION, patience), ...probed }
+  const config = { ...CONNECTION, ...waiting(CONNECTION, timeout), ...probed }
   const names = createStatementNames(keepsStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost, undefined, idle)
   // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
-  const short = { ...config, ...waiting(SHORT, patience) }
+  const short = { ...config, ...waiting(SHORT, timeout) }
   const apart = openPipeline(() => new pg.Client(short), names, onLost, APART_CONNECTIONS, idle)
   return { pool: openPool(config, onLost), pipeline, apart, names, idle }
 }
 
 /** The times of a table, in milliseconds, so many times as long. */
-function waiting(table: Record<string, unknown>, patience: number): Record<string, number> {
+function waiting(table: Record<string, unknown>, timeout: number): Record<string, number> {
   const times = Object.entries(table).filter((entry): entry is [string, number] => typeof entry[1] === 'number')
-  return Object.fromEntries(times.map(([name, ms]) => [name, ms * patience]))
+  return Object.fromEntries(times.map(([name, ms]) => [name, ms * timeout]))
 }
 
 function countConnections({ totalCount, idleCount, waitingCount }: Connections['pool'], pipelines: Pipeline[]) {

@@ -54,7 +54,7 @@ export function openPipeline(
     try {
       if (connection.connecting !== undefined) await connection.connecting
       writeTogether(connection.client.connection.stream)
-      const { rows } = await connection.client.query(names.named(statement))
+      const { rows } = await connection.client.query(names.withName(statement))
       connection.usedAt = performance.now()
       return rows
     } finally {
@@ -67,7 +67,7 @@ export function openPipeline(
       const since = performance.now()
       return send(statement).catch((error) => {
         const isAgain = !closed && isCut(error) && isRead(statement)
-        if (!names.renewAfter(error) && !isAgain) throw error
+        if (!names.resetAfter(error) && !isAgain) throw error
         // What cut one connection may have cut all that have not answered since.
         if (isAgain) retire(connections, since)
         return send(statement)

@@ -7,7 +7,7 @@ import { isSerializationFailure } from './conditions.ts'
 const ATTEMPTS = 12
 /** A long transaction loses to every short one that commits meanwhile: after so many losses no other writer runs beside it. */
 const RETRIES_BEFORE_EXCLUSIVE = 3
-const LONGEST_WAIT_MS = 100
+const MAX_WAIT_MS = 100
 /** One attempt of a transaction. `alone`: no other writer of this instance runs, and those of other instances must not commit before it. */
 type Run<T> = (alone: boolean) => Promise<T>
 /** Runs a transaction of an owner until it wins. Refuses: busy 503 (races lost again and again). */
@@ -19,7 +19,7 @@ export type RetryTransaction = <T>(owner: string, run: Run<T>) => Promise<T>
  * The function that it gives refuses: busy 503.
  */
 export function createRetries(onLost: () => void): RetryTransaction {
-  const retries = createSemaphore({ mayTake: (_, inUse) => inUse === 0 })
+  const retries = createSemaphore({ canAcquire: (_, inUse) => inUse === 0 })
   const alone = createSemaphore({ slots: 1 })
   const { shared, exclusive } = openLock()
   return async (owner, run) => {
@@ -33,7 +33,7 @@ export function createRetries(onLost: () => void): RetryTransaction {
         onLost()
         if (attempt === ATTEMPTS) refuse('busy')
         // Full jitter: racers that met once should not meet again.
-        await sleep(Math.random() * Math.min(LONGEST_WAIT_MS, 2 ** attempt))
+        await sleep(Math.random() * Math.min(MAX_WAIT_MS, 2 ** attempt))
       }
     }
   }
@@ -41,7 +41,7 @@ export function createRetries(onLost: () => void): RetryTransaction {
 
 /** Runs something while it holds a slot. */
 async function withSlot<T>(semaphore: Semaphore, owner: string, run: () => Promise<T>): Promise<T> {
-  if (!semaphore.tryTake(owner)) await semaphore.take(owner)
+  if (!semaphore.tryAcquire(owner)) await semaphore.acquire(owner)
   try {
     return await run()
   } finally {

@@ -13,20 +13,20 @@ export const PIPELINES = new WeakMap<object, (statement: Statement) => Promise<u
 
 export type StatementNames = {
   /** A statement as the driver takes it, with its name where it has one that is kept. */
-  named(statement: Statement): { text: string; values: unknown[]; name?: string }
+  withName(statement: Statement): { text: string; values: unknown[]; name?: string }
   /** Whether a statement failed because what a connection kept of it does not hold any more. Then all names are new ones. */
-  renewAfter(error: unknown): boolean
+  resetAfter(error: unknown): boolean
 }
 
 /** `kept`: false where connections keep no statements, as behind pgbouncer before 1.21. */
 export function createStatementNames(kept: boolean): StatementNames {
   let generation = 0
   return {
-    named({ sql, parameters, name }) {
+    withName({ sql, parameters, name }) {
       const statement = { text: sql, values: parameters as unknown[] }
       return kept && name !== undefined ? { ...statement, name: `${name}_${generation}` } : statement
     },
-    renewAfter(error) {
+    resetAfter(error) {
       if (!isStalePlan(error)) return false
       generation++
       return true

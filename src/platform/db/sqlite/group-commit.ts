@@ -6,7 +6,7 @@
 import { createFairQueue } from '../../fairness/fair-queue.ts'
 
 /** A group that has run for so long is committed, and what came meanwhile is read before the next one begins. */
-const LONGEST_GROUP_MS = 20
+const MAX_GROUP_MS = 20
 
 /** What the queue needs of the one writing connection. */
 export type Writer = {
@@ -37,7 +37,7 @@ export function groupCommit(writer: Writer, limit: number, listeners: Listeners)
       writer.exec('BEGIN IMMEDIATE')
       for (const job of group) {
         outcomes.push(await runInSavepoint(writer, job))
-        const hasRoom = group.length < limit && performance.now() - began < LONGEST_GROUP_MS
+        const hasRoom = group.length < limit && performance.now() - began < MAX_GROUP_MS
         if (hasRoom && queue.size() > 0) group.push(queue.shift()!)
       }
       commit(writer, group.length, listeners)

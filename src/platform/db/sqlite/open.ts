@@ -58,11 +58,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const beforeCommit = () => {
     snapshot.end()
     changed = takeNotes()
-    changes.raise(changed)
+    changes.invalidate(changed)
   }
   const afterCommit = () => {
     stillHeld()
-    if (changed.length > 0) changes.tell(changed)
+    if (changed.length > 0) changes.notify(changed)
   }
   const commitTogether = groupCommit(writerOf(writing, beforeCommit, afterCommit), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
@@ -75,9 +75,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
     read: reading,
     write: (work, owner = '') => attempt(() => commitTogether(() => work(queries), owner)),
     changes,
-    renew() {
+    refreshSnapshot() {
       snapshot.end()
-      changes.raise('all')
+      changes.invalidate('all')
     },
     refusalOf: (error) => (primaryResultCode(error) === FULL ? 'storage_full' : undefined),
     async close() {

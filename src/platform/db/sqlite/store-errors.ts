@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { CANNOT_OPEN, CORRUPT, FULL, NO_DATABASE, primaryResultCode } from './result-codes.ts'
 
 /** With less than this a store cannot be opened: its log and the memory it shares are files too. */
-const LEAST_BYTES = 512 * 1024
+const MIN_BYTES = 512 * 1024
 
 const SEE = 'see BERTH_DATA and DATABASE_URL'
 
@@ -18,7 +18,7 @@ export function explainStoreError(error: unknown, file: string): unknown {
   const isFull = chainOf(error).some(
     (one) => primaryResultCode(one) === FULL || ('code' in one && one.code === 'ENOSPC'),
   )
-  if (isFull || (free !== undefined && free < LEAST_BYTES))
+  if (isFull || (free !== undefined && free < MIN_BYTES))
     return new Error(
       `the disk of ${folder} is full (${Math.floor((free ?? 0) / 1024)} KiB free): make room, then start again`,
     )
