@@ -156,7 +156,7 @@ function openParts(
 > {
   const { config, db, traces, files } = opened
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
-  const memory = db.engine === 'sqlite' ? createCache(db.changes) : undefined
+  const cache = db.engine === 'sqlite' ? createCache(db.changes) : undefined
   const adapters = openAdapters(config, traces)
   const backups = createBackups(opened)
   const live = openLive(opened)
@@ -167,7 +167,7 @@ function openParts(
     backups,
     lastSeen: createLastSeen(),
     live,
-    cache: memory,
+    cache: cache,
     wakeups,
     projectHooks: PROJECT_HOOKS,
   }

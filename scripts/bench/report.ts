@@ -28,7 +28,7 @@ export type Results = {
 export type Goal = { goal: string; figure: string; reached: boolean }
 
 /** The goals of the project, as far as this run measured them. */
-export function judge({ cases, durable, check, start, memory }: Results): Goal[] {
+export function judge({ cases, durable, check, start, memory: cache }: Results): Goal[] {
   return [
     ...cases.flatMap(goalsOf),
     ...goal(
@@ -67,7 +67,7 @@ export function judge({ cases, durable, check, start, memory }: Results): Goal[]
     ),
     ...goal(
       'resident memory over 100,000 projects, after the load: at most 256 MB',
-      memory,
+      cache,
       ({ now, most }) => `${now.toFixed(0)} MB (at most ${most.toFixed(0)})`,
       ({ now }) => now <= 256,
     ),
@@ -175,18 +175,18 @@ function durableLines({ service, ungrouped, fsyncs, overUngrouped, overFsyncs }:
   ])
 }
 
-function checkLines({ domains, figures, start, memory }: CheckResult): string[] {
+function checkLines({ domains, figures, start, memory: cache }: CheckResult): string[] {
   const head = [`check, ${domains} domains`, 'per s', 'p50 ms', 'p99 ms', 'errors', 'start ms', 'MB']
   const { perSecond, p50, p99, errors } = figures
-  const last = [String(errors), start.toFixed(0), memory?.now.toFixed(0) ?? '']
+  const last = [String(errors), start.toFixed(0), cache?.now.toFixed(0) ?? '']
   return aligned([head, ['berth', perSecond.toFixed(0), p50.toFixed(2), p99.toFixed(2), ...last]])
 }
 
 function startLines(ways: StartResult[]): string[] {
-  const rows = ways.map(({ way, ms, memory, ofSources }) => [
+  const rows = ways.map(({ way, ms, memory: cache, ofSources }) => [
     way,
     ms.median.toFixed(0),
-    memory.median.toFixed(0),
+    cache.median.toFixed(0),
     ofSources.toFixed(2),
   ])
   return aligned([['start', 'ms', 'MB', 'of the sources'], ...rows])
@@ -197,12 +197,12 @@ export function milliseconds({ median, low, high }: Spread): string {
   return `${median.toFixed(0)} ms (${low.toFixed(0)} to ${high.toFixed(0)})`
 }
 
-function cells({ perSecond, p50, p99, memory, processor, errors }: CaseResult['service']): string[] {
+function cells({ perSecond, p50, p99, memory: cache, processor, errors }: CaseResult['service']): string[] {
   return [
     perSecond.toFixed(0),
     p50.toFixed(2),
     p99.toFixed(2),
-    memory?.toFixed(0) ?? '',
+    cache?.toFixed(0) ?? '',
     processor?.toFixed(0) ?? '',
     String(errors),
   ]

@@ -11,7 +11,7 @@ export function showScale({ stores, costs }: ScaleResult): string {
     ['seeded in s', ...stores.map(({ seconds }) => seconds.toFixed(0))],
     ['MB on disk', ...stores.map(({ megabytes }) => megabytes.toFixed(0))],
     ['start ms', ...stores.map(({ startMs }) => startMs.toFixed(0))],
-    ['MB in memory', ...stores.map(({ memory }) => memory?.toFixed(0) ?? '')],
+    ['MB in memory', ...stores.map(({ memory: cache }) => cache?.toFixed(0) ?? '')],
   ]
   const rows = costs.map(({ title, ms, ratios }) => [
     title,

@@ -26,7 +26,7 @@ function measured(text: string): string[] {
 test('no test asserts how long something takes', () => {
   assert.ok(files.length > 150)
   const found = files.flatMap(({ path, text }) => measured(text).map((line) => `${path}: ${line.trim()}`))
-  assert.deepEqual(found, [], 'say `within` of test/support/time-limits.ts')
+  assert.deepEqual(found, [], 'use `assertWithin` of test/support/time-limits.ts')
   assert.equal(
     measured('const took = performance.now() - began\nASSERT(took < 50)'.replace('ASSERT', 'assert.ok')).length,
     1,
@@ -34,10 +34,10 @@ test('no test asserts how long something takes', () => {
   assert.equal(measured('ASSERT(Date.now() - before < 1500)'.replace('ASSERT', 'assert.ok')).length, 1)
 })
 
-test('a test that measures processor time asserts it by `within`', () => {
+test('a test that measures processor time asserts it by `assertWithin`', () => {
   const measuring = files.filter(({ text }) => /\b(?:thread)?[cC]puUsage\(|\b(?:fairCostOf|mustBeCheap)\(/.test(text))
   assert.deepEqual(
-    measuring.filter(({ text }) => !/\bwithin\(/.test(text)).map(({ path }) => path),
+    measuring.filter(({ text }) => !/\bassertWithin\(/.test(text)).map(({ path }) => path),
     [],
     'what measures alone belongs to test/attacks',
   )

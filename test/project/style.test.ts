@@ -62,7 +62,8 @@ test('only what opens a store imports a database driver', () => {
   assert.deepEqual(
     offenders(
       (file, named) =>
-        driver(named) && !/^src\/platform\/db\/(sqlite|postgres)\/(open|lock|listener|needs)\.ts$/.test(file.path),
+        driver(named) &&
+        !/^src\/platform\/db\/(sqlite|postgres)\/(open|lock|listener|capabilities)\.ts$/.test(file.path),
     ),
     [],
   )
@@ -83,7 +84,8 @@ test('only config.ts reads settings: nothing else names process.env, but main.ts
 })
 
 test('files are made by platform/adapters/atomic-file.ts, whole and under names that nobody can guess, and in no other place', () => {
-  const making = /writeFile|appendFile|createWriteStream|\bopen(Sync)?\([^)]*, '(w|a|wx|ax|w\+|a\+)'|\.part\b/
+  const making =
+    /\b(?:writeFile|appendFile)(?:Sync)?\b|createWriteStream|\bopen(Sync)?\([^)]*, '(w|a|wx|ax|w\+|a\+)'|\.part\b/
   assert.deepEqual(pathsWith(making), ['src/platform/adapters/atomic-file.ts'])
   // A test of somebody else has its store there: one folder, with a name that nobody can guess.
   assert.deepEqual(pathsWith(/tmpdir/), ['src/start-berth.ts'])

@@ -20,7 +20,7 @@ export type Command = {
 
 export type Argument = {
   name: string
-  description: string
+  about: string
   optional?: true
   /** It names a place, which `parseFileLocation` reads. */
   isFile?: true
@@ -30,7 +30,7 @@ export type Argument = {
 }
 
 export type Option = {
-  description: string
+  about: string
   /** The name of its value; without one it is a switch. */
   value?: string
   required?: true
@@ -91,6 +91,6 @@ export function isEmptyOrDotSegment(text: string): boolean {
 
 /** What every command takes. */
 export const GLOBAL_OPTIONS: Record<string, Option> = {
-  json: { description: 'answer as JSON on stdout' },
-  help: { description: 'say what the command takes' },
+  json: { about: 'answer as JSON on stdout' },
+  help: { about: 'say what the command takes' },
 }

@@ -3,7 +3,7 @@ import { type Argument, type Command, GLOBAL_OPTIONS, type Option, type RunComma
 import { nextTokens } from './parse.ts'
 
 /** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
-type Position = { words: string; next: { word: string; description: string }[]; files: boolean }
+type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
 
 /** What runs the command that completes these commands. They are handed in, because the table of commands names this one. */
 export function completionOf(commands: readonly Command[]): RunCommand {
@@ -25,7 +25,7 @@ function placesOf(commands: readonly Command[]): Position[] {
     const parts = words === '' ? [] : words.split(' ')
     const next = nextTokens(commands, parts).map((word) => ({
       word,
-      description: aboutWord(commands, [...parts, word]),
+      about: aboutWord(commands, [...parts, word]),
     }))
     return { words, next, files: false }
   })
@@ -46,12 +46,12 @@ function aboutWord(commands: readonly Command[], parts: string[]): string {
 
 function placeOf({ words, arguments: takes = [], options = {} }: Command): Position {
   const all: (Argument | Option)[] = [...takes, ...Object.values(options)]
-  const flags = Object.entries({ ...options, ...GLOBAL_OPTIONS }).map(([name, { description }]) => ({
+  const flags = Object.entries({ ...options, ...GLOBAL_OPTIONS }).map(([name, { about }]) => ({
     word: `--${name}`,
-    description: description,
+    about: about,
   }))
   const offered = (one: Argument | Option) => ('suggestions' in one ? one.suggestions : one.oneOf) ?? []
-  const values = all.flatMap((one) => offered(one).map((word) => ({ word, description: one.description })))
+  const values = all.flatMap((one) => offered(one).map((word) => ({ word, about: one.about })))
   return { words, next: [...values, ...flags], files: all.some(({ isFile }) => isFile === true) }
 }
 
@@ -83,9 +83,7 @@ complete -o filenames -F _berth berth
 
 function zshScript(places: Position[]): string {
   const cases = places.map(({ words, next, files }) => {
-    const described = next
-      .map(({ word, description }) => quoted(`${word.replaceAll(':', '\\:')}:${description}`))
-      .join(' ')
+    const described = next.map(({ word, about }) => quoted(`${word.replaceAll(':', '\\:')}:${about}`)).join(' ')
     return `    ${quoted(words)}) found=(${described}); files=${files ? 'yes' : ''} ;;`
   })
   return `#compdef berth
@@ -112,10 +110,10 @@ if [ "$funcstack[1]" = "_berth" ]; then _berth "$@"; else compdef _berth berth; 
 function fishScript(places: Position[]): string {
   const lines = places.flatMap(({ words, next, files }) => {
     const here = `-c berth -n ${quoted(`test (__berth_place) = ${quoted(words)}`.replaceAll("'", '"'))}`
-    const plain = next.map(({ word, description }) =>
+    const plain = next.map(({ word, about }) =>
       word.startsWith('--')
-        ? `complete ${here} -l ${word.slice(2)} -d ${quoted(description)}`
-        : `complete ${here} -a ${quoted(word)} -d ${quoted(description)}`,
+        ? `complete ${here} -l ${word.slice(2)} -d ${quoted(about)}`
+        : `complete ${here} -a ${quoted(word)} -d ${quoted(about)}`,
     )
     return files ? [`complete ${here} -F`, ...plain] : plain
   })

@@ -31,10 +31,10 @@ export function commandLineText(commands: readonly Command[]): string {
 function sectionOf(command: Command): string {
   const { words, summary, details, example, arguments: takes = [], options = {} } = command
   const rows = [
-    ...takes.map(({ name, description, oneOf }) => `- \`<${name}>\`: ${choice(description, oneOf)}`),
+    ...takes.map(({ name, about, oneOf }) => `- \`<${name}>\`: ${choice(about, oneOf)}`),
     ...Object.entries(options).map(
       ([name, option]) =>
-        `- \`${formatOption(name, option)}\`: ${choice(option.description, option.oneOf, option.repeatable)}`,
+        `- \`${formatOption(name, option)}\`: ${choice(option.about, option.oneOf, option.repeatable)}`,
     ),
   ]
   const list = rows.length === 0 ? '' : `\n${rows.join('\n')}\n`

@@ -14,13 +14,13 @@ export function usageOf({ words, arguments: takes = [], options = {} }: Command)
 
 /** The help of one command. */
 export function helpOf(command: Command): string {
-  const takes = (command.arguments ?? []).map(({ name, description, oneOf }): [string, string] => [
+  const takes = (command.arguments ?? []).map(({ name, about, oneOf }): [string, string] => [
     `<${name}>`,
-    choice(description, oneOf),
+    choice(about, oneOf),
   ])
   const options = Object.entries({ ...command.options, ...GLOBAL_OPTIONS }).map(([name, option]): [string, string] => [
     formatOption(name, option),
-    choice(option.description, option.oneOf, option.repeatable),
+    choice(option.about, option.oneOf, option.repeatable),
   ])
   return [
     `usage: ${usageOf(command)}`,
@@ -64,9 +64,9 @@ export function formatOption(name: string, { value }: Option): string {
 }
 
 /** What an argument or option is, with what it may be. */
-export function choice(description: string, oneOf: readonly string[] | undefined, many = false): string {
-  const choices = oneOf === undefined || description.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
-  return `${description}${choices}${many ? '; may be given several times' : ''}`
+export function choice(about: string, oneOf: readonly string[] | undefined, many = false): string {
+  const choices = oneOf === undefined || about.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
+  return `${about}${choices}${many ? '; may be given several times' : ''}`
 }
 
 function columns(rows: [string, string][]): string[] {

@@ -113,13 +113,13 @@ function valueTrouble({ message }: Error, options: NonNullable<Command['options'
 function mustBeComplete(command: Command, positionals: string[], values: Values): void {
   const takes = command.arguments ?? []
   const missing = takes.find(({ optional }, at) => optional !== true && positionals[at] === undefined)
-  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.description}`)
+  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.about}`)
   if (positionals.length > takes.length) throw badUsage(command, `"${positionals[takes.length]}" is one word too many`)
-  for (const [at, { name, oneOf, description, isFile, inBucket }] of takes.entries()) {
+  for (const [at, { name, oneOf, about, isFile, inBucket }] of takes.entries()) {
     const typed = positionals[at]
     if (typed === undefined) continue
     if (isFile ? typed === '' : isEmptyOrDotSegment(typed))
-      throw badUsage(command, `<${name}> may not be "${typed}": ${description}`)
+      throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
     if (isFile) mustBePlace(command, `<${name}>`, typed, inBucket)
     mustBeOneOf(command, `<${name}>`, oneOf, [typed])
   }

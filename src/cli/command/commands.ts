@@ -7,24 +7,21 @@ const TARGETS = ['production', 'preview', 'development'] as const
 const target = {
   value: 'target',
   required: true,
-  description: 'production, preview, development, or a custom environment by slug or id',
+  about: 'production, preview, development, or a custom environment by slug or id',
   suggestions: TARGETS,
 } as const satisfies Option
-const team: Option = {
-  value: 'id or slug',
-  description: 'the team that has the project; without it, as the token says',
-}
-const gitBranch: Option = { value: 'branch', description: 'the variables of this branch (preview only)' }
-const project = { name: 'project', description: 'id or name' }
+const team: Option = { value: 'id or slug', about: 'the team that has the project; without it, as the token says' }
+const gitBranch: Option = { value: 'branch', about: 'the variables of this branch (preview only)' }
+const project = { name: 'project', about: 'id or name' }
 const TOKEN = 'The token is BERTH_TOKEN, or the first one, of credentials.json in the data folder.'
 
 const PASSPHRASE = 'The passphrase comes from --passphrase-file, from BERTH_KEYS_PASSPHRASE, or from stdin.'
 const passphrase: Record<string, Option> = {
-  'passphrase-file': { value: 'file', description: 'a file whose first line is the passphrase', isFile: true },
+  'passphrase-file': { value: 'file', about: 'a file whose first line is the passphrase', isFile: true },
 }
 const keyringCopy = {
   name: 'copy',
-  description: 'a file that berth keys export wrote, or s3://bucket/key',
+  about: 'a file that berth keys export wrote, or s3://bucket/key',
   isFile: true,
   inBucket: 'object',
 } as const
@@ -74,15 +71,14 @@ export const COMMANDS: readonly Command[] = [
     arguments: [
       {
         name: 'file-or-folder',
-        description:
-          'a new file, a folder that gets one named by the moment, or s3://bucket/prefix or s3://bucket/key.db',
+        about: 'a new file, a folder that gets one named by the moment, or s3://bucket/prefix or s3://bucket/key.db',
         isFile: true,
         inBucket: 'object or folder',
       },
     ],
     options: {
       'with-keys': {
-        description: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
+        about: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
       },
     },
     details:
@@ -96,13 +92,13 @@ export const COMMANDS: readonly Command[] = [
     arguments: [
       {
         name: 'backup',
-        description: 'a file that berth backup wrote, or s3://bucket/key',
+        about: 'a file that berth backup wrote, or s3://bucket/key',
         optional: true,
         isFile: true,
         inBucket: 'object',
       },
     ],
-    options: { newest: { description: 'the newest backup of BERTH_BACKUP_TO' } },
+    options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
     details:
       'Ends with 65 when the backup is bad, and with 1 when it could not be looked at. The running service notes what was found.',
     example: 'berth backup verify --newest',
@@ -114,15 +110,13 @@ export const COMMANDS: readonly Command[] = [
     arguments: [
       {
         name: 'backup',
-        description: 'a file that berth backup wrote, with its .json beside it, or s3://bucket/key',
+        about: 'a file that berth backup wrote, with its .json beside it, or s3://bucket/key',
         isFile: true,
         inBucket: 'object',
       },
     ],
     options: {
-      force: {
-        description: 'also when the store holds something: SQLite keeps it under another name, PostgreSQL loses it',
-      },
+      force: { about: 'also when the store holds something: SQLite keeps it under another name, PostgreSQL loses it' },
     },
     details: 'Stop the service first. The backup may be of the other engine, or of an older version of Berth.',
     example: 'DATABASE_URL=postgres://berth@db/berth berth restore backups/berth-2026-11-21T08-00-00.000Z.db',
@@ -142,14 +136,14 @@ export const COMMANDS: readonly Command[] = [
     options: {
       to: {
         value: 'file or s3://bucket/key',
-        description: 'where the copy goes: on another disk than the keyring',
+        about: 'where the copy goes: on another disk than the keyring',
         required: true,
         isFile: true,
         inBucket: 'object',
       },
       ...passphrase,
       'same-disk': {
-        description: 'write it to the disk of the keyring all the same: carry it elsewhere, then verify it there',
+        about: 'write it to the disk of the keyring all the same: carry it elsewhere, then verify it there',
       },
     },
     details: `Verify the copy afterwards. ${PASSPHRASE}`,
@@ -162,7 +156,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: [keyringCopy],
     options: {
       ...passphrase,
-      'same-disk': { description: 'also on the disk of the keyring, which does not count as verified' },
+      'same-disk': { about: 'also on the disk of the keyring, which does not count as verified' },
     },
     details: `Ends with 1 when a root key is missing in it. Doctor and the figures worry until it was verified. ${PASSPHRASE}`,
     example: 'berth keys verify s3://my-bucket/keyring.json < passphrase.txt',
@@ -181,14 +175,11 @@ export const COMMANDS: readonly Command[] = [
     words: 'audit export',
     summary: 'Write the audit log to a file, as lines of JSON with every link of its chain',
     arguments: [
-      { name: 'file', description: 'the file; one that is there is replaced once the new one is whole', isFile: true },
+      { name: 'file', about: 'the file; one that is there is replaced once the new one is whole', isFile: true },
     ],
     options: {
-      since: {
-        value: 'moment',
-        description: 'from then on, such as 2026-11-01T00:00:00Z; without it from the first entry',
-      },
-      until: { value: 'moment', description: 'up to then' },
+      since: { value: 'moment', about: 'from then on, such as 2026-11-01T00:00:00Z; without it from the first entry' },
+      until: { value: 'moment', about: 'up to then' },
     },
     details: 'The file can be checked without Berth: docs/operations.md: Audit log.',
     example: 'berth audit export audit.jsonl --since 2026-11-01',
@@ -197,13 +188,13 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'env import',
     summary: 'Put the variables of a .env file into a project',
-    arguments: [project, { name: 'file', description: 'the .env file; - for stdin', isFile: true }],
+    arguments: [project, { name: 'file', about: 'the .env file; - for stdin', isFile: true }],
     options: {
-      target: { ...target, description: `which deployments get them: ${target.description}`, repeatable: true },
+      target: { ...target, about: `which deployments get them: ${target.about}`, repeatable: true },
       'git-branch': gitBranch,
-      type: { value: 'type', description: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
+      type: { value: 'type', about: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
       team,
-      'dry-run': { description: 'say what would happen, and change nothing' },
+      'dry-run': { about: 'say what would happen, and change nothing' },
     },
     details: `What is there keeps its type; what the file does not name stays. Values are never printed. ${TOKEN}`,
     example: 'berth env import web .env.production --target production',
@@ -214,9 +205,9 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Print the variables of a target as .env text, values in clear',
     arguments: [project],
     options: {
-      target: { ...target, description: `whose variables: ${target.description}` },
+      target: { ...target, about: `whose variables: ${target.about}` },
       'git-branch': gitBranch,
-      out: { value: 'file', description: 'write them there (mode 0600) instead of printing them', isFile: true },
+      out: { value: 'file', about: 'write them there (mode 0600) instead of printing them', isFile: true },
       team,
     },
     details: TOKEN,
@@ -227,21 +218,18 @@ export const COMMANDS: readonly Command[] = [
     words: 'import',
     summary: 'Copy projects, variables, domains and more from another server that speaks this API',
     options: {
-      from: { value: 'address', required: true, description: 'of the API there, such as https://api.example.com' },
-      token: {
-        value: 'token',
-        description: 'of the API there; others see it in the list of processes: see --token-file',
-      },
+      from: { value: 'address', required: true, about: 'of the API there, such as https://api.example.com' },
+      token: { value: 'token', about: 'of the API there; others see it in the list of processes: see --token-file' },
       'token-file': {
         value: 'file',
-        description: 'a file that holds the token, and nothing else; - for stdin',
+        about: 'a file that holds the token, and nothing else; - for stdin',
         isFile: true,
       },
-      team: { value: 'id or slug', description: 'the team there; without it, the personal account of the token' },
-      'to-team': { value: 'id or slug', description: 'the team here; without it, the one called as the team there' },
-      projects: { value: 'a,b', description: 'only these projects, and nothing of the account beside them' },
-      'dry-run': { description: 'show the plan, and change nothing' },
-      yes: { description: 'do it without asking' },
+      team: { value: 'id or slug', about: 'the team there; without it, the personal account of the token' },
+      'to-team': { value: 'id or slug', about: 'the team here; without it, the one called as the team there' },
+      projects: { value: 'a,b', about: 'only these projects, and nothing of the account beside them' },
+      'dry-run': { about: 'show the plan, and change nothing' },
+      yes: { about: 'do it without asking' },
     },
     details: `It shows its plan first. What is here just so is left, and nothing is removed: run it again when it was cut off. See docs/moving-in.md. ${TOKEN}`,
     example: 'berth import --from https://api.example.com --token-file there.token --team acme --dry-run',
@@ -250,8 +238,8 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'export',
     summary: 'Write the projects, variables and domains of an account into a folder of JSON and .env files',
-    arguments: [{ name: 'folder', description: 'a new or an empty one', isFile: true }],
-    options: { team: { value: 'id or slug', description: 'whose; without it, the personal account of the token' } },
+    arguments: [{ name: 'folder', about: 'a new or an empty one', isFile: true }],
+    options: { team: { value: 'id or slug', about: 'whose; without it, the personal account of the token' } },
     details: `Values are in clear in the .env files, which only you can read (mode 0600). ${TOKEN}`,
     example: 'berth export acme-2026-11-22 --team acme',
     load: async () => (await import('./export.ts')).exportAccount,
@@ -259,7 +247,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'completion',
     summary: 'Print the script by which a shell completes these commands',
-    arguments: [{ name: 'shell', description: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
+    arguments: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
     example: 'berth completion bash > ~/.local/share/bash-completion/completions/berth',
     load: async () => (await import('../command-line/completion.ts')).completionOf(COMMANDS),
   },

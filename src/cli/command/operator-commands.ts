@@ -3,13 +3,13 @@
 import { ROLES } from '../../platform/permissions/roles.ts'
 import type { Argument, Command, Option } from '../command-line/command.ts'
 
-const userId: Argument = { name: 'user', description: 'id, username or email of a user' }
-const teamId: Argument = { name: 'team', description: 'id or slug of a team' }
-const integrationId: Argument = { name: 'integration', description: 'id or slug of an integration' }
-const name: Option = { value: 'name', description: 'as people see it' }
-const search: Option = { value: 'text', description: 'only those whose name has it' }
-const force: Option = { description: 'also with projects, and as the last OWNER of a team' }
-const scope: Option = { value: 'grant', description: 'such as read:project or read-write:domain', repeatable: true }
+const userId: Argument = { name: 'user', about: 'id, username or email of a user' }
+const teamId: Argument = { name: 'team', about: 'id or slug of a team' }
+const integrationId: Argument = { name: 'integration', about: 'id or slug of an integration' }
+const name: Option = { value: 'name', about: 'as people see it' }
+const search: Option = { value: 'text', about: 'only those whose name has it' }
+const force: Option = { about: 'also with projects, and as the last OWNER of a team' }
+const scope: Option = { value: 'grant', about: 'such as read:project or read-write:domain', repeatable: true }
 
 const ROWS: readonly Omit<Command, 'load'>[] = [
   {
@@ -32,18 +32,14 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   {
     words: 'keys retire',
     summary: 'Retire a root key that wraps nothing any more',
-    arguments: [{ name: 'key', description: 'id of a root key' }],
+    arguments: [{ name: 'key', about: 'id of a root key' }],
     example: 'berth keys retire rk_1234567890ab',
   },
   {
     words: 'audit verify',
     summary: 'Check the audit log: that no entry was changed, taken out or put in; ends with 1 when one was',
     arguments: [
-      {
-        name: 'head',
-        description: 'a head that an earlier call printed: also proves that the end is there',
-        optional: true,
-      },
+      { name: 'head', about: 'a head that an earlier call printed: also proves that the end is there', optional: true },
     ],
     example: 'berth audit verify',
   },
@@ -51,8 +47,8 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     words: 'user add',
     summary: 'Create a user',
     arguments: [
-      { name: 'email', description: 'where letters go' },
-      { name: 'username', description: 'lower case letters, digits, . _ -' },
+      { name: 'email', about: 'where letters go' },
+      { name: 'username', about: 'lower case letters, digits, . _ -' },
     ],
     options: { name },
     example: 'berth user add ada@example.com ada --name "Ada Lovelace"',
@@ -74,8 +70,8 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     summary: 'Change the email, username or name of a user',
     arguments: [userId],
     options: {
-      email: { value: 'email', description: 'where letters go' },
-      username: { value: 'username', description: 'lower case letters, digits, . _ -' },
+      email: { value: 'email', about: 'where letters go' },
+      username: { value: 'username', about: 'lower case letters, digits, . _ -' },
       name,
     },
     example: 'berth user set admin --email ops@example.com',
@@ -114,11 +110,11 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   {
     words: 'team add',
     summary: 'Create a team; its owner becomes OWNER',
-    arguments: [{ name: 'slug', description: 'lower case letters, digits, . _ -' }],
+    arguments: [{ name: 'slug', about: 'lower case letters, digits, . _ -' }],
     options: {
-      owner: { value: 'user', description: 'id, username or email of its owner', required: true },
-      name: { value: 'name', description: 'as people see it; the slug by default' },
-      plan: { value: 'plan', description: 'what it pays for', oneOf: ['hobby', 'pro', 'enterprise'] },
+      owner: { value: 'user', about: 'id, username or email of its owner', required: true },
+      name: { value: 'name', about: 'as people see it; the slug by default' },
+      plan: { value: 'plan', about: 'what it pays for', oneOf: ['hobby', 'pro', 'enterprise'] },
     },
     example: 'berth team add acme --owner ada --name "Acme Inc." --plan pro',
   },
@@ -145,8 +141,8 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     words: 'account plan',
     summary: 'Put a user or a team on another plan',
     arguments: [
-      { name: 'account', description: 'id, slug, username or email' },
-      { name: 'plan', description: 'hobby, pro or enterprise', oneOf: ['hobby', 'pro', 'enterprise'] },
+      { name: 'account', about: 'id, slug, username or email' },
+      { name: 'plan', about: 'hobby, pro or enterprise', oneOf: ['hobby', 'pro', 'enterprise'] },
     ],
     example: 'berth account plan acme enterprise',
   },
@@ -154,7 +150,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     words: 'team member add',
     summary: 'Place a user in a team without asking them, or change the role',
     arguments: [teamId, userId],
-    options: { role: { value: 'role', description: 'what the user may do', required: true, oneOf: ROLES } },
+    options: { role: { value: 'role', about: 'what the user may do', required: true, oneOf: ROLES } },
     example: 'berth team member add team_1234 usr_1234 --role DEVELOPER',
   },
   {
@@ -169,10 +165,10 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     arguments: [userId],
     options: {
       name,
-      team: { value: 'team', description: 'id or slug of the only team it acts for' },
+      team: { value: 'team', about: 'id or slug of the only team it acts for' },
       scope,
-      project: { value: 'id', description: 'one of the only projects it sees', repeatable: true },
-      expires: { value: 'days or moment', description: 'such as 30, or 2027-01-31T00:00:00Z; without it, never' },
+      project: { value: 'id', about: 'one of the only projects it sees', repeatable: true },
+      expires: { value: 'days or moment', about: 'such as 30, or 2027-01-31T00:00:00Z; without it, never' },
     },
     example: 'berth token add usr_1234 --name ci --expires 90 --scope read:project',
   },
@@ -181,8 +177,8 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     summary: 'List the tokens, never their value',
     options: {
       search,
-      user: { value: 'user', description: 'only those of this user' },
-      'unused-days': { value: 'days', description: 'only those that were not used for so long' },
+      user: { value: 'user', about: 'only those of this user' },
+      'unused-days': { value: 'days', about: 'only those that were not used for so long' },
     },
     example: 'berth token list --unused-days 90',
   },
@@ -196,19 +192,19 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   {
     words: 'token rm',
     summary: 'End a token',
-    arguments: [{ name: 'token', description: 'id of a token' }],
+    arguments: [{ name: 'token', about: 'id of a token' }],
     example: 'berth token rm tok_1234',
   },
   {
     words: 'integration add',
     summary: 'Register an integration of a team; its secret is shown this once',
-    arguments: [{ name: 'slug', description: 'lower case letters, digits and -' }],
+    arguments: [{ name: 'slug', about: 'lower case letters, digits and -' }],
     options: {
-      team: { value: 'team', description: 'id or slug of the team that runs it', required: true },
-      name: { value: 'name', description: 'as people see it; the slug by default' },
-      'redirect-url': { value: 'URL', description: 'where people go with the code', required: true },
-      'webhook-url': { value: 'URL', description: 'where its events go' },
-      'logo-url': { value: 'URL', description: 'its picture' },
+      team: { value: 'team', about: 'id or slug of the team that runs it', required: true },
+      name: { value: 'name', about: 'as people see it; the slug by default' },
+      'redirect-url': { value: 'URL', about: 'where people go with the code', required: true },
+      'webhook-url': { value: 'URL', about: 'where its events go' },
+      'logo-url': { value: 'URL', about: 'its picture' },
       scope,
     },
     example:
@@ -217,7 +213,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   {
     words: 'integration list',
     summary: 'List the integrations',
-    options: { team: { value: 'team', description: 'only those of this team' } },
+    options: { team: { value: 'team', about: 'only those of this team' } },
     example: 'berth integration list --json',
   },
   {
@@ -235,7 +231,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   {
     words: 'integration secret rm',
     summary: 'End a client secret',
-    arguments: [integrationId, { name: 'secret', description: 'id of a secret' }],
+    arguments: [integrationId, { name: 'secret', about: 'id of a secret' }],
     example: 'berth integration secret rm oac_1234 sec_1234',
   },
 ]

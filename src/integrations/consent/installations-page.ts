@@ -16,15 +16,15 @@ import { scopesOf } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { DISABLED_REASON_TEXT, DISABLED_RETENTION_MS } from '../installations/disable.ts'
 import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
-import { confirmScopes, pendingScopes } from '../installations/scope-change.ts'
+import { pendingScopes } from '../installations/scope-change.ts'
 import { transferOwnership } from '../installations/transfer-ownership.ts'
 import { heldSection } from '../webhooks/held-page.ts'
+import { Confirm, confirm, showPending } from './confirm-scopes-page.ts'
 import { logoOf } from './consent-page.ts'
 import { listScopes } from './scope-descriptions.ts'
 import {
   type AccountInstallation,
   canSeeInstallations,
-  findAccountInstallation,
   findManageableInstallation,
   listAccountInstallations,
   readSelectedNames,
@@ -39,7 +39,6 @@ const PROJECTS_NAMED = 20
 
 const ONE = '/integrations/installed/:id'
 const CONFIRM = '/integrations/confirm/:id'
-const Confirm = Type.Object({ scope: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 }) })
 
 export const installedScreens: readonly Screen[] = [
   userScreen({
@@ -219,43 +218,5 @@ async function takeOver(ctx: UserPageCtx, { params }: ScreenInput): Promise<View
   const { installation, account } = await findManageableInstallation(ctx, params.id!)
   const by = accountContext(ctx, account)
   await transferOwnership(by, installation)
-  return { redirectTo: '/integrations/installed', audit: { by, subjectId: installation.id } }
-}
-
-async function showPending(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
-  const { installation, integration, account } = await findAccountInstallation(ctx, params.id!)
-  const name = toSingleLine(integration.name)
-  const pending = pendingScopes(integration, installation)
-  const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to the installed integrations' : 'Not now'}</a>`
-  const title = pending.length === 0 ? 'Nothing is waiting' : `${name} asks for more access`
-  if (pending.length === 0) {
-    return { title, body: html`<h1>${title}</h1><p>${name} has all the access that it asks for.</p><p>${back}</p>` }
-  }
-  const buttons =
-    account.role === 'OWNER'
-      ? html`<form method="post" action="${url}">
-${csrfFields(ctx)}
-${pending.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
-<p class="actions"><button>Confirm all</button> ${back}</p>
-</form>`
-      : html`<p class="notice">Only an OWNER of the team can confirm this.</p><p>${back}</p>`
-  return {
-    title,
-    body: html`<h1>${title}</h1>
-<p>On <strong>${nameOf(account)}</strong> it asks to do this, in addition to what it can do now:</p>
-${listScopes(pending)}
-<details><summary>What it can do now</summary>${listScopes(scopesOf(installation))}</details>
-<p>When you confirm, it can do all of this at once. Until then it keeps the access that it has.</p>
-${buttons}`,
-  }
-}
-
-async function confirm(
-  ctx: UserPageCtx,
-  { params, form }: ScreenInput<unknown, Static<typeof Confirm>>,
-): Promise<View> {
-  const { installation, account } = await findManageableInstallation(ctx, params.id!)
-  const by = accountContext(ctx, account)
-  await confirmScopes(by, installation, form.scope)
   return { redirectTo: '/integrations/installed', audit: { by, subjectId: installation.id } }
 }

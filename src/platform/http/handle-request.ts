@@ -33,7 +33,6 @@ import {
 import { isList, type Route, versionOf } from './route.ts'
 import { ignoredHeader } from './validate.ts'
 
-/** A request as it came in: nothing of it has been looked at. */
 export type ApiRequest = {
   /** Path and query, with the version. */
   url: string
@@ -62,7 +61,6 @@ export async function handleRequest(deps: Deps, route: Route, request: ApiReques
   const credentials = {
     authorization: singleHeader(request.headers, 'authorization'),
     ...(request.session !== undefined && { session: request.session.secret }),
-    // Clients that act for nobody's team say `teamId=`, or `slug=`.
     teamId: query.values.teamId || undefined,
     slug: query.values.slug || undefined,
   }
@@ -72,7 +70,7 @@ export async function handleRequest(deps: Deps, route: Route, request: ApiReques
   if (caller !== undefined) recordLastSeen(deps.lastSeen, caller, now)
   const limit = caller && (await countRequest(deps.limits, route, caller.account.id, now))
   try {
-    const answer = await dispatch({ deps, now, route, request, credentials, who: caller }, query)
+    const answer = await dispatch({ deps, now, route, request, credentials, caller }, query)
     return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
   } catch (error) {
     // A request that is refused for its body was counted too, so its answer says what is left.
@@ -81,10 +79,10 @@ export async function handleRequest(deps: Deps, route: Route, request: ApiReques
 }
 
 async function dispatch(
-  { deps, now, route, request, credentials, who: caller }: Omit<AuthorizedRequest, 'input'>,
+  { deps, now, route, request, credentials, caller }: Omit<AuthorizedRequest, 'input'>,
   query: RawQuery,
 ): Promise<OwnedResponse> {
-  const known = getCachedResponse({ memory: deps.cache, route, who: caller, url: request.url })
+  const known = getCachedResponse({ cache: deps.cache, route, caller, url: request.url })
   if (known !== undefined) {
     await endOfIteration()
     return { ...known, owner: caller!.shareId }
@@ -105,7 +103,7 @@ async function dispatch(
     const dropped: string[] = []
     const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body), dropped)
     const input: Input = { ...unread, body, file: request.file }
-    const admitted = { deps, now, route, request, credentials, who: caller, input }
+    const admitted = { deps, now, route, request, credentials, caller, input }
     const answer = await (route.method === 'GET' ? executeRead : executeWrite)(admitted)
     const namesIgnored = route.method === 'PATCH' || route.namesIgnored
     return namesIgnored ? { ...answer, headers: { ...answer.headers, ...ignoredHeader(dropped) } } : answer
@@ -118,44 +116,35 @@ async function dispatch(
   return { ...answer, owner }
 }
 
-/** A request that was let in and could be read. */
 type AuthorizedRequest = {
   deps: Deps
   now: number
   route: Route
   request: ApiRequest
   credentials: Credentials
-  who: Caller | undefined
+  caller: Caller | undefined
   input: Input
 }
 
-async function executeRead({
-  deps,
-  now,
-  route,
-  request,
-  who: caller,
-  input: received,
-}: AuthorizedRequest): Promise<SerializedResponse> {
+async function executeRead(authorized: AuthorizedRequest): Promise<SerializedResponse> {
+  const { deps, now, route, request, caller, input: received } = authorized
   const ctx = requestContext({ deps, now, route, actorId: request.session?.userId }, deps.db.read, caller)
   const input = await resolveInput(route, deps.db.read, received)
-  // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
     const subject = await loadResource(ctx, route, input)
     const answer = await route.run(ctx, subject, input, undefined)
-    const written =
-      route.list === undefined
-        ? serializeResponse(route, answer, request.url)
-        : await serializeListResponse(deps, route, answer, request.url)
+    const written = await (route.list === undefined
+      ? serializeResponse(route, answer, request.url)
+      : serializeListResponse(deps, route, answer, request.url))
     const reveals = caller !== undefined && (ctx.revealed?.size ?? 0) > 0
     if (reveals) recordSecretRead(deps, caller, route.operationId, [answer, subject], ctx.revealed!)
     return { written, subject, clear: reveals || ctx.secrets?.opened !== false }
   }
-  const asking = { memory: deps.cache, route, who: caller, url: request.url }
+  const asking = { cache: deps.cache, route, caller, url: request.url }
   const state = await route.cacheVersion?.(ctx, input)
   return state === undefined
     ? buildAndCacheResponse(asking, make)
-    : getOrBuildResponse(deps, { ...asking, who: caller!, state }, make)
+    : getOrBuildResponse(deps, { ...asking, caller: caller!, state }, make)
 }
 
 async function executeWrite(admitted: AuthorizedRequest): Promise<SerializedResponse> {
@@ -170,12 +159,13 @@ async function executeWrite(admitted: AuthorizedRequest): Promise<SerializedResp
 }
 
 async function writeInTransaction(
-  { deps, now, route, request, credentials, who: caller, input: received }: AuthorizedRequest,
+  { deps, now, route, request, credentials, caller, input: received }: AuthorizedRequest,
   once: IdempotentRequest | undefined,
 ) {
   const outer = { deps, now, route, taken: new Map(), actorId: request.session?.userId }
   const before = requestContext(outer, deps.db.read, caller)
-  const prepared = route.prepare && (await runPrepare(before, route, await resolveInput(route, deps.db.read, received)))
+  const resolved = await resolveInput(route, deps.db.read, received)
+  const prepared = await route.prepare?.(before, await loadResource(before, route, resolved), resolved)
   const writer = { name: route.operationId, emits: route.emits ?? [], shareId: caller?.shareId }
   const work = async (tx: Queries, begin: () => WriteContext): Promise<SerializedResponse> => {
     if (route.revokesAccess) await serializeRevocations(tx)
@@ -248,16 +238,10 @@ async function authorize(
   return caller
 }
 
-/** An operator may call accounts by name. */
 async function resolveInput({ auth }: Route, db: Queries, input: Input): Promise<Input> {
   return auth === 'operator' ? resolveNames(db, input) : input
 }
 
-async function runPrepare(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
-  return route.prepare!(ctx, await loadResource(ctx, route, input), input)
-}
-
-/** The subject, found and with every guard holding. */
 async function loadResource(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
   const subject = await route.load?.(ctx, input.params)
   for (const guard of route.guards ?? []) await guard(ctx, subject, input)

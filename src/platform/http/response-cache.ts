@@ -59,13 +59,13 @@ const LONGEST = 256 * 1024
 /** Shorter ones are not packed: little would be won. */
 const WORTH_PACKING = 8 * 1024
 
-type CacheLookup = { memory: Cache | undefined; route: Route; who: Caller | undefined; url: string }
+type CacheLookup = { cache: Cache | undefined; route: Route; caller: Caller | undefined; url: string }
 
 /** The answer that this caller would be given again at this address; undefined: it is to be made. */
-export function getCachedResponse({ memory, route, who: caller, url }: CacheLookup): SerializedResponse | undefined {
-  if (memory === undefined || caller === undefined || route.cache === undefined || !isCachedCaller(caller))
+export function getCachedResponse({ cache, route, caller, url }: CacheLookup): SerializedResponse | undefined {
+  if (cache === undefined || caller === undefined || route.cache === undefined || !isCachedCaller(caller))
     return undefined
-  return memory.get(cacheKey(caller, url)) as SerializedResponse | undefined
+  return cache.get(cacheKey(caller, url)) as SerializedResponse | undefined
 }
 
 /** `clear`: it may hold a value in clear. */
@@ -76,7 +76,7 @@ const knownOf = new WeakMap<Deps['db'], VersionedCache<SerializedResponse>>()
 /** The answer for this caller and address, which is made when the state is another one than that of the answer that is known. */
 export async function getOrBuildResponse(
   { db }: Deps,
-  { who: caller, url, state }: { who: Caller; url: string; state: string },
+  { caller, url, state }: { caller: Caller; url: string; state: string },
   make: BuildResponse,
 ): Promise<SerializedResponse> {
   const known = knownOf.getOrInsertComputed(db, () => createVersionedCache())
@@ -90,13 +90,13 @@ export async function getOrBuildResponse(
 
 /** Makes an answer and remembers it, unless something in it changed meanwhile or it may hold a value in clear. */
 export async function buildAndCacheResponse(
-  { memory, route, who: caller, url }: CacheLookup,
+  { cache, route, caller, url }: CacheLookup,
   make: BuildResponse,
 ): Promise<SerializedResponse> {
-  const since = memory?.version() ?? 0
+  const since = cache?.version() ?? 0
   const { written, subject, clear } = await make()
   const { body } = written
-  if (memory === undefined || caller === undefined || route.cache === undefined) return written
+  if (cache === undefined || caller === undefined || route.cache === undefined) return written
   if (clear || !isCachedCaller(caller) || body === undefined || body.length > LONGEST) return written
   // As bytes of its own: text would be made into bytes anew for everybody who asks, and a part of a larger buffer would keep all of it.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
@@ -105,7 +105,7 @@ export async function buildAndCacheResponse(
   const value: SerializedResponse = { ...written, body: bytes }
   const topics = [...callerTopics(caller), ...route.cache(caller, subject)]
   const remembered = { value, bytes: bytes.length, owner: caller.account.id, topics }
-  memory.set(
+  cache.set(
     cacheKey(caller, url),
     since,
     bytes.length < WORTH_PACKING ? remembered : { ...remembered, compress: compressResponse },

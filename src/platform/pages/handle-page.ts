@@ -23,11 +23,9 @@ import type { RouteClient } from './route-client.ts'
 import { saveForm } from './saved-form.ts'
 import { type PageCtx, refusalsOfScreen, type Screen, type ScreenInput, type View } from './screen.ts'
 
-/** Where those go who are not signed in. */
 const SIGN_IN_PATH = '/sign-in'
 /** The pages of an account or a person: others hear of no changes. */
 const OF_ACCOUNT = /^\/console\/(account|t)(\/|$)/
-/** Where those go who gave their password too long ago. */
 const CONFIRM_PATH = '/confirm'
 
 /** The connection carries nothing after them, and no proxy may hold them up until there are many. */
@@ -41,7 +39,6 @@ export type BrowserReply = {
   refusal?: RefusalKey
 }
 
-/** Before it is known who asks. */
 const NOBODY = { user: undefined, csrfToken: '', session: undefined, newVisit: undefined }
 
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
@@ -53,7 +50,6 @@ export async function handlePage(
   error?: Error,
 ): Promise<BrowserReply> {
   let guest: BrowserSession = { ...NOBODY, ...whereOf(deps, request) }
-  // Before anything of the page is read.
   const stamp = deps.live.stamp()
   try {
     if (error !== undefined) throw error
@@ -77,11 +73,8 @@ export async function handlePage(
       if (fault.key === 'sign_in_again' || guest.user === undefined) return redirectToReauthentication(asked, guest)
       throw fault
     })
-    const follows =
-      screen.method === 'GET' &&
-      OF_ACCOUNT.test(screen.path) &&
-      !screen.requiresReauthentication &&
-      !screen.noAutoRefresh
+    const isFixed = screen.requiresReauthentication || screen.noAutoRefresh
+    const follows = screen.method === 'GET' && OF_ACCOUNT.test(screen.path) && !isFixed
     return reply(deps, guest, shown, follows ? stamp : undefined)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
@@ -90,15 +83,12 @@ export async function handlePage(
     if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(asked)].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
-    const answer = reply(deps, guest, {
-      ...(await showFault(deps, screen, request, guest, refusal)),
-      status: refusal.status,
-    })
+    const page = await showFault(deps, screen, request, guest, refusal)
+    const answer = reply(deps, guest, { ...page, status: refusal.status })
     return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
 }
 
-/** The address of the page above: without the last part of the path. */
 function above(url: string): string {
   return url.replace(/\/[^/?]*(?:\?.*)?$/, '')
 }
@@ -115,7 +105,6 @@ async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, gu
   return screen.renderErrorPage(ctx, at, refusal).catch(() => ({ ...bare, console: BARE_HEADER }))
 }
 
-/** A request of a page that is there. */
 type Asked = { deps: Deps; bridge: RouteClient; screen: Screen; request: BrowserRequest; now: number }
 
 async function runScreen(asked: Asked, guest: BrowserSession): Promise<View> {
@@ -189,21 +178,16 @@ async function write(asked: Asked, guest: BrowserSession): Promise<View> {
   }
 }
 
-async function writeTyped(
-  { deps, bridge, screen, request }: Asked,
-  guest: BrowserSession,
-  input: ScreenInput,
-): Promise<View> {
+async function writeTyped(asked: Asked, guest: BrowserSession, input: ScreenInput): Promise<View> {
+  const { deps, bridge, screen, request } = asked
   const prepared = await screen.prepare?.(readingFor(deps, guest, deps.clock.now()), input)
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // A session that ended while this waited has ended.
-    const visitor = await findSessionUser(tx, guest.session, deps.clock.now())
-    if (screen.auth === 'person' && visitor === undefined)
-      return {
-        redirectTo: `${SIGN_IN_PATH}?return=${encodeURIComponent(bridge.returnPath(screen, request.originalUrl))}`,
-      }
+    const user = await findSessionUser(tx, guest.session, deps.clock.now())
+    const back = encodeURIComponent(bridge.returnPath(screen, request.originalUrl))
+    if (screen.auth === 'person' && user === undefined) return { redirectTo: `${SIGN_IN_PATH}?return=${back}` }
     const { outgoing, ...outboxCtx } = begin()
-    const ctx = { ...contextFor(deps, tx, { ...guest, user: visitor }), ...outboxCtx }
+    const ctx = { ...contextFor(deps, tx, { ...guest, user }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
     const { audit } = result
     if (audit) await recordWrite(audit.by, outgoing, screen.name, audit.subjectId, audit.fields ?? fieldsOf(input.form))
@@ -226,7 +210,7 @@ function contextFor(
   { user, csrfToken, address, agent }: BrowserSession,
 ): Omit<PageCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: user?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, user: user, csrfToken, submissionId: randomText(16), address, agent }
+  return { actor, db, deps, user, csrfToken, submissionId: randomText(16), address, agent }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {

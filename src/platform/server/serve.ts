@@ -68,7 +68,6 @@ export function serve(
   return app
 }
 
-/** How bodies come and leave. */
 function carryBodies(app: FastifyInstance, deps: Deps, answers: Responses): void {
   const endBody = readBodies(app)
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -221,7 +220,6 @@ function addScreen(
   })
 }
 
-/** Before a body is read or a token looked at. */
 function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameters<typeof unsupportedRoutes>[0]): void {
   const { routes, find } = unsupportedRoutes(served)
   const answer = ({ allow, refusal }: (typeof routes)[number], request: FastifyRequest, reply: FastifyReply) => {

@@ -467,6 +467,6 @@ test('no command takes an address for the path of a file, and each place in a bu
 test('a command whose help says s3:// takes it', () => {
   for (const { words, arguments: takes = [], options = {} } of COMMANDS)
     for (const one of [...takes, ...Object.values(options)])
-      if (`${one.description} ${'value' in one ? one.value : ''}`.includes('s3://'))
+      if (`${one.about} ${'value' in one ? one.value : ''}`.includes('s3://'))
         assert.ok(one.inBucket !== undefined && one.isFile, words)
 })

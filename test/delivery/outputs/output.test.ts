@@ -147,11 +147,11 @@ test('functions: folders, links between them, files of the project, prerenders w
   const { functions, functionPaths, framework } = output.manifest
   assert.deepEqual(framework, { slug: 'nextjs', version: '16.0.0' })
   assert.deepEqual(
-    functions.map(({ name, kind, entrypoint, memory, maxDuration, streaming }) => [
+    functions.map(({ name, kind, entrypoint, memory: cache, maxDuration, streaming }) => [
       name,
       kind,
       entrypoint,
-      memory,
+      cache,
       maxDuration,
       streaming,
     ]),

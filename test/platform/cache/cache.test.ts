@@ -8,88 +8,88 @@ const LIMIT = 100_000
 
 function open() {
   const changes = createChangeFeed()
-  const memory = createCache(changes, LIMIT)
+  const cache = createCache(changes, LIMIT)
   const keep = (key: string, owner = 'a', subjects: Topic[] = [`project ${key}`], bytes = 300) =>
-    memory.set(key, memory.version(), { value: key, owner, topics: subjects, bytes })
-  return { changes, memory, keep }
+    cache.set(key, cache.version(), { value: key, owner, topics: subjects, bytes })
+  return { changes, memory: cache, keep }
 }
 
 test('a raised stamp ends what is of the subject, and nothing else', () => {
-  const { changes, memory, keep } = open()
+  const { changes, memory: cache, keep } = open()
   keep('one', 'a', ['project one', 'account a'])
   keep('two', 'a', ['project two', 'account a'])
   keep('three', 'b', ['project three', 'account b'])
   changes.invalidate(['project one'])
-  assert.deepEqual([memory.get('one'), memory.get('two')], [undefined, 'two'])
+  assert.deepEqual([cache.get('one'), cache.get('two')], [undefined, 'two'])
   changes.invalidate(['account a'])
-  assert.deepEqual([memory.get('two'), memory.get('three')], [undefined, 'three'])
+  assert.deepEqual([cache.get('two'), cache.get('three')], [undefined, 'three'])
   changes.invalidate('all')
-  assert.equal(memory.get('three'), undefined)
-  assert.equal(memory.bytes(), 0)
+  assert.equal(cache.get('three'), undefined)
+  assert.equal(cache.bytes(), 0)
 })
 
 test('what was read before a change is not kept after it', () => {
-  const { changes, memory } = open()
+  const { changes, memory: cache } = open()
   const kept = { value: 1, owner: 'a', topics: ['project one'] as Topic[], bytes: 1 }
-  const since = memory.version()
+  const since = cache.version()
   changes.invalidate(['project two'])
-  memory.set('key', since, kept)
-  assert.equal(memory.get('key'), 1)
+  cache.set('key', since, kept)
+  assert.equal(cache.get('key'), 1)
   changes.invalidate(['project one'])
-  memory.set('key', since, kept)
-  assert.equal(memory.get('key'), undefined)
-  memory.set('key', memory.version(), kept)
-  assert.equal(memory.get('key'), 1)
+  cache.set('key', since, kept)
+  assert.equal(cache.get('key'), undefined)
+  cache.set('key', cache.version(), kept)
+  assert.equal(cache.get('key'), 1)
   changes.invalidate('all')
-  memory.set('key', since, kept)
-  assert.equal(memory.get('key'), undefined)
+  cache.set('key', since, kept)
+  assert.equal(cache.get('key'), undefined)
 })
 
 test('more changes than are known by name end whatever is being read', () => {
-  const { changes, memory } = open()
-  const since = memory.version()
+  const { changes, memory: cache } = open()
+  const since = cache.version()
   changes.invalidate(['project one'])
   for (let n = 0; n < 20_001; n++) changes.invalidate([`project ${n}`])
-  memory.set('key', since, { value: 1, owner: 'a', topics: ['project one'], bytes: 1 })
-  assert.equal(memory.get('key'), undefined)
+  cache.set('key', since, { value: 1, owner: 'a', topics: ['project one'], bytes: 1 })
+  assert.equal(cache.get('key'), undefined)
 })
 
 test('the bytes are bounded, and a quarter of them for one account', () => {
-  const { memory, keep } = open()
+  const { memory: cache, keep } = open()
   for (let n = 0; n < 10; n++) keep(`quiet ${n}`, 'quiet')
   for (let n = 0; n < 1000; n++) keep(`loud ${n}`, 'loud')
-  assert.ok(memory.bytes() < LIMIT / 2, String(memory.bytes()))
-  for (let n = 0; n < 10; n++) assert.notEqual(memory.get(`quiet ${n}`), undefined, 'another account is not pushed out')
+  assert.ok(cache.bytes() < LIMIT / 2, String(cache.bytes()))
+  for (let n = 0; n < 10; n++) assert.notEqual(cache.get(`quiet ${n}`), undefined, 'another account is not pushed out')
   for (let n = 0; n < 1000; n++) keep(`of ${n}`, `account ${n}`)
-  assert.ok(memory.bytes() <= LIMIT)
-  assert.ok(memory.bytes() > LIMIT * 0.9)
+  assert.ok(cache.bytes() <= LIMIT)
+  assert.ok(cache.bytes() > LIMIT * 0.9)
   keep('too long', 'long', ['project long'], LIMIT / 4)
-  assert.equal(memory.get('too long'), undefined)
+  assert.equal(cache.get('too long'), undefined)
 })
 
 test('what was used stays longer than what was not', () => {
-  const { memory, keep } = open()
+  const { memory: cache, keep } = open()
   keep('used')
   for (let n = 0; n < 200; n++) {
-    assert.equal(memory.get('used'), 'used', String(n))
+    assert.equal(cache.get('used'), 'used', String(n))
     keep(`once ${n}`)
   }
 })
 
 test('a key that is kept again takes the place of the former, in bytes too', () => {
-  const { changes, memory, keep } = open()
+  const { changes, memory: cache, keep } = open()
   keep('key', 'a', ['project one'])
-  const bytes = memory.bytes()
+  const bytes = cache.bytes()
   keep('key', 'a', ['project two'])
-  assert.equal(memory.bytes(), bytes)
+  assert.equal(cache.bytes(), bytes)
   changes.invalidate(['project one'])
-  assert.equal(memory.get('key'), 'key')
+  assert.equal(cache.get('key'), 'key')
   changes.invalidate(['project two'])
-  assert.equal(memory.bytes(), 0)
+  assert.equal(cache.bytes(), 0)
 })
 
 test('what can be packed is packed before it goes, is found in it, and is whole again where there is room', () => {
-  const { changes, memory, keep } = open()
+  const { changes, memory: cache, keep } = open()
   let unpacked = 0
   const keepLarge = (n: number, owner = `account ${n}`) => {
     const subjects: Topic[] = [`project large ${n}`]
@@ -100,35 +100,35 @@ test('what can be packed is packed before it goes, is found in it, and is whole 
         return value
       },
     })
-    const since = memory.version()
-    memory.set(`large ${n}`, since, { value: `large ${n}`, owner, topics: subjects, bytes: 20_000, compress: pack })
+    const since = cache.version()
+    cache.set(`large ${n}`, since, { value: `large ${n}`, owner, topics: subjects, bytes: 20_000, compress: pack })
   }
   const found = (from: number, to: number) => {
     let count = 0
-    for (let n = from; n < to; n++) if (memory.get(`large ${n}`) === `large ${n}`) count++
+    for (let n = from; n < to; n++) if (cache.get(`large ${n}`) === `large ${n}`) count++
     return count
   }
   for (let n = 0; n < 20; n++) keepLarge(n)
-  assert.ok(memory.bytes() <= LIMIT)
+  assert.ok(cache.bytes() <= LIMIT)
   assert.equal(found(0, 20), 20)
   assert.ok(unpacked >= 16 && unpacked < 20, `some are there as they are, and ${unpacked} are packed`)
   for (let n = 0; n < 20; n++) if (n !== 3) changes.invalidate([`project large ${n}`])
   unpacked = 0
   assert.equal(found(3, 4) + found(3, 4) + found(3, 4), 3)
   assert.equal(unpacked, 1, 'it was unpacked once, and then there was room')
-  assert.ok(memory.bytes() > 20_000, 'which it takes again')
+  assert.ok(cache.bytes() > 20_000, 'which it takes again')
   changes.invalidate(['project large 3'])
-  assert.deepEqual([found(0, 20), memory.bytes()], [0, 0])
+  assert.deepEqual([found(0, 20), cache.bytes()], [0, 0])
 
   for (let n = 0; n < 500; n++) keepLarge(n)
-  assert.ok(memory.bytes() <= LIMIT)
+  assert.ok(cache.bytes() <= LIMIT)
   assert.equal(found(0, 400), 0, 'what is packed goes too, the oldest first')
   assert.ok(found(450, 500) > 45)
   for (let n = 0; n < 300; n++) keep(`small ${n}`, `owner ${n}`)
-  assert.ok(memory.bytes() <= LIMIT)
+  assert.ok(cache.bytes() <= LIMIT)
   assert.ok(found(450, 500) > 0, 'and so do small ones')
   changes.invalidate('all')
   for (let n = 0; n < 100; n++) keepLarge(n, 'one')
-  assert.ok(memory.bytes() <= LIMIT / 4, 'an account has no more than its share')
+  assert.ok(cache.bytes() <= LIMIT / 4, 'an account has no more than its share')
   assert.ok(found(0, 100) >= 10 && found(99, 100) === 1, 'which holds more when it is packed')
 })

@@ -62,8 +62,8 @@ processOnBothEngines(
     assert.ok(told.length > 0, 'nobody was told')
     assert.ok(slow.every(({ socket }) => !socket.destroyed) && stalled.some(({ socket }) => !socket.destroyed))
     await create(running, token, 200)
-    const memory = memoryOf(running)
-    assert.ok(memory * MIB <= 512e6, `${Math.round(memory)} MiB`)
+    const cache = memoryOf(running)
+    assert.ok(cache * MIB <= 512e6, `${Math.round(cache)} MiB`)
     for (const { socket } of [...slow, ...stalled]) socket.destroy()
     await create(running, token, 200)
   },

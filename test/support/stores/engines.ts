@@ -13,7 +13,7 @@ const ON_BOTH = [
   'platform/http',
   'platform/limiter',
   'platform/outbox',
-  'projects/domain-proof',
+  'projects/domain-verification',
   'projects/env',
   'projects/transfer',
   'integrations/installations',

@@ -6,14 +6,14 @@ export const linkCommands: readonly Command[] = [
     words: 'link-cli',
     summary: "Point the ecosystem's command line here: write its folder, and print the line for your shell",
     options: {
-      team: { value: 'id or slug', description: 'the team that it acts for; without it, as the token says' },
+      team: { value: 'id or slug', about: 'the team that it acts for; without it, as the token says' },
       token: {
         value: 'token',
-        description: 'what it shows to Berth; others see it in the list of processes: BERTH_TOKEN does the same',
+        about: 'what it shows to Berth; others see it in the list of processes: BERTH_TOKEN does the same',
       },
       'global-config': {
         value: 'folder',
-        description: 'its folder, which vercel takes as -Q; without it cli/ of the data folder',
+        about: 'its folder, which vercel takes as -Q; without it cli/ of the data folder',
         isFile: true,
       },
     },

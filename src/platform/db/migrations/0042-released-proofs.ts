@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Proofs of an apex whose last name was removed: they speak for their account for a while longer. projects/domain-proof/released-proof.ts. */
+/** Proofs of an apex whose last name was removed: they speak for their account for a while longer. projects/domain-verification/released-proof.ts. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('released_proof')

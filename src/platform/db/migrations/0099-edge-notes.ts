@@ -9,7 +9,7 @@ const WATCHED = [
 ] as const
 
 /**
- * On PostgreSQL the edge hears of rows of `edge_change` as everybody hears of changes (src/platform/db/postgres/notes.ts), so the triggers that write
+ * On PostgreSQL the edge hears of rows of `edge_change` as everybody hears of changes (src/platform/db/postgres/change-triggers.ts), so the triggers that write
  * them tell nobody any more: a NOTIFY takes a lock of the whole database at the commit. An instance of an earlier version that runs on
  * meanwhile reads them every two seconds.
  */

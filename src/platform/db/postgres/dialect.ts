@@ -129,11 +129,8 @@ function openReading(first: Connection, open: () => Promise<Connection>): Connec
 }
 
 /** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
-function openConnection(
-  client: pg.PoolClient,
-  names: StatementNames,
-  { onCommit, onStatement }: Listeners,
-): Connection {
+function openConnection(client: pg.PoolClient, names: StatementNames, listeners: Listeners): Connection {
+  const { onCommit, onStatement } = listeners
   const sent = openSent()
   let begun: Promise<unknown> | undefined
   /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
@@ -163,15 +160,13 @@ function openConnection(
       }
     },
     async commit() {
-      const committed = sent.add(
-        client.query(`${READ_CAPTURED}; commit`) as Promise<unknown> as Promise<pg.QueryResult[]>,
-      )
+      const committed = sent.add(client.query(`${READ_CAPTURED}; commit`) as Promise<unknown>)
       const failure = await sent.firstFailure()
       if (failure !== undefined) {
         if (!isUndone(failure)) onCommit('all')
         throw isAborted(failure) ? new Error('the transaction was not committed', { cause: failure }) : failure
       }
-      onCommit(parseCaptured((await committed)[0]!))
+      onCommit(parseCaptured(((await committed) as pg.QueryResult[])[0]!))
     },
     async rollback() {
       // A connection that cannot say it is closed, which undoes the transaction too. The caller hears why it was rolled back.
