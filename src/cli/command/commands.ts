@@ -36,8 +36,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'ready',
     summary: 'Say whether the service of this machine is ready, for a health check that runs a program',
-    details:
-      'It asks /readyz at HOST and PORT, and ends with 1 when the answer is no, or when there is none within 5 s.',
+    details: 'Requests /readyz at HOST and PORT. Exits with 1 when not ready, or without a response in 5 s.',
     example: 'berth ready',
     load: async () => (await import('./serve.ts')).readyCommand,
   },
@@ -60,8 +59,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'migrate',
     summary: "Bring the store to this version's schema, and say which migrations ran",
-    details:
-      'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may. Two at once are safe.',
+    details: 'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may.',
     example: 'berth migrate',
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
@@ -81,8 +79,7 @@ export const COMMANDS: readonly Command[] = [
         about: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
       },
     },
-    details:
-      'The file holds every table, of either engine; <file>.json beside it holds its SHA-256. The keyring is not in it.',
+    details: 'The file holds every table of either engine, <file>.json its SHA-256. It does not hold the keyring.',
     example: 'berth backup backups/',
     load: async () => (await import('./backup.ts')).backupCommand,
   },
@@ -99,8 +96,7 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
-    details:
-      'Ends with 65 when the backup is bad, and with 1 when it could not be looked at. The running service notes what was found.',
+    details: 'Exits with 65 when the backup is bad, with 1 when it could not be read. The service records the result.',
     example: 'berth backup verify --newest',
     load: async () => (await import('./backup.ts')).verifyCommand,
   },
