@@ -145,7 +145,7 @@ function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: B
     return { ...readInput(screen, request, sent.fields()), submissionId: sent.submissionId }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { ...readInput(screen, request, sent.rawFields), error: error }
+    return { ...readInput(screen, request, sent.rawFields), error }
   }
 }
 
@@ -159,7 +159,7 @@ async function redirectToReauthentication(
   const kept = screen.savesForm && saveForm(request, originsOf(deps, request), screen, guest)
   const to = `${path}?return=${encodeURIComponent(bridge.returnPath(screen, request.originalUrl))}`
   if (kept === undefined) return { redirectTo: to }
-  const input = { params: {}, query: {}, form: {}, url: to, kept }
+  const input = { params: {}, query: {}, form: {}, url: to, savedForm: kept }
   const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
   return { ...shown, console: BARE_HEADER, status: guest.user === undefined ? 401 : 403 }
 }
