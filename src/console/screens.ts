@@ -88,5 +88,5 @@ function purposeOf({ method, path }: Screen): Pick<Screen, 'requiresCall'> {
 export const CONSOLE: readonly Screen[] = screens.map((screen) => ({
   ...screen,
   ...purposeOf(screen),
-  showFault: consoleErrorPage,
+  renderErrorPage: consoleErrorPage,
 }))

@@ -150,7 +150,7 @@ async function collectAll({ run, home, files }: Place): Promise<void> {
     db,
     files: openFolderStore(files),
     log: pino({ level: 'silent' }),
-    stopping: new AbortController().signal,
+    shutdownSignal: new AbortController().signal,
     config: { backups: { schedule: undefined } },
   } as unknown as Deps
   for (const days of COLLECTED) await collectFiles(deps, Date.now() + days * DAY_MS)

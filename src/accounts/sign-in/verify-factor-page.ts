@@ -65,7 +65,7 @@ export async function afterPassword(ctx: PageCtx, userId: string, onward: Onward
   if (ctx.user) await endSession(ctx, ctx.user.sessionHash)
   const visit = await beginPendingSignIn(ctx, userId)
   const url = `${PATH}?return=${encodeURIComponent(onward.return ?? '')}`
-  const next = { ...ctx, visitor: undefined, csrfToken: csrfTokenOf(visit) }
+  const next = { ...ctx, user: undefined, csrfToken: csrfTokenOf(visit) }
   const shown =
     onward.kept === undefined ? { redirectTo: url } : await stepPage(next, userId, { url, kept: onward.kept })
   return { ...shown, anonymousSession: visit, ...(ctx.user && { session: null }) }

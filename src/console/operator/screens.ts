@@ -26,4 +26,4 @@ const screens: readonly Screen[] = [
   ...healthScreens,
 ]
 
-export const operatorScreens: readonly Screen[] = screens.map((one) => ({ ...one, onlyOperators: true }))
+export const operatorScreens: readonly Screen[] = screens.map((one) => ({ ...one, operatorsOnly: true }))

@@ -124,7 +124,7 @@ async function filesOf(manifest: string, output: Output): Promise<string[]> {
 }
 
 /** Each takes the disk and a processor for long: one of an account, and three of all. */
-const ARCHIVES = { slots: 3, mayTake: (_: string, inUse: number) => inUse === 0 }
+const ARCHIVES = { slots: 3, canAcquire: (_: string, inUse: number) => inUse === 0 }
 const turns = new WeakMap<Db, Semaphore>()
 
 async function inArchiveTurn<T>({ deps, account }: Ctx, work: () => Promise<T>): Promise<T> {

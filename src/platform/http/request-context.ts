@@ -27,7 +27,7 @@ export function requestContext(
   const emit = () => {
     throw new Error(`${route.operationId} tells of a change outside of its transaction`)
   }
-  const bare = { actor, db, deps, clear: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
+  const bare = { actor, db, deps, secrets: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (caller === undefined) return bare
   const spend = openSpending(deps.limits, caller.account.id, now, taken)
   const countRows = async (rows: number) =>

@@ -33,7 +33,7 @@ type SecretKind =
   | 'refresh-token'
 
 /** What of a context is asked for here. */
-type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; clear?: { opened: boolean } }
+type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; secrets?: { opened: boolean } }
 
 const FORMAT = 'v1'
 /** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */
@@ -136,7 +136,7 @@ function createSecretBox(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefi
   const openAt = (place: Buffer, of: string, sealed: string) => {
     const [format, sealedBy, body] = sealed.split('.', 3)
     const isFound = format === FORMAT && key !== undefined && sealedBy === keyId
-    if (ctx.clear !== undefined) ctx.clear.opened = true
+    if (ctx.secrets !== undefined) ctx.secrets.opened = true
     const text = isFound ? open(key, body ?? '', place)?.toString() : undefined
     if (text !== undefined) return text
     ctx.deps.log.error({ ownerId, of, keyId: sealedBy, rootKeyId }, 'a sealed value does not open')

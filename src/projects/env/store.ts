@@ -229,6 +229,6 @@ function emit(ctx: OperatorCtx, owner: EventAccount, project: Named, { before, a
   const { target, customEnvironmentIds } = showTargets(targetsIn(row))
   const custom = customEnvironmentIds.length > 0 && { customEnvironmentIds }
   const envVar = { id: row.id, key: row.key, target, ...custom }
-  const about = { projectId: project.id, madeBy: row.configuration_id }
+  const about = { projectId: project.id, createdBy: row.configuration_id }
   ctx.emit(`project.env-variable.${what}`, { project: { id: project.id, name: project.name }, envVar }, about, owner)
 }

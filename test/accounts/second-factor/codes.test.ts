@@ -250,7 +250,7 @@ onBothEngines(
     await setUpCodes(world, await openSignedInClient(world, bob.id, 'bob'))
     /** As the page does it: the code is checked before the transaction, and believed in it. */
     const believe = async (code: string, userId: string, between = async () => {}) => {
-      const ctx = { ...world, address: '192.0.2.1', csrfToken: 'x', visitor: undefined } as unknown as PageCtx
+      const ctx = { ...world, address: '192.0.2.1', csrfToken: 'x', user: undefined } as unknown as PageCtx
       const checked = await checkFactorLimited({ ...ctx, db: db.read, now: clock.now() }, 'second step', ada.id, {
         code,
       })

@@ -191,7 +191,7 @@ test('every file that writes letters has its letters in the table', () => {
   const writing = globSync('src/**/*.ts', { cwd: root }).filter(
     (file) =>
       !file.startsWith('src/platform/mail/') &&
-      /\b(queueMail|mailOwners|mailPeopleOf)\(/.test(readFileSync(join(root, file), 'utf8')),
+      /\b(queueMail|mailOwners|mailEndpointOwners)\(/.test(readFileSync(join(root, file), 'utf8')),
   )
   const named = [...Object.values(PROMISED).map(({ from }) => from), ...Object.keys(ELSEWHERE)]
   assert.deepEqual(writing.sort(), [...new Set(named)].sort())
