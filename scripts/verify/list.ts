@@ -24,6 +24,12 @@ export const PARTS: readonly (Part & { what: string })[] = [
   npm('long', '*.long.test.ts: kills, real proxies, a browser, backups under load', 60, 'test:long'),
   npm('faults', 'power cuts, kills, full disks', 15, 'test:faults', '--', '--short'),
   npm('failover', 'the leader of a PostgreSQL cluster fails under load', 15, 'test:failover', '--', '--short'),
+  npm(
+    'sandbox',
+    'attacks from inside a sandbox, each with its control, and 500 killed supervisors',
+    15,
+    'test:sandbox',
+  ),
   npm('release', 'what people get: package, executables, images', 30, 'release', '--', '--no-tests'),
   npm('bench', 'the figures of the edge with 100,000 domains', 20, 'bench', '--', '--only', 'check'),
   npm(

@@ -1,0 +1,38 @@
+/** Absolute paths are of the host unless a comment says otherwise. */
+export type Policy = {
+  command: readonly [program: string, ...words: string[]]
+  /** The whole environment of the command: nothing of the service's own is passed on. */
+  env: Readonly<Record<string, string>>
+  /** The one writable directory, at `/work` inside. Undefined: only the limited `/tmp` is writable. */
+  workDirectory: string | undefined
+  /** Read-only mounts: path inside → path of the host. They must not hold sockets or be followed by the host by name. */
+  readOnly: Readonly<Record<string, string>>
+  /** A path inside. */
+  currentDirectory: string
+  limits: Limits
+}
+
+/** What one command can use. Memory and processor time need a control group; these bounds hold without one. */
+export type Limits = {
+  /** Processes and threads of this sandbox, counted within its own user namespace. */
+  processes: number
+  openFiles: number
+  /** Bytes of one file. The sum of the work directory is watched from outside. */
+  fileBytes: number
+  /** Node reserves much more than it uses: 64 GiB stops nonsense, not a memory eater. */
+  addressSpaceBytes: number
+  tmpBytes: number
+  sharedMemoryBytes: number
+}
+
+const MIB = 1024 * 1024
+
+/** Enough for Node with workers, `npm ci`, and the builds of the usual frameworks. */
+export const DEFAULT_LIMITS: Limits = {
+  processes: 256,
+  openFiles: 4096,
+  fileBytes: 2048 * MIB,
+  addressSpaceBytes: 64 * 1024 * MIB,
+  tmpBytes: 256 * MIB,
+  sharedMemoryBytes: 64 * MIB,
+}

@@ -1,0 +1,38 @@
+/** Directories of runs, named so that the next start recognizes those that a crash left. */
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { randomText } from '../platform/base/ids.ts'
+
+const NAME = /^[0-9a-f-]{36}\.(\d+)\.(\d+)\.[\w-]+$/
+
+/** Creates a directory below `parent`, for this process. Returns its path. */
+export async function createRunDirectory(parent: string): Promise<string> {
+  const path = join(parent, `${await bootId()}.${process.pid}.${await startTimeOf(process.pid)}.${randomText(16)}`)
+  await mkdir(path, { mode: 0o755 })
+  return path
+}
+
+/** Removes the directories below `parent` whose process is gone. Returns how many. */
+export async function removeAbandonedRuns(parent: string): Promise<number> {
+  const boot = await bootId()
+  let removed = 0
+  for (const name of await readdir(parent)) {
+    const [, pid, startTime] = NAME.exec(name) ?? []
+    if (pid === undefined) continue
+    if (name.startsWith(boot) && (await startTimeOf(Number(pid))) === startTime) continue
+    await rm(join(parent, name), { recursive: true, force: true })
+    removed++
+  }
+  return removed
+}
+
+async function bootId(): Promise<string> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+}
+
+/** In clock ticks after the boot: a process id is used again, the pair is not. */
+async function startTimeOf(pid: number): Promise<string | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  // The name of the program stands in parentheses and may hold spaces: fields are counted behind it.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+}

@@ -1,0 +1,155 @@
+/** Attacks from inside the sandbox, each with a control: without the layer that stops it, it succeeds. docs/sandbox.md. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { canRun, skipReason } from '../support/programs.ts'
+import { type Change, runInSandbox, sandboxSkipReason, without } from './sandbox-world.ts'
+
+const skip =
+  sandboxSkipReason() || (canRun('python3', '--version') ? false : skipReason('python3', 'python3', 'attacks'))
+
+/** A system call by its number on x86_64: prints its name of the error, or OK. */
+const call = (...words: readonly (number | string)[]) =>
+  `python3 -c "
+import ctypes, errno
+c = ctypes.CDLL(None, use_errno=True)
+r = c.syscall(${words.join(', ')})
+print('OK' if r >= 0 else errno.errorcode[ctypes.get_errno()])"`
+
+const FILTER: Change = without(['--seccomp', '4'])
+const FILTER_AND_NAMESPACES: Change = without(['--seccomp', '4'], ['--disable-userns'])
+
+type Attack = { what: string; script: string; stopped: RegExp; control: Change; succeeds: RegExp }
+
+const ATTACKS: readonly Attack[] = [
+  {
+    what: 'reads the keyring of the kernel',
+    script: call(250, 0, -3, 0),
+    stopped: /^EPERM$/m,
+    control: FILTER,
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'opens a socket to the hypervisor',
+    script: call(41, 40, 1, 0),
+    stopped: /^EAFNOSUPPORT$/m,
+    control: FILTER,
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'sets a ring of the kernel up',
+    script: call(425, 0, 0),
+    stopped: /^EPERM$/m,
+    control: FILTER,
+    succeeds: /^(?!EPERM)\w+$/m,
+  },
+  {
+    what: 'becomes root in a namespace of its own',
+    script: call(272, '0x10000000'),
+    stopped: /^EPERM$/m,
+    control: FILTER_AND_NAMESPACES,
+    succeeds: /^OK$/m,
+  },
+  {
+    what: 'fills the memory behind /',
+    script: 'head -c 1000000 /dev/zero > /x && echo written',
+    stopped: /Read-only file system/,
+    control: without(['--remount-ro', '/']),
+    succeeds: /^written$/m,
+  },
+  {
+    what: 'fills the memory behind /dev',
+    script: 'head -c 1000000 /dev/zero > /dev/x && echo written',
+    stopped: /Read-only file system/,
+    control: without(['--remount-ro', '/dev']),
+    succeeds: /^written$/m,
+  },
+  {
+    what: 'writes more into /tmp than it may',
+    script: 'head -c 300000000 /dev/zero > /tmp/x && echo written',
+    stopped: /No space left on device/,
+    control: without(['--size', String(256 * 1024 * 1024)]),
+    succeeds: /^written$/m,
+  },
+  {
+    what: 'starts processes without end',
+    script:
+      'python3 -c "\nimport os, time\nn = 0\ntry:\n  while n < 400:\n    if os.fork() == 0: time.sleep(20)\n    n += 1\nexcept OSError: pass\nprint(n)"',
+    stopped: /^(1\d\d|2[0-4]\d|25[0-5])$/m,
+    control: ({ options, command }) => ({ options, command: command.filter((word) => !word.startsWith('--nproc')) }),
+    succeeds: /^400$/m,
+  },
+  {
+    what: 'reads a file of the host',
+    script: 'cat /etc/passwd && echo read',
+    stopped: /No such file or directory/,
+    control: ({ options, command }) => ({
+      options: [
+        '--ro-bind',
+        '/',
+        '/',
+        ...options.filter(
+          (word, at) => word !== '--symlink' && options[at - 1] !== '--symlink' && options[at - 2] !== '--symlink',
+        ),
+      ],
+      command,
+    }),
+    succeeds: /^read$/m,
+  },
+]
+
+for (const { what, script, stopped, control, succeeds } of ATTACKS)
+  test(`no command inside ${what}`, { skip, timeout: 300_000 }, async () => {
+    const inside = await runInSandbox(script)
+    assert.match(inside.output, stopped)
+    assert.match((await runInSandbox(script, {}, control)).output, succeeds, 'the control')
+  })
+
+test('a service of the host cannot be reached, neither by its address nor by an abstract socket', {
+  skip,
+  timeout: 300_000,
+}, async (t) => {
+  let reached = 0
+  const server = createServer((socket) => socket.end(String(++reached)))
+  const abstract = createServer((socket) => socket.end(String(++reached)))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const name = `berth-test-${process.pid}`
+  await new Promise<void>((resolve) => abstract.listen(`\0${name}`, resolve))
+  t.after(() => server.close())
+  t.after(() => abstract.close())
+  const { port } = server.address() as { port: number }
+  const script = `python3 -c "
+import socket
+for family, address in ((socket.AF_INET, ('127.0.0.1', ${port})), (socket.AF_UNIX, chr(0) + '${name}')):
+  s = socket.socket(family)
+  s.settimeout(5)
+  try:
+    s.connect(address)
+    s.recv(1)
+    print('reached')
+  except OSError as error: print(type(error).__name__)"`
+  const inside = await runInSandbox(script)
+  assert.match(inside.output, /^ConnectionRefusedError\nConnectionRefusedError\n$/)
+  assert.equal(reached, 0)
+  assert.match(
+    (await runInSandbox(script, {}, without(['--unshare-net']))).output,
+    /^reached\nreached\n$/,
+    'the control',
+  )
+})
+
+test('the environment of the service is not seen, and that of the command is in no command line', {
+  skip,
+}, async () => {
+  process.env.BERTH_SANDBOX_TEST = 'of the service'
+  try {
+    const script = 'cat /proc/1/cmdline /proc/1/environ; echo; env'
+    const { output } = await runInSandbox(script, { env: { PATH: '/usr/bin', TOKEN: 'of-the-command' } })
+    assert.equal(output.includes('of the service'), false)
+    const [outside, ...inside] = output.split('\n')
+    assert.equal(outside!.includes('of-the-command'), false)
+    assert.ok(inside.includes('TOKEN=of-the-command'))
+  } finally {
+    delete process.env.BERTH_SANDBOX_TEST
+  }
+})

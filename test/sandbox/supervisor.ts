@@ -1,0 +1,30 @@
+/** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. */
+import { spawn } from 'node:child_process'
+import { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
+import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
+import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
+import { RUN_AS } from './run-as.ts'
+
+const [parent, seconds, how] = process.argv.slice(2) as [string, string, string]
+const policy = {
+  command: ['sh', '-c', `setsid sleep ${seconds} & sleep ${seconds}`] as const,
+  env: { PATH: '/usr/bin' },
+  workDirectory: undefined,
+  readOnly: {},
+  currentDirectory: '/tmp',
+  limits: DEFAULT_LIMITS,
+}
+if (how === 'bare') {
+  const { options, command } = bwrapArguments(policy)
+  const kept = options.filter(
+    (word, at) => ![word, options[at - 1]].some((one) => ['--seccomp', '--die-with-parent'].includes(one ?? '')),
+  )
+  const program = '/usr/bin/bwrap'
+  spawn(program, [...kept, '--', ...command], { stdio: 'ignore', detached: true, ...RUN_AS })
+} else {
+  const sandbox = createBwrapSandbox(parent, RUN_AS)
+  await sandbox.prepare()
+  sandbox.start(policy)
+  sandbox.output().resume()
+}
+setInterval(() => {}, 1000)
