@@ -1,4 +1,5 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
+
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -27,6 +28,7 @@ import type { openConnections } from './platform/db/postgres/open.ts'
 import type { SqliteOptions } from './platform/db/sqlite/open.ts'
 import { startWriteBehind } from './platform/db/write-behind.ts'
 import type { OpenPage, Probe } from './platform/http/open-page.ts'
+import { openUnnamedProxies, watchProxies } from './platform/http/unnamed-proxies.ts'
 import { openLimits } from './platform/limiter/open.ts'
 import { openLive } from './platform/live/live.ts'
 import { sealWaitingMail } from './platform/mail/mail.ts'
@@ -95,11 +97,13 @@ export async function openService(
     limits: opened.limits,
     reveals: openReveals({ db, clock, log, metrics }),
     keyring,
+    unnamedProxies: openUnnamedProxies(config.connections, log),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOWHERE, newServer)
+  const stopWatching = watchProxies(app.server, deps.unnamedProxies)
   const stopBackground = await sealWaitingMail(deps).then(() => startBackground(deps), closed)
   const stopWriting = startWriters(deps, opened.write)
   let edge: Edge | undefined
@@ -113,6 +117,7 @@ export async function openService(
       return edge
     },
     async close(graceMs = 0, endRest) {
+      stopWatching()
       await emptyServer(app, { graceMs, endRest }, () => {
         stop.abort()
         return stopBackground()
