@@ -1,4 +1,5 @@
 /** What an operation may touch, handed to it: no globals, no decorators. */
+
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { RefusalKey } from './errors.ts'
@@ -14,6 +15,7 @@ import type { Cache } from './platform/cache/cache.ts'
 import type { Db, Queries } from './platform/db/db.ts'
 import type { Row } from './platform/db/schema.ts'
 import type { FileStore } from './platform/files/file-store.ts'
+import type { UnnamedProxies } from './platform/http/unnamed-proxies.ts'
 import type { Limiter } from './platform/limiter/limiter.ts'
 import type { Spend } from './platform/limiter/spending.ts'
 import type { Live } from './platform/live/live.ts'
@@ -43,6 +45,8 @@ export type Deps = {
   secretReads: SecretReads
   /** Open pages that hear of changes. platform/live/live.ts. */
   live: Live
+  /** Proxies in front that no setting names. platform/http/unnamed-proxies.ts. */
+  unnamedProxies: UnnamedProxies
   /** Who was here. platform/access/last-seen.ts. */
   lastSeen: LastSeen
   /** Backups that this instance makes and keeps. */

@@ -1,4 +1,5 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
+
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -26,6 +27,7 @@ import type { openConnections } from './platform/db/postgres/open.ts'
 import type { SqliteOptions } from './platform/db/sqlite/open.ts'
 import { startWriteBehind } from './platform/db/write-behind.ts'
 import type { Probe, PublicPage } from './platform/http/public-page.ts'
+import { openUnnamedProxies, watchProxies } from './platform/http/unnamed-proxies.ts'
 import { startLimiter } from './platform/limiter/start.ts'
 import { openLive } from './platform/live/live.ts'
 import { sealPendingMail } from './platform/mail/mail.ts'
@@ -104,11 +106,13 @@ export async function openService(
     limits: opened.limits,
     secretReads: createSecretReads({ db, clock, log, metrics }),
     keyring,
+    unnamedProxies: openUnnamedProxies(config.connections, log),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     shutdownSignal: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOT_FOUND_SCREEN, newServer)
+  const stopWatching = watchProxies(app.server, deps.unnamedProxies)
   const stopBackground = await sealPendingMail(deps).then(() => startBackground(deps), closed)
   const stopWriting = startWriters(deps, opened.write)
   let edge: Edge | undefined
@@ -122,6 +126,7 @@ export async function openService(
       return edge
     },
     async close(graceMs = 0, endRest) {
+      stopWatching()
       await drainServer(app, { graceMs, endRest }, () => {
         stop.abort()
         return stopBackground()

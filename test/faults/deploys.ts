@@ -6,15 +6,11 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
-import type { Deps } from '../../src/context.ts'
 import { openFolderStore } from '../../src/delivery/files/folder-store.ts'
-import { collectFiles } from '../../src/delivery/uploads/collect.ts'
-import { openPostgres } from '../../src/platform/db/postgres/open.ts'
-import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
 import { credentialsOf, newHome, type RunningService, type ServiceHome, startSites } from '../support/process.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { SITES_TOKEN } from '../support/worlds/sites-world.ts'
+import { collectAt } from './collecting.ts'
 import { mustBeDeployed, mustShow } from './deployed.ts'
 import { type Deploys, type Shown, startDeploys } from './deploying.ts'
 import { fill, mount, whyNoMount } from './disk-full.ts'
@@ -99,9 +95,10 @@ function startVisited({ run, home, edge }: Place): Promise<RunningService> {
   return startSites(run, { folder: home.folder, env }, {})
 }
 
-async function becomesTrue(is: () => boolean): Promise<void> {
+/** Waits until something is so, for `longestMs` at most. */
+export async function becomesTrue(is: () => boolean, longestMs = 60_000): Promise<void> {
   for (let waited = 0; !is(); waited += 5) {
-    if (waited > 60_000) throw new Error('it did not become so in 60 s of waiting')
+    if (waited > longestMs) throw new Error(`it did not become so in ${longestMs / 1000} s of waiting`)
     await sleep(5)
   }
 }
@@ -138,23 +135,8 @@ async function removeHalf({ run, home, shown }: Place, { address }: RunningServi
 
 /** Collects as the service does, weeks later; then every file is one that a deployment has. */
 async function collectAll({ run, home, files }: Place): Promise<void> {
-  const fail = (error: unknown) => {
-    throw error
-  }
-  const url = home.env.DATABASE_URL!
-  const db =
-    run.engine === 'sqlite'
-      ? await openSqlite({ file: join(home.folder, 'berth.db'), onDiskFault: fail })
-      : await openPostgres(url, fail)
-  const deps = {
-    db,
-    files: openFolderStore(files),
-    log: pino({ level: 'silent' }),
-    shutdownSignal: new AbortController().signal,
-    config: { backups: { schedule: undefined } },
-  } as unknown as Deps
-  for (const days of COLLECTED) await collectFiles(deps, Date.now() + days * DAY_MS)
-  await db.close()
+  const moments = COLLECTED.map((days) => Date.now() + days * DAY_MS)
+  await collectAt(run.engine, home, files, moments)
   const named = await withStore(home, (rows) =>
     rows('select account_id, sha256 from blob where refs > 0 and condemned_at is null'),
   )

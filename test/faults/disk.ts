@@ -2,7 +2,7 @@
  * A disk that forgets. It is told what a program did, and at any moment gives an image of what a power cut may leave: of
  * everything that was not yet synced each write is there, is not, or is torn; names of files are as durable as their folder.
  */
-import { basename, dirname } from 'node:path'
+import { dirname } from 'node:path'
 import type { Call } from './trace.ts'
 
 type Change = { offset: number; bytes: Buffer } | { length: number }
@@ -11,7 +11,7 @@ type NameChange = { path: string; file: File | undefined }[]
 
 export type Disk = {
   apply(call: Call): void
-  /** The files after a power cut now, by name. */
+  /** The files after a power cut now, by path. */
   cut(): Map<string, Buffer>
 }
 
@@ -58,7 +58,7 @@ export function openDisk(): Disk {
       const many = chance([0, unsynced.length, Math.floor(Math.random() * (unsynced.length + 1))])
       for (const change of unsynced.slice(0, many)) put(names, change)
       const fate = chance<Fate>(['gone', 'there', 'each its own'])
-      return new Map([...names].map(([path, file]) => [basename(path), imageOf(file, fate)]))
+      return new Map([...names].map(([path, file]) => [path, imageOf(file, fate)]))
     },
   }
 }
@@ -71,7 +71,8 @@ function put(names: Map<string, File>, change: NameChange): void {
 }
 
 function take(changes: NameChange[], wanted: (path: string) => boolean): NameChange[] {
-  const taken = changes.filter((change) => wanted(change[0]!.path))
+  // What is renamed lasts once the folder of its new name is synced.
+  const taken = changes.filter((change) => wanted(change.at(-1)!.path))
   changes.splice(0, changes.length, ...changes.filter((change) => !taken.includes(change)))
   return taken
 }

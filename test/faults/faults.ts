@@ -1,6 +1,8 @@
 /** TABLE what is done to the service: every fault, in the order in which they run. */
 import { clock } from './clock.ts'
+import { collected, collectedUntouched } from './collected.ts'
 import { databaseCrash, databaseCut } from './database.ts'
+import { deployCut, deployCutUnsynced } from './deploy-cut.ts'
 import { deploys } from './deploys.ts'
 import { diskFails, diskFull } from './disk-full.ts'
 import type { Fault } from './fault.ts'
@@ -14,8 +16,12 @@ import { stop } from './stop.ts'
 export const FAULTS: readonly Fault[] = [
   kill,
   deploys,
+  collected,
+  collectedUntouched,
   powerCut,
   powerCutUnsynced,
+  deployCut,
+  deployCutUnsynced,
   diskFull,
   diskFails,
   databaseCrash,

@@ -49,14 +49,15 @@ export async function untilWritten(load: Load, many: number, withinMs = 60_000):
   }
 }
 
-/** Starts the program, and keeps how long it took to its first answer. */
+/** Starts the program, and keeps how long it took to its first answer. `words` startService it in their way. */
 export async function startAndCount(
   run: Run,
   home: ServiceHome,
   env: Record<string, string> = {},
+  words?: string[],
 ): Promise<RunningService> {
   const before = performance.now()
-  const running = await startService(run, home, { BERTH_LOG_LEVEL: 'error', ...LOCAL, ...env })
+  const running = await startService(run, home, { BERTH_LOG_LEVEL: 'error', ...LOCAL, ...env }, words)
   const said = await sayOnce(running.address, 'GET', '/v9/projects?limit=1', credentialsOf(home).token)
   if (said.status !== 200) throw new Error(`the first answer is ${JSON.stringify(said)}`)
   run.found.recoveriesMs.push(performance.now() - before)

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { sql } from 'kysely'
 import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
 import { credentialsOf, newHome, type ServiceHome, startService } from '../support/process.ts'
@@ -63,7 +63,7 @@ async function cutAgainAndAgain(run: Run, script: string, cuts: number): Promise
     while (at < moment) disk.apply(calls[at++]!)
     const image = join(folder, String(cut))
     mkdirSync(image, { mode: 0o700 })
-    for (const [name, bytes] of disk.cut()) writeFileSync(join(image, name), bytes, { mode: 0o600 })
+    for (const [path, bytes] of disk.cut()) writeFileSync(join(image, basename(path)), bytes, { mode: 0o600 })
     const before = found.lost
     await openImage(run, recording, image, moment, whole.has(cut))
     rmSync(image, { recursive: true, force: true })

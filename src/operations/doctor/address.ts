@@ -2,8 +2,12 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Config } from '../../config.ts'
+import { pluralize } from '../../platform/base/text.ts'
+import type { UnnamedProxy } from '../../platform/http/unnamed-proxies.ts'
 import type { Finding } from './finding.ts'
 
+/** Of more proxies, the rest are told by the log. */
+const MOST_TOLD = 5
 const LOOPBACK = /^(localhost|127\.|::1$|\[::1\]$)/
 
 /** Links in letters and on pages lead there, so it must resolve; and a token that travels in clear is anybody's. */
@@ -34,4 +38,14 @@ async function resolves(name: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** A finding for each address that is no trusted proxy and says that its clients use https. Only the running service sees them. docs/limits.md: Behind a proxy. */
+export function proxyFindings(seen: readonly UnnamedProxy[]): Finding[] {
+  return seen.slice(0, MOST_TOLD).map(({ address, requests }) => ({
+    about: 'proxies',
+    is: 'worry',
+    found: `${pluralize(requests, 'request')} over https came by ${address}, which BERTH_TRUSTED_PROXIES does not name: all its clients count as one`,
+    advice: `add ${address} to BERTH_TRUSTED_PROXIES where it is a proxy of yours; else its clients wrote the header, and nothing is to be done`,
+  }))
 }

@@ -2,6 +2,7 @@
 import { operatorRoute } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
+import { proxyFindings } from './address.ts'
 import { runChecks } from './doctor.ts'
 
 const Finding = Type.Object({
@@ -22,7 +23,7 @@ export const doctorRoutes = [
       'Make the checks of berth doctor in the running service: settings, keyring, database, DNS, mail, clock, disk',
     tag: 'operator',
     run: async ({ deps }) => {
-      const findings = await runChecks(deps.config, () => {})
+      const findings = [...(await runChecks(deps.config, () => {})), ...proxyFindings(deps.unnamedProxies.seen())]
       return { well: findings.every((finding) => finding.is !== 'wrong'), findings }
     },
     list: { rows: 200, rowBytes: 4 * 1024 },

@@ -42,7 +42,7 @@ export function clientAddress(connection: string, forwarded: string, proxies: Bl
 }
 
 /** IPv4 in IPv6 as IPv4, as lists of proxies and people write it. */
-function plainAddress(address: string): string {
+export function plainAddress(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
 }
 

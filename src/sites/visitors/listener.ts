@@ -6,6 +6,7 @@ import type { Deps } from '../../context.ts'
 import { countConnection } from '../../platform/base/event-loop.ts'
 import { respondToParseError } from '../../platform/http/error-handler.ts'
 import { createRequestIds } from '../../platform/http/request-metrics.ts'
+import { openUnnamedProxies, watchProxies } from '../../platform/http/unnamed-proxies.ts'
 import { takeTlsOnLaptop } from '../../platform/server/both-protocols.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { drainServer } from '../../platform/server/graceful-shutdown.ts'
@@ -51,6 +52,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal
     void answer(request, response)
   })
   answerOneAtATime(server)
+  watchProxies(server, openUnnamedProxies(config.connections, log))
   if (config.tls === undefined) takeTlsOnLaptop(server, deps)
   const endsOnceAnswered = boundConnections(server, config.connections)
   server.on('connection', countConnection)

@@ -183,3 +183,12 @@ test('a request that is on its way is answered while the server stops, and no fu
   await stopped
   await assert.rejects(site.visit(SITE, '/'), /ECONNREFUSED/)
 })
+
+test('the log names a proxy with TLS in front that no setting names, once', async (t) => {
+  const { visit, logged } = await openSite(t)
+  const lines = () => logged().match(/"address":"127\.0\.0\.1","msg":"requests come by a proxy/g)?.length ?? 0
+  assert.equal((await visit(SITE, '/a.txt')).status, 200)
+  assert.equal(lines(), 0)
+  for (const path of ['/', '/a.txt']) await visit(SITE, path, { 'x-forwarded-proto': 'https' })
+  assert.equal(lines(), 1)
+})

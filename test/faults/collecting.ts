@@ -1,0 +1,38 @@
+/** A collection of unused files as the service makes it, past a service that is stopped, as of a moment that the caller says. */
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Deps } from '../../src/context.ts'
+import { openFolderStore } from '../../src/delivery/files/folder-store.ts'
+import { collectFiles } from '../../src/delivery/uploads/collect.ts'
+import { openPostgres } from '../../src/platform/db/postgres/open.ts'
+import { openSqlite } from '../../src/platform/db/sqlite/open.ts'
+import type { ServiceHome } from '../support/process.ts'
+import type { Engine } from '../support/world.ts'
+
+/** Collects once for each of the moments, in ms. `files`: the folder of files. */
+export async function collectAt(
+  engine: Engine,
+  home: ServiceHome,
+  files: string,
+  moments: readonly number[],
+): Promise<void> {
+  const fail = (error: unknown) => {
+    throw error
+  }
+  const db =
+    engine === 'sqlite'
+      ? await openSqlite({ file: join(home.folder, 'berth.db'), onDiskFault: fail })
+      : await openPostgres(home.env.DATABASE_URL!, fail)
+  const deps = {
+    db,
+    files: openFolderStore(files),
+    log: pino({ level: 'silent' }),
+    stopping: new AbortController().signal,
+    config: { backups: { schedule: undefined } },
+  } as unknown as Deps
+  try {
+    for (const moment of moments) await collectFiles(deps, moment)
+  } finally {
+    await db.close()
+  }
+}
