@@ -15,12 +15,12 @@ import type { Cache } from './platform/cache/cache.ts'
 import type { Db, Queries } from './platform/db/db.ts'
 import type { Row } from './platform/db/schema.ts'
 import type { FileStore } from './platform/files/file-store.ts'
-import type { UnnamedProxies } from './platform/http/unnamed-proxies.ts'
 import type { Limiter } from './platform/limiter/limiter.ts'
 import type { Spend } from './platform/limiter/spending.ts'
 import type { Live } from './platform/live/live.ts'
 import type { SecretReads } from './platform/outbox/secret-reads.ts'
 import type { Keyring } from './platform/secrets/keyring.ts'
+import type { UnnamedProxies } from './platform/tls/unnamed-proxies.ts'
 import type { Traces } from './platform/tracing/traces.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
@@ -45,7 +45,7 @@ export type Deps = {
   secretReads: SecretReads
   /** Open pages that hear of changes. platform/live/live.ts. */
   live: Live
-  /** Proxies in front that no setting names. platform/http/unnamed-proxies.ts. */
+  /** Proxies in front that no setting names. platform/tls/unnamed-proxies.ts. */
   unnamedProxies: UnnamedProxies
   /** Who was here. platform/access/last-seen.ts. */
   lastSeen: LastSeen

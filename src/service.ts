@@ -27,7 +27,6 @@ import type { openConnections } from './platform/db/postgres/open.ts'
 import type { SqliteOptions } from './platform/db/sqlite/open.ts'
 import { startWriteBehind } from './platform/db/write-behind.ts'
 import type { Probe, PublicPage } from './platform/http/public-page.ts'
-import { openUnnamedProxies, watchProxies } from './platform/http/unnamed-proxies.ts'
 import { startLimiter } from './platform/limiter/start.ts'
 import { openLive } from './platform/live/live.ts'
 import { sealPendingMail } from './platform/mail/mail.ts'
@@ -48,6 +47,7 @@ import { frontPages } from './platform/pages/front-page.ts'
 import { loadKeyring } from './platform/secrets/root-keys.ts'
 import { drainServer } from './platform/server/graceful-shutdown.ts'
 import { type NewServer, serve } from './platform/server/serve.ts'
+import { createUnnamedProxies, watchProxies } from './platform/tls/unnamed-proxies.ts'
 import { PROJECT_HOOKS } from './project-hooks.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
@@ -93,7 +93,7 @@ export async function openService(
   const clock = createClock()
   const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
   const keyring = await loadKeyring(config, db, clock).catch(closed)
-  const { credentials, firstStart } = await openCredentials(db, clock, config)
+  const start = await openCredentials(db, clock, config)
   const opened = await startLimiter(config, { db, metrics }, clock.now()).catch(closed)
   const stop = new AbortController()
   const deps: Deps = {
@@ -102,31 +102,28 @@ export async function openService(
     clock,
     log,
     metrics,
-    ...openParts({ config, db, clock, metrics, traces, files }),
+    ...openParts({ config, db, clock, log, metrics, traces, files }),
     limits: opened.limits,
     secretReads: createSecretReads({ db, clock, log, metrics }),
     keyring,
-    unnamedProxies: openUnnamedProxies(config.connections, log),
-    operatorTokenHash: fingerprint(credentials.operatorToken),
+    operatorTokenHash: fingerprint(start.credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     shutdownSignal: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOT_FOUND_SCREEN, newServer)
-  const stopWatching = watchProxies(app.server, deps.unnamedProxies)
+  stop.signal.addEventListener('abort', watchProxies(app.server, deps.unnamedProxies))
   const stopBackground = await sealPendingMail(deps).then(() => startBackground(deps), closed)
   const stopWriting = startWriters(deps, opened.write)
   let edge: Edge | undefined
   return {
     app,
     deps,
-    credentials,
-    firstStart,
+    ...start,
     async openEdge() {
       if (config.edge.port !== undefined) edge ??= await openEdge(deps)
       return edge
     },
     async close(graceMs = 0, endRest) {
-      stopWatching()
       await drainServer(app, { graceMs, endRest }, () => {
         stop.abort()
         return stopBackground()
@@ -154,10 +151,19 @@ async function closeParts(
 
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
 function openParts(
-  opened: Pick<Deps, 'config' | 'db' | 'clock' | 'metrics' | 'traces' | 'files'>,
+  opened: Pick<Deps, 'config' | 'db' | 'clock' | 'log' | 'metrics' | 'traces' | 'files'>,
 ): Pick<
   Deps,
-  'traces' | 'files' | 'adapters' | 'backups' | 'lastSeen' | 'live' | 'cache' | 'wakeups' | 'projectHooks'
+  | 'traces'
+  | 'files'
+  | 'adapters'
+  | 'backups'
+  | 'lastSeen'
+  | 'live'
+  | 'cache'
+  | 'wakeups'
+  | 'projectHooks'
+  | 'unnamedProxies'
 > {
   const { config, db, traces, files } = opened
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
@@ -168,6 +174,7 @@ function openParts(
   return {
     traces,
     files,
+    unnamedProxies: createUnnamedProxies(config.connections, opened.log),
     adapters,
     backups,
     lastSeen: createLastSeen(),

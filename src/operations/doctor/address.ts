@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Config } from '../../config.ts'
 import { pluralize } from '../../platform/base/text.ts'
-import type { UnnamedProxy } from '../../platform/http/unnamed-proxies.ts'
+import type { UnnamedProxy } from '../../platform/tls/unnamed-proxies.ts'
 import type { Finding } from './finding.ts'
 
 /** Of more proxies, the rest are told by the log. */

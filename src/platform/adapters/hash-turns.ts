@@ -2,7 +2,7 @@
  * When a password is hashed. A hash takes one of libuv's four threads for some 30 ms, and the same threads compress pages and read files.
  * So few run at a time, and the others wait in turn. docs/limits.md: Passwords in turn.
  */
-import { openPathQueue } from '../fairness/fair-queue.ts'
+import { createPathQueue } from '../fairness/fair-queue.ts'
 
 /** Half of libuv's threads stay free. A hash also takes 19 MiB. */
 const MAX_AT_ONCE = 2
@@ -31,7 +31,7 @@ export type HashTurns = <T>(owner: HashOwner, work: () => Promise<T>) => Promise
 
 /** Turns that nobody waits for yet. */
 export function openHashTurns(longestWaitMs: number = MAX_WAIT_MS): HashTurns {
-  const queue = openPathQueue<() => void>(3)
+  const queue = createPathQueue<() => void>(3)
   let running = 0
   const take = (path: readonly string[]): Promise<boolean> =>
     new Promise((resolve) => {

@@ -51,6 +51,7 @@ import * as edgeOutputs from './migrations/0173-edge-outputs.ts'
 import * as addresses from './migrations/0174-addresses.ts'
 import * as siteSessions from './migrations/0175-site-sessions.ts'
 import * as usage from './migrations/0176-usage.ts'
+import * as namesInOrder from './migrations/0190-names-in-order.ts'
 
 /** The migrations travel with the program; a name, once released, is never changed. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -105,4 +106,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0174-addresses': addresses,
   '0175-site-sessions': siteSessions,
   '0176-usage': usage,
+  '0190-names-in-order': namesInOrder,
 }

@@ -56,7 +56,7 @@ export type PathQueue<T> = {
 }
 
 /** An empty queue for paths of so many parts. */
-export function openPathQueue<T>(parts: number): PathQueue<T> {
+export function createPathQueue<T>(parts: number): PathQueue<T> {
   if (parts === 0) return openList()
   /** One entry for each item below the name. */
   const turns = createFairQueue<string>()
@@ -68,7 +68,7 @@ export function openPathQueue<T>(parts: number): PathQueue<T> {
     sizeOf: ([name, ...rest]) => (name === undefined ? turns.size() : (below.get(name)?.sizeOf(rest) ?? 0)),
     push([name = '', ...rest], item) {
       turns.push(name, name)
-      below.getOrInsertComputed(name, () => openPathQueue<T>(parts - 1)).push(rest, item)
+      below.getOrInsertComputed(name, () => createPathQueue<T>(parts - 1)).push(rest, item)
     },
     remove([name = '', ...rest], item) {
       turns.remove(name, name)

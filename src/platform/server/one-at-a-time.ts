@@ -55,6 +55,7 @@ export function answerOneAtATime(server: Server): void {
     const line = lines.get(newest.socket)!
     // No slice holds two of them.
     if (line.isBusy) return void newest.socket.destroy()
+    hasBegun = true
     // Its head was the end of a slice.
     Object.assign(line, { newest, isBusy: true, ofBody: Number(newest.headers['content-length'] ?? 0) })
     // No function of this scope: it would keep the answer for as long as the connection.
@@ -161,6 +162,11 @@ const waiting = createFairQueue<() => void>()
 let isRunning = false
 /** Since when those that waited are read on in this iteration. */
 let since: number | undefined
+/**
+ * Whether one of them began a request. One is enough: a write of somebody else on PostgreSQL is a dozen messages, and each waits for the end of an
+ * iteration.
+ */
+let hasBegun = false
 
 /** Whether what was read is for a later iteration. One that has waited for its turn goes on by at least a slice. */
 function isLate(isFirst: boolean): boolean {
@@ -179,10 +185,11 @@ async function readWaiting(): Promise<void> {
   while (waiting.size() > 0) {
     await nextIteration()
     since = performance.now()
+    hasBegun = false
     do {
       waiting.shift()!()
       await afterNextTick()
-    } while (waiting.size() > 0 && performance.now() - since < MAX_REST_MS)
+    } while (waiting.size() > 0 && !hasBegun && performance.now() - since < MAX_REST_MS)
     since = undefined
   }
   isRunning = false

@@ -1,5 +1,13 @@
 /** The list of projects, with every filter of operation 2. */
-import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  expressionBuilder,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { mapInSlices } from '../../platform/base/event-loop.ts'
@@ -13,7 +21,7 @@ import { type ListProjectsQuery, type Project, type ProjectList, showProjectInLi
 
 type Query = Static<typeof ListProjectsQuery>
 
-/** Of the newest projects, how many a search reads before it asks the index of names. */
+/** Of the newest projects, how many a search with other filters reads before it asks the index of names. */
 const LOOKED_AT_FIRST = 500
 /** From so many projects that a token names on, its list is walked like any other. */
 const FEW = 200
@@ -74,14 +82,18 @@ async function foundPage(ctx: Ctx, query: Query, { limit, until, since }: Placed
 }
 
 async function readPage(ctx: Ctx, query: Query, { limit, until, since }: Placed) {
-  const select = ctx.db
+  const { projectIds } = ctx.caller
+  const inPlace = ctx.db
     .selectFrom('project')
-    .selectAll()
     .where('account_id', '=', ctx.account.id)
-    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, query, ctx.caller.projectIds)]))
+    .where((eb) => eb.and(placed(eb, until, since)))
+  const select = inPlace.selectAll().where((eb) => eb.and(filters(eb, query, projectIds)))
+  const isFiltered = filters(expressionBuilder<Schema, 'project'>(), query, projectIds).length > 0
   const rows = await (query.search
-    ? searchProjects(ctx, select, query.search, limit + 1)
-    : newest(select, limit + 1, namesFew(query, ctx.caller.projectIds)))
+    ? isFiltered
+      ? searchFiltered(ctx, select, query.search, limit + 1)
+      : searchNames(inPlace, query.search, limit + 1)
+    : newest(select, limit + 1, namesFew(query, projectIds)))
   return paginate(rows, limit, until, (row) => row.updated_stamp)
 }
 
@@ -126,10 +138,10 @@ const selectState = preparedQuery<{ accountId: string; count: number }, { state:
       ) as shown`.compile(db),
 }))
 
-type Projects = SelectQueryBuilder<Schema, 'project', Row<'project'>>
+type Projects<Shown = object> = SelectQueryBuilder<Schema, 'project', Shown>
 
 /** Walks the account's projects in their order; where they are `few`, finds them first and sorts them. */
-function newest(projects: Projects, count: number, few: boolean): Promise<Row<'project'>[]> {
+function newest(projects: Projects<Row<'project'>>, count: number, few: boolean): Promise<Row<'project'>[]> {
   // No index holds the sum, so no engine walks by it.
   const order = few ? sql`updated_stamp + 0` : sql.ref('updated_stamp')
   return projects.orderBy(order, 'desc').limit(sql.lit(count)).execute()
@@ -146,17 +158,42 @@ function namesFew({ domain, edgeConfigId, edgeConfigTokenId }: Query, projectIds
 }
 
 /**
- * PostgreSQL only. What is found often is found among the newest. What is not is looked for in the index of names, which holds nothing else, and
- * only what it finds is read: docs/scaling.md: How a search works.
+ * PostgreSQL only. Walks the index of the list's order, which holds the names, until the page is full, and reads only the projects of the page:
+ * docs/scaling.md: How a search works.
  */
-async function searchProjects(ctx: Ctx, projects: Projects, search: string, count: number): Promise<Row<'project'>[]> {
-  const matches = sql<SqlBool>`name like ${containsPattern(search)} escape '!'`
+function searchNames(inPlace: Projects, search: string, count: number): Promise<Row<'project'>[]> {
+  const stamps = inPlace
+    .select('updated_stamp')
+    .where(hasInName(search))
+    .orderBy('updated_stamp', 'desc')
+    .limit(sql.lit(count))
+  return newest(inPlace.selectAll().where(sql<SqlBool>`updated_stamp = any(array${stamps})`), count, true)
+}
+
+/**
+ * PostgreSQL only, where other filters read the rows. What is found often is found among the newest. What is not is looked for in the index of names,
+ * and only what it finds is read.
+ */
+async function searchFiltered(
+  ctx: Ctx,
+  projects: Projects<Row<'project'>>,
+  search: string,
+  count: number,
+): Promise<Row<'project'>[]> {
   const recent = projects.orderBy('updated_stamp', 'desc').limit(sql.lit(LOOKED_AT_FIRST)).as('project')
-  const rows = await newest(ctx.db.selectFrom(recent).selectAll().where(matches), count, false)
+  const rows = await newest(ctx.db.selectFrom(recent).selectAll().where(hasInName(search)), count, false)
   if (rows.length === count) return rows
-  const names = ctx.db.selectFrom('project').select('name').where('account_id', '=', ctx.account.id).where(matches)
+  const names = ctx.db
+    .selectFrom('project')
+    .select('name')
+    .where('account_id', '=', ctx.account.id)
+    .where(hasInName(search))
   // It would rather read every project of the account than look for some hundred names.
   return newest(projects.where(sql<SqlBool>`name = any(array${names})`), count, true)
+}
+
+function hasInName(search: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`name like ${containsPattern(search)} escape '!'`
 }
 
 type Builder = ExpressionBuilder<Schema, 'project'>

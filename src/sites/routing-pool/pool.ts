@@ -3,14 +3,14 @@
  * time in each worker, accounts take turns, and a worker that works too long on one question is ended. docs/deploying-sites.md: Patterns.
  */
 import type { Worker } from 'node:worker_threads'
-import { createFairQueue, type FairQueue } from '../../platform/fairness/fair-queue.ts'
+import { createPathQueue, type PathQueue } from '../../platform/fairness/fair-queue.ts'
 import type { Decision, ErrorCode } from '../router/decision.ts'
 import { type DecisionCache, openDecisionCache } from './decision-cache.ts'
 import { openProcessorBudget, type ProcessorBudget } from './processor-budget.ts'
 import { openThread, type RoutingThread, type Task } from './thread.ts'
 
-/** A question of an account about a site. `site` names its manifest (its digest). `manifest` is that manifest as JSON. */
-type RoutingJob = Task & { account: string }
+/** A question of an account about a site, for a visitor of this network. `site` names its manifest (its digest). `manifest` is that manifest as JSON. */
+type RoutingJob = Task & { account: string; network: string }
 
 export type RoutingPool = {
   /** Decides. Rules that take too long are a decision of the kind `error` with status 508. Throws when the router has a bug. */
@@ -20,7 +20,7 @@ export type RoutingPool = {
   close(): Promise<void>
 }
 
-/** Questions of one account that wait. */
+/** Questions of one account that wait. Of those no network has more than others may still have: a visitor alone has half. */
 const MAX_WAITING = 200
 /** Loading counts a quarter against the budget: the largest site may be loaded in two workers at once, and nobody loads one site after another. */
 const LOADS_COUNT = 4
@@ -32,7 +32,7 @@ const SPARE = 1
 type Pending = RoutingJob & { resolve(decision: Decision): void; reject(error: Error): void }
 type State = {
   spawn: () => Worker
-  waiting: FairQueue<Pending>
+  waiting: PathQueue<Pending>
   cache: DecisionCache
   budget: ProcessorBudget
   /** With the question that each works on. */
@@ -54,7 +54,7 @@ export function openRoutingPool({
 }): RoutingPool {
   const state: State = {
     spawn,
-    waiting: createFairQueue(),
+    waiting: createPathQueue(2),
     cache: openDecisionCache(),
     budget: openProcessorBudget(now),
     threads: new Map(),
@@ -75,9 +75,11 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
   const kept = path === undefined ? undefined : cache.get(job.site, path)
   if (kept !== undefined) return Promise.resolve(kept)
   if (budget.isSpent(job.account)) return Promise.resolve(overload(508, 'ROUTING_BUDGET_SPENT'))
-  if (waiting.sizeOf(job.account) >= MAX_WAITING) return Promise.resolve(overload(503, 'ROUTING_BUSY'))
+  const owner = [job.account, job.network]
+  const left = MAX_WAITING - waiting.sizeOf([job.account])
+  if (waiting.sizeOf(owner) >= left) return Promise.resolve(overload(503, 'ROUTING_BUSY'))
   return new Promise((resolve, reject) => {
-    waiting.push(job.account, { ...job, resolve, reject })
+    waiting.push(owner, { ...job, resolve, reject })
     next(state)
   })
 }

@@ -25,7 +25,7 @@ export type ControlPlane = {
     stopping: AbortSignal,
     begin: (head: Head) => (lines: FactLine[]) => void,
   ): Promise<End | undefined>
-  /** What an own url resolves to; undefined: no deployment has it. Throws where that cannot be had. */
+  /** What an own url resolves to; undefined: no deployment has it. Throws where that cannot be had, and BadSnapshot where the answer cannot be read. */
   host(host: string): Promise<HostFacts | undefined>
   /** The deployment of this id; undefined: there is none. Throws where that cannot be had. */
   deployment(id: string): Promise<HostFacts | undefined>
@@ -56,7 +56,8 @@ export function openControlPlane(origin: string, token: string): ControlPlane {
     pool.request({ method: 'GET', path, headers, headersTimeout, signal })
   const lookUp = async (path: string) => {
     const answer = await ask(path, LOOKUP_MS)
-    if (answer.statusCode === 404) {
+    // 400: it is no name at all. Visitors say names, so that is no fault of the control plane, for which others would wait.
+    if (answer.statusCode === 404 || answer.statusCode === 400) {
       await answer.body.dump()
       return undefined
     }

@@ -66,7 +66,8 @@ async function find(
 ): Promise<HostEntry | 'unavailable'> {
   const exact = hosts().findExact(host)
   if (exact !== undefined) return exact
-  const own = await ownUrls.find(host, address)
+  // An address of IPv6, which is no name.
+  const own = host === '' ? 'none' : await ownUrls.find(host, address)
   if (typeof own !== 'string') return own
   const entry = hosts().find(host)
   const isCovered = entry.serving.kind !== 'unknown' && entry.serving.kind !== 'unverified'

@@ -2,7 +2,13 @@
  * Own urls of deployments, of which a sites server does not know all: each is looked up at the first visit, and kept until a change names its deployment or
  * project. While the control plane is away those that are kept count. docs/deploying-sites.md: What the sites server knows.
  */
-import { deploymentFacts, type FactLine, type HostFacts, projectFacts } from '../../delivery/protocol/snapshot.ts'
+import {
+  BadSnapshot,
+  deploymentFacts,
+  type FactLine,
+  type HostFacts,
+  projectFacts,
+} from '../../delivery/protocol/snapshot.ts'
 import { networkOf } from '../../platform/base/network.ts'
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { entryOfDeployment, type HostEntry, versionOf } from '../../platform/verdict/hosts.ts'
@@ -28,7 +34,7 @@ export type OwnUrls = {
 export type HostFactsOf = { host: string; facts: HostFacts }
 
 export type OwnUrlRules = {
-  /** Asks the control plane; undefined: no deployment has the url. */
+  /** Asks the control plane; undefined: no deployment has the url. Throws BadSnapshot where this one cannot be had, anything else where none can. */
   ask(host: string): Promise<HostFacts | undefined>
   /** Whether an answer of this version is of a control plane that has not read what is known here. */
   isOld(version: string): boolean
@@ -126,8 +132,9 @@ async function inTurn(state: State, host: string, owner: string, flight: Flight)
   if (!(await slots.acquire(owner, TIMEOUT_MS))) return 'unavailable'
   try {
     return await lookUp(state, host, flight)
-  } catch {
-    state.pausedUntil = now() + PAUSE_MS
+  } catch (error) {
+    // What one url is answered says nothing about others.
+    if (!(error instanceof BadSnapshot)) state.pausedUntil = now() + PAUSE_MS
     return 'unavailable'
   } finally {
     slots.release(owner)

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
+import { networkOf } from '../../platform/base/network.ts'
 import { requiresAdmission } from '../../platform/verdict/admission.ts'
 import type { OutputFacts } from '../../platform/verdict/facts.ts'
 import type { HostEntry, HostProtection } from '../../platform/verdict/hosts.ts'
@@ -113,8 +114,9 @@ async function show(
   if (site === undefined) return tell(exchange, notFound(visit))
   const { request } = visit
   const listsFolders = entry.settings?.directoryListing === true
+  const asking = { ...site, network: networkOf(visit.visitor.ip) }
   const decision = await parts.pool.ask({
-    ...site,
+    ...asking,
     question: { kind: 'resolve', request: { ...request, listsFolders } },
   })
   const guard = isProtected ? undefined : entry.sourceMapGuard
@@ -126,7 +128,7 @@ async function show(
   const carried =
     closed === undefined
       ? decision
-      : await parts.pool.ask({ ...site, question: { kind: 'error', request, status: 404 } })
+      : await parts.pool.ask({ ...asking, question: { kind: 'error', request, status: 404 } })
   await carryOut(parts, carried, { ...shown, site }, exchange)
 }
 

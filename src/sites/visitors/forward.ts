@@ -8,7 +8,8 @@ import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
 import { type Egress, type ForwardedAnswer, Unanswered } from '../../platform/adapters/egress.ts'
-import { createSemaphore } from '../../platform/fairness/semaphore.ts'
+import { networkOf } from '../../platform/base/network.ts'
+import { createSharedSlots } from '../../platform/fairness/shared-slots.ts'
 import { MOMENT_SECONDS, pageAnswer } from '../../platform/verdict/visitor-answer.ts'
 import type { Decision } from '../router/decision.ts'
 import { RoutingFault, withoutSecrets } from '../router/destination.ts'
@@ -34,7 +35,7 @@ export type Forwarding = {
   send(order: ForwardOrder, exchange: Exchange): Promise<void>
 }
 
-/** Requests that are on their way at once, and those of one account. Those that wait take turns by account. */
+/** Requests that are on their way at once, and those of one account. Those that wait take turns by account, and within it by the visitor's address. */
 const AT_ONCE = 512
 const OF_ACCOUNT = 64
 const WAIT_MS = 5000
@@ -51,7 +52,7 @@ class TooLarge extends Error {}
 
 /** Sends requests on by this way out. */
 export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Forwarding {
-  const slots = createSemaphore({ slots: AT_ONCE, canAcquire: (_, inUse, free) => inUse < OF_ACCOUNT && inUse < free })
+  const slots = createSharedSlots({ slots: AT_ONCE, ofOwner: OF_ACCOUNT })
   return {
     async send(order, exchange) {
       const { account, visit, decision } = order
@@ -61,7 +62,9 @@ export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Fo
       const url = withQuery(decision.url, decision.request.search)
       if (url === undefined) return tell(exchange, page(visit, 'SITE_FAULT', 508))
       const gone = goneWith(response)
-      if (!(await slots.acquire(account, WAIT_MS, gone))) return tell(exchange, page(visit, 'BACK_IN_A_MOMENT', 503))
+      const address = networkOf(visit.visitor.ip)
+      if (!(await slots.acquire(account, address, WAIT_MS, gone)))
+        return tell(exchange, page(visit, 'BACK_IN_A_MOMENT', 503))
       try {
         const request = { url, ...requestOf(order, exchange), accountId: account }
         await egress.forward(request, gone, (answer) => passOn(answer, order, exchange))
@@ -75,7 +78,7 @@ export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Fo
         )
         tell(exchange, page(visit, 'NO_ANSWER', error instanceof Unanswered && error.isLate ? 504 : 502))
       } finally {
-        slots.release(account)
+        slots.release(account, address)
       }
     },
   }

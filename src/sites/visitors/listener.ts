@@ -6,7 +6,6 @@ import type { Deps } from '../../context.ts'
 import { countConnection } from '../../platform/base/event-loop.ts'
 import { respondToParseError } from '../../platform/http/error-handler.ts'
 import { createRequestIds } from '../../platform/http/request-metrics.ts'
-import { openUnnamedProxies, watchProxies } from '../../platform/http/unnamed-proxies.ts'
 import { takeTlsOnLaptop } from '../../platform/server/both-protocols.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { drainServer } from '../../platform/server/graceful-shutdown.ts'
@@ -14,6 +13,7 @@ import { HTTP_LIMITS } from '../../platform/server/http-limits.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { LAPTOP_SUFFIX } from '../../platform/settings/domains.ts'
 import { isTlsError, readPair, secureOptions, watchCertificate } from '../../platform/tls/tls.ts'
+import { createUnnamedProxies, watchProxies } from '../../platform/tls/unnamed-proxies.ts'
 import { READERS } from '../../readers.ts'
 import { CountedResponse } from '../usage/counted-response.ts'
 import { keepCookiesApart } from './cookies.ts'
@@ -52,7 +52,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal
     void answer(request, response)
   })
   answerOneAtATime(server)
-  watchProxies(server, openUnnamedProxies(config.connections, log))
+  watchProxies(server, createUnnamedProxies(config.connections, log))
   if (config.tls === undefined) takeTlsOnLaptop(server, deps)
   const endsOnceAnswered = boundConnections(server, config.connections)
   server.on('connection', countConnection)

@@ -27,10 +27,13 @@ async function manifestOf(config: object, contents = {}): Promise<string> {
   return JSON.stringify((await validOutput(config, contents)).manifest)
 }
 
-function asker(pool: RoutingPool) {
+/** Each question is of another visitor where none is said. */
+function asker(pool: RoutingPool, visitor?: string) {
+  let visitors = 0
   return async (account: string, manifest: string, line: string, headers = {}) => {
     const question = { kind: 'resolve' as const, request: requestOf(line, headers) }
-    return lineOf(await pool.ask({ account, site: manifest, manifest, question }))
+    const network = visitor ?? `${visitors++}`
+    return lineOf(await pool.ask({ account, network, site: manifest, manifest, question }))
   }
 }
 
@@ -58,7 +61,7 @@ test('questions are answered, from whichever worker, and a middleware state goes
       Array.from({ length: 20 }, (_, at) => ask('one', HONEST, at % 2 ? 'GET /a' : 'GET /b.html')),
     )
     assert.deepEqual(new Set(lines), new Set(['file 200 /a', 'redirect 308 /b']))
-    const job = { account: 'one', site: 'm', manifest: withMiddleware }
+    const job = { account: 'one', network: 'v', site: 'm', manifest: withMiddleware }
     const asked = await pool.ask({ ...job, question: { kind: 'resolve', request: requestOf('GET /a') } })
     assert.ok(asked.kind === 'middleware')
     const answer = { status: 200, headers: [['x-middleware-next', '1'] as const] }
@@ -166,6 +169,20 @@ test('questions of one account that wait are counted, and others are not behind 
       ],
     )
     assert.deepEqual(order, ['good', 'flood'])
+  })
+})
+
+test('questions of one visitor that wait leave room for other visitors of the account, who are not behind them', async () => {
+  await withPool(async (pool) => {
+    const [flood, order]: [Promise<string>[], string[]] = [[], []]
+    for (let at = 0; at < 300; at++) flood.push(asker(pool, 'flood')('one', HONEST, 'GET /a'))
+    void Promise.all(flood).then(() => order.push('flood'))
+    const other = await asker(pool, 'other')('one', HONEST, 'GET /a')
+    order.push('other')
+    const lines = await Promise.all(flood)
+    assert.equal(other, 'file 200 /a')
+    assert.equal(lines.filter((line) => line === 'file 200 /a').length, 102)
+    assert.deepEqual(order, ['other', 'flood'])
   })
 })
 

@@ -77,6 +77,22 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a host that can be no own url is asked for by nobody, and stops no look-up of others',
+  async (world, t) => {
+    const web = await seedWebProject(world)
+    await web.deploy()
+    const control = await openInstance(world)
+    const { kind, version } = await openSitesServers(world, t).start(control.origin)
+    await eventually(() => version() !== undefined)
+    // What is read of `Host: [::1]`, and what the control plane calls no host.
+    for (const host of ['', 'a..b']) assert.equal(await kind(host), 'unknown')
+    assert.equal(await kind(OWN), 'live')
+    await control.close()
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'an own url comes before a wildcard that covers it, which is served while the control plane is away',
   async (world, t) => {
     const web = await seedWebProject(world, ['one'])

@@ -1,7 +1,7 @@
 /** Own urls that a sites server looks up. docs/deploying-sites.md: What the sites server knows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { HostFacts } from '../../../src/delivery/protocol/snapshot.ts'
+import { BadSnapshot, type HostFacts } from '../../../src/delivery/protocol/snapshot.ts'
 import { type OwnUrl, openOwnUrls } from '../../../src/sites/snapshot/own-urls.ts'
 import { eventually } from '../../support/eventually.ts'
 import { deployment, gone, name, project } from './lines.ts'
@@ -19,7 +19,13 @@ const kindOf = (found: OwnUrl) => (typeof found === 'string' ? found : found.ser
 function openTried(rules: { mostKept?: number; perSecond?: number; atOnce?: number } = {}) {
   const known = new Map<string, HostFacts>()
   const asked: string[] = []
-  const state = { now: 0, isAway: false, isOld: false, hold: undefined as Promise<void> | undefined }
+  const state = {
+    now: 0,
+    isAway: false,
+    isOld: false,
+    hold: undefined as Promise<void> | undefined,
+    fault: undefined as Error | undefined,
+  }
   const urls = openOwnUrls({
     atOnce: 4,
     now: () => state.now,
@@ -29,6 +35,7 @@ function openTried(rules: { mostKept?: number; perSecond?: number; atOnce?: numb
       const answer = known.get(host)
       await state.hold
       if (state.isAway) throw new Error('away')
+      if (state.fault) throw state.fault
       return answer
     },
     ...rules,
@@ -113,6 +120,15 @@ test('while the control plane is away what is kept counts, also in doubt; nothin
   state.now = 2002
   known.set('d1.test', facts('d1', { paused: true, liveDeploymentId: 'd1' }))
   assert.equal(await find('d1.test'), 'paused', 'in doubt it is looked up again')
+})
+
+test('an answer about one url that cannot be read stops no look-up of others', async () => {
+  const { known, state, find } = openTried()
+  known.set('d2.test', facts('d2'))
+  state.fault = new BadSnapshot('a line that is too long')
+  assert.equal(await find('d1.test'), 'unavailable')
+  state.fault = undefined
+  assert.equal(await find('d2.test'), 'live')
 })
 
 test('an address causes so many look-ups in a second, and others do not notice', async () => {

@@ -66,6 +66,30 @@ test('a request goes to the other server with its headers, query and body, and w
     assert.equal(posted.headers[name], undefined, name)
 })
 
+test('a visitor who holds many requests to another server keeps no other visitor of the site from it', async (t) => {
+  let held = 0
+  const other = await openOther(t, (incoming, response) => {
+    if (incoming.url === '/hold') held++
+    else response.end('here')
+  })
+  const routes = [{ src: '/to/(.*)', dest: `${other}/$1` }]
+  const offered = { config: { routes }, contents: { 'static/index.html': 'x' } }
+  const { visit } = await showSite(t, offered, { BERTH_TRUSTED_PROXIES: '127.0.0.1' }, anywhere)
+  const from = (address: string, path: string) => visit(SITE, path, { 'x-forwarded-for': address })
+  const holding = Array.from({ length: 100 }, () => from('203.0.113.1', '/to/hold').catch(() => {}))
+  await eventually(() => held >= 32)
+  const two = await Promise.all([from('203.0.113.2', '/to/'), from('203.0.113.3', '/to/')])
+  assert.deepEqual(
+    two.map(({ status, text }) => [status, text]),
+    [
+      [200, 'here'],
+      [200, 'here'],
+    ],
+  )
+  assert.ok(held < 64, `${held}`)
+  t.after(() => Promise.all(holding))
+})
+
 test('the answer comes as it is, under the headers of the rules, and no cookie is for the sites of others', async (t) => {
   const other = await openOther(t, (_, response) => {
     response.writeHead(418, {

@@ -18,7 +18,7 @@ export type UnnamedProxies = {
 const MOST = 20
 
 /** Begins to count. The log says each address once. */
-export function openUnnamedProxies(
+export function createUnnamedProxies(
   { trustedProxies }: Pick<ConnectionSettings, 'trustedProxies'>,
   log: Pick<Logger, 'warn'>,
 ): UnnamedProxies {

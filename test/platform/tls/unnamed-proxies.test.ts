@@ -1,7 +1,7 @@
 /** Proxies with TLS that BERTH_TRUSTED_PROXIES does not name are told of. docs/limits.md: Behind a proxy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openUnnamedProxies } from '../../../src/platform/http/unnamed-proxies.ts'
+import { createUnnamedProxies } from '../../../src/platform/tls/unnamed-proxies.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const HTTPS = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
@@ -39,7 +39,7 @@ onBothEngines(
 test('of addresses that send the header no more are kept than a few, and those with most requests come first', () => {
   const told: object[] = []
   const warn = (line: object) => void told.push(line)
-  const { note, seen } = openUnnamedProxies({ trustedProxies: undefined }, { warn } as never)
+  const { note, seen } = createUnnamedProxies({ trustedProxies: undefined }, { warn } as never)
   const from = (remoteAddress: string) => note({ headers: HTTPS, socket: { remoteAddress } } as never)
   for (let at = 0; at < 100; at++) from(`203.0.113.${at}`)
   from('::ffff:203.0.113.9')

@@ -1,0 +1,50 @@
+/** Slots that owners share, and within an owner those who ask of it: no visitor takes all that a site has. docs/limits.md. */
+import { createSemaphore, type Semaphore } from './semaphore.ts'
+
+export type SharedSlots = {
+  /** Takes a slot when it is the turn of the owner, and within it of the asker. Gives false if that takes longer than `patienceMs`, or `gone` is aborted before. */
+  acquire(owner: string, asker: string, patienceMs: number, gone?: AbortSignal): Promise<boolean>
+  /** Gives a slot back. */
+  release(owner: string, asker: string): void
+}
+
+/** `users`: that have a slot or wait for one. */
+type Own = { askers: Semaphore; users: number }
+
+/**
+ * Slots of which every one is free: `slots` of all owners, at most `ofOwner` of one and never more than are left free. Of those of an owner, no asker
+ * has more than are left free.
+ */
+export function createSharedSlots({ slots, ofOwner }: { slots: number; ofOwner: number }): SharedSlots {
+  const owners = createSemaphore({ slots, canAcquire: (_, inUse, free) => inUse < ofOwner && inUse < free })
+  const own = new Map<string, Own>()
+  const enter = (owner: string): Own => {
+    const one = own.getOrInsertComputed(owner, () => ({
+      askers: createSemaphore({ slots: ofOwner, canAcquire: (_, inUse, free) => inUse < free }),
+      users: 0,
+    }))
+    one.users++
+    return one
+  }
+  const leave = (owner: string, one: Own) => {
+    if (--one.users === 0) own.delete(owner)
+  }
+  return {
+    async acquire(owner, asker, patienceMs, gone) {
+      const until = performance.now() + patienceMs
+      const one = enter(owner)
+      if (await one.askers.acquire(asker, patienceMs, gone)) {
+        if (await owners.acquire(owner, Math.max(0, until - performance.now()), gone)) return true
+        one.askers.release(asker)
+      }
+      leave(owner, one)
+      return false
+    },
+    release(owner, asker) {
+      const one = own.get(owner)!
+      owners.release(owner)
+      one.askers.release(asker)
+      leave(owner, one)
+    },
+  }
+}
