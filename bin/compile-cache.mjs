@@ -1,6 +1,6 @@
 /**
  * Where compiled code is kept between starts. The runtime runs what it finds there as it is, so the folder must be ours alone.
- * docs/operations.md: Compiled code.
+ * docs/operations.md: Compile cache.
  */
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * `npm run store-fixture -- <commit> …`: keeps the store that the Berth of a commit writes, as a fixture that every later version
- * must open (docs/upgrading.md: Stores of earlier versions). The commit is checked out and installed in a folder of its own. On each
+ * must open (docs/upgrading.md: Older databases). The commit is checked out and installed in a folder of its own. On each
  * engine its program is started and filled through its API. The store, its keyring and what the program answered go to
  * `test/fixtures/stores/<commit>/<engine>/`. Needs Debian's `postgresql` and `postgresql-client`.
  */

@@ -19,10 +19,10 @@ const page = join(root, 'docs', 'clients.md')
 const [BEGIN, END] = ['<!-- table: npm run test:clients -- --write -->', '<!-- end of table -->']
 
 const TITLES: Record<string, string> = {
-  sdk: 'By the SDK',
-  cli: 'By the command line',
-  terraform: 'By the Terraform provider',
-  other: 'By other programs',
+  sdk: 'SDK',
+  cli: 'Command line',
+  terraform: 'Terraform provider',
+  other: 'Other programs',
 }
 
 const { values: asked } = parseArgs({

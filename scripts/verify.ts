@@ -1,7 +1,7 @@
 /**
  * `npm run verify [-- --only PART,…] [--resume] [--list]`: what the gate (`.ci/run`) has no time for, its parts one after another. Each result is
  * kept in `.cache/verify/<commit>/`; `--resume` runs the parts that have not passed there. Ends with 1 when a part failed, with a table of all.
- * docs/testing.md: What runs where.
+ * docs/testing.md: Test suites.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'

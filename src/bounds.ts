@@ -1,6 +1,6 @@
 /**
- * TABLE what bounds each table: budgets (`budgets.ts`), limits by time (`limits.ts`) whose rows a sweep removes later, or the reason why tenants
- * cannot make it grow without an end. A new table does not compile without a row. docs/limits.md: Budgets.
+ * TABLE Growth limits of each table: budgets (`budgets.ts`), rate limits with purged rows (`limits.ts`), or the reason why tenants cannot grow it
+ * without limit. A new table does not compile without a row. docs/limits.md: Budgets.
  */
 import type { BudgetName } from './budgets.ts'
 import type { LimitName } from './limits.ts'
@@ -15,9 +15,9 @@ const BY_OPERATOR = because('the operator makes its rows, or Berth for itself')
 const OF_VARIABLE = because(
   'a project has 1,000 variables and 64 KiB of values in each environment: projects/env/usage.ts',
 )
-const OF_PERSON = because('a person has one, or few that replace each other; the operator makes people')
+const OF_PERSON = because('a user has one, or few that replace each other; the operator creates users')
 const BRIEF = because(
-  'a row ends after minutes or a day and is swept; what makes one is limited for each person or address',
+  'a row expires after minutes or a day and is purged; creating one is limited per user or address',
 )
 
 export const BOUNDS: Record<keyof Schema, Bound> = {
@@ -67,7 +67,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   log_drain: because('an account has 20, and each installation: integrations/webhooks/rules.ts'),
   authorization_code: BRIEF,
   reserved_slug: because('an account has 10: accounts/accounts/slugs.ts'),
-  seen: because('a person has one, and a token'),
+  seen: because('a user has one, and a token'),
   totp: OF_PERSON,
   recovery_code: OF_PERSON,
   sign_in: OF_PERSON,
@@ -75,15 +75,15 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   password_link: OF_PERSON,
   identity: OF_PERSON,
   identity_link: OF_PERSON,
-  passkey: because('a person has 20: accounts/second-factor/passkeys.ts'),
-  session: because('a person has 100, and the oldest ends for a newer one: accounts/sign-in/sessions.ts'),
+  passkey: because('a user has 20: accounts/second-factor/passkeys.ts'),
+  session: because('a user has 100, and a new one ends the oldest: accounts/sign-in/sessions.ts'),
   spent_challenge: BRIEF,
   half_sign_in: BRIEF,
   site_session: because(
-    'a person has 200, and the oldest ends for a newer one: projects/site-sign-in/site-sessions.ts',
+    'a user has 200, and a new one ends the oldest: projects/site-sign-in/site-sessions.ts',
   ),
   rate_limit: because('a window ends and is swept each minute; each process counts for 20,000 owners of a limit'),
-  edge_change: because('a domain, a project and a deployment have one; those that everybody has read are swept'),
+  edge_change: because('a domain, a project and a deployment have one; those that every edge has read are purged'),
   root_key: BY_OPERATOR,
   keyring_copy: BY_OPERATOR,
   backup: BY_OPERATOR,

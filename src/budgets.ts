@@ -1,21 +1,20 @@
 /**
- * TABLE how much there may be: budget -> at most `most` rows of a table for each owner, unless the operator sets another figure
- * (BERTH_BUDGETS). `platform/limiter/must-fit.ts` enforces it. Which tables have a budget, and why others need none: `bounds.ts`. docs/limits.md: Budgets.
+ * TABLE Budgets: at most `most` rows of a table per owner, unless the operator sets another number (BERTH_BUDGETS). `platform/limiter/must-fit.ts`
+ * enforces it. `bounds.ts` lists the tables without a budget. docs/limits.md: Budgets.
  */
 import type { AccountRefusalKey } from './platform/base/account-errors.ts'
 
 export type Budget = {
   most: number
   table: string
-  /** The column that says whose a row is; an index begins with it. */
+  /** The owner column; an index begins with it. */
   owner: string
   /** Which rows count, as SQL. */
   where?: string
-  /** Whose it is, as the refusal names them. */
+  /** The owner, in the error message. */
   of: 'account' | 'person' | 'team'
-  /** What there is too much of, in the plural. */
+  /** The counted objects, in the plural. */
   what: string
-  /** What to do then. */
   remedy: string
   refusal: AccountRefusalKey
 }
@@ -118,5 +117,5 @@ export const BUDGETS = {
 
 export type BudgetName = keyof typeof BUDGETS
 
-/** Figures by which an operator replaces some of the table's; null for none. */
+/** Numbers of the operator that replace some of the table; null for no limit. */
 export type BudgetSettings = Partial<Record<BudgetName, number | null>>

@@ -24,7 +24,7 @@ export type { ConnectionSettings }
 export { BadSetting }
 
 type Rows = typeof SETTINGS
-/** The value of each setting. Undefined where nothing is set and the table has no default. */
+/** The value of each setting. Undefined where it is not set and has no default. */
 type Values = {
   [N in keyof Rows]: Rows[N]['kind'] extends SettingType<infer V>
     ? Rows[N] extends { default: string }
@@ -36,29 +36,28 @@ type Values = {
 export type Config = {
   host: string
   port: number
-  /** Undefined: made from the address that is really bound. */
+  /** Undefined: the bound address. */
   publicUrl: string | undefined
   tls: TlsSettings | undefined
   dataDirectory: string
   database: DatabaseSetting
   pool: PoolSettings
   operatorToken: string | undefined
-  /** Opens /metrics and nothing else. */
+  /** Grants access only to /metrics. */
   metricsToken: string | undefined
-  /** The token that the command line shows to the public API. */
+  /** The token of the command line for the public API. */
   clientToken: string | undefined
   edge: EdgeSettings
   sites: SitesSettings
-  /** How many connections an address may have at a listener, and whose have no such limit. platform/server/connections.ts. */
+  /** Connection limits per client address, and exempt addresses. platform/server/connections.ts. */
   connections: ConnectionSettings
-  /** The keyring that seals values: a file, or the keyring itself. */
+  /** The keyring: a file, or its content. */
   keys: KeyringSetting
-  /** Of encrypted copies of the keyring, for commands. */
+  /** Of encrypted keyring copies, for commands. */
   keysPassphrase: string | undefined
   backups: BackupSettings
-  /** Who Berth is at a bucket; undefined where no key is set. */
+  /** S3 credentials; undefined without a key. */
   s3: S3Settings | undefined
-  /** Of new accounts. */
   defaultPlan: Values['BERTH_DEFAULT_PLAN']
   teamsBy: Values['BERTH_TEAMS_BY']
   logLevel: string
@@ -66,72 +65,72 @@ export type Config = {
   /** Where traces are sent; undefined: there are none. docs/operations.md: Traces. */
   traces: TraceReceiver | undefined
   timers: boolean
-  /** A restored copy beside production: nothing of it acts on the outside. docs/backup.md: Beside production. */
+  /** A restored copy next to production, without effects on external systems. docs/backup.md: Restore next to production. */
   drill: boolean
-  /** How long a start waits for what may come later: start-wait.ts. */
+  /** How long a start waits for dependencies: start-wait.ts. */
   startWaitSeconds: number
-  /** Webhooks and log drains may go to private and loopback addresses. */
+  /** Allows webhooks and log drains to private and loopback addresses. */
   allowPrivateWebhooks: boolean
   /** Resolvers as `address:port`; undefined: the system's. */
   dnsServers: string[] | undefined
   rateLimits: LimitSettings
   budgets: BudgetSettings
-  /** The folder of uploaded files, and how many bytes an account may have of them. */
+  /** The directory of uploaded files, and the bytes per account. */
   files: { to: string; perAccount: number }
-  /** How long people stay signed in. platform/access/session.ts. */
+  /** The lifetime of sessions. platform/access/session.ts. */
   sessions: SessionRules
   defaultNodeVersion: Values['BERTH_DEFAULT_NODE_VERSION']
   domains: DomainSettings
   mail: MailSettings
-  /** Whether people may sign in by a password. */
+  /** Whether users can sign in with a password. */
   passwords: boolean
-  /** Undefined: nobody signs in by a provider. docs/single-sign-on.md. */
+  /** Undefined: no single sign-on. docs/single-sign-on.md. */
   singleSignOn: SingleSignOnSettings | undefined
-  /** What is set and begins with BERTH_, but is no setting: a sentence each. */
+  /** A message for each unknown variable that begins with BERTH_. */
   unknownSettings: string[]
 }
 
-/** How long a session lasts at most, and how long that of an operator lasts without use, in ms. */
+/** The maximum lifetime of a session, and the idle limit of an operator's, in ms. */
 export type SessionRules = { lastMs: number; operatorIdleMs: number }
 
-/** The files of the certificate (with its chain) and of its key, in PEM. */
+/** Files of the certificate (with its chain) and of its key, in PEM. */
 export type TlsSettings = { cert: string; key: string }
 
-/** How letters leave: by a mail server, or as files. */
+/** Email transport: a mail server, or files. */
 export type MailSettings = { from: Sender; folder: string; smtp: SmtpSetting | undefined }
 
-/** The OpenID provider by which people sign in, and what its groups give. */
+/** The OpenID provider for sign-in, and the roles of its groups. */
 export type SingleSignOnSettings = {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Undefined: what Berth needs of what the provider offers. */
+  /** Undefined: the supported scopes that Berth needs. */
   scope: string | undefined
   groupsClaim: string
   groups: readonly GroupRule[]
 }
 
-/** What the operator decides about names. docs/domains.md. */
+/** The operator's rules for domain names. docs/domains.md. */
 export type DomainSettings = {
   proof: 'always' | 'contested'
-  /** Names directly under it need no proof. */
+  /** Names directly under it need no verification. */
   platformSuffix: string | undefined
-  /** These, and all under them, are refused. */
+  /** Denied domains, with all names under them. */
   denied: string[]
-  /** The names by which Berth itself is reached. Nobody may claim them, or wildcards over them. */
+  /** Berth's own host names. No account can claim them, or wildcards over them. */
   ownNames: string[]
   /** Top-level domains that are reserved for special use and accepted here. */
   specialUse: string[]
   challengeLabel: string
   challengePrefix: string
-  /** Where a domain should point; unknown when not set. */
+  /** The CNAME target of domains; unknown when not set. */
   edgeCname: string | undefined
   edgeIpv4: string[]
 }
 
 const LOCAL_SENDER = { name: 'Berth', address: 'berth@localhost' }
 
-/** Reads every setting from the environment. Throws BadSetting, naming the variable and what it may be. */
+/** Reads every setting from the environment. Throws BadSetting, naming the variable and its format. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const values = readSettings(env)
   const dataFolder = values.BERTH_DATA
@@ -179,7 +178,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
 }
 
-/** Reads every setting of the table; empty text counts as not set. Throws BadSetting, naming the variable and what it may be. */
+/** Reads every setting of the table; empty text counts as not set. Throws BadSetting, naming the variable and its format. */
 function readSettings(env: Record<string, string | undefined>): Values {
   const texts = withCredentials(env, SETTINGS)
   const values = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
@@ -189,7 +188,7 @@ function readSettings(env: Record<string, string | undefined>): Values {
   return Object.fromEntries(values)
 }
 
-/** The address on which the service listens by its settings, as a URL. */
+/** Returns the configured listen address as a URL. */
 export function listenOrigin({ tls, host, port }: Pick<Config, 'tls' | 'host' | 'port'>): string {
   return `${tls === undefined ? 'http' : 'https'}://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }

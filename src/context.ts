@@ -23,17 +23,17 @@ import type { Keyring } from './platform/secrets/keyring.ts'
 import type { UnnamedProxies } from './platform/tls/unnamed-proxies.ts'
 import type { Traces } from './platform/tracing/traces.ts'
 
-/** What the process has, opened once by main (or by a test's world). */
+/** Process-wide dependencies, opened once by main (or by a test's world). */
 export type Deps = {
   config: Config
   db: Db
-  /** Who acts and answers, as they were read; undefined where others commit too. */
+  /** Cache of callers and responses. Undefined on PostgreSQL, where other instances commit too. */
   cache: Cache | undefined
   clock: Clock
   adapters: Adapters
-  /** The bytes of files that accounts upload. */
+  /** Storage of uploaded files. */
   files: FileStore
-  /** The root keys that seal what must not be read from the database. */
+  /** The root keys for sealed values. */
   keyring: Keyring
   log: Logger
   metrics: Metrics
@@ -41,21 +41,20 @@ export type Deps = {
   traces: Traces | undefined
   limits: Limiter
   operatorTokenHash: string
-  /** Who was given clear values. platform/outbox/secret-reads.ts. */
+  /** Audit entries of decrypted values. platform/outbox/secret-reads.ts. */
   secretReads: SecretReads
-  /** Open pages that hear of changes. platform/live/live.ts. */
+  /** Open pages with live updates. platform/live/live.ts. */
   live: Live
   /** Proxies in front that no setting names. platform/tls/unnamed-proxies.ts. */
   unnamedProxies: UnnamedProxies
   /** Who was here. platform/access/last-seen.ts. */
   lastSeen: LastSeen
-  /** Backups that this instance makes and keeps. */
   backups: Backups
-  /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
+  /** The public origin of the service, as `https://host`: BERTH_PUBLIC_URL, or the bound address. */
   origin(): string
-  /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
+  /** Wakes background work in this process before its next poll. Only hints. */
   wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
-  /** What features do when a project is created, shown, removed or moved: src/project-hooks.ts. */
+  /** Feature callbacks of projects: src/project-hooks.ts. */
   projectHooks: readonly ProjectHooks[]
   /** Aborted once the service is asked to stop. */
   shutdownSignal: AbortSignal
@@ -63,73 +62,73 @@ export type Deps = {
 
 export type { Account, Actor, Caller }
 
-/** The account that an event is told to. */
+/** The account that receives an event. */
 export type EventAccount = Pick<Account, 'id' | 'kind'>
 
-/** What else an event is of: the project, and the installation that alone of all may hear it. */
+/** The project of an event, and the only installation that may receive it. */
 export type EventContext = {
   projectId?: string | undefined
   installationId?: string
-  /** Of a variable: the installation that made it. Those who see their own variables only hear of their own only. */
+  /** Of a variable: the installation that created it. Installations limited to their own variables receive only events of those. */
   createdBy?: string | null
-  /** Of a project that is gone: the installations that had it in their selection. */
+  /** Of a deleted project: the installations that had it in their selection. */
   selectedBy?: string[]
 }
 
-/** What the operator's operations and timers may touch. */
+/** The context of operator operations and timers. */
 export type OperatorCtx = {
   actor: Actor
   /** The read connection for a GET, the transaction for everything else. */
   db: Queries
-  /** The one clock reading of this operation, and its unique stamp. */
+  /** The time of this operation, and its unique stamp. */
   now: number
   stamp: number
   deps: Deps
-  /** Whether a sealed value was opened: an answer that may hold one in clear is not remembered. */
+  /** Whether a sealed value was opened: responses that may contain decrypted values are not cached. */
   secrets?: { opened: boolean }
   /**
-   * Puts an event in the outbox of this transaction, for the account that hears it. An event that the route does not
-   * declare is a bug and throws. Its `user` is null: the operator and the timers are no user.
+   * Emits an event in this transaction, for the account that receives it. An event that the route does not declare is a bug and throws. Its `user` is
+   * null: operator and timers are not users.
    */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventContext, owner: EventAccount): void
 }
 
-/** What the operations of an account may touch. */
+/** The context of account operations. */
 export type Ctx = Omit<OperatorCtx, 'emit'> & {
   caller: Caller
   account: Account
-  /** Takes of a limit, once however often the transaction runs. */
+  /** Consumes a rate limit, once for all retries of the transaction. */
   spend: Spend
-  /** Counts variables against the limit of the account. Call it before they are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
+  /** Counts variables against the limit of the account. Call it before the write. Refuses: rate_limited 429 (too many in the last minute). */
   countRows(rows: number): Promise<void>
-  /** Notes that the answer holds the clear value of a variable with these targets: the audit log names who was given it. */
+  /** Records a decrypted variable with these targets in the response, for the audit log. */
   recordSecretRead(targets: readonly string[]): void
-  /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
+  /** As in OperatorCtx, with the caller as user. Without `owner` the caller's account receives it. `about`: a project by its id. */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventContext, owner?: EventAccount): void
 }
 
 export type Params = Record<string, string>
 
-/** What the caller sent, validated: declared fields only. */
+/** The validated input: declared fields only. */
 export type Input<Q = unknown, B = unknown> = {
   params: Params
   query: Q
   body: B
-  /** Of a route with `fileBody`: what is sent, to be read as it comes. */
+  /** Of a route with `fileBody`: the streamed body. */
   file?: IncomingFile | undefined
-  /** The number of a `/v9` that the path began with; undefined without one. */
+  /** The number of a `/v9` prefix; undefined without one. */
   version: number | undefined
-  /** The `Authorization` header, for a client that proves itself by it (RFC 6749, 2.3.1). */
+  /** The `Authorization` header, for client authentication (RFC 6749, 2.3.1). */
   authorization?: string | undefined
-  /** Where such a client asks from: what its failures are counted by. */
+  /** The address of such a client, which counts its failures. */
   address?: string
-  /** The `User-Agent` header. Only the names of events follow from it: docs/webhooks.md: Why. */
+  /** The `User-Agent` header, which selects event names: docs/webhooks.md: Rationale. */
   agent?: string | undefined
 }
 
 /**
- * A body that is read as it comes. `pieces` refuses: bad_request 400 (cut off), request_timeout 408 (too slow). `header`: what a header says; undefined
- * where it is absent or given twice. `gone`: aborted once the sender has left.
+ * A streamed body. `pieces` refuses: bad_request 400 (cut off), request_timeout 408 (too slow). `header`: a header's value; undefined where it is
+ * absent or repeated. `gone`: aborted once the sender has disconnected.
  */
 export type IncomingFile = {
   pieces: AsyncIterable<Buffer>
@@ -137,25 +136,25 @@ export type IncomingFile = {
   gone: AbortSignal
 }
 
-/** A statement that must hold before `run`: it returns, or refuses with one of `refuses`. */
+/** A precondition of `run`: it returns, or refuses with one of `refuses`. */
 export type Guard<C, S> = ((ctx: C, subject: S, input: Input) => void | Promise<void>) & {
   refuses: readonly RefusalKey[]
 }
 
-/** What a feature does when a project is created, shown, removed or moved. The rows are joined in src/project-hooks.ts. */
+/** Feature callbacks of projects, joined in src/project-hooks.ts. */
 export type ProjectHooks = {
-  /** Adds what the feature keeps of a new project, in the transaction that creates it. */
+  /** Adds rows of the feature in the transaction that creates the project. */
   created?(ctx: Ctx, project: Row<'project'>): Promise<void>
-  /** What the feature adds to the answer of a project. */
+  /** Returns the feature's fields of a project reply. */
   show?(ctx: Ctx, project: Row<'project'>): Promise<object>
-  /** The same for each project of a page, by the id of the project. */
+  /** The same for a page of projects, by project id. */
   showPage?(ctx: Ctx, projects: readonly Row<'project'>[]): Promise<ReadonlyMap<string, object>>
-  /** Removes what the feature keeps of a project, before the row of the project goes. It may add to `about`: who hears that the project is gone. */
+  /** Deletes rows of the feature before the project. It may add receivers of the deletion to `about`. */
   remove?(ctx: Ctx, project: Row<'project'>, about: EventContext): Promise<void>
-  /** Takes away what stays behind, before the project moves. Endpoints of this project alone still hear its events. */
+  /** Deletes what does not move, before the transfer. Endpoints limited to this project still receive its events. */
   leave?(ctx: OperatorCtx, project: Row<'project'>, from: EventAccount): Promise<void>
-  /** Takes the project out of what the account that it leaves has of it. */
+  /** Removes the project from data of the old account. */
   forget?(ctx: OperatorCtx, project: Row<'project'>, from: EventAccount): Promise<void>
-  /** Takes what moves along to the new account. `project`: its row as it was before. */
+  /** Moves data to the new account. `project`: its row before the transfer. */
   move?(ctx: OperatorCtx, project: Row<'project'>, to: EventAccount): Promise<void>
 }

@@ -2,8 +2,8 @@ import { ACCOUNT_REFUSALS } from './platform/base/account-errors.ts'
 import { DEPLOYMENT_REFUSALS } from './platform/base/deployment-errors.ts'
 
 /**
- * TABLE what is refused: key -> [status, code on the wire, sentence]. The key is what code says (`refuse('name_taken')`),
- * the code is what clients compare, the sentence is for people. Specification: Errors; shape: `{error: {code, message}}`.
+ * TABLE Errors: key → [status, wire code, message]. Code uses the key (`refuse('name_taken')`), clients compare the wire code. Specification: Errors;
+ * shape: `{error: {code, message}}`.
  */
 export const REFUSALS = {
   ...ACCOUNT_REFUSALS,
@@ -25,7 +25,7 @@ export const REFUSALS = {
     'The code is unknown, used, older than 30 minutes, of another client, or was given for another redirect_uri.',
   ],
   invalid_request: [400, 'invalid_request', 'A parameter is missing or given twice.'],
-  form_not_ours: [403, 'forbidden', 'The page was too old, or the form was not ours. Go back, reload it, try again.'],
+  form_not_ours: [403, 'forbidden', 'This page has expired. Reload it and try again.'],
   form_not_sent: [422, 'bad_request', 'This is what you typed. Nothing was changed yet: look through it, and send it.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],
@@ -62,7 +62,7 @@ export const REFUSALS = {
   env_stays_sensitive: [
     400,
     'bad_request',
-    'Invalid request: `type` of a sensitive variable cannot be changed. Delete the variable and create it anew.',
+    'Invalid request: `type` of a sensitive variable cannot be changed. Delete the variable and create it again.',
   ],
   env_conflict: [400, 'ENV_CONFLICT', 'Another variable has this key, target and branch.'],
   env_limit: [
@@ -121,7 +121,7 @@ export const REFUSALS = {
   txt_verifies_another_project: [
     400,
     'txt_verifies_another_project',
-    'The TXT record verifies the domain for another project. Add the record of this project beside it.',
+    'The TXT record verifies the domain for another project. Add the record of this project as well.',
   ],
   transfer_to_same_account: [400, 'bad_request', 'The project is in this account already.'],
   callback_not_supported: [400, 'bad_request', 'Invalid request: `callbackUrl` is not supported.'],
@@ -237,7 +237,7 @@ export const REFUSALS = {
     'dns_unavailable',
     'The name servers did not answer, so nothing is known of the TXT record and nothing was changed. Try again shortly.',
   ],
-  busy: [503, 'busy', 'Too many writes met on the same data; nothing was stored. Try again shortly.'],
+  busy: [503, 'busy', 'Too many concurrent writes to the same data. Nothing was saved. Try again shortly.'],
   storage_full: [507, 'storage_full', 'The disk is full; nothing was stored. Reads go on.'],
 } as const satisfies Record<string, readonly [number, string, string]>
 

@@ -1,8 +1,7 @@
 /**
- * TABLE what is told: event -> when it is told (`when`, for people), who may hear it (`needs`: permissions that an installation was granted; its own
- * `integration-configuration.*` it hears always), shape of its payload, and whether it is still sent while the integration
- * configuration that would hear it is disabled (the four of the specification's Events chapter). `team.id` is null on a
- * personal account. The OpenAPI document and the pages at /docs are made from it.
+ * TABLE Events: name → description (`when`), required permissions of an installation (`needs`; it always receives its own
+ * `integration-configuration.*`), payload schema, and whether it is sent while the receiving installation is disabled (the four of the specification's
+ * Events chapter). `team.id` is null on a personal account. The OpenAPI document and the pages at /docs use it.
  */
 import type { Static, TObject } from 'typebox'
 import type { Permission } from './platform/permissions/roles.ts'
@@ -16,7 +15,7 @@ const by = {
   ),
   user: Type.Object(
     { id: Nullable(Type.String()) },
-    { description: 'who made the change; `id` is null when it was no person of the account' },
+    { description: 'who made the change; `id` is null when it was no user of the account' },
   ),
 }
 const project = Type.Object({ id: Type.String(), name: Type.String() })
@@ -36,14 +35,14 @@ const installed = {
   projectSelection: Type.Union([Type.Literal('all'), Type.Literal('selected')]),
   projects: Type.Array(Type.String(), { description: 'those selected, by id; empty when it is all' }),
 }
-/** Told to both accounts, each by the name that the project has there. */
+/** Sent to both accounts, each with its own name of the project. */
 const transfer = {
   ...by,
   project,
   fromAccountId: Type.String({ description: 'the account that gives the project' }),
   toAccountId: Type.String({ description: 'the account that gets it' }),
 }
-/** A row of the table. `need`: the permission that an installation must have been granted. */
+/** `need`: the permission that an installation must have. */
 function event<Payload extends TObject>(when: string, need: Permission, payload: Payload, sentWhileDisabled = false) {
   return { when, needs: [need] as const, payload, sentWhileDisabled }
 }
@@ -54,7 +53,7 @@ const envVar = Type.Object({
   target: Type.Array(Type.String()),
   customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
 })
-/** A variable is told by its name and place, never by its value. */
+/** The name and slot of a variable, never its value. */
 const ofVariable = Type.Object({
   ...by,
   project,
@@ -88,17 +87,17 @@ export const EVENTS = {
     Type.Object({ ...ofProject.properties, previousName: Type.String({ description: 'the name before' }) }),
   ),
   'project.transfer.started': event(
-    'A transfer of a project to another account began. Both accounts are told, each by the name that the project has there.',
+    'A transfer of a project to another account began. Both accounts are notified, each with its own name of the project.',
     'project:read',
     Type.Object(transfer),
   ),
   'project.transfer.completed': event(
-    'A project arrived at another account. Both accounts are told.',
+    'A project arrived at another account. Both accounts are notified.',
     'project:read',
     Type.Object(transfer),
   ),
   'project.transfer.failed': event(
-    'A transfer of a project failed, and the project stays where it was. Both accounts are told.',
+    'A transfer of a project failed, and the project stays where it was. Both accounts are notified.',
     'project:read',
     Type.Object({ ...transfer, reason: OneOf('account_gone', 'name_taken', 'account_full') }),
   ),
@@ -114,12 +113,12 @@ export const EVENTS = {
   'project.domain.deleted': event('A domain was removed from a project.', 'domain:read', ofDomain),
   'project.domain.verified': event('A domain was verified for a project.', 'domain:read', ofDomain),
   'project.domain.unverified': event(
-    'Another account proved the name. The account that had it is told, with no user.',
+    'Another account verified the name. The previous account is notified, with no user.',
     'domain:read',
     ofDomain,
   ),
   'project.domain.moved': event(
-    'A domain went from one project of the account to another. It is told once of each project, and names that project alone.',
+    'A domain moved from one project of the account to another. The event is sent once per project, and names only that project.',
     'domain:read',
     Type.Object({ ...ofDomain.properties, direction: OneOf('in', 'out') }),
   ),
@@ -133,7 +132,7 @@ export const EVENTS = {
     true,
   ),
   'integration-configuration.scope-change-confirmed': event(
-    'A person confirmed the scopes that an integration had asked for.',
+    'A user confirmed the scopes that an integration had requested.',
     'installation:read',
     Type.Object({ ...by, configuration: Type.Object({ id: Type.String(), scopes: Type.Array(Type.String()) }) }),
     true,
@@ -164,7 +163,7 @@ export const EVENTS = {
   'deployment.error': event('The build of a deployment failed.', 'deployment:read', ofDeployment),
   'deployment.canceled': event('A deployment was canceled.', 'deployment:read', ofDeployment),
   'deployment.promoted': event(
-    'Somebody made a deployment the one that serves production.',
+    'A deployment became the production deployment.',
     'deployment:read',
     ofDeployment,
   ),
@@ -173,5 +172,5 @@ export const EVENTS = {
 
 export type EventName = keyof typeof EVENTS
 export const EVENT_NAMES = Object.keys(EVENTS) as EventName[]
-/** What an operation says; who and which team are added by `emit`. */
+/** The payload of an operation; `emit` adds user and team. */
 export type EventPayload<E extends EventName> = Omit<Static<(typeof EVENTS)[E]['payload']>, 'team' | 'user'>

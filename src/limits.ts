@@ -1,8 +1,7 @@
 /**
- * TABLE how often: group -> at most `total` in `seconds`, for each owner; `of`: its operations. Upstream's figures where it publishes
- * some (docs/spec/wire.md 3.5). `limiter/` counts. docs/limits.md.
- * `failures`: what is counted may be a guess, so all instances count as one, and a restart forgets nothing. `mayReturn`: a failure is counted before it
- * is known to be one, so what was taken may be given back.
+ * TABLE Rate limits: group → at most `total` in `seconds` per owner; `operations`: its routes. Numbers of the upstream service where it publishes some
+ * (docs/spec/wire.md 3.5). `limiter/` counts. docs/limits.md. `failures`: possible brute-force attempts, so all instances share one count, which
+ * survives a restart. `refundable`: a failure is counted before it is known to be one, and refunded otherwise.
  */
 export type Limit = {
   total: number | null
@@ -73,7 +72,7 @@ export const LIMITS = {
     operations: ['pullProjectEnv', 'pullProjectEnvOfBranch', 'pullProjectEnvOfDevelopment', 'exportProjectEnv'],
   },
   'protection-bypass': { total: 100, seconds: 60, operations: ['updateProjectProtectionBypass'] },
-  /** An address that an account chose is asked while the caller waits. */
+  /** It sends a request to an address of the account while the caller waits. */
   'webhook-test': { total: 20, seconds: 60, operations: ['testWebhook'] },
   'drain-test': { total: 20, seconds: 60, operations: ['testDrain'] },
   'user-read': { total: 500, seconds: 60, operations: ['getAuthUser'] },
@@ -82,41 +81,41 @@ export const LIMITS = {
   search: { total: 120, seconds: 60, operations: ['searchAccount'] },
   'token-create': { total: 32, seconds: 3600, operations: ['createAuthToken'] },
   'transfer-code': { total: 60, seconds: 60, operations: ['acceptProjectTransferRequest'] },
-  /** A deployment may bring 20,000 files, and a client that is told 429 gives up. */
+  /** A deployment may have 20,000 files, and clients do not retry after 429. */
   'file-upload': { total: null, seconds: 60, operations: ['uploadFile'] },
   /** Every other GET of the public API, and every other write. */
   read: { total: null, seconds: 60 },
   write: { total: null, seconds: 60 },
-  /** Variables written, however many requests they come in: a request that would be over it writes none. For each account. */
+  /** Written variables per account, across all requests. A request above the limit writes none. */
   'rows-written': { total: 10_000, seconds: 60 },
-  /** Entries of the audit log, which stay: for each account. */
+  /** Audit entries per account, which are permanent. */
   'audit-lines': { total: 500_000, seconds: 86_400 },
-  /** Bytes of events, and 512 for each delivery of one: for each account. They stay for 30 days. */
+  /** Bytes of events per account, plus 512 for each delivery. They are retained for 30 days. */
   'event-bytes': { total: 256 * 1024 * 1024, seconds: 86_400 },
-  /** Answers kept for Idempotency-Key, and their bytes as they are stored: for each account. */
+  /** Stored responses for Idempotency-Key, and their bytes, per account. */
   'kept-answers': { total: 50_000, seconds: 86_400 },
   'kept-answer-bytes': { total: 64 * 1024 * 1024, seconds: 86_400 },
-  /** DNS is asked for one name: for each account and domain. */
+  /** DNS lookups of one name, per account and domain. */
   'domain-lookup': { total: 20, seconds: 60 },
-  /** DNS is asked, for whatever names: for each account. */
+  /** DNS lookups of all names, per account. */
   'account-lookup': { total: 120, seconds: 60 },
-  /** Bearer tokens that nobody has: for each address. */
+  /** Unknown bearer tokens, per address. */
   'token-failures': { total: 100, seconds: 60, failures: true },
-  /** Wrong client secrets: for each client and address, and for each address over all clients. */
+  /** Wrong client secrets: per client and address, and per address over all clients. */
   'client-failures': { total: 10, seconds: 60, failures: true },
   'client-address-failures': { total: 100, seconds: 60, failures: true },
-  /** Codes that an app may not exchange: for each client and address. */
+  /** Rejected codes of an app, per client and address. */
   'code-failures': { total: 60, seconds: 60, failures: true },
-  /** Wrong passwords and codes, and failed sign-ins by the provider: for each address. */
+  /** Wrong passwords and codes, and failed single sign-ons, per address. */
   'sign-in-failures': { total: 100, seconds: 60, failures: true, refundable: true },
-  /** Letters that a person has sent to others (invitations): of all, and for each person and address. */
+  /** Emails to others (invitations): in all, and per user and address. */
   'letters-sent': { total: 200, seconds: 86_400 },
   'letters-to-address': { total: 5, seconds: 86_400 },
-  /** Letters to addresses that a person wants as their email: for each person. */
+  /** Emails that verify a new address, per user. */
   'email-changes': { total: 10, seconds: 3600 },
 } as const satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS
 
-/** Figures by which an operator replaces some of the table's, `total` null for none; or no limits at all. */
+/** Numbers of the operator that replace some of the table, `total` null for no limit; or no limits at all. */
 export type LimitSettings = 'off' | Partial<Record<LimitName, Limit>>

@@ -1,6 +1,6 @@
 /**
- * TABLE what is counted: name, kind, what it says, labels. And the figures themselves, as Prometheus reads them (text format
- * 0.0.4). A label is one of few words that the code knows: never an id, a name or a path. docs/operations.md: Metrics, Metrics are ours.
+ * TABLE Metrics: name, kind, help, labels; and their values, in the Prometheus text format 0.0.4. Label values are few and fixed: never an id, a name
+ * or a path. docs/operations.md: Metrics.
  */
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -8,48 +8,48 @@ const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 export const METRICS = {
   berth_build_info: gauge('1; what runs', 'version', 'engine', 'node'),
-  berth_http_requests_total: counter('requests answered', 'operation', 'method', 'status'),
-  berth_http_request_duration_seconds: histogram('from the handler to the answer', SECONDS, 'operation'),
-  berth_http_requests_in_flight: gauge('requests that wait for their answer'),
-  berth_unsent_bytes: gauge('answers that have not left, in bytes; at most 64 MiB'),
-  berth_slow_readers_ended_total: counter('connections ended because they did not take their answers'),
-  berth_refusals_total: counter('refusals, by their row in errors.ts', 'key'),
-  berth_commit_writes: histogram('writes that shared a commit (embedded store)', WRITES),
+  berth_http_requests_total: counter('answered requests', 'operation', 'method', 'status'),
+  berth_http_request_duration_seconds: histogram('from the handler to the response', SECONDS, 'operation'),
+  berth_http_requests_in_flight: gauge('requests in flight'),
+  berth_unsent_bytes: gauge('pending response bytes; at most 64 MiB'),
+  berth_slow_readers_ended_total: counter('connections closed because they did not read their responses'),
+  berth_refusals_total: counter('errors, by their key in errors.ts', 'key'),
+  berth_commit_writes: histogram('writes per commit (SQLite)', WRITES),
   berth_commit_duration_seconds: histogram('a commit; on PostgreSQL a whole transaction', SECONDS),
-  berth_races_lost_total: counter('transactions run again because another one was first (PostgreSQL)'),
-  berth_limit_portions_total: counter('portions of rate limits that the database was asked for (PostgreSQL)'),
+  berth_races_lost_total: counter('transactions retried after a serialization failure (PostgreSQL)'),
+  berth_limit_portions_total: counter('allocations of rate limits that were requested from the database (PostgreSQL)'),
   berth_db_connections: gauge('connections to PostgreSQL', 'state'),
-  berth_store_up: gauge('1 while the store answers what the figures below need'),
+  berth_store_up: gauge('1 while the database answers the queries for the metrics below'),
   berth_deliveries_due: gauge('deliveries to webhooks and log drains that are due; at most 10000'),
   berth_deliveries_oldest_seconds: gauge('for how long the oldest of them has been due'),
   berth_deliveries_total: counter('attempts and decisions', 'outcome'),
   berth_drain_lines_dropped_total: counter(
-    'lines dropped because too much waited for a log drain, counted for each drain',
+    'lines dropped because of the backlog of a log drain, counted per drain',
   ),
-  berth_mail_due: gauge('letters that are due; at most 10000'),
+  berth_mail_due: gauge('emails that are due; at most 10000'),
   berth_mail_oldest_seconds: gauge('for how long the oldest of them has been due'),
-  berth_mail_total: counter('attempts to hand a letter over', 'outcome'),
-  berth_live_pages: gauge('open pages of the console that hear of changes'),
-  berth_live_told_total: counter('times that an open page was told of changes'),
-  berth_audit_lines_dropped_total: counter('audit lines of clear values that were not written'),
-  berth_audit_unlinked: gauge('entries of the audit log that are in no chain yet; at most 10000'),
-  berth_store_bytes: gauge('the store on disk, free pages too'),
-  berth_disk_free_bytes: gauge('room on the disk of the data folder'),
+  berth_mail_total: counter('attempts to send an email', 'outcome'),
+  berth_live_pages: gauge('open console pages with live updates'),
+  berth_live_told_total: counter('live updates sent to open pages'),
+  berth_audit_lines_dropped_total: counter('audit entries of secret reads that were not written'),
+  berth_audit_unlinked: gauge('entries of the audit log that are not linked yet; at most 10000'),
+  berth_store_bytes: gauge('the database on disk, with free pages'),
+  berth_disk_free_bytes: gauge('free space on the disk of the data directory'),
   berth_backup_last_good_timestamp_seconds: gauge(
-    'when the newest backup was begun in which no check found a fault; 0: there is none',
+    'start of the newest backup without a failed check; 0: none',
   ),
   berth_backup_last_verified_timestamp_seconds: gauge(
-    'when the newest backup was begun that a check found whole; 0: there is none',
+    'start of the newest verified backup; 0: none',
   ),
-  berth_backup_failed: gauge('1 while the last scheduled backup could not be made'),
-  berth_backups_damaged: gauge('backups in which the last check found a fault'),
-  berth_keyring_copy_verified: gauge('1 while an encrypted copy elsewhere was seen to hold every root key'),
+  berth_backup_failed: gauge('1 while the last scheduled backup failed'),
+  berth_backups_damaged: gauge('backups whose last check failed'),
+  berth_keyring_copy_verified: gauge('1 while verified encrypted copies contain every root key'),
   berth_timer_last_run_timestamp_seconds: gauge('when the sweep last ran to its end', 'timer'),
-  berth_timer_swept_total: counter('rows that the sweep dealt with', 'timer'),
+  berth_timer_swept_total: counter('rows that the sweep processed', 'timer'),
   berth_timer_failures_total: counter('sweeps that failed', 'timer'),
-  berth_edge_checks_total: counter('what proxies were told of visitors', 'verdict'),
-  berth_edge_hosts: gauge('names that the edge knows'),
-  berth_edge_stale_seconds: gauge('for how long the edge could not read the store; 0 while it can'),
+  berth_edge_checks_total: counter('verdicts for proxies', 'verdict'),
+  berth_edge_hosts: gauge('names in the host index'),
+  berth_edge_stale_seconds: gauge('for how long the edge could not read the database; 0 while it can'),
   berth_log_lines_dropped_total: counter('log lines that could not be written'),
   process_cpu_user_seconds_total: counter('processor time in the program'),
   process_cpu_system_seconds_total: counter('processor time in the system'),
@@ -74,24 +74,24 @@ type Named<K extends Metric['kind']> = {
   [N in keyof typeof METRICS]: (typeof METRICS)[N]['kind'] extends K ? N : never
 }[keyof typeof METRICS]
 
-/** A figure that whoever counts holds on to. */
+/** A mutable value that a counting caller keeps. */
 export type MetricValue = { value: number }
 export type HistogramValue = { bounds: readonly number[]; counts: number[]; sum: number }
 
 export type Metrics = {
-  /** The figure of these labels, given in the order of the table; the same one each time. */
+  /** The value of these labels, in the order of the table; the same object each time. */
   counter(name: Named<'counter'>, ...labels: string[]): MetricValue
   gauge(name: Named<'gauge'>, ...labels: string[]): MetricValue
   histogram(name: Named<'histogram'>, ...labels: string[]): HistogramValue
-  /** What was counted so far of a counter with one label, by the label. */
+  /** The values of a counter with one label, by the label. */
   valuesByLabel(name: Named<'counter'>): [label: string, count: number][]
-  /** Calls `read` before each telling, to set what is only asked then. */
+  /** Calls `read` before each collection, to set values that are read on demand. */
   onCollect(read: () => void | Promise<void>): void
-  /** All figures as text. */
+  /** Renders all metrics as text. */
   render(): Promise<string>
 }
 
-/** Nothing is counted yet. */
+/** Creates empty metrics. */
 export function createMetrics(): Metrics {
   const all = new Map<string, Map<string, MetricValue | HistogramValue>>()
   const reads: (() => void | Promise<void>)[] = []
@@ -132,7 +132,7 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** Takes a value into a spread. */
+/** Adds a value to a histogram. */
 export function observe(spread: HistogramValue, value: number): void {
   const { bounds, counts } = spread
   let at = 0
@@ -153,7 +153,7 @@ function histogram(help: string, bounds: readonly number[], ...labels: string[])
   return { kind: 'histogram', help, bounds, labels } as const
 }
 
-/** What was never counted, or is not known now, is not told. */
+/** Omits metrics without a value. */
 function renderMetric(name: string, { kind, help }: Metric, series: Map<string, MetricValue | HistogramValue>): string {
   const lines: string[] = []
   for (const [labels, figure] of series) {

@@ -1,4 +1,4 @@
-/** TABLE what features do when a project is created, shown, removed or moved, in this order. */
+/** TABLE Feature callbacks of projects, in this order. */
 
 import type { ProjectHooks } from './context.ts'
 import { installationsOnProject } from './integrations/installations/on-project.ts'

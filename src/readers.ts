@@ -1,15 +1,14 @@
 /**
- * TABLE what is read of strangers: reader -> how large and in how many parts its input may be, whose it is, and where it is read. A stranger's
- * input is bounded before it is read, so that nobody decides how long the event loop takes. docs/limits.md: Readers.
+ * TABLE Readers of external input: reader → maximum size and parts, source, and files. Input is bounded before it is read, so that no client decides
+ * how long the event loop is blocked. docs/limits.md: Readers.
  */
 export type Reader = {
-  /** The largest input. */
   bytes: number
-  /** The most parts: fields, pairs, records, items. What has no limit of its own has as many as its bytes can hold. */
+  /** The maximum number of parts: fields, pairs, records, items. Without a limit of its own, the number that fits into its bytes. */
   parts: number
   /**
-   * Whose it is. `anyone`: the caller is not known yet; `caller`: somebody who was let in; `pieces`: of a caller too, and read in pieces of some
-   * milliseconds; `server`: another server that the service asks; `command`: another server that a command asks, in a process of its own.
+   * The source. `anyone`: an unauthenticated client; `caller`: an authenticated one; `pieces`: the same, read in slices of some milliseconds;
+   * `server`: a server that the service calls; `command`: a server that a command calls, in its own process.
    */
   from: 'anyone' | 'caller' | 'pieces' | 'server' | 'command'
   /** The files below `src` that read it. */
@@ -19,7 +18,7 @@ export type Reader = {
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** What is not here is not read: no multipart form, no JWT but by the library of single sign-on, no client certificate, no webhook of others. */
+/** Other formats are not read: no multipart form, no JWT outside the single sign-on library, no client certificate, no incoming webhook. */
 export const READERS = {
   headers: {
     bytes: 16 * KIB,

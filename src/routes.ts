@@ -1,4 +1,4 @@
-/** TABLE what can be asked. `npm run routes` prints it. */
+/** TABLE Routes. `npm run routes` prints them. */
 
 import { accountRoutes } from './accounts/accounts/routes.ts'
 import { invitationRoutes } from './accounts/members/invitation-routes.ts'
@@ -75,7 +75,7 @@ const routes = [
   ...reportRoutes,
 ]
 
-/** The types of the routes, as they were written. */
+/** The types of the routes. */
 export type Routes = (typeof routes)[number]
 
 export const ROUTES: readonly Route[] = routes

@@ -1,4 +1,4 @@
-/** TABLE what people see in a browser. */
+/** TABLE Screens of the browser pages. */
 
 import { invitationScreens } from './accounts/members/invitation-page.ts'
 import { accountScreens } from './accounts/sign-in/sign-in-page.ts'

@@ -59,21 +59,20 @@ export type Service = {
   app: FastifyInstance
   deps: Deps
   credentials: StartCredentials
-  /** True when this start filled an empty store. */
+  /** True when this start initialized an empty database. */
   firstStart: boolean
-  /** Reads what visitors may see and makes the listener for proxies; undefined where there is none. The service closes it. */
+  /** Loads the host index and creates the listener for proxies; undefined without one. The service closes it. */
   openEdge(): Promise<Edge | undefined>
   /**
-   * Takes no new connection, lets requests in flight finish, then closes the store. `graceMs`: how long open connections stay
-   * for requests that are on their way on them; closing at once would cut those off unread. `endRest`: called then, to end more than
-   * the idle ones.
+   * Stops accepting connections, finishes requests in flight, and closes the database. `graceMs`: how long open connections stay for requests in
+   * transit. `endRest`: called then, to close more than the idle connections.
    */
   close(graceMs?: number, endRest?: () => void): Promise<void>
 }
 
 /**
- * How the embedded store is tuned; its own choices when empty. `connect`, `newServer`: give what most of a start is spent on, where somebody
- * keeps it from one service to the next, as tests do. `waits`: how long a database server is waited for; not at all without it.
+ * SQLite options, empty for the defaults. `connect`, `newServer`: return expensive parts of a start, which tests reuse. `waits`: how long to wait for
+ * a database server; without it, not at all.
  */
 export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'> & {
   connect?: typeof openConnections
@@ -81,7 +80,7 @@ export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'> & {
   waits?: StartWait
 }
 
-/** Throws BadSetting. `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */
+/** Opens the service. Throws BadSetting. `onDiskFault` ends the process: after a failed fsync the disk content is unknown until the database is reopened. */
 export async function openService(
   config: Config,
   log: Logger,
@@ -133,23 +132,23 @@ export async function openService(
   }
 }
 
-/** Closes what requests and background work needed, once there are none. */
+/** Closes the dependencies of requests and background work, after both have stopped. */
 async function closeParts(
   { adapters, backups, db, traces }: Deps,
   edge: Edge | undefined,
   stopWriting: () => Promise<void>,
 ) {
   await adapters.egress.close()
-  // Proxies are answered until the end: where nobody listens, a proxy shows its visitors an error.
+  // The edge closes last: without a listener, a proxy shows its visitors an error.
   await edge?.close()
   await stopWriting()
   await backups.end()
   await db.close()
-  // Last: all that went before may have spans of its own.
+  // Last, because all parts above may still add spans.
   await traces?.close()
 }
 
-/** What is opened without waiting: the world outside, and what lives in memory alone. */
+/** Opens adapters and in-memory parts, without waiting. */
 function openParts(
   opened: Pick<Deps, 'config' | 'db' | 'clock' | 'log' | 'metrics' | 'traces' | 'files'>,
 ): Pick<
@@ -185,7 +184,7 @@ function openParts(
   }
 }
 
-/** What is there without a token: documents, and what machines ask of the service itself. */
+/** Pages and probes without a token: documentation and health checks. */
 function pagesOf(deps: Deps): (PublicPage | Probe)[] {
   return [
     ...frontPages(),
@@ -196,17 +195,17 @@ function pagesOf(deps: Deps): (PublicPage | Probe)[] {
   ]
 }
 
-/** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
+/** Starts metrics and, where this instance runs them, timers, deliveries and email. Returns a function that stops them. */
 function startBackground(deps: Deps): () => Promise<void> {
   const outward = [startDeliveries, startMailWorker, startIdentityChecks, startScheduledBackups, startCollection]
   const { drill, timers } = deps.config
-  if (drill) deps.log.warn('BERTH_DRILL is on: no delivery, letter, check, backup or other act leaves this store')
+  if (drill) deps.log.warn('BERTH_DRILL is on: this instance sends no deliveries or email, and runs no checks or backups')
   const workers = timers ? [startTimers, ...(drill ? [] : outward)] : []
   const stops = [startGauges, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))
 }
 
-/** What gathers in memory and is written together, on every instance. What is given is called once no request can add to it. */
+/** Starts the write-behind buffers. Returns a function to call once no request can add to them. */
 function startWriters(deps: Deps, writeFailures: () => Promise<void>): () => Promise<void> {
   const stops = [
     startWriteBehind(deps, 'the count of failures', writeFailures),
@@ -218,7 +217,7 @@ function startWriters(deps: Deps, writeFailures: () => Promise<void>): () => Pro
   }
 }
 
-/** Where the service listens, as a URL; undefined before it does. */
+/** Returns the listen address as a URL; undefined before it listens. */
 export function boundOrigin(app: FastifyInstance): string | undefined {
   const bound = app.server.address() as AddressInfo | null
   if (bound === null) return undefined

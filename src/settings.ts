@@ -1,6 +1,6 @@
 /**
- * TABLE what can be set: every environment variable that Berth reads. `config.ts` is made from it, and so is docs/settings.md
- * (`npm run settings`). Names never change: people and scripts depend on them.
+ * TABLE Settings: every environment variable that Berth reads. `config.ts` and docs/settings.md (`npm run settings`) use it. Names never change: users
+ * and scripts depend on them.
  */
 
 import { BACKUPS } from './platform/settings/backups.ts'
@@ -47,7 +47,7 @@ export const SETTINGS = {
     group: 'Listening',
     kind: ORIGIN,
     whenUnset: 'made from `HOST` and `PORT`',
-    description: 'The address by which people and proxies reach Berth, for links in mail and the OAuth issuer.',
+    description: 'The address at which users and proxies reach Berth, for links in email and the OAuth issuer.',
   },
   BERTH_CONNECTIONS_PER_ADDRESS: CONNECTIONS.BERTH_CONNECTIONS_PER_ADDRESS,
   BERTH_TLS_CERT: {
@@ -113,7 +113,7 @@ export const SETTINGS = {
     kind: TokenSetting(1),
     whenUnset: 'the first one, of `credentials.json`',
     description:
-      'The token of a person, for the commands that speak to the public API: [command-line.md](command-line.md).',
+      'The token of a user, for the commands that use the public API: [command-line.md](command-line.md).',
     secret: true,
   },
   ...SIGN_IN,
@@ -127,7 +127,7 @@ export const SETTINGS = {
     group: 'Accounts and projects',
     kind: EnumSetting('people', 'operator'),
     default: 'people',
-    description: 'Who makes teams: everybody who has a user, or the operator alone: [accounts.md](accounts.md).',
+    description: 'Who creates teams: every user, or only the operator: [accounts.md](accounts.md).',
   },
   BERTH_DEFAULT_NODE_VERSION: {
     group: 'Accounts and projects',
@@ -162,7 +162,7 @@ export const SETTINGS = {
     kind: DOMAIN,
     whenUnset: 'none',
     description:
-      'Deployments of uploaded files, their branches and production get addresses below this domain; unset they are below `berth.localhost`. Other names directly under it need no proof; the first account that adds one has it.',
+      'Deployments of uploaded files, their branches and production get addresses below this domain; unset they are below `berth.localhost`. Other names directly under it need no verification; the first account that adds one has it.',
   },
   BERTH_DENIED_DOMAINS: {
     group: 'Domains',

@@ -1,4 +1,4 @@
-/** The sites server of a laptop: a process that the service starts, and that ends with it. docs/deploying-sites.md: On a laptop. */
+/** The sites server of a laptop: a process that the service starts, and that ends with it. docs/deploying-sites.md: Local use. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { isSea } from 'node:sea'
@@ -10,31 +10,30 @@ import type { Setting } from './platform/settings/types.ts'
 import { isBesideSites } from './platform/tls/local-certificate.ts'
 import { SETTINGS } from './settings.ts'
 
-/** The service answers first: a process that starts takes a processor of a small machine. */
+/** The service answers first: a starting process uses a processor of a small machine. */
 const AFTER_MS = 250
-/** After a failure, and twice as long after each further one. */
+/** The delay after a failure, doubled after each further one. */
 const MIN_PAUSE_MS = 500
 const MAX_PAUSE_MS = 60_000
-/** One that ran for so long had no failure of its start. */
+/** After this time an exit does not count as a failed start. */
 const RAN_MS = 60_000
-/** EX_CONFIG: another start does not mend that. */
+/** EX_CONFIG: a restart does not fix it. */
 const BAD_SETTING = 78
-/** The service ends after 9 s at the latest, and it ends by itself before. */
+/** The service ends after 9 s at the latest, so this ends earlier. */
 const MAX_STOP_MS = 8000
 
-/** Starts it, and again whenever it ends. */
 export type SitesProcess = {
-  /** Asks it to end, and resolves when it has. */
+  /** Stops it, and resolves when it has ended. */
   stop(): Promise<void>
 }
 
-/** Where the service starts a sites server of its own: the configuration with a token for it, which is kept in memory alone. */
+/** Returns the configuration with an in-memory token, where the service starts its own sites server. */
 export function withSitesProcess(config: Config): Config | undefined {
   if (!isBesideSites(config)) return undefined
   return { ...config, edge: { ...config.edge, sitesToken: randomText(43) } }
 }
 
-/** Keeps a sites server running that asks the control plane at `controlPlane`. `env`: of this process. */
+/** Keeps a sites server running for the control plane at `controlPlane`. `env`: of this process. */
 export function startSitesProcess(
   config: Config,
   controlPlane: string,
@@ -70,10 +69,10 @@ async function keepRunning(env: NodeJS.ProcessEnv, log: Logger, stopping: AbortS
   }
 }
 
-/** Gives its exit code; null where a signal ended it, undefined where it could not be started. */
+/** Returns its exit code; null after a signal, undefined where it could not start. */
 async function runOnce(env: NodeJS.ProcessEnv, stopping: AbortSignal): Promise<number | null | undefined> {
   const [program, ...words] = commandLine()
-  // It ends when the channel does, so it cannot outlive this process, however that ends.
+  // It ends when the channel closes, so it cannot outlive this process.
   const child = spawn(program!, [...words, 'sites'], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   child.channel?.unref()
   const ended = once(child, 'exit') as Promise<[number | null]>
@@ -94,12 +93,12 @@ async function runOnce(env: NodeJS.ProcessEnv, stopping: AbortSignal): Promise<n
   }
 }
 
-/** How this program was started. The single executable is all of it. */
+/** The command line of this program, also as a single executable. */
 function commandLine(): string[] {
   return isSea() ? [process.execPath] : [process.execPath, ...process.execArgv, process.argv[1]!]
 }
 
-/** It opens nothing of the store, so it is told nothing that does. */
+/** It opens no database, so it gets no secrets of one. */
 function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const settings: Record<string, Setting> = SETTINGS
   return Object.fromEntries(Object.entries(env).filter(([name]) => settings[name]?.secret !== true))

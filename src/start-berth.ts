@@ -1,4 +1,4 @@
-/** Berth within a process of somebody else: what the npm package exports. docs/testing-your-integration.md. */
+/** Berth within another process: the export of the npm package. docs/testing-your-integration.md. */
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,11 +12,11 @@ import { listenToClients, listenToProxies } from './platform/server/listen.ts'
 import { boundOrigin, openService, type Service } from './service.ts'
 
 const HOST = '127.0.0.1'
-/** The most that requests in work, and answers that a client does not take, may hold up a stop after its grace. */
+/** The maximum delay of a stop after its grace, by running requests and slow clients. */
 const MAX_STOP_MS = 2000
-/** The longest time that a timer of the platform takes. */
+/** The maximum delay of a Node timer. */
 const MAX_GRACE_MS = 2 ** 31 - 1
-/** What an option may be, in words and as a check. */
+/** The description and check of each option. */
 type Rules<T> = { [K in keyof Required<T>]: [words: string, holds: (value: unknown) => boolean] }
 const OPTIONS: Rules<BerthOptions> = {
   port: ['a whole number from 0 to 65535', (value) => isWhole(value, 65_535)],
@@ -28,10 +28,10 @@ const STOP_OPTIONS: Rules<{ graceMs?: number }> = {
   graceMs: [`a whole number of milliseconds from 0 to ${MAX_GRACE_MS}`, (value) => isWhole(value, MAX_GRACE_MS)],
 }
 
-/** What tests want, and a service does not. */
+/** Test defaults that differ from a service. */
 const FOR_TESTS = { BERTH_RATE_LIMITS: 'off', BERTH_ALLOW_PRIVATE_WEBHOOKS: '1', BERTH_EDGE_PORT: 'off' }
 
-/** Starts Berth, as StartBerth of package-types.ts says. */
+/** Starts Berth (StartBerth of package-types.ts). */
 export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
   mustBeOptions('startBerth', OPTIONS, options)
   const { dataFolder = newFolder() } = options
@@ -48,7 +48,7 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
   }
 }
 
-/** Throws a TypeError that names the option: one that is misspelt would otherwise do nothing, and nobody would know. */
+/** Throws a TypeError that names an unknown or invalid option: a misspelled one would otherwise be ignored. */
 function mustBeOptions<T extends object>(of: string, rules: Rules<T>, given: T): void {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(rules, name))
@@ -66,7 +66,7 @@ function isWhole(value: unknown, most: number): boolean {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most
 }
 
-/** A folder for one store, which nobody else reads. */
+/** A private directory for one database. */
 function newFolder(): string {
   const folder = join(tmpdir(), `berth-${randomUUID()}`)
   mkdirSync(folder, { mode: 0o700 })
@@ -101,7 +101,7 @@ async function listen(service: Service, { edge, port }: Config, remove: () => vo
   }
 }
 
-/** A test waits for no client: what has not arrived whole is ended after the grace, and everything after a while. */
+/** A test does not wait for clients: incomplete requests end after the grace, and all others after a while. */
 async function close(
   service: Service,
   graceMs: number,
@@ -115,7 +115,7 @@ async function close(
   clearTimeout(last)
 }
 
-/** What a failed commit left on the disk is unknown, so nothing may go on. */
+/** After a failed commit the disk content is unknown, so the process must end. */
 function endProcess(error: unknown): never {
   throw error
 }

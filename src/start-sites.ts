@@ -1,4 +1,4 @@
-/** `berth sites`: the sites server as a process of its own. docs/deploying-sites.md: The sites server. */
+/** `berth sites`: the sites server as a process of its own. docs/deploying-sites.md: Sites server. */
 import { print } from './cli/command-line/print.ts'
 import { BadSetting, type Config } from './config.ts'
 import { exitWithError, openLog } from './platform/base/log.ts'
@@ -7,17 +7,17 @@ import { listenToVisitors } from './platform/server/listen.ts'
 import { openSitesServer } from './sites/visitors/sites-server.ts'
 import { untilThere } from './start-wait.ts'
 
-/** How long requests that are already on their way are still taken. */
+/** How long requests in transit are still accepted. */
 const GRACE_MS = 300
 
-/** Runs the sites server. It returns once that listens; a signal ends it, and so does the end of a process that started it over a channel. Throws BadSetting. */
+/** Runs the sites server. Returns once it listens. It ends at a signal, or with the process that started it over a channel. Throws BadSetting. */
 export async function startSites(config: Config): Promise<void> {
   const { port } = config.sites
   if (port === undefined) throw new BadSetting('BERTH_SITES_PORT must be a port for berth sites, not "off"')
   process.umask(0o077)
   const log = await openLog(config.logLevel)
   process.on('uncaughtException', (error) =>
-    exitWithError(log, error, 'a fault that nobody expected; the process ends'),
+    exitWithError(log, error, 'unexpected error; the process ends'),
   )
   const server = await openSitesServer({ config, log })
   const stop = endAtSignals(log, () => server.close(GRACE_MS))
@@ -31,7 +31,7 @@ export async function startSites(config: Config): Promise<void> {
   print(process.stdout, `berth sites listening on ${url}\n`)
 }
 
-/** Notices the end of the process that started this one over a channel, also where that has ended already. */
+/** Detects the end of the process that started this one over a channel, also an earlier one. */
 function endWithParent(end: () => void): void {
   if (process.send === undefined) return
   process.once('disconnect', end)

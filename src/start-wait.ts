@@ -1,26 +1,24 @@
-/** What may come later than Berth after a reboot is waited for at the start: the database, and the name or address of HOST. docs/operations.md: Start order. */
+/** Dependencies of a start that may come later after a reboot: the database, and the name or address of HOST. docs/operations.md: Start order. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
-/** `seconds`: how long a start waits at most; 0: it does not. */
+/** `seconds`: how long a start waits at most; 0: not at all. */
 export type StartWait = { seconds: number; log: Logger }
 
-/** Between two tries. */
 const AGAIN_MS = 1000
-/** How often the log says that the start still waits, in tries. */
+/** The log interval of a waiting start, in attempts. */
 const SAID_EACH = 30
 
-/** There is no way to it yet, nobody listens there yet, or its name is not known yet. */
+/** The network or name is not up yet, or no server listens yet. */
 const NETWORK_NOT_YET = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|ENOENT|ENOTFOUND|EAI_\w+|EADDRNOTAVAIL)$/
-/** PostgreSQL: it starts or stops (57P01 to 57P03), has no connection left, lost this one, or is a standby that nobody has promoted yet. */
+/** PostgreSQL: starting or stopping (57P01 to 57P03), out of connections, a lost connection, or a standby before its promotion. */
 const SERVER_NOT_YET = /^(57P0[123]|53300|08\w{3}|25006)$/
-/** What the driver says itself has no code. */
+/** Driver messages without a code. */
 const DRIVER_NOT_YET = /^(Connection terminated|timeout exceeded when trying to connect|timeout expired)/
 
 /**
- * Tries again each second, for so many seconds, while what an attempt needs may still come, and says in the log what is waited for. Gives what the attempt
- * gave. Throws what the last attempt threw, and at once what no waiting changes, such as a login that is refused.
- * docs/operations.md: Start order.
+ * Retries an attempt each second while a dependency may still come, and logs what it waits for. Returns the result. Throws the last error, and
+ * permanent ones, such as a rejected login, at once. docs/operations.md: Start order.
  */
 export async function untilThere<T>(what: string, { seconds, log }: StartWait, attempt: () => Promise<T>): Promise<T> {
   const until = performance.now() + seconds * 1000
@@ -38,10 +36,9 @@ export async function untilThere<T>(what: string, { seconds, log }: StartWait, a
   }
 }
 
-/** Between two lines about what has not come to an end. */
 const LONG_MS = 10_000
 
-/** Says in the log, again and again, that `work` takes long, where it does. Gives what it gave. Throws what it threw. */
+/** Runs `work` and logs a sentence repeatedly while it runs. Returns its result. */
 export async function saidWhile<T>(
   sentence: string,
   log: Pick<Logger, 'warn'>,
@@ -56,7 +53,7 @@ export async function saidWhile<T>(
   }
 }
 
-/** Whether the error, or one that it stands for, is of something that may come by itself. */
+/** Whether the error, or its cause, is temporary. */
 function mayCome(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '', syscall } = error as NodeJS.ErrnoException

@@ -1,4 +1,3 @@
-/** Starts the service, says where it is, and stops it in order. */
 import { join, relative } from 'node:path'
 import type { Logger } from 'pino'
 import { oneLine, print } from './cli/command-line/print.ts'
@@ -10,18 +9,21 @@ import { boundOrigin, openService, type Service, type StoreOptions } from './ser
 import { type SitesProcess, startSitesProcess, withSitesProcess } from './sites-process.ts'
 import { untilThere } from './start-wait.ts'
 
-/** How long requests that are already on their way are still taken. */
+/** How long requests in transit are still accepted. */
 const GRACE_MS = 300
 
-/** Starts the service, and returns once it listens. `env`: of this process, for the sites server that a laptop has beside it. It waits for a database and an address that may come later. The process ends at SIGTERM and SIGINT with 0. Throws BadSetting, and Error where a port or the store is taken. */
+/**
+ * Starts the service, and returns once it listens. It waits for a late database or address. `env`: of this process, for the sites server of a laptop.
+ * SIGTERM and SIGINT end the process with 0. Throws BadSetting, and Error where a port or the database is in use.
+ */
 export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreOptions = {}): Promise<void> {
   const withSites = withSitesProcess(given)
   const config = withSites ?? given
   process.umask(0o077)
   const log = await openLog(config.logLevel)
-  // What a fault of our own left half done is unknown: whoever started this process starts another.
+  // After a bug the state is unknown, so the supervisor must start a new process.
   process.on('uncaughtException', (error) =>
-    exitWithError(log, error, 'a fault that nobody expected; the process ends'),
+    exitWithError(log, error, 'unexpected error; the process ends'),
   )
   const onDiskFault = (error: unknown) =>
     exitWithError(
@@ -29,7 +31,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
       error,
       'the disk failed to keep a commit; stopping, so that the store is recovered on the next start',
     )
-  // Before it waits for anything, and before anyone can know that the service is there, it knows how to stop.
+  // Handles signals before the first wait, and before the service is visible.
   let opened: Service | undefined
   let sites: SitesProcess | undefined
   endAtSignals(log, async () => void (await Promise.all([sites?.stop(), opened?.close(GRACE_MS)])))
@@ -45,12 +47,12 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   if (withSites !== undefined && edge?.url !== undefined) sites = startSitesProcess(config, edge.url, env, log)
 }
 
-/** Where proxies may ask; `url` undefined: nowhere. */
+/** The address for proxies; `url` undefined: none. */
 type EdgePlace = { url: string | undefined; line: string }
 
 /**
- * Gives where proxies may ask, as the greeting says it. A port that somebody chose must be free; where the one that nobody
- * chose is taken (a second Berth on the machine), the API runs without.
+ * Returns the address for proxies, for the greeting. A configured port must be free; where the default one is in use (a second Berth on the machine),
+ * the API runs without.
  */
 async function listenAtEdge(service: Service, { host, edge }: Config, log: Logger): Promise<EdgePlace | undefined> {
   const opened = await service.openEdge()
@@ -69,7 +71,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
   const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataDirectory, 'credentials.json'))
   const { token } = credentials
-  // Where no person reads, a log collector does: a token has no place there.
+  // Without a terminal the output goes to a log collector, which must not get a token.
   const isShown = firstStart && process.stdout.isTTY === true
   const tokenText = isShown ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
@@ -88,7 +90,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
   print(process.stdout, `${lines.join('\n')}\n`)
 }
 
-/** Each variable that begins with BERTH_ and is no setting, at the end, where a person looks last. An orchestrator may have named it. */
+/** Unknown BERTH_ variables, at the end, where a user looks last. An orchestrator may have set them. */
 function warningLines({ unknownSettings }: Config): string[] {
   return unknownSettings.length === 0 ? [] : [...unknownSettings.map((sentence) => `warning: ${oneLine(sentence)}`), '']
 }
@@ -100,20 +102,20 @@ function laterLine({ token }: Service['credentials'], config: Config, file: stri
   return `${firstRows}The first token${config.operatorToken ? ' is' : ' and the operator token are'} in ${file}`
 }
 
-/** The link by which the first person sets their password. Its secret is for a terminal alone, as the first token is. */
+/** The link with which the first user sets a password. It is a secret, so only a terminal shows it. */
 function welcomeLines({ welcome }: Service['credentials'], origin: string | undefined, first: boolean, shown: boolean) {
   if (!first) return []
   return shown
     ? ['', 'Open this link once to set your password:', `  ${origin}${welcome}`]
-    : ['berth welcome prints the link by which you set your password']
+    : ['To set your password, run: berth welcome']
 }
 
-/** For a shell, as one word. */
+/** Quotes a path as one shell word. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-/** An operator token from the settings is known to who set it: it is neither printed nor kept. */
+/** An operator token from the settings is neither printed nor stored. */
 function firstLines(credentials: Service['credentials'], config: Config, file: string): string[] {
   return [
     `First start. These were made and are kept in ${file}:`,

@@ -1,4 +1,4 @@
-/** Opens the store that the settings name, and what sees its statements: figures, and traces where somebody collects them. */
+/** Opens the configured database, with metrics and optional traces of its statements. */
 import { existsSync, statSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { BadSetting, type Config } from './config.ts'
@@ -20,7 +20,10 @@ import { type StartWait, saidWhile, untilThere } from './start-wait.ts'
 
 type EngineOptions = Omit<SqliteOptions, 'file' | 'watch'> & { connect?: typeof openConnections; waits?: StartWait }
 
-/** Gives the store, the traces of it, and the place of files; `traces` is undefined where nobody collects them. `options.connect`: as of `openPostgres`. `options.waits`: how long a database server is waited for; not at all without it. Throws BadSetting. */
+/**
+ * Opens the database and its file storage. `traces` is undefined without a collector. `options.connect`: as in `openPostgres`. `options.waits`: how
+ * long to wait for a database server; without it, not at all. Throws BadSetting.
+ */
 export async function openStore(
   config: Config,
   log: Logger,
@@ -35,7 +38,7 @@ export async function openStore(
   const traces = await openTraces(config, log)
   const db = await openEngine(config, log, options, storeWatch(metrics, traces))
   if (traces === undefined) return { db, traces, files }
-  // Writes wait in a queue, and one may run while another request is in hand: each stays part of the request that asked for it.
+  // A queued write may run within another request, so it is bound to the request that started it.
   return { db: { ...db, write: (work, owner) => db.write(traces.bind(work), owner) }, traces, files }
 }
 
@@ -57,7 +60,7 @@ function openFiles({ files }: Config): FileStore {
   }
 }
 
-/** OpenTelemetry is loaded only where a receiver is set. */
+/** OpenTelemetry is loaded only with a collector. */
 async function openTraces({ traces: receiver, database, tls }: Config, log: Logger): Promise<Traces | undefined> {
   if (receiver === undefined) return undefined
   const engine = database.engine === 'sqlite' ? 'sqlite' : 'postgresql'
@@ -65,11 +68,11 @@ async function openTraces({ traces: receiver, database, tls }: Config, log: Logg
   return openOtlp({ receiver, engine, scheme: tls === undefined ? 'http' : 'https', log })
 }
 
-/** One program after another migrates a database, and each waits for the lock of the one before it, however long that takes. */
+/** Programs migrate a database one at a time, and each waits for the lock. */
 const MIGRATING =
   'the database of DATABASE_URL is not open yet: its tables are brought to this version, or it is waited for another program that migrates a part of this database (pg_locks: advisory)'
 
-/** Only the engine that is used is loaded. */
+/** Only the engine in use is loaded. */
 async function openEngine(
   { database, pool }: Config,
   log: Logger,

@@ -1,4 +1,4 @@
-/** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
+/** TABLE Timers: name, period, sweep. A sweep compares times in the tables, and is safe to repeat and on several instances at once. */
 
 import { purgeEndedSessions } from './accounts/sign-in/sessions.ts'
 import { checkIdentities } from './accounts/single-sign-on/check.ts'
@@ -35,11 +35,11 @@ import { purgeTransferCodes } from './projects/transfer/transfer.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const EVENTS_RETENTION_MS = 30 * 24 * HOUR_MS
-/** A sweep works in slices, so that no transaction is long. */
+/** Rows per slice, so that no transaction is long. */
 const SLICE = 1000
-/** Removing an installation touches much. */
+/** Removing an installation changes many rows. */
 const REMOVAL_SLICE = 10
-/** Projects whose deployments are looked at for their age. */
+/** Projects per slice whose deployments are checked for expiry. */
 const EXPIRATION_SLICE = 20
 
 export const TIMERS = {
@@ -76,30 +76,28 @@ export const TIMERS = {
   'audit-chain': { periodMs: 2000, sweep: chainAuditEntries, slice: CHAIN_SLICE, runsInDoubt: true },
   'store-size': { periodMs: HOUR_MS, sweep: recordStoreSize },
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: purgeTransferCodes },
-  /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
+  /** Sends requests, so it has a loop of its own (`startDeliveries`); listed for the operator. */
   deliveries: { run: deliverDue },
-  /** As deliveries (`startIdentityChecks`). */
   'identity-checks': { run: checkIdentities },
-  /** As deliveries (`startScheduledBackups`). */
   'scheduled-backups': { run: runDueBackup },
-  /** Removes files beyond the database (`startCollection`). */
+  /** Deletes files outside the database (`startCollection`). */
   'unused-files': { run: collectFiles },
 } as const satisfies Record<string, Timer>
 
 type Sweep = {
   periodMs: number
   sweep: (ctx: OperatorCtx, limit: number) => Promise<number>
-  /** What a sweep deals with at most at a time; one that dealt with as much is run again at once. */
+  /** Rows per run; a full slice is followed by another run at once. */
   slice?: number
-  /** It removes nothing for its age, so it runs whatever the clock says. All others wait while the clock is doubted. */
+  /** It deletes nothing by age, so it also runs while the clock is suspect. All others wait. */
   runsInDoubt?: true
 }
-/** Work that awaits more than the database, in transactions of its own. */
+/** Work outside the database, in transactions of its own. */
 type Timer = Sweep | { run: (deps: Deps, now: number) => Promise<number> }
 
 export type TimerName = keyof typeof TIMERS
 
-/** Events are kept for 30 days, and for as long as a delivery of one is. */
+/** Events are retained for 30 days, and as long as a delivery of one. */
 async function purgeOldEvents(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('event')
@@ -113,10 +111,10 @@ async function purgeOldEvents(ctx: OperatorCtx, limit: number): Promise<number> 
   return rows.length
 }
 
-/** Runs one sweep to its end, as of `now`. Gives the number of rows it dealt with. */
+/** Runs one sweep to its end, as of `now`. Returns the number of rows. */
 export async function runTimer(deps: Deps, name: TimerName, now: number): Promise<number> {
   const timer: Timer = TIMERS[name]
-  // What acts beyond the database is left to production.
+  // A drill leaves work outside the database to production.
   if ('run' in timer) return deps.config.drill ? 0 : timer.run(deps, now)
   const { sweep, slice = SLICE } = timer
   let swept = 0
@@ -136,11 +134,11 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   }
 }
 
-/** Starts the loop. The function that it gives stops it, and waits for a sweep that is under way. A wake-up makes a timer due at once. */
+/** Starts the timers. Returns a function that stops them and waits for a running sweep. A wake-up makes a timer due at once. */
 export function startTimers(deps: Deps): () => Promise<void> {
   const due = new Map<string, number>()
   const watch = createClockMonitor()
-  // The first look is believed, so it comes before a jump can: a second later is the first sweep.
+  // The first clock reading is trusted, so it happens before a jump: the first sweep runs a second later.
   watch(deps.clock.now(), performance.now())
   let running = Promise.resolve()
   const run = () => {
@@ -158,13 +156,13 @@ export function startTimers(deps: Deps): () => Promise<void> {
   }
 }
 
-/** Periods are measured in monotonic time, so that a clock that is set back loses no sweep. */
+/** Periods use monotonic time, so that a clock set back skips no sweep. */
 async function runDue(deps: Deps, due: Map<string, number>, watch: ClockMonitor): Promise<void> {
   const passed = performance.now()
   const now = deps.clock.now()
   const doubt = watch(now, passed)
   if (doubt.began)
-    deps.log.warn(doubt, 'the clock jumped; what goes by age stays for a day, or until the clock is set back')
+    deps.log.warn(doubt, 'the clock jumped; rows that expire by age stay for a day, or until the clock is set back')
   for (const name of Object.keys(TIMERS) as TimerName[]) {
     const timer: Timer = TIMERS[name]
     if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.doubted && !timer.runsInDoubt)) continue
@@ -173,7 +171,7 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockMonitor)
       await runTimer(deps, name, now)
     } catch (error) {
       deps.metrics.counter('berth_timer_failures_total', name).value++
-      // A store that is away for a moment is no fault of the sweep.
+      // An unavailable database is not an error of the sweep.
       const level = deps.db.refusalOf(error) === undefined ? 'error' : 'warn'
       deps.log[level]({ err: error, timer: name }, 'a sweep failed; it runs again in its next period')
     }

@@ -1,4 +1,4 @@
-/** TABLE the work that is measured, and its goals. docs/bench.md: What the figures mean. */
+/** TABLE the work that is measured, and its goals. docs/bench.md: How to read the results. */
 import type { Asked } from './asked.ts'
 
 /** `thousand`: 1,000 projects with 10 variables each in one account. `crowd`: 100,000 such projects in 1,000 accounts. */

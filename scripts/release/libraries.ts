@@ -1,4 +1,4 @@
-/** The C and C++ libraries that an executable is linked with, as this machine has them. docs/releasing.md: The libraries of the image. */
+/** The C and C++ libraries that an executable is linked with, as this machine has them. docs/releasing.md: Image libraries. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What of others is inside the artefacts. The licences and the bill of materials are made of these parts alone. docs/releasing.md: The parts of others. */
+/** What of others is inside the artefacts. The licences and the bill of materials are made of these parts alone. docs/releasing.md: Third-party components. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { globSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'

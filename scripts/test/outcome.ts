@@ -1,4 +1,4 @@
-/** What came of a run of tests, and what a second try of the files that failed makes of it. docs/testing.md: A second try. */
+/** What came of a run of tests, and what a second try of the files that failed makes of it. docs/testing.md: Retries. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

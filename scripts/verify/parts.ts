@@ -1,4 +1,4 @@
-/** Runs the parts of `npm run verify` one after another and keeps the result of each. docs/testing.md: What runs where. */
+/** Runs the parts of `npm run verify` one after another and keeps the result of each. docs/testing.md: Test suites. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A form of the console is a route asked by a browser: what was refused is shown beside what was typed. docs/console.md: How it is built. */
+/** Forms of the console call API routes, and show errors next to the submitted values. docs/console.md: Implementation. */
 import type { Static, TSchema } from 'typebox'
 import type { RefusalKey } from '../errors.ts'
 import type { Page } from '../platform/pages/frame.ts'
@@ -17,7 +17,7 @@ import { findAccountOfPath } from './frame.ts'
 import { userMessage } from './names/error-messages.ts'
 import type { Refused } from './refused.ts'
 
-/** TABLE the field that a refusal is about, where its sentence names none. */
+/** TABLE Form fields by error key, for messages that name no field. */
 const FIELD_OF: Partial<Record<RefusalKey, string>> = {
   invalid_project_name: 'name',
   project_name_taken: 'name',
@@ -48,38 +48,36 @@ const FIELD_OF: Partial<Record<RefusalKey, string>> = {
   member_exists: 'email',
 }
 
-/** A page that may show what was refused of one of its forms. */
 export type RenderForm = (ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) => Promise<Page>
 
 type Action<F extends TSchema, A> = {
-  /** Where the form goes: below the page that shows it. */
+  /** Relative to the page with the form. */
   path: string
-  /** A verb and a noun, for logs and figures. */
+  /** For logs and metrics. */
   name: string
   form?: F
-  /** The route that it asks. */
   asks: string
-  /** The routes that `again` asks. */
+  /** Routes that `again` calls. */
   shows: readonly string[]
-  /** What the route is asked, for the account that the address names. `now`: in milliseconds. */
+  /** The route call, for the account in the path. `now`: in milliseconds. */
   wish: (input: ScreenInput<unknown, Static<F>>, now: number) => RouteCall
-  /** Of a form of a change, whose page has `editFields`: only the keys of the body that were changed are sent, and the page that follows says that it is saved. Each list: keys that are sent together. */
+  /** For edit forms with `editFields`: only changed keys of the body are sent, and the next page confirms the save. Each list: keys that are sent together. */
   changes?: readonly (readonly string[])[]
-  /** What the fields of the route are called in the form, where that is another name. */
+  /** Form field names by route field, where they differ. */
   names?: Record<string, string>
-  /** The address of the page that follows (`answer` is what was sent where nothing was changed), or a page that shows the answer this once. The form of such a page says `data-turbo="false"`. */
+  /** Path of the next page, or a page that shows the response once; its form needs `data-turbo="false"`. `answer`: the sent body if nothing changed. */
   to: (answer: A, input: ScreenInput<unknown, Static<F>>, ctx: ConsoleCtx) => string | Promise<Page>
-  /** The page that shows the refusal: the one with the form. */
+  /** Renders the form again with the error. */
   again: RenderForm
-  /** As of a page: the password was given within the last hour. The page with the form says so too. */
+  /** Requires reauthentication, like the page with the form. */
   fresh?: true
-  /** As of a page: the most bytes of the form, where they are more than usual. */
+  /** Body limit in bytes, where it is not the default. */
   bodyLimit?: number
 }
 
 /**
- * A form that asks one route. What the route refuses comes back on the page of the form, with the status of the refusal and what was
- * typed. A session that ended, and a fault of ours, is a page by itself.
+ * Returns the screen of a form that calls one route. An error renders the form again with its status and the submitted values. An ended
+ * session or an internal error gets its own page.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
   const { path, name, form, asks, shows, wish, changes, names, to, again, fresh, bodyLimit } = spec
@@ -100,7 +98,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
         const whole = wish(asked, ctx.now)
         const bodyOf = (fields: Static<F>) => wish({ ...asked, form: fields }, ctx.now).body as object
         const body = changes && form ? changedBody(form, asked.form, bodyOf, changes) : whole.body
-        // Where nothing was changed no route is asked, and nothing is saved: nobody is told of a change that is none.
+        // Unchanged forms call no route, and the next page confirms no save.
         const isSame = changes !== undefined && body === undefined
         const answer = isSame
           ? (whole.body as A)
@@ -115,10 +113,10 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
   })
 }
 
-/** Refusals that no form can mend. The first two lead to the pages on which people prove who they are. */
+/** Errors that a form cannot correct. The first two redirect to sign-in and reauthentication. */
 const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'sign_in_again', 'internal_server_error'])
 
-/** What a refusal says of a form, in words for people: "Invalid request: `name` should be …" is of the field `name`. `names`: as of an action. */
+/** Returns a refusal as a form error: "Invalid request: `name` should be …" belongs to the field `name`. `names`: see `Action`. */
 export function formErrorOf(
   { message, key, extra }: Refusal,
   form: unknown,
@@ -131,15 +129,15 @@ export function formErrorOf(
   return { key, message: userMessage(called), field, typed: (form ?? {}) as Record<string, unknown>, extra }
 }
 
-/** The refusal above a form; undefined when there is none. */
+/** Renders the error above a form. */
 export function formErrorNotice(refused: Refused | undefined): Html | undefined {
   return refused && html`<p class="notice bad" role="alert" id="fault">${refused.message}</p>`
 }
 
-/** One field of a form: its label, its input with what was typed before, and what is wrong with it. */
+/** Renders a labeled input with its submitted value and error. */
 export function field(name: string, label: string, options: FieldOptions = {}): Html {
   const { value, type = 'text', required, refused, attributes } = options
-  // A password is typed again.
+  // Never sent back to the browser.
   const typed = type === 'password' ? undefined : (refused?.typed[name] ?? value)
   return labeledInput(
     name,
@@ -150,7 +148,7 @@ export function field(name: string, label: string, options: FieldOptions = {}): 
   )
 }
 
-/** A label, its input, and below it the hint and the refusal that is about it. `input` gets the attributes that tie it to both. */
+/** Renders a label, an input, its hint and its error. `input` receives the attributes that reference both. */
 export function labeledInput(
   name: string,
   label: string,
@@ -165,7 +163,7 @@ ${hint && html`<p class="hint soft small" id="${name}-hint">${hint}</p>`}
 ${wrong && fieldErrorNotice(name, label, refused)}`
 }
 
-/** What is wrong with a field, beside it, which says what the field is called there (`label`). */
+/** Renders the error of a field, with its label in place of its name. */
 export function fieldErrorNotice(name: string, label: string, { message }: Refused): Html {
   const said = message.replace(/^Invalid request: /, '').replace(`\`${name}\``, `“${label}”`)
   return html`<p class="field-fault" id="${name}-fault">${said}</p>`

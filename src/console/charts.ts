@@ -1,27 +1,27 @@
-/** Drawings as SVG, made on the server, each with a table behind it. docs/console.md: Drawings. */
+/** Charts as server-rendered SVG, each with a table of its values. docs/console.md: Charts. */
 import { type Html, html } from '../platform/pages/html.ts'
 import { dataTable } from './fields.ts'
 
-/** One column: its name, and how much of each kind is in it. */
+/** `counts`: one per series. */
 export type Column = { name: string; title: string; counts: readonly number[] }
-/** A kind of what is counted, and the class of its colour. */
+/** `look`: the CSS class of its color. */
 export type ChartSeries = { words: string; look: 'good' | 'bad' | 'main' | 'soft' }
 
 const [WIDTH, HEIGHT, GAP] = [960, 160, 3]
-/** Columns are at most so wide that this many fill the drawing. Fewer stand at its end, where the latest is. */
+/** This many columns fill the chart. Fewer are aligned right, where the latest is. */
 const WIDEST = 12
 
-/** Fewer columns than these are no drawing: a sentence says more. */
+/** Fewer columns are rendered as sentences. */
 const FEWEST = 3
 
-/** Columns beside each other, with the kinds on top of each other; as sentences where they are few. `tell`: a number as people read it. */
+/** Renders stacked columns, or sentences if there are few columns. `tell` formats a number. */
 export function columnChart(
   title: string,
   kinds: readonly ChartSeries[],
   columns: readonly Column[],
   tell: (count: number) => string = String,
 ): Html {
-  if (columns.length === 0) return html`<p class="soft">Nothing to draw yet.</p>`
+  if (columns.length === 0) return html`<p class="soft">No data yet.</p>`
   if (columns.length < FEWEST) return html`${columns.map((column) => sayColumn(column, kinds, tell))}`
   const sumOf = ({ counts }: Column) => counts.reduce((sum, one) => sum + one, 0)
   const highest = Math.max(1, ...columns.map(sumOf))
@@ -63,17 +63,16 @@ function sayColumn(
   return html`<p><span title="${title}">${name}</span>: ${said.join(', ') || 'nothing'}.</p>`
 }
 
-/** The names below the drawing: of the first column, of one in the middle and of the last, where they stand. */
+/** Axis labels: first, middle and last column. */
 function endsOf(columns: readonly Column[]): string[] {
   const last = columns.at(-1)!.name
   if (columns.length < WIDEST) return ['', last]
   return [columns[0]!.name, columns[Math.floor(columns.length / 2)]!.name, last]
 }
 
-/** A bar: its name, and how long it is. */
 export type ChartBar = { name: string; count: number; told?: string }
 
-/** Bars below each other, in a table that says the same in numbers. `none`: what is said where there is no bar. */
+/** Renders horizontal bars in a table. `none`: the text for an empty table. */
 export function barChart(title: string, what: string, bars: readonly ChartBar[], none: string): Html {
   const longest = Math.max(1, ...bars.map(({ count }) => count))
   return dataTable(

@@ -1,22 +1,21 @@
-/** Buttons, ways to older rows, and secrets that are shown once: what pages of the console have beside fields and tables. */
 import { type Html, html } from '../platform/pages/html.ts'
 import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 
-/** The heading of a page, with what can be done beside it. */
-export function heading(title: string, ...beside: (Html | undefined | false)[]): Html {
-  return html`<div class="top"><h1>${title}</h1>${beside.filter((one) => one !== undefined && one !== false)}</div>`
+/** Renders the heading of a page with its actions. */
+export function heading(title: string, ...actions: (Html | undefined | false)[]): Html {
+  return html`<div class="top"><h1>${title}</h1>${actions.filter((one) => one !== undefined && one !== false)}</div>`
 }
 
 type ButtonOptions = {
-  /** What the button does to what, where its words alone do not say it. It begins with the words. */
+  /** Accessible name if the button text is ambiguous. Starts with the button text. */
   label?: string
   look?: string
   fields?: Record<string, string>
-  /** Its answer is a page that is shown once, and no redirect. */
+  /** The response is a page that is shown once, not a redirect. */
   showsOnce?: true
 }
 
-/** A form that is one button. */
+/** Renders a form with a single button. */
 export function button(
   ctx: UserPageCtx,
   path: string,
@@ -30,17 +29,14 @@ export function button(
   )}<button class="${look}"${label && html` aria-label="${label}"`}>${words}</button></form>`
 }
 
-/** What cannot be undone, or shuts somebody out: in one look on every page. `what`: what goes by it; `act`: its button or its form. */
+/** Renders an action that cannot be undone or that removes access. `what`: the consequence; `act`: its button or form. */
 export function dangerCard(title: string, what: Html | string, act: Html): Html {
   return html`<section class="stack card danger-zone"><h2>${title}</h2>
 <p>${what}</p>
 ${act}</section>`
 }
 
-/**
- * A button that is reached by a second click: of what cannot be undone, or shuts somebody out. `look` is that of the first click. Works
- * without script.
- */
+/** Renders a button that needs a second click, for actions that cannot be undone or that remove access. Works without script. `look`: of the first click. */
 export function confirmedButton(
   ctx: UserPageCtx,
   path: string,
@@ -52,7 +48,7 @@ export function confirmedButton(
 ${button(ctx, path, words, second)}</details>`
 }
 
-/** A form that looks for something in a list. `label`: what is looked for, and by what; `by`: the same in as few words as a telephone shows. */
+/** Renders the search form of a list. `by`: a short placeholder for narrow screens. */
 export function searchForm(path: string, label: string, by: string, search: string | undefined): Html {
   return html`<form class="search card" action="${path}" role="search">
 <input type="search" name="search" value="${search}" aria-label="${label}" placeholder="${by}" maxlength="100">
@@ -60,7 +56,7 @@ export function searchForm(path: string, label: string, by: string, search: stri
 </form>`
 }
 
-/** A row of filters above a list. On a telephone it is closed behind one line, and open where one of them is set (`isSet`). `fields`: each in a `div`. */
+/** Renders the filters of a list. Narrow screens show them collapsed unless a filter is set (`isSet`). */
 export function filterForm(path: string, isSet: boolean, fields: Html): Html {
   return html`<details class="filters card"${isSet && html` open`}><summary>Filters</summary>
 <form class="filter" action="${path}" role="search" aria-label="Filters">
@@ -68,7 +64,7 @@ ${fields}
 <button class="quiet">Filter</button></form></details>`
 }
 
-/** The ways to the newest and to older rows. `path`: of the list; `query`: what it was asked, with the `until` of this page. */
+/** Renders the links to the newest and older rows. `query`: the current query, with the `until` of this page. */
 export function paginationLinks(
   path: string,
   query: Record<string, string | undefined>,
@@ -85,14 +81,19 @@ export function paginationLinks(
   }</p>`
 }
 
-/** `1 project`, `2 projects`. */
+/** Returns an API constant in sentence case, such as `Owner` for `OWNER`. */
+export function sentenceCase(constant: string): string {
+  return constant.charAt(0).toUpperCase() + constant.slice(1).toLowerCase()
+}
+
+/** Returns `1 project`, `2 projects`. */
 export function countOf(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
-/** A secret on the one page that shows it. */
+/** Renders a secret on the only page that shows it. */
 export function oneTimeSecret(words: string, secret: string): Html {
   return html`<section class="card"><h2>${words}</h2>
-<p class="notice">Copy it now. No page shows it again.</p>
+<p class="notice">Copy it now. You won't see it again.</p>
 <pre class="secret">${secret}</pre></section>`
 }

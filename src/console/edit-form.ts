@@ -1,7 +1,4 @@
-/**
- * A form of a change sends what was changed. Of two people who change different fields of the same thing, neither undoes what the other
- * did, however long the form was open. docs/console.md: Forms.
- */
+/** An edit form sends only changed fields, so concurrent edits of different fields of one object do not overwrite each other. docs/console.md: Forms. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import { validate } from '../platform/http/validate.ts'
@@ -11,19 +8,16 @@ import { Refusal } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
 import type { Refused } from './refused.ts'
 
-/** The field that holds the others as they were first shown. A form that has it is one of a change. */
+/** Hidden field with the initial values of the others. */
 export const INITIAL_VALUES_FIELD = 'was'
 
-/** The schema of a form of a change. `form`: that of the fields that people see. */
+/** Returns the schema of an edit form. `form`: the schema of its visible fields. */
 export function withInitialValues<F extends TSchema>(form: F): F {
   const { properties } = form as unknown as { properties: Record<string, TSchema> }
   return Type.Object({ ...properties, [INITIAL_VALUES_FIELD]: Type.Optional(Type.String()) }) as unknown as F
 }
 
-/**
- * The fields of a form of a change, with the hidden ones. `inputs`: the fields that people see, with what was typed where it was refused.
- * `refused`: of this form. A page that shows a refusal keeps what was first shown.
- */
+/** Renders the fields of an edit form with the hidden ones. `inputs` renders the visible fields. After an error, the initial values stay those first shown. */
 export function editFields(
   ctx: UserPageCtx,
   refused: Refused | undefined,
@@ -35,8 +29,8 @@ ${inputs(refused)}`
 }
 
 /**
- * The fields as they were first shown, by the schema of the form; undefined where the form does not say them, or says no fields of it. Then all
- * that was typed is taken for changed, as of a program that sends a form. Whoever forges it changes what their rights allow, and no more.
+ * Returns the initial values of an edit form. Undefined: absent or unusable, so all submitted fields count as changed. Forged values grant no
+ * additional rights.
  */
 export function initialFields<F extends TSchema>(form: F, sent: unknown): Static<F> | undefined {
   const was = (sent as Record<string, unknown>)[INITIAL_VALUES_FIELD]
@@ -55,7 +49,7 @@ export function initialFields<F extends TSchema>(form: F, sent: unknown): Static
   }
 }
 
-/** What a form changes in the body that its fields make (`bodyOf`); undefined: nothing. `groups`: as of `changedKeys`. */
+/** Returns the changed part of the body; undefined if nothing changed. `groups`: see `changedKeys`. */
 export function changedBody<F extends TSchema, B extends object>(
   form: F,
   sent: Static<F>,
@@ -66,10 +60,7 @@ export function changedBody<F extends TSchema, B extends object>(
   return shown === undefined ? bodyOf(sent) : changedKeys(bodyOf(sent), bodyOf(shown), groups)
 }
 
-/**
- * The part of a body that was changed. `shown`: the body that the form makes unchanged; `groups`: keys that mean something only together, so
- * that all of them are sent where one was changed. Undefined: nothing was changed.
- */
+/** Returns the changed keys of a body; undefined if nothing changed. `shown`: the unchanged body. `groups`: keys that are sent together. */
 export function changedKeys<B extends object>(
   typed: B,
   shown: object,
@@ -83,10 +74,10 @@ export function changedKeys<B extends object>(
   return changed.length === 0 ? undefined : (Object.fromEntries(changed) as Partial<B>)
 }
 
-/** A control: an input, or a choice or a text of several lines with what is in it. Text in markup is escaped, so what looks like a control is one. */
+/** Matches a form control. Text in markup is escaped, so a match is always a control. */
 const CONTROL = /<input\b([^>]*)>|<(select|textarea)\b([^>]*)>([\s\S]*?)<\/\2>/g
 
-/** What a browser sends of fields that nobody touched. HTML standard, 4.10.21.4: constructing the form data set. */
+/** Returns what a browser sends for untouched fields. HTML standard, 4.10.21.4: constructing the form data set. */
 export function initialFormData({ markup }: Html): string {
   const sent = new URLSearchParams()
   for (const [, input, kind, attributes, content = ''] of markup.matchAll(CONTROL)) {
@@ -102,7 +93,7 @@ function attributeOf(attributes: string, name: string): string | undefined {
   return value === undefined ? undefined : unescapeText(value)
 }
 
-/** A box that is not ticked sends nothing. A line of text has no line ends in a browser. */
+/** An unticked box is not sent. A text input contains no line breaks. */
 function inputValue(input: string): string | undefined {
   const isBox = ['checkbox', 'radio'].includes(attributeOf(input, 'type') ?? '')
   const value = attributeOf(input, 'value')
@@ -110,14 +101,14 @@ function inputValue(input: string): string | undefined {
   return (value ?? '').replaceAll(/[\r\n]/g, '')
 }
 
-/** Where no choice is made, a browser takes the first. */
+/** Without a selected option, browsers send the first. */
 function chosenOf(options: string): string | undefined {
   const [first, ...others] = [...options.matchAll(/<option\b([^>]*)>([^<]*)/g)]
   const chosen = [first, ...others].find((one) => / selected(?=\s|$)/.test(one?.[1] ?? '')) ?? first
   return chosen && (attributeOf(chosen[1]!, 'value') ?? unescapeText(chosen[2]!))
 }
 
-/** A browser leaves out the first line break of a text, and sends CR LF for each other one. */
+/** Browsers drop the first line break and send the others as CR LF. */
 function linesOf(content: string): string {
   return unescapeText(content)
     .replace(/^\r?\n/, '')

@@ -1,4 +1,4 @@
-/** The page of what is not there, or not for this person: within the navigation of the nearest place that is, with a way to its list. docs/console.md: Addresses. */
+/** Pages for errors 403 and 404, within the navigation of the nearest accessible place. docs/console.md: URLs. */
 import type { Params } from '../context.ts'
 import { errorPage, type Page } from '../platform/pages/frame.ts'
 import { html } from '../platform/pages/html.ts'
@@ -10,24 +10,21 @@ import { OPERATOR } from './operator/frame.ts'
 
 const BELOW = '/console/*'
 
-/** The page of an address below /console at which nothing is for a browser. It is no row of the table: the server shows it where no row is. */
+/** Page for unknown paths below /console. Not in the table of screens: the server shows it if no screen matches. */
 export const NOT_FOUND_SCREEN: Screen = {
   ...screen({
     method: 'GET',
     path: BELOW,
     name: 'showNothing',
-    run: () => refuse('not_found', 'No page of the console has this address.'),
+    run: () => refuse('not_found'),
   }),
   renderErrorPage: consoleErrorPage,
 }
 
-/** A place, without the tab, and what follows it in the path of a page. */
+/** `rest`: the path after the place. */
 type Found = { place: ConsoleLocation; rest: string }
 
-/**
- * Shows a refusal in the place that the address names, as far as it is there for the person. What is missing and what is somebody else's
- * look the same: both are looked for among what is the person's own.
- */
+/** Renders an error in the place that the path names, as far as the user can see it. Missing and inaccessible resources look the same. */
 export async function consoleErrorPage(
   ctx: UserPageCtx,
   { path, params, url }: FailedRequest,
@@ -54,7 +51,7 @@ async function findPlace(ctx: UserPageCtx, path: string, params: Params): Promis
   return { place: { account, project, tab: '' }, rest: rest.split('/').slice(2).join('/') }
 }
 
-/** The place that an address names to which no page belongs. */
+/** For paths without a screen. */
 function findPlaceAt(ctx: UserPageCtx, url: string): Promise<Found | undefined> {
   const path = url.replace(/[?#].*$/s, '')
   const [, slug = '', name = '', rest = ''] = /^\/console\/t\/([^/]+)(?:\/projects\/([^/]+))?(.*)$/.exec(path) ?? []
@@ -71,7 +68,6 @@ async function findAccount(ctx: UserPageCtx, params: Params): Promise<OwnAccount
   }
 }
 
-/** The name of a project of the account. */
 async function findProjectName({ db }: UserPageCtx, account: OwnAccount, name: string): Promise<string | undefined> {
   if (!canInAccount(account, 'project:read')) return undefined
   const row = await db

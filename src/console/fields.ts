@@ -1,18 +1,16 @@
-/** What forms of the console have beside `field`: texts of several lines, choices, tables, and a text to copy. */
 import { escapeText, type Html, html, markupOf } from '../platform/pages/html.ts'
 import { type FieldOptions, fieldErrorNotice, labeledInput } from './action.ts'
 import type { Refused } from './refused.ts'
 
-/** A value that a form sends, and the words for it. */
 export type Choice = readonly [value: string, words: string]
 
 type Options = Omit<FieldOptions, 'type'>
 
-/** A text of several lines. */
+/** Renders a labeled textarea. */
 export function textAreaField(name: string, label: string, options: Options = {}): Html {
   const { refused, value = '', attributes, required } = options
   const typed = String(refused?.typed[name] ?? value)
-  // A browser leaves out the first line break of what stands in there.
+  // Browsers drop the first line break of a textarea.
   return labeledInput(
     name,
     label,
@@ -23,7 +21,7 @@ ${typed}</textarea>`,
   )
 }
 
-/** One of several. */
+/** Renders a labeled select. */
 export function select(name: string, label: string, choices: readonly Choice[], options: Options = {}): Html {
   const chosen = String(options.refused?.typed[name] ?? options.value ?? '')
   return labeledInput(
@@ -37,12 +35,12 @@ export function select(name: string, label: string, choices: readonly Choice[], 
 
 type Checks = { chosen: readonly string[]; refused?: Refused | undefined; hint?: string }
 
-/** Any of several. `chosen`: those that are on before something was typed. */
+/** Renders checkboxes. `chosen`: the initially checked values. */
 export function checkboxesField(name: string, legend: string, choices: readonly Choice[], options: Checks): Html {
   return groupedCheckboxesField(name, legend, [['', choices]], options)
 }
 
-/** Any of many, in groups with headings of their own. A group without a heading stands by itself. */
+/** Renders checkboxes in groups. An empty heading renders no group. */
 export function groupedCheckboxesField(
   name: string,
   legend: string,
@@ -66,7 +64,7 @@ ${wrong && fieldErrorNotice(name, legend, refused)}
 </fieldset>`
 }
 
-/** One of a few, all of which are seen, with what each means. */
+/** Renders radio buttons, each with a hint. */
 export function radios(
   name: string,
   legend: string,
@@ -84,31 +82,30 @@ ${wrong && fieldErrorNotice(name, legend, refused)}
 </fieldset>`
 }
 
-/** Short fields that belong together, beside each other where there is room. */
+/** Renders fields side by side where the width allows. */
 export function fieldRow(...fields: readonly Html[]): Html {
   return html`<div class="pair">${fields.map((one) => html`<div>${one}</div>`)}</div>`
 }
 
-/** A switch by itself: `on` where it is on, nothing where it is off. */
+/** Renders a single checkbox, which is sent as `on` or not at all. */
 export function checkboxField(name: string, words: string, on: boolean, refused?: Refused): Html {
   const checked = refused === undefined ? on : refused.typed[name] !== undefined
   return html`<label class="choice"><input type="checkbox" name="${name}"${checked && html` checked`}> ${words}</label>`
 }
 
-/** What a form sent of a field that may come once or several times. */
+/** Returns the values of a field that can occur several times. */
 export function toStringList(value: unknown): string[] {
   return value === undefined ? [] : [value].flat().map(String)
 }
 
-/** What people typed into a text of several lines: browsers send CR LF for each of its line ends. */
+/** Replaces the CR LF that browsers send for line breaks. */
 export function normalizeLineEnds(text: string): string {
   return text.replaceAll('\r\n', '\n')
 }
 
 /**
- * A table. One that is wider than the window is scrolled by itself, by keyboard too. On a telephone each row is a card, and each cell says its
- * column. Of `headers`, `false` is left out. `none`: what is said where there is no row.
- * `numbers`: the columns that stand at the right.
+ * Renders a table. Wide tables scroll, and narrow screens show each row as a card. `false` headers are omitted. `none`: the text without rows;
+ * `numbers`: right-aligned columns.
  */
 export function dataTable(
   caption: string,
@@ -123,7 +120,7 @@ ${rows.map((row) => labelCells(row, shown))}
 </tbody></table></div>`
 }
 
-/** A row whose cells carry the names of their columns. Text in markup is escaped, so what looks like a cell is one. */
+/** Adds the column names to the cells of a row. Text in markup is escaped, so a match is always a cell. */
 function labelCells({ markup }: Html, headers: readonly string[]): Html {
   let at = 0
   return markupOf(
@@ -131,12 +128,12 @@ function labelCells({ markup }: Html, headers: readonly string[]): Html {
   )
 }
 
-/** A text to be copied: one click or tap chooses all of it. With script a button beside it copies. `what`: what the button says that it copies. */
+/** Renders a text with a copy button. `what` completes the accessible name of the button. */
 export function copyable(text: string, what: string): Html {
   return html`<span class="copyable"><code class="copy">${text}</code> ${copyButton(what)}</span>`
 }
 
-/** The button that copies the text of the element before it, where there is script. `what`: what it says that it copies. */
+/** Renders a button that copies the text of the element before it. Needs script. */
 export function copyButton(what: string): Html {
   return html`<button type="button" class="quiet small copies" data-copy aria-label="Copy the ${what}">Copy</button>`
 }

@@ -1,4 +1,4 @@
-/** What stands around every page of the console: where one is, and the ways on. docs/console.md: Addresses. */
+/** Header, account menu and tabs of every console page. docs/console.md: URLs. */
 
 import type { Page } from '../platform/pages/frame.ts'
 import { type Html, html } from '../platform/pages/html.ts'
@@ -7,13 +7,13 @@ import { csrfFields, type UserPageCtx } from '../platform/pages/screen.ts'
 import type { Permission } from '../platform/permissions/roles.ts'
 import { permissionsOf } from '../platform/permissions/scopes.ts'
 
-/** The page of a deployment. */
+/** Returns the path of a deployment. */
 export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: string, id: string, section = ''): string {
   const end = section === '' ? '' : `/${section}`
   return projectPath(account, project, `deployments/${encodeURIComponent(id)}${end}`)
 }
 
-/** TABLE the sections of an account, in the order of the tabs: the end of the address, the words, and the right to see it. */
+/** TABLE Tabs of an account: path suffix, label and required permission. */
 const ACCOUNT_TABS: readonly (readonly [end: string, words: string, needs: Permission])[] = [
   ['', 'Projects', 'project:read'],
   ['integrations', 'Integrations', 'installation:read'],
@@ -25,16 +25,16 @@ const ACCOUNT_TABS: readonly (readonly [end: string, words: string, needs: Permi
   ['activity', 'Activity', 'project:read'],
   ['settings', 'Settings', 'team:read'],
 ]
-/** What only a team has. */
+/** Tabs that only teams have. */
 const OF_TEAMS: readonly string[] = ['apps', 'members', 'settings']
-/** TABLE the pages of the person. */
+/** TABLE Tabs of the session user. */
 const PERSON_TABS = {
   '': 'Profile',
   security: 'Password and sessions',
   'security/factors': 'Second factors',
   tokens: 'Tokens',
 } as const
-/** TABLE the sections of a project, in the order of the tabs. */
+/** TABLE Tabs of a project. */
 const PROJECT_TABS = {
   '': 'Overview',
   variables: 'Variables',
@@ -43,51 +43,50 @@ const PROJECT_TABS = {
   settings: 'Settings',
 } as const
 
-/** A page and its address, in the order of the way to it. */
 export type Crumb = readonly [words: string, path: string]
 
-/** The tabs of a part of the console: what it is called, the end of each address with its words, and the address itself. */
+/** `table`: path suffixes with labels. `to`: the path of a suffix. */
 export type Tabs = {
   name: string
   table: readonly (readonly [end: string, words: string])[]
   to: (end: string) => string
 }
 
-/** Where a page is: an account of the person, and a project of it; what is of the person alone; or a part with tabs of its own. */
+/** An account or one of its projects; the pages of the session user; or a part with its own tabs. */
 export type ConsoleLocation =
   | { account: OwnAccount; project?: string; tab: string }
   | { person: true; tab: string }
   | { tabs: Tabs; tab: string }
 
-/** The account that an address names. Refuses: not_found 404. */
+/** Returns the account that a path names. Refuses: not_found 404. */
 export function findAccountOfPath(ctx: UserPageCtx, { slug }: Record<string, string>): Promise<OwnAccount> {
   return findOwnAccountBySlug(ctx, slug!)
 }
 
-/** Whether the role of the person in an account allows something. Pages leave out what the route would refuse. */
+/** Returns whether the role of the user allows something. Pages omit actions that routes would refuse. */
 export function canInAccount({ role }: OwnAccount, permission: Permission): boolean {
   return permissionsOf(role, null).has(permission)
 }
 
-/** `/console/t/acme`, and what follows it. */
+/** Returns `/console/t/acme`, with a section. */
 export function accountPath({ slug }: Pick<OwnAccount, 'slug'>, section = ''): string {
   return `/console/t/${encodeURIComponent(slug)}${section === '' ? '' : `/${section}`}`
 }
 
-/** `/console/t/acme/projects/web`, and what follows it. */
+/** Returns `/console/t/acme/projects/web`, with a section. */
 export function projectPath(account: Pick<OwnAccount, 'slug'>, project: string, section = ''): string {
   return accountPath(account, `projects/${encodeURIComponent(project)}${section === '' ? '' : `/${section}`}`)
 }
 
-/** `/console/account`, and what follows it. */
+/** Returns `/console/account`, with a section. */
 export function personPath(section = ''): string {
   return `/console/account${section === '' ? '' : `/${section}`}`
 }
 
-/** What a page says of itself. `within`: the pages between its tab and itself; a page that is called as its tab is the one of the tab. */
+/** `within`: breadcrumbs between the tab and the page. A page titled like its tab is the page of the tab. */
 type Content = Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload' | 'scripts'> & { within?: readonly Crumb[] }
 
-/** A page of the console. `place` is undefined on the pages that are of no account. */
+/** Renders a console page. `place`: undefined for pages outside an account. */
 export async function consolePage(
   ctx: UserPageCtx,
   place: ConsoleLocation | undefined,
@@ -110,7 +109,6 @@ function nameOfPlace(place: ConsoleLocation): string {
   return 'tabs' in place ? place.tabs.name : (place.project ?? place.account.slug)
 }
 
-/** The way back from a page below a tab. */
 function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): Html | undefined {
   const words = table.find(([end]) => end === tab)?.[1]
   if (words === undefined || (within === undefined && title === words)) return undefined
@@ -135,14 +133,14 @@ ${isOperator && html`<a href="/console/operator">Operator</a>`}
 </div></header>`
 }
 
-/** Where one is: the account, in a menu of all of them, and the project. Without it the tabs of one project look as those of another. */
+/** Account menu and project. Without it, the tabs of two projects look the same. */
 function trail(place: ConsoleLocation | undefined, accounts: readonly OwnAccount[]): Html {
   const account = place !== undefined && 'account' in place ? place.account : undefined
   const project = place !== undefined && 'account' in place ? place.project : undefined
   return html`<nav class="trail" aria-label="Where you are"><a class="brand" href="/console">Berth</a>
 <details class="menu"><summary>${hereIn(place)}${account?.kind === 'user' && html` <span class="tag">personal</span>`}</summary><div>
 ${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.id && html` aria-current="true"`}>${nameOf(one)}</a>`)}
-<a href="/console/teams/new">Make a team</a>
+<a href="/console/teams/new">New team</a>
 </div></details>
 ${account !== undefined && project !== undefined && html`<a href="${projectPath(account, project)}">${project}</a>`}</nav>`
 }
@@ -161,7 +159,7 @@ ${table.map(
 </ul></nav>`
 }
 
-/** The tabs that the person sees there. */
+/** Returns the tabs that the user can see. */
 export function tabsOf(place: ConsoleLocation): Tabs {
   if ('tabs' in place) return place.tabs
   if ('person' in place) return { name: 'Your account', table: Object.entries(PERSON_TABS), to: personPath }

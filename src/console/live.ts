@@ -1,4 +1,3 @@
-/** What an open page hears of changes while it is looked at. docs/console.md: Live pages. */
 import type { Static } from 'typebox'
 import { decodeText } from '../platform/http/query.ts'
 import type { OwnAccount } from '../platform/pages/own-accounts.ts'
@@ -9,9 +8,8 @@ import { Type } from '../platform/schema/builder.ts'
 import { findAccountOfPath } from './frame.ts'
 
 const LiveQuery = Type.Object({
-  /** The path of the page. */
   page: Type.String({ maxLength: 1000 }),
-  /** The stamp at which the page was read. */
+  /** When the page was rendered, as a stamp. */
   since: Type.String({ maxLength: 50 }),
 })
 
@@ -27,14 +25,14 @@ export const liveScreens: readonly Screen[] = [
   }),
 ]
 
-/** Refuses: not_found 404 (a page of no account of the person, or of a project that is not there). */
+/** Streams change events to an open page. docs/console.md: Live updates. Refuses: not_found 404 (no account, or a project that does not exist). */
 async function followPage(ctx: ConsoleCtx, { query: { page, since } }: ScreenInput<Static<typeof LiveQuery>>) {
   const { userId, sessionHash } = ctx.user
   const at = { sessionHash, userId }
   if (/^\/console\/account(\/|$)/.test(page))
     return { events: ctx.deps.live.open({ ...at, accountId: userId, projectId: undefined }, since) }
   const [, slug, , name] = /^\/console\/t\/([^/]+)(\/projects\/([^/]+))?/.exec(page) ?? []
-  if (slug === undefined) refuse('not_found', 'This page is of no account, so it hears of no changes.')
+  if (slug === undefined) refuse('not_found', 'This page belongs to no account, so it has no live updates.')
   const account = await findAccountOfPath(ctx, { slug: decodeText(slug) ?? '' })
   const projectId = name === undefined ? undefined : await idOf(ctx, account, decodeText(name) ?? '')
   return { events: ctx.deps.live.open({ ...at, accountId: account.id, projectId }, since) }

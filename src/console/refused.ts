@@ -1,8 +1,7 @@
-/** A form that was refused. docs/console.md: How it is built. */
 import type { RefusalKey } from '../errors.ts'
 import type { RefusalExtra } from '../platform/refusals/error-body.ts'
 
-/** Why a form was refused, the field that it is about, what was typed, and what the route tells beside the sentence. */
+/** A form error: message, field, submitted values, and the extra fields of the error response. */
 export type Refused = {
   key?: RefusalKey
   message: string

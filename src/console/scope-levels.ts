@@ -1,20 +1,19 @@
-/** The scopes of a form, a level for each: what an app asks for, and what a token may. */
 import { type Html, html } from '../platform/pages/html.ts'
 import { SCOPES, type Scope } from '../platform/permissions/scopes.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { fieldErrorNotice } from './action.ts'
 import type { Refused } from './refused.ts'
 
-const LEVELS = { '': 'No', read: 'Read', 'read-write': 'Read and write' } as const
+const LEVELS = { '': 'None', read: 'Read', 'read-write': 'Read and write' } as const
 
-/** The fields of the form, for its schema. */
+/** Form fields, for its schema. */
 export const SCOPE_LEVELS = Object.fromEntries(SCOPES.map((scope) => [levelField(scope), Type.Optional(Type.String())]))
 
 function levelField(scope: string): string {
   return `level-${scope}`
 }
 
-/** The scopes that a form names, as `read:project`. */
+/** Returns the chosen scopes, such as `read:project`. */
 export function chosenScopes(form: object): string[] {
   const levels = form as Record<string, string | undefined>
   return SCOPES.flatMap((scope) => {
@@ -23,7 +22,7 @@ export function chosenScopes(form: object): string[] {
   })
 }
 
-/** A list of all scopes with a level for each: the one that was typed before, or that of `scopes`. `operationDescription`: what a scope lets do. */
+/** Renders all scopes with a level each: the submitted one, or that of `scopes`. `wordsOf`: the description of a scope. */
 export function scopeLevels(
   legend: string,
   scopes: readonly string[],

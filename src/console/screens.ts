@@ -1,4 +1,4 @@
-/** TABLE the pages of the console. docs/console.md. */
+/** TABLE Console pages. docs/console.md. */
 import type { Screen } from '../platform/pages/screen.ts'
 import { consoleErrorPage } from './error-page.ts'
 import { appScreens } from './integrations/app.ts'
@@ -69,7 +69,7 @@ const screens: readonly Screen[] = [
   ...liveScreens,
 ]
 
-/** TABLE the pages at the address of a form that show more than the form: a role that may not send it reads the rest. */
+/** TABLE Pages that show more than their form, so roles without the form can read the rest. */
 const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/settings',
   '/console/t/:slug/projects/:name/settings',
@@ -77,7 +77,7 @@ const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/projects/:name/domains/:domain',
 ]
 
-/** A page at the address of a form is there for the form, unless it shows more. What only some roles may send is shown to these alone. */
+/** Other pages with a form require the permission to send it. */
 function purposeOf({ method, path }: Screen): Pick<Screen, 'requiresCall'> {
   if (method !== 'GET' || !path.startsWith('/console/t/:slug/') || SHOW_MORE.includes(path)) return {}
   const form = screens.find((one) => one.method === 'POST' && one.path === path)

@@ -1,4 +1,3 @@
-/** One search over what an account has, which every page of the console leads to. docs/console.md: Search. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../platform/pages/html.ts'
 import { accountsOf, nameOf, type OwnAccount } from '../platform/pages/own-accounts.ts'
@@ -13,10 +12,10 @@ import { homeSlug } from './project/list.ts'
 import type { Refused } from './refused.ts'
 
 const LIMIT = '10'
-/** The route says what is wrong with the text, so that what was typed comes back. */
+/** The route validates the text, so the form keeps it. */
 const Query = Type.Object({
   q: Type.Optional(Type.String()),
-  /** The slug of an account. */
+  /** Slug of an account. */
   in: Type.Optional(Type.String({ maxLength: 100 })),
 })
 
@@ -33,7 +32,7 @@ export const searchScreens: readonly Screen[] = [
 
 type Of = { account: OwnAccount; q: string }
 
-/** TABLE what each kind is called, the page of a result, and the list in which the search goes on, where that list has one. */
+/** TABLE Result kinds: label, page of a result, and the list with more results. docs/console.md: Search. */
 const GROUPS: Record<
   Kind,
   { words: string; to: (account: OwnAccount, one: SearchResult) => string; more?: (of: Of) => string }
@@ -53,7 +52,7 @@ const GROUPS: Record<
       `${projectPath(account, project!.name, 'variables')}?${new URLSearchParams({ search: name })}`,
   },
   person: {
-    words: 'People',
+    words: 'Members',
     to: (account, { name }) => membersPath(account, name),
     more: ({ account, q }) => membersPath(account, q),
   },
@@ -86,7 +85,6 @@ ${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFoun
   }
 }
 
-/** What is found, or how the route refuses the text itself. */
 async function ask(ctx: ConsoleCtx, account: OwnAccount, q: string): Promise<SearchResults | Refusal> {
   try {
     return await ctx.ask<SearchResults>('searchAccount', { account, query: { q, limit: LIMIT } })
@@ -104,7 +102,7 @@ function searchForm(
 ): Html {
   const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
   return html`<form class="filter card" action="/console/search" role="search" aria-label="Search an account">
-<div>${field('q', 'Part of a name, a key or an email', { value: q, type: 'search', refused, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
+<div>${field('q', 'Name, key or email', { value: q, type: 'search', refused, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
 <div>${select('in', 'In', choices, { value: account.slug })}</div>
 <button class="quiet">Search</button>
 </form>`
@@ -112,15 +110,15 @@ function searchForm(
 
 function nothingAsked(): Html {
   return html`<div class="card empty"><h2>What are you looking for?</h2>
-<p>Projects, domains, keys of variables, people, integrations and apps of the account are found by a part of their names.</p>
-<p class="soft small">With a keyboard: <kbd>/</kbd> or <kbd>Ctrl</kbd> <kbd>K</kbd> lead here from every page.</p></div>`
+<p>Search projects, domains, variable keys, members, integrations and apps by a part of their name.</p>
+<p class="soft small">Keyboard: press <kbd>/</kbd> or <kbd>Ctrl</kbd> <kbd>K</kbd> on any page.</p></div>`
 }
 
 function showFound(of: Of, { results, more, partial }: SearchResults): Html {
   const groups = [...Map.groupBy(results, ({ kind }) => kind)]
-  return html`${results.length === 0 && html`<p class="card empty">Nothing in ${of.account.slug} has “${of.q}” in its name.</p>`}
+  return html`${results.length === 0 && html`<p class="card empty">No results for “${of.q}” in ${of.account.slug}.</p>`}
 ${groups.map(([kind, some]) => group(of, kind, some, more.includes(kind)))}
-${partial.length > 0 && html`<p class="notice">The account has very many ${listOf(partial)}. Not all of them were looked at: look for the others on the pages of their projects.</p>`}`
+${partial.length > 0 && html`<p class="notice">This account has too many ${listOf(partial)} to search all of them. Find the others on the pages of their projects.</p>`}`
 }
 
 function group(of: Of, kind: Kind, results: readonly SearchResult[], hasMore: boolean): Html {
@@ -130,11 +128,11 @@ function group(of: Of, kind: Kind, results: readonly SearchResult[], hasMore: bo
 ${results.map((one) => html`<li><a href="${to(of.account, one)}">${one.title ?? one.name}</a>${aside(one)}</li>`)}
 </ul>${
     hasMore &&
-    html`<p class="soft small">${path === undefined ? 'There are more. Type more of the name.' : html`<a href="${path}">More ${words.toLowerCase()}</a>`}</p>`
+    html`<p class="soft small">${path === undefined ? 'More results exist. Type more of the name.' : html`<a href="${path}">More ${words.toLowerCase()}</a>`}</p>`
   }</section>`
 }
 
-/** What tells a result from others of the same name. */
+/** Distinguishes results with the same name. */
 function aside({ name, title, email, project }: SearchResult): Html | undefined {
   const said = [title !== undefined && title !== name && name, email, project && `in ${project.name}`].filter(Boolean)
   return said.length === 0 ? undefined : html` <span class="soft small">${said.join(' · ')}</span>`

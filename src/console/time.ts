@@ -1,7 +1,6 @@
-/** Moments as people say them, with the moment itself in a title. */
 import { type Html, html } from '../platform/pages/html.ts'
 
-/** TABLE the units, the largest first, in milliseconds. */
+/** TABLE Units in milliseconds, largest first. */
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 365 * 86_400_000],
   ['month', 30 * 86_400_000],
@@ -11,31 +10,31 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ]
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** Stamps run ahead of the clock by less: what has happened is no future. */
+/** Stamps can be ahead of the clock by less; past events are never shown as future. */
 const AHEAD_MS = 1000
 
-/** `3 hours ago`, `in 2 days`, `just now`, `in less than a minute`: when something began or happened, or will. It never stands behind "since". */
-export function relativeTime(moment: number, now: number): Html {
-  return timeOf(moment, wordsOf(moment, now))
+/** Renders `3 hours ago`, `in 2 days`, `just now` or `in less than a minute`, with the exact time as a title. Never follows "since". */
+export function relativeTime(time: number, now: number): Html {
+  return timeOf(time, wordsOf(time, now))
 }
 
-function wordsOf(moment: number, now: number): string {
-  const unit = UNITS.find(([, ms]) => Math.abs(now - moment) >= ms)
-  if (unit === undefined) return moment - now > AHEAD_MS ? 'in less than a minute' : 'just now'
-  return words.format(-Math.trunc((now - moment) / unit[1]), unit[0])
+function wordsOf(time: number, now: number): string {
+  const unit = UNITS.find(([, ms]) => Math.abs(now - time) >= ms)
+  if (unit === undefined) return time - now > AHEAD_MS ? 'in less than a minute' : 'just now'
+  return words.format(-Math.trunc((now - time) / unit[1]), unit[0])
 }
 
-function timeOf(moment: number, text: string, grain = ''): Html {
-  const iso = new Date(moment).toISOString()
+function timeOf(time: number, text: string, grain = ''): Html {
+  const iso = new Date(time).toISOString()
   return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
 }
 
-/** Of a last use the store keeps the hour in which it was. platform/access/last-seen.ts. */
+/** The last use is stored by the hour. platform/access/last-seen.ts. */
 const USE_GRAIN_MS = 3_600_000
 
 /**
- * When something was last used, or somebody last seen: `within the last hour`, `3 hours ago`, `never` (null). `at`: the beginning of the hour, in ms;
- * `madeAt`: when it was made. It is never said to be earlier than that.
+ * Renders when something was last used: `within the last hour`, `3 hours ago`, `never` (null). `at`: the start of the hour in ms. Never
+ * earlier than `madeAt`.
  */
 export function lastUsedLabel(at: number | null, madeAt: number, now: number): Html {
   if (at === null) return html`never`

@@ -1,11 +1,10 @@
-/** An account: a user or a team. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OperatorCtx, Params } from '../context.ts'
 import { containsPattern } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 
-/** Any account by the `accountId` of the path; a user by `userId`; a team by `teamId`. Refuses: not_found 404. */
+/** Finds any account by the `accountId` of the path, a user by `userId`, or a team by `teamId`. Refuses: not_found 404. */
 export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row<'account'>> {
   const kind = params.teamId !== undefined ? 'team' : params.userId !== undefined ? 'user' : undefined
   const id = params.teamId ?? params.userId ?? params.accountId ?? ''
@@ -15,7 +14,7 @@ export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row
   return row
 }
 
-/** Whether a row of `account` has a text in its slug, email or name. The first two are lower case; a name is lowered as far as the engine lowers. */
+/** Returns a condition on `account`: slug, email or name contains a text. Slug and email are lower case; the engine lowers the name. */
 export function matchesAccountSearch(search: string): RawBuilder<boolean> {
   const part = containsPattern(search)
   return sql`(account.slug like ${part} escape '!' or account.email like ${part} escape '!' or lower(account.name) like ${part} escape '!')`

@@ -7,13 +7,13 @@ import { isUnder } from './domain-name.ts'
 
 const MAX_LABEL = 63
 
-/** TABLE what an address is of -> the digits of its hash. They differ, so that addresses of two kinds are never equal. */
+/** TABLE Digits of the hash per kind of address. They differ, so that addresses of two kinds are never equal. */
 const DIGITS = { production: 8, deployment: 9, branch: 10 } as const
 
 type Of = { accountId: string; projectId: string; projectName: string }
 type Suffix = Pick<DomainSettings, 'platformSuffix'>
 
-/** The host name at which a deployment is always found: the project's name and a hash, below the suffix of the platform. */
+/** Returns the permanent host name of a deployment: the project's name and a hash, below the platform suffix. */
 export function deploymentAddress(
   { accountId, projectId, projectName, deploymentId }: Of & { deploymentId: string },
   domains: Suffix,
@@ -21,15 +21,15 @@ export function deploymentAddress(
   return address('deployment', [projectName], [accountId, projectId, deploymentId], domains)
 }
 
-/** `alias.address_of` of the address of production. */
+/** `alias.address_of` of a production address. */
 export const OF_PRODUCTION = 'production'
-/** What `alias.address_of` of the address of a branch begins with. */
+/** Prefix of `alias.address_of` for a branch. */
 export const OF_BRANCH = 'branch '
 
-/** What an address that moves is of: production of a project, or a git branch. `attempt`: another hash, where the name of the first is taken. */
+/** The subject of a movable address: production of a project, or a git branch. `attempt`: another hash, where a name is taken. */
 export type Moving = Of & { branch: string | undefined; attempt: number }
 
-/** The host name at which production of a project, or the newest deployment of a branch, is found. */
+/** Returns the host name of a project's production, or of the newest deployment of a branch. */
 export function movingAddress({ accountId, projectId, projectName, branch, attempt }: Moving, domains: Suffix): string {
   const hashed = [accountId, projectId, attempt, ...(branch === undefined ? [] : [branch])]
   if (branch === undefined) return address('production', [projectName], hashed, domains)
@@ -49,10 +49,10 @@ function address(kind: keyof typeof DIGITS, names: string[], hashed: (string | n
   return `${label === '' ? NAMELESS : label}-${end}.${suffixOf(domains)}`
 }
 
-/** The words of a project whose name has no letter or digit. */
+/** For a project whose name has no letter or digit. */
 const NAMELESS = 'site'
 
-/** Whether a name is one that Berth could give to anything, now or later: one label under the suffix that ends in a hyphen and as many letters or digits as a hash has. */
+/** Returns whether Berth could generate a name, now or later: one label under the suffix that ends in a hyphen and a hash. */
 export function couldBeAddress(name: string, domains: Suffix): boolean {
   const label = isOfSuffix(name, domains) ? name.slice(0, -suffixOf(domains).length - 1) : ''
   const end = /-([a-z0-9]+)$/.exec(label)?.[1] ?? ''
@@ -60,20 +60,20 @@ export function couldBeAddress(name: string, domains: Suffix): boolean {
 }
 
 /**
- * A host name as people open it: on a laptop nothing listens on the ports of browsers, so a name of a site there has the port of its sites
- * server, which speaks http and https. docs/deploying-sites.md: On a laptop.
+ * Returns the host of a site with the port that browsers need. On a laptop no server listens on the default ports, so it has the port of the sites
+ * server. docs/deploying-sites.md: Local use.
  */
 export function openedHost(host: string, config: Pick<Config, 'tls' | 'host' | 'publicUrl' | 'sites'>): string {
   const { port } = config.sites
   return port && isUnder(host, LAPTOP_SUFFIX) && localNames(config) !== undefined ? `${host}:${port}` : host
 }
 
-/** The domain below which Berth gives addresses. */
+/** Returns the domain of generated addresses. */
 export function suffixOf({ platformSuffix = LAPTOP_SUFFIX }: Suffix): string {
   return platformSuffix
 }
 
-/** Whether a name is the suffix or below it: such names are Berth's alone. */
+/** Returns whether a name is the suffix or below it. Only Berth may use such names. */
 export function isOfSuffix(name: string, domains: Suffix): boolean {
   const suffix = suffixOf(domains)
   return name === suffix || isUnder(name, suffix)

@@ -12,7 +12,7 @@ import { Nullable, OneOf, Timestamp } from '../platform/schema/fields.ts'
 import { OF_BRANCH, OF_PRODUCTION } from './addresses.ts'
 
 const SHOWN_DEPLOYMENTS = 5
-/** Names that a deployment is shown with; `GET /deployments/{id}/aliases` lists them all. */
+/** Shown names per deployment; `GET /deployments/{id}/aliases` lists all. */
 const SHOWN_ALIASES = 20
 
 export const Meta = Type.Unsafe<Record<string, string>>({
@@ -26,7 +26,7 @@ export const AutomaticAliases = Type.Array(Type.String(), { description: 'those 
 const Summary = Type.Object(
   {
     id: Type.String(),
-    alias: Type.Array(Type.String(), { description: 'at most 20 of the names that lead to it' }),
+    alias: Type.Array(Type.String(), { description: 'at most 20 of the names that point to it' }),
     aliasAssigned: Nullable(Timestamp),
     aliasError: Type.Null(),
     automaticAliases: Type.Optional(AutomaticAliases),
@@ -53,7 +53,7 @@ const Summary = Type.Object(
 )
 type Summary = Static<typeof Summary>
 
-/** The deployments' part of the answer of a project. */
+/** The deployment fields of a project's reply. */
 export const ShownDeployments = {
   lastAliasRequest: Nullable(
     Type.Object({
@@ -80,12 +80,12 @@ const NONE: DeploymentsReply = {
   targets: {},
 }
 
-/** What the column says, as it is answered. */
+/** Returns the column as reply fields. */
 export function showDeployments(deploymentsJson: string | null): DeploymentsReply {
   return deploymentsJson === null ? NONE : (JSON.parse(deploymentsJson) as DeploymentsReply)
 }
 
-/** Writes the column anew from the tables. The last thing that a change of deployments, aliases or requests does. */
+/** Rebuilds the column from the tables. Call it last when deployments, aliases or requests change. */
 export async function refreshDeploymentSummary(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
   const project = await ctx.db
     .selectFrom('project')
@@ -126,7 +126,7 @@ async function findLive(ctx: Pick<OperatorCtx, 'db'>, id: string | null, latest:
 
 export type Names = { alias: string[]; automaticAliases?: string[] }
 
-/** The names that lead to a deployment: domains, oldest first, then the addresses that Berth gave. Not all of them when they are many. */
+/** Returns the names that serve a deployment: domains, oldest first, then generated addresses. The number is limited. */
 export async function readDeploymentDomains(ctx: Pick<OperatorCtx, 'db'>, deploymentId: string): Promise<Names> {
   const rows = await ctx.db
     .selectFrom('alias')
@@ -135,7 +135,7 @@ export async function readDeploymentDomains(ctx: Pick<OperatorCtx, 'db'>, deploy
     .orderBy('created_stamp')
     .limit(SHOWN_ALIASES)
     .execute()
-  // Clients show the first as the address of what they deployed.
+  // Clients show the first as the address of the deployment.
   const names = (is: (address_of: string | null) => boolean) =>
     rows.filter((row) => is(row.address_of)).map(({ name }) => name)
   const given = [...names((of) => of === OF_PRODUCTION), ...names((of) => of?.startsWith(OF_BRANCH) ?? false)]
@@ -164,7 +164,7 @@ async function lastRequest(
 
 type Owner = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'email'>
 
-/** The build system does not say who pushed: the account stands for it. */
+/** The build system does not report who pushed, so the account is the creator. */
 function summary(row: Row<'deployment'>, owner: Owner, names: Names): Summary {
   return {
     id: row.id,
@@ -192,7 +192,7 @@ function summary(row: Row<'deployment'>, owner: Owner, names: Names): Summary {
   }
 }
 
-/** A production deployment that is built waits, staged, until it was made to serve production. */
+/** A built production deployment is staged until it is promoted. */
 export function substateOf(row: Row<'deployment'>): { readySubstate?: 'STAGED' | 'PROMOTED' } {
   if (row.ready_state !== 'READY' || (row.target !== 'production' && row.promoted_at === null)) return {}
   return { readySubstate: row.promoted_at === null ? 'STAGED' : 'PROMOTED' }

@@ -1,15 +1,14 @@
-/** A domain of a project: what its row means to events and to visitors. */
 import type { Row } from '../platform/db/schema.ts'
 
 export const REDIRECT_CODES = [301, 302, 307, 308] as const
 type RedirectCode = (typeof REDIRECT_CODES)[number]
 
-/** What every event of a domain tells. */
+/** Returns the common payload of domain events. */
 export function showEvent(project: Pick<Row<'project'>, 'id' | 'name'>, row: Row<'project_domain'>) {
   return { project: { id: project.id, name: project.name }, domain: showRouting(row) }
 }
 
-/** A domain as events tell it: without its challenge. */
+/** Returns a domain for events, without its challenge. */
 export function showRouting(row: Row<'project_domain'>) {
   return {
     name: row.name,
@@ -22,7 +21,7 @@ export function showRouting(row: Row<'project_domain'>) {
   }
 }
 
-/** What the edge answers: 307 where a redirect says no code. */
+/** Returns the status code of a redirect, 307 by default. */
 export function redirectCodeOf(row: Pick<Row<'project_domain'>, 'redirect' | 'redirect_status_code'>) {
   const code = row.redirect_status_code as RedirectCode | null
   return row.redirect === null ? null : (code ?? 307)

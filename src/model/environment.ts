@@ -1,14 +1,14 @@
-/** What callers send and get for a custom environment, and how the row of a project keeps it. docs/spec/wire.md 6; docs/custom-environments.md: One column of the project. */
+/** Custom environments: their wire format, and their column in a project. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 import { Type } from '../platform/schema/builder.ts'
 import { Nullable, OneOf, Timestamp } from '../platform/schema/fields.ts'
 
-/** Of a project, on every plan. */
+/** Per project, on every plan. */
 export const MAX_ENVIRONMENTS = 12
 
-/** How a query names an environment, wherever one has a `target`. docs/custom-environments.md: Variables. */
+/** An environment in a query with `target`. docs/custom-environments.md: Variables. */
 export const TargetName = Type.String({
   maxLength: 100,
   description: 'production, preview, development, or a custom environment by its slug or id',
@@ -18,7 +18,7 @@ const BranchMatcher = Type.Object({
   type: OneOf('startsWith', 'equals', 'endsWith'),
   pattern: Type.String({ minLength: 1, maxLength: 100 }),
 })
-const Slug = Type.String({ description: 'the naming rule is told by 400 invalid_environment_slug' })
+const Slug = Type.String({ description: 'the response 400 invalid_environment_slug has the naming rule' })
 const Description = Type.Optional(Nullable(Type.String({ maxLength: 256 })))
 
 export const NewEnvironment = Type.Object({
@@ -77,10 +77,9 @@ export const EnvironmentList = Type.Object({
   accountLimit: Type.Object({ total: Type.Integer({ description: 'custom environments that a project may have' }) }),
 })
 
-/** Its beginning tells it from a slug, which has no underscore. */
+/** The prefix distinguishes it from a slug, which has no underscore. */
 export type EnvironmentId = `env_${string}`
 
-/** A custom environment as the row of its project keeps it. */
 export type Environment = {
   id: EnvironmentId
   slug: string
@@ -92,17 +91,17 @@ export type Environment = {
 
 type Holder = Pick<Row<'project'>, 'custom_environments_json'>
 
-/** The custom environments of a project, first made first. */
+/** Returns the custom environments of a project in creation order. */
 export function environmentsOf({ custom_environments_json }: Holder): Environment[] {
   return custom_environments_json === null ? [] : (JSON.parse(custom_environments_json) as Environment[])
 }
 
-/** The custom environment of a project by its slug or id; undefined when it has none such. */
+/** Returns a custom environment of the project by its slug or id, or undefined. */
 export function environmentOf(project: Holder, slugOrId: string): Environment | undefined {
   return environmentsOf(project).find(({ id, slug }) => id === slugOrId || slug === slugOrId)
 }
 
-/** The id of the custom environment that `target` names. No domain or deployment is of development, so that this gives no id. Refuses: bad_request 400. */
+/** Returns the id of the custom environment of `target`. Domains and deployments have no development environment. Refuses: bad_request 400. */
 export function customTarget(project: Holder, target: string): string {
   if (target === 'development') return ''
   const found = environmentOf(project, target)
@@ -114,7 +113,7 @@ export function customTarget(project: Holder, target: string): string {
   )
 }
 
-/** The answer for a custom environment. A field without a value is left out, and is never null. */
+/** Returns the reply for a custom environment. It omits fields without a value, because they are never null. */
 export function showEnvironment(environment: Environment): ShownEnvironment {
   const { id, slug, description, branchMatcher, createdAt, updatedAt } = environment
   return {

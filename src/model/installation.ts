@@ -1,6 +1,6 @@
 /**
- * An installation: an integration on one account, with the scopes that were granted and the projects that it sees. The wire and
- * the store call it a configuration, as the specification does. Specification: Integration configuration.
+ * An installation of an integration on one account, with its granted scopes and projects. The wire and the tables call it a configuration.
+ * Specification: Integration configuration.
  */
 import type { Ctx, Params } from '../context.ts'
 import { chunks } from '../platform/db/chunks.ts'
@@ -10,21 +10,20 @@ import { refuse } from '../platform/refusals/refusal.ts'
 
 export type Installation = Row<'configuration'>
 
-/** An installation and the integration that is installed. */
 export type InstallationWithIntegration = { installation: Installation; integration: Row<'integration'> }
 
-/** The installations of all accounts, as a query to narrow. A removed installation is not among them. */
+/** Returns a query over the installations of all accounts, without removed ones. */
 export function selectInstallations(db: Queries) {
   return db.selectFrom('configuration').selectAll('configuration').where('configuration.deleted_at', 'is', null)
 }
 
-/** The installations on the caller's account, as a query to narrow. An installation sees itself and no other. */
+/** Returns a query over the installations on the caller's account. An installation sees only itself. */
 export function selectVisibleInstallations({ db, account, caller }: Ctx) {
   const all = selectInstallations(db).where('configuration.account_id', '=', account.id)
   return caller.installationId === null ? all : all.where('configuration.id', '=', caller.installationId)
 }
 
-/** One of the installations that the caller sees. Refuses: not_found 404. */
+/** Finds an installation that the caller can see. Refuses: not_found 404. */
 export async function findInstallation(ctx: Ctx, params: Params): Promise<InstallationWithIntegration> {
   const id = params.id ?? ''
   const row = await selectVisibleInstallations(ctx).where('configuration.id', '=', id).executeTakeFirst()
@@ -32,7 +31,7 @@ export async function findInstallation(ctx: Ctx, params: Params): Promise<Instal
   return (await withIntegrations(ctx.db, [row]))[0]!
 }
 
-/** The installation of an integration on an account, of which there is at most one. */
+/** Returns the installation of an integration on an account, if any. */
 export function readInstallationOn(
   db: Queries,
   integrationId: string,
@@ -44,7 +43,7 @@ export function readInstallationOn(
     .executeTakeFirst()
 }
 
-/** Each installation with its integration, in the same order. One query for each 100 integrations. */
+/** Returns each installation with its integration, in the same order. One query per 100 integrations. */
 export async function withIntegrations(
   db: Queries,
   installations: readonly Installation[],

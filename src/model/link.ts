@@ -1,4 +1,4 @@
-/** A link to a repository: what callers send and get, and how a project's row keeps it. docs/spec/wire.md 2.2. */
+/** A link to a repository: its wire format, and its column in a project. docs/spec/wire.md 2.2. */
 import type { Static } from 'typebox'
 import type { Row } from '../platform/db/schema.ts'
 import { Type } from '../platform/schema/builder.ts'
@@ -6,7 +6,7 @@ import { OneOf, Timestamp } from '../platform/schema/fields.ts'
 
 const MAX_BRANCH = 250
 
-/** `repo` is told by a sentence of its own what it should be. */
+/** A wrong `repo` gets a message of its own. */
 export const GitRepository = Type.Object({
   type: OneOf('github', 'gitlab', 'bitbucket'),
   repo: Type.String({ description: '`owner/name`' }),
@@ -19,7 +19,7 @@ const ShownText = Type.Optional(Type.String())
 const ShownNumber = Type.Optional(Type.Integer())
 const DeployHook = Type.Object({ id: Type.String(), name: Type.String(), ref: Type.String(), url: Type.String() })
 
-/** Every field of the three variants; a link has those of its type. */
+/** The fields of all three variants. A link has those of its type. */
 export const Link = Type.Object(
   {
     type: OneOf('github', 'gitlab', 'bitbucket'),
@@ -37,7 +37,7 @@ export const Link = Type.Object(
   { title: 'Link' },
 )
 
-/** A link as the row keeps it. */
+/** A link as stored. */
 export type StoredLink = {
   type: GitRepository['type']
   shown: Record<string, string | number>
@@ -45,21 +45,21 @@ export type StoredLink = {
   updatedAt: number
   gitCredentialId: string
   productionBranch: string
-  /** The webhook at the provider, by the provider's own names. */
+  /** The webhook at the provider, in the provider's spelling. */
   hook?: { path: string; id: string }
 }
 
-/** The link of a project; undefined when it has none. */
+/** Returns the link of a project, or undefined. */
 export function linkOf({ link_json }: Pick<Row<'project'>, 'link_json'>): StoredLink | undefined {
   return link_json === null ? undefined : (JSON.parse(link_json) as StoredLink)
 }
 
-/** A link as it is answered. */
+/** Returns a link for a reply. */
 export function showLink({ type, shown, hook: _, ...rest }: StoredLink): Static<typeof Link> {
   return { type, ...shown, ...rest, sourceless: false, deployHooks: [] }
 }
 
-/** The link of a project that leaves its account: the credential was that account's. */
+/** Returns the link of a transferred project, without the old account's credential. */
 export function linkWithoutCredential(project: Row<'project'>): string | null {
   const link = linkOf(project)
   return link === undefined ? null : JSON.stringify({ ...link, gitCredentialId: '' } satisfies StoredLink)

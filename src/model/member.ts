@@ -1,8 +1,7 @@
-/** The place of a person in a team. */
 import type { OperatorCtx } from '../context.ts'
 import type { Role } from '../platform/permissions/roles.ts'
 
-/** The role of a user in a team, or undefined. Within a write on PostgreSQL it stays so until the commit. */
+/** Returns the role of a user in a team, or undefined. Within a write on PostgreSQL the row is locked until the commit. */
 export async function membership(
   ctx: Pick<OperatorCtx, 'db'>,
   teamId: string,

@@ -1,7 +1,6 @@
 /**
- * The settings of a project that nobody filters by: one JSON column, this schema. Create and update take the same ones.
- * The specification's fields, and those that real clients send beside them (docs/spec/wire.md 2.3 and 2.5, docs/spec/client-requests.md C.2), all of
- * which are stored and answered as they came.
+ * Project settings without filters: one JSON column with this schema, for create and update. It has the specification's fields and those of real
+ * clients (docs/spec/wire.md 2.3 and 2.5, docs/spec/client-requests.md C.2), stored and returned unchanged.
  */
 import type { Static } from 'typebox'
 import { Type } from '../platform/schema/builder.ts'
@@ -30,7 +29,7 @@ import {
 
 import { freeFormFields, mustNotExceedSize } from './size-limits.ts'
 
-/** Answered as null when not set. */
+/** Null in replies when not set. */
 const NULLABLE_SETTINGS = {
   buildCommand: NullableText(256),
   commandForIgnoringBuildStep: NullableText(256),
@@ -48,7 +47,7 @@ const NULLABLE_SETTINGS = {
   optionsAllowlist: Nullable(OptionsAllowlist),
 }
 
-/** Answered with DEFAULTS when not set: a Terraform plan reads a missing boolean as a drift (docs/spec/client-requests.md C.2). */
+/** Replied with DEFAULTS when not set: a Terraform plan reads a missing boolean as drift (docs/spec/client-requests.md C.2). */
 const DEFAULTED_SETTINGS = {
   autoAssignCustomDomains: Flag,
   customerSupportCodeVisibility: Flag,
@@ -61,7 +60,7 @@ const DEFAULTED_SETTINGS = {
   skewProtectionMaxAge: Type.Integer({ minimum: 0 }),
 }
 
-/** Answered only when set; null in a request clears them. */
+/** Only in replies when set; null in a request clears them. */
 const OPTIONAL_SETTINGS = {
   autoAssignCustomDomainsUpdatedBy: NullableText(256),
   autoExposeSystemEnvs: Nullable(Flag),
@@ -83,9 +82,9 @@ const OPTIONAL_SETTINGS = {
   trustedSources: Nullable(AnyObject(MAX_OPEN)),
 }
 
-/** Protection of other shapes, and settings that Berth has nothing for: what asks for one is refused, and never merely kept. */
+/** Settings and protections that Berth does not support. A request that enables one is refused, not stored. */
 const REFUSED_SETTINGS = {
-  passport: Unsupported('Berth has no such connectors, and would let everybody in'),
+  passport: Unsupported('Berth has no such connectors, and would admit every visitor'),
   deploymentPolicy: Unsupported('what is deployed is decided by the build system'),
   password: Unsupported('say it in `passwordProtection`'),
   ipRestrictions: Unsupported('say it in `trustedIps`'),
@@ -93,7 +92,7 @@ const REFUSED_SETTINGS = {
   protectionBypass: Unsupported('PATCH /v1/projects/{idOrName}/protection-bypass makes and ends the secrets'),
 }
 
-/** What a request may say of the settings. */
+/** Settings in a request. */
 export const SettingsBody = Type.Partial(
   Type.Object({
     ...NULLABLE_SETTINGS,
@@ -107,14 +106,14 @@ export const SettingsBody = Type.Partial(
 )
 export type SettingsBody = Static<typeof SettingsBody>
 
-/** What the column holds: the settings that somebody set. `gitForkProtection` has a column of its own, because lists filter by it. */
+/** The settings of the column. `gitForkProtection` has a column of its own, because lists filter by it. */
 export type Settings = Omit<
   SettingsBody,
   'gitForkProtection' | 'serverlessFunctionZeroConfigFailover' | keyof typeof REFUSED_SETTINGS
 > & {
   serverlessFunctionZeroConfigFailover?: boolean
   passwordProtection?: Static<typeof PasswordProtection> | null
-  /** Who paused the project last. No setting: it is told beside `paused`. */
+  /** The user who paused the project last. Not a setting: shown next to `paused`. */
   pausedBy?: string
 }
 
@@ -140,8 +139,8 @@ const UNSET = Object.fromEntries(Object.keys(NULLABLE_SETTINGS).map((name) => [n
 const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
 
 /**
- * The stored settings with what a request says laid over them. Fields it does not mention stay; null clears. What the SDKs
- * demand in an answer and need not say is filled in. Refuses: bad_request 400 (they weigh too much, and more than before).
+ * Merges a request into the stored settings. Other fields stay; null clears. Adds the fields that the SDKs require in replies. Refuses: bad_request
+ * 400 (larger than the limit, and larger than before).
  */
 export function mergeSettings(stored: Settings, body: SettingsBody, now: number): Settings {
   const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, ...rest } = body
@@ -172,8 +171,8 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
 }
 
 /**
- * The regions of functions have two names: `functionDefaultRegions`, and `serverlessFunctionRegion` for the first of them. What is said by either
- * counts for both, and is kept by that name alone.
+ * The regions of functions have two names: `functionDefaultRegions`, and `serverlessFunctionRegion` for the first of them. Either sets both; only the
+ * sent name is stored.
  */
 function keepRegions(stored: Settings, said: Settings, merged: Settings): void {
   if (said.resourceConfig?.functionDefaultRegions) delete merged.serverlessFunctionRegion
@@ -185,7 +184,7 @@ function keepRegions(stored: Settings, said: Settings, merged: Settings): void {
   }
 }
 
-/** What passed though it is of the refused ones asks for nothing. */
+/** Removes unsupported settings that were sent with a disabled value. */
 function withoutRefused(body: SettingsBody): Settings {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !(name in REFUSED_SETTINGS)))
 }
@@ -198,12 +197,12 @@ const UNCHANGED = {
   defaultResourceConfig: DEFAULT_RESOURCES,
 }
 
-/** What was shown for a column's text: most projects have one of few. Large texts are not worth their memory. */
+/** Cached replies by column text, because most projects share a few. Large texts are not cached. */
 const shownBefore = new Map<string, Static<typeof SettingsReply>>()
 const SHOWN_KEPT = 1000
 const MAX_KEPT = 1000
 
-/** The settings of a column as they are answered: unset ones as null, as their default, or not at all. Shared: do not change it. */
+/** Returns the settings of a column for a reply: unset ones as null, with their default, or omitted. Shared: do not modify it. */
 export function showSettings(settingsJson: string): Readonly<Static<typeof SettingsReply>> {
   let reply = shownBefore.get(settingsJson)
   if (reply !== undefined) return reply
@@ -223,7 +222,7 @@ export function showSettings(settingsJson: string): Readonly<Static<typeof Setti
   return reply
 }
 
-/** The settings' part of an answer. */
+/** The settings fields of a reply. */
 export const ShownSettings = {
   ...NULLABLE_SETTINGS,
   ...DEFAULTED_SETTINGS,
@@ -235,9 +234,9 @@ export const ShownSettings = {
 }
 const SettingsReply = Type.Object(ShownSettings)
 
-/** Settings of any shape: together they weigh little. */
+/** Settings of any shape, which share a size limit. */
 export const FREE_FORM_SETTINGS = freeFormFields(ShownSettings)
 export const MAX_OPEN_SETTINGS = 16 * 1024
-/** The others, in bytes of JSON: a thousand trusted addresses with their notes, and all else. */
+/** The other settings, in bytes of JSON: a thousand trusted addresses with their notes, and the rest. */
 const MAX_DECLARED = 80 * 1024
 export const MAX_SETTINGS_BYTES = MAX_OPEN_SETTINGS + MAX_DECLARED

@@ -1,5 +1,3 @@
-/** A project of the account: how it is found within what the caller may see, and how its row is changed. */
-
 import type { Ctx, Params } from '../context.ts'
 import { canSeeProject } from '../platform/access/guards.ts'
 import { isProjectId } from '../platform/access/prefetch.ts'
@@ -8,8 +6,8 @@ import type { Row } from '../platform/db/schema.ts'
 import { refuse } from '../platform/refusals/refusal.ts'
 
 /**
- * The project of the account that `idOrName` (or `projectId`) says. An id begins with `prj_` and a name cannot, so there is
- * one place to look. What another account owns, or the token may not see, is not found. Refuses: not_found 404.
+ * Finds the project of the account by `idOrName` (or `projectId`). Only ids begin with `prj_`. Projects of other accounts, and those hidden from the
+ * token, are not found. Refuses: not_found 404.
  */
 export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
   const idOrName = params.idOrName ?? params.projectId ?? ''
@@ -20,7 +18,7 @@ export async function findProject(ctx: Ctx, params: Params): Promise<Row<'projec
   return row
 }
 
-/** Whether the account has a project of this id or name that the caller sees. */
+/** Returns whether the caller can see a project of this id or name. */
 export async function projectExists(ctx: Ctx, idOrName: string): Promise<boolean> {
   const row = idOrName === '' ? undefined : await readProject(ctx, idOrName)
   return row !== undefined && canSeeProject(ctx.caller, row.id)
@@ -32,7 +30,7 @@ async function readProject({ db, caller, account }: Ctx, idOrName: string): Prom
   return (isProjectId(idOrName) ? await selectById(db, key) : await selectByName(db, key))[0]
 }
 
-/** Writes columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
+/** Updates columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
 export async function changeProject(
   ctx: Ctx,
   project: Row<'project'>,

@@ -1,4 +1,4 @@
-/** What single settings of a project may be: the specification's values, and those of the newest SDK and Terraform provider beside them. */
+/** Schemas of single project settings: values of the specification, the newest SDK and the Terraform provider. */
 
 import { Type } from '../platform/schema/builder.ts'
 import { AnyJson, Nullable, OneOf, Timestamp } from '../platform/schema/fields.ts'
@@ -15,8 +15,8 @@ export const FRAMEWORKS = [
 const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews', 'all_except_custom_domains'] as const
 
 /**
- * Bytes of one value of any shape. All of them together may weigh less (model/project-settings.ts), but for what is stored from before there was a
- * limit: it may be sent again, smaller.
+ * Bytes of one value of any shape. All of them together have a lower limit (model/project-settings.ts). A larger value from before the limit may be
+ * sent again, if it is smaller.
  */
 export const MAX_OPEN = 64 * 1024
 
@@ -109,7 +109,7 @@ export const Dismissed = Type.Object({
   value: Type.Optional(AnyJson(MAX_OPEN)),
 })
 
-/** Text of at most so many characters, or null. */
+/** Returns the schema of a text of limited length, or null. */
 export function NullableText(maxLength: number) {
   return Nullable(Type.String({ maxLength }))
 }

@@ -1,8 +1,8 @@
-/** What the settings of a project weigh: those of any shape have a limit together, and so have all of them. docs/limits.md. */
+/** Size limits of project settings: for those of any shape together, and for all. docs/limits.md. */
 import type { TSchema } from 'typebox'
 import { refuse } from '../platform/refusals/refusal.ts'
 
-/** The properties that take a value of any shape, at whatever depth. */
+/** Returns the properties that accept a value of any shape, at any depth. */
 export function freeFormFields(properties: Record<string, TSchema>): string[] {
   return Object.keys(properties).filter((name) => isOpen(properties[name]!))
 }
@@ -30,8 +30,8 @@ function has(type: string | string[], name: string): boolean {
 }
 
 /**
- * The named fields weigh at most so many bytes together, as JSON. More that is there already may stay and become less.
- * Refuses: bad_request 400, naming the field that weighs most.
+ * Checks that the named fields together have at most `most` bytes of JSON. Larger stored values may stay or shrink. Refuses: bad_request 400, naming
+ * the largest field.
  */
 export function mustNotExceedSize(before: object, after: object, names: readonly string[], most: number): void {
   const weights = weigh(after, names)

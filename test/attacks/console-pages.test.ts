@@ -1,4 +1,4 @@
-/** What pages of the console take and weigh, also those of very much: figures that are promised, measured over real connections and printed. docs/console.md: How it is built. */
+/** What pages of the console take and weigh, also those of very much: figures that are promised, measured over real connections and printed. docs/console.md: Implementation. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** A thousand open pages of one account that is written all the time: what others feel of it, and what memory it takes. docs/console.md: Live pages. */
+/** A thousand open pages of one account that is written all the time: what others feel of it, and what memory it takes. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

@@ -185,7 +185,7 @@ onBothEngines(
     const own = await openSignedInClient(world, ada.id, 'ada')
     const phone = await setUpCodes(world, own)
     const thief = openClient(world)
-    assert.match((await signInBy(provider, thief, 'ada')).text, /Look into your mail/)
+    assert.match((await signInBy(provider, thief, 'ada')).text, /Check your email/)
     const letter = (await readQueuedMail(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
     const link = pathOf(/http:\/\/\S+/.exec(letter.body_text)![0])
     const signIn = `/sign-in?return=${encodeURIComponent(link)}`

@@ -1,4 +1,4 @@
-/** Open pages as a way to hear what one may not: every way in which a right ends ends the stream within a second. docs/console.md: Live pages; docs/threats.md. */
+/** Open pages as a way to hear what one may not: every way in which a right ends ends the stream within a second. docs/console.md: Live updates; docs/threats.md. */
 import assert from 'node:assert/strict'
 import {
   type Client,

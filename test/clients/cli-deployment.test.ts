@@ -44,7 +44,7 @@ onEveryCli(
     })
     if (version === '39.1.3')
       await works('logs', async () => {
-        assertSaid(await cli(['logs', 'gone.host.test']), 1, 'Berth keeps no logs of what runs.')
+        assertSaid(await cli(['logs', 'gone.host.test']), 1, 'Berth stores no runtime logs.')
       })
     await works('dev, as far as the pull', async () => {
       const said = await cli(['dev', '--yes', '--listen', '0'], { until: 'Ready!' })

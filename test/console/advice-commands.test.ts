@@ -11,16 +11,16 @@ const SRC = join(import.meta.dirname, '..', '..', 'src')
 /** TABLE sentences, and the commands in them. */
 const MESSAGES: readonly [string, string[]][] = [
   ['run berth keys export, then berth keys verify (docs/variables.md)', ['berth keys export', 'berth keys verify']],
-  ['set BERTH_BACKUP_SCHEDULE, or make one by berth backup each day (docs/backup.md)', ['berth backup']],
+  ['set BERTH_BACKUP_SCHEDULE, or run berth backup each day (docs/backup.md)', ['berth backup']],
   ['run berth backup verify --newest', ['berth backup verify --newest']],
-  ['set it right and run berth doctor again; nothing else was checked', ['berth doctor']],
-  ['berth token rm tok_a1, and make one with --expires', ['berth token rm tok_a1']],
+  ['correct it and run berth doctor again; nothing else was checked', ['berth doctor']],
+  ['berth token rm tok_a1, and create one with --expires', ['berth token rm tok_a1']],
   ['berth user delete a.b-c', ['berth user delete a.b-c']],
   ['berth team member add acme USER --role OWNER', ['berth team member add acme USER --role OWNER']],
-  ['give it to this user: chown -R 1000 /var/lib/my berth', ['chown -R 1000 /var/lib/my berth']],
+  ['make this user its owner: chown -R 1000 /var/lib/my berth', ['chown -R 1000 /var/lib/my berth']],
   ['chmod go= /a, b/keys.json', ['chmod go= /a, b/keys.json']],
-  ['a Berth answers at 127.0.0.1:3000', []],
-  ['check DATABASE_URL and that the server runs', []],
+  ['a Berth responds at 127.0.0.1:3000', []],
+  ['check DATABASE_URL, and that the server runs', []],
 ]
 
 test('a sentence names its commands, and nothing else is one', () => {
@@ -50,10 +50,10 @@ test('a command is copied, is not said twice where it is all that there is, and 
   const alone = showAdvice('berth token rm tok_a1').markup
   assert.equal(alone.match(/berth token rm tok_a1<\/code>/g)?.length, 1)
   assert.match(alone, /aria-label="Copy the command berth token rm tok_a1"/)
-  const whole = showAdvice('set BERTH_BACKUP_SCHEDULE, or make one by berth backup each day').markup
+  const whole = showAdvice('set BERTH_BACKUP_SCHEDULE, or run berth backup each day').markup
   assert.match(
     whole,
-    /<code class="name">BERTH_<wbr>BACKUP_<wbr>SCHEDULE<\/code>, or make one by <code class="name">berth backup<\/code> each day/,
+    /<code class="name">BERTH_<wbr>BACKUP_<wbr>SCHEDULE<\/code>, or run <code class="name">berth backup<\/code> each day/,
   )
   assert.match(whole, /<code class="copy">berth backup<\/code>/)
   assert.doesNotMatch(showAdvice('chmod go= /tmp/<b>').markup, /<b>/)

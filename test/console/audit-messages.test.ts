@@ -1,4 +1,4 @@
-/** What activity and the audit log say: a sentence for each kind of line. docs/console.md: How a page looks. */
+/** What activity and the audit log say: a sentence for each kind of line. docs/console.md: Page layout. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Drawings, and moments as people say them. docs/console.md: Drawings, How a page looks. */
+/** Drawings, and moments as people say them. docs/console.md: Charts, Page layout. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { barChart, type ChartSeries, columnChart } from '../../src/console/charts.ts'
@@ -28,7 +28,7 @@ test('three columns are drawn on top of each other, with their table; fewer are 
     two,
     '<p><span title="hour 0">0:00</span>: 1 delivered, 3 failed.</p><p><span title="hour 1">1:00</span>: nothing.</p>',
   )
-  assert.match(columnChart('Deliveries', KINDS, []).markup, /Nothing to draw yet/)
+  assert.match(columnChart('Deliveries', KINDS, []).markup, /No data yet/)
 })
 
 test('a bar is an element of its own in its cell, which stays a cell, and its number stands at the right', () => {

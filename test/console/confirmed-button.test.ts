@@ -1,4 +1,4 @@
-/** What cannot be undone, or shuts somebody out, asks a second time on every page. docs/console.md: How a page looks. */
+/** What cannot be undone, or shuts somebody out, asks a second time on every page. docs/console.md: Page layout. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { ROUTES } from '../../src/routes.ts'
@@ -61,7 +61,7 @@ onBothEngines('what deletes, shuts out or replaces a key asks a second time, on 
       const final = FINAL.find((one) => one.address.test(action))
       const isRed = isWithin(text.slice(0, found.index), 'danger-zone', '</section>')
       // An invitation can be sent again.
-      if ((final === undefined && !isRed) || form.includes('>Take back</button>')) continue
+      if ((final === undefined && !isRed) || form.includes('>Withdraw</button>')) continue
       assert.ok(asksTwice(text, found.index, form), `${path}: ${action} acts at one press`)
       if (final) seen.add(final.path)
       red += Number(isRed)

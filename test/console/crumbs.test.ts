@@ -1,4 +1,4 @@
-/** What every page of the console has: the way back from below a tab to its page, and each id once. docs/console.md: How it is built. */
+/** What every page of the console has: the way back from below a tab to its page, and each id once. docs/console.md: Implementation. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { openSignedInClient } from '../support/clients/browser-client.ts'

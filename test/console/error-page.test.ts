@@ -1,4 +1,4 @@
-/** A page of the console that is not there: it keeps the navigation, leads to the nearest list, and tells nothing of what others own. docs/console.md: Addresses. */
+/** A page of the console that is not there: it keeps the navigation, leads to the nearest list, and tells nothing of what others own. docs/console.md: URLs. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { openClient, openSignedInClient, type PageResponse } from '../support/clients/browser-client.ts'

@@ -1,6 +1,6 @@
 /**
  * Every page of the console in a real Chromium, narrow and wide, light and dark: axe finds nothing, it has one heading of the first level,
- * nothing moves while it is shown, nothing is wider than the window, it weighs little, and the browser has nothing to complain about. docs/console.md: Tried in a browser.
+ * nothing moves while it is shown, nothing is wider than the window, it weighs little, and the browser has nothing to complain about. docs/console.md: Browser tests.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

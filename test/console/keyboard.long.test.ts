@@ -1,6 +1,6 @@
 /**
  * Every page of the console by keyboard alone, in a real Chromium: each stop of Tab is seen, in the order of the page, and there is a
- * way out. docs/console.md: By keyboard.
+ * way out. docs/console.md: Keyboard navigation.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** What a page offers to a role is what the routes behind it allow the role. docs/console.md: The pages of a project. */
+/** What a page offers to a role is what the routes behind it allow the role. docs/console.md: Project pages. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { ROLE_PERMISSIONS, ROLES, type Role } from '../../src/platform/permissions/roles.ts'
@@ -90,7 +90,11 @@ onBothEngines('whatever a page offers to a role, the route behind it allows the 
     for (const section of ['new', 'import']) {
       const form = pages.get(`/console/t/${slug}/projects/web/variables/${section}`)
       assert.equal(form?.includes('value="production"'), develops ? isAbove : undefined, `${role} ${section}`)
-      assert.equal(form?.includes('Production is not offered'), develops ? !isAbove : undefined, `${role} ${section}`)
+      assert.equal(
+        form?.includes('Your role cannot change production variables'),
+        develops ? !isAbove : undefined,
+        `${role} ${section}`,
+      )
     }
     const history = await client.get(`/console/t/${slug}/projects/web/variables/${ids.live}/history`)
     assert.equal(/Restore version/.test(history.text), isAbove, `${role} restores`)
@@ -118,7 +122,7 @@ onBothEngines('a page that is there for one form says to other roles which roles
       }
       assert.equal(status, 403, `${role} ${path}`)
       const able = ROLES.filter((one) => may(one, [requiresCall!]))
-      assert.ok(text.includes(`Your role here is ${role}, which may not do this. These roles may: ${able.join(', ')}.`))
+      assert.ok(text.includes(`Your role here is ${role}, which cannot do this. These roles can: ${able.join(', ')}.`))
     }
   }
 })

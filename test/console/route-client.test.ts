@@ -1,6 +1,6 @@
 /**
  * What the console allows is what a token of the same person allows, over every route and every page: the same refusals, audit lines and
- * events. New routes and pages are covered without being named here. docs/console.md: How it is built.
+ * events. New routes and pages are covered without being named here. docs/console.md: Implementation.
  */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'

@@ -1,7 +1,7 @@
 /**
  * A walk through the console as a new user makes it, in a real Chromium over https, from the link of the first start on: with script, and
  * again without. To add a step, add a function to a table in test/console/tour/; it is called with what the steps before it left. With
- * BERTH_SCREENSHOTS=docs/images it takes the pictures of the pages again. docs/console.md: Tried in a browser.
+ * BERTH_SCREENSHOTS=docs/images it takes the pictures of the pages again. docs/console.md: Browser tests.
  */
 import { type TestContext, test } from 'node:test'
 import { PASSWORD } from '../support/clients/browser-client.ts'

@@ -44,7 +44,7 @@ test('each variable of a recipe is a setting, no secret is written down, and Ber
     for (const [name, text] of Object.entries(variables)) {
       assert.equal(typeof text, 'string', `${file}: ${name} is a text`)
       if (OF_OTHERS.test(name)) continue
-      assert.ok(Object.hasOwn(SETTINGS, name), `${file}: ${name} is no setting`)
+      assert.ok(Object.hasOwn(SETTINGS, name), `${file}: ${name} is not a setting`)
       assert.ok(!secrets.includes(name), `${file}: ${name} is secret`)
     }
     // Compose puts the default in where nothing is set.

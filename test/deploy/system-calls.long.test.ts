@@ -1,4 +1,4 @@
-/** The unit lets Berth do what it does: a real one under strace makes no system call that the unit refuses. docs/deploying.md: Why. */
+/** The unit lets Berth do what it does: a real one under strace makes no system call that the unit refuses. docs/deploying.md: Rationale. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

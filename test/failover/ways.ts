@@ -15,7 +15,7 @@ const LOGIN = 'berth:drill'
 export type WayName = 'haproxy' | 'pgbouncer'
 export type Way = { name: WayName; database: string; home: ServiceHome; instances: RunningService[]; ledger: Ledger }
 
-/** What Berth sets in each session, which pgbouncer does not hand on: docs/scaling.md: Behind pgbouncer. */
+/** What Berth sets in each session, which pgbouncer does not hand on: docs/scaling.md: PgBouncer. */
 const SESSION = {
   statement_timeout: '5s',
   lock_timeout: '2s',

@@ -1,4 +1,4 @@
-/** The sites server as the real program, while the real control plane is killed. docs/deploying-sites.md: The sites server. */
+/** The sites server as the real program, while the real control plane is killed. docs/deploying-sites.md: Sites server. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'

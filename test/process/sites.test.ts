@@ -1,4 +1,4 @@
-/** The sites server that a laptop has beside its service. docs/deploying-sites.md: On a laptop. */
+/** The sites server that a laptop has beside its service. docs/deploying-sites.md: Local use. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
  * States of the store that no operation gives to a test. Each is set here, by SQL, and says why. What an operation can set is set by it.
- * test/project/style.test.ts refuses writes by SQL elsewhere. docs/testing.md: What a test finds in the store.
+ * test/project/style.test.ts refuses writes by SQL elsewhere. docs/testing.md: Initial data.
  */
 import { insertRows } from '../../src/platform/db/bulk.ts'
 import type { Row, Schema } from '../../src/platform/db/schema.ts'

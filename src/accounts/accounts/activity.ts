@@ -1,4 +1,4 @@
-/** Who changed what in an account: its lines of the audit log, with the names of those who acted. docs/accounts.md: Activity. */
+/** The account's audit entries, with the names of their actors. docs/accounts.md: Activity. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -20,7 +20,7 @@ const Entry = Type.Object({
   actor: Type.Object({
     kind: OneOf(...KINDS),
     id: Type.String(),
-    name: Nullable(Type.String({ description: 'username, or the name of the integration; null: it is gone' })),
+    name: Nullable(Type.String({ description: 'username, or the name of the integration; null: deleted' })),
   }),
   subjectId: Nullable(Type.String()),
   fields: Type.Array(Type.String(), { description: 'the names of the fields that were sent, never a value' }),
@@ -28,10 +28,7 @@ const Entry = Type.Object({
 export const ActivityList = Type.Object({ entries: Type.Array(Entry), pagination: Pagination })
 export type ActivityList = Static<typeof ActivityList>
 
-/**
- * Lists what was changed in the account, newest first. No index finds the lines of one account, so a page may be short or empty
- * although older ones follow: `next` leads on.
- */
+/** Lists the changes in the account, newest first. The audit log has no index by account, so a page may be short or empty although `next` points to more. */
 export async function listActivity(
   ctx: Ctx,
   _: undefined,
@@ -54,7 +51,7 @@ export async function listActivity(
   return { entries, pagination }
 }
 
-/** The names of those who acted: of people, and of integrations by their installations on this account. */
+/** Names of users, and of integrations by their installations on this account. */
 async function namesOf(ctx: Ctx, rows: readonly Row<'audit'>[]): Promise<Map<string, string>> {
   const ids = [...new Set(rows.map(({ actor_id }) => actor_id))]
   if (ids.length === 0) return new Map()

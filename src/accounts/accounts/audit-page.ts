@@ -1,4 +1,4 @@
-/** A page of the audit log, as the operator and the people of an account read it. docs/decisions/0124. */
+/** Pages of the audit log for operators and accounts. docs/decisions/0124. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -12,10 +12,7 @@ type Filter = {
   type?: string | undefined
 }
 
-/**
- * Reads audit entries, newest first. This log, which every write adds to, has no index but its stamp: of what a filter asks for, a
- * page has what is among the next SCAN_LIMIT entries, and `next` leads on.
- */
+/** Reads audit entries, newest first. The log has no index but its stamp, so a filter searches the next SCAN_LIMIT entries and `next` continues there. */
 export async function pageOfAudit({ db }: Pick<OperatorCtx, 'db'>, filter: Filter) {
   const { limit = DEFAULT_LIMIT, until, accountId, actorId, type } = filter
   let placed = db.selectFrom('audit').orderBy('stamp', 'desc')

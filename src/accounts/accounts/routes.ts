@@ -48,9 +48,9 @@ export const accountRoutes = [
     method: 'GET',
     path: '/v1/activity',
     operationId: 'getActivity',
-    summary: 'List who changed what in the account',
+    summary: 'List the changes in the account',
     tag,
-    // Whoever sees all that an account has sees who changed it. No scope opens `integration:read`.
+    // A reader of everything on the account can also read its changes. No scope grants `integration:read`.
     needs: ['project:read', 'env:all', 'integration:read', 'team:read'],
     query: ActivityQuery,
     guards: [notLimitedToProjects],

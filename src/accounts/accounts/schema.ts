@@ -1,4 +1,3 @@
-/** What callers send and get for users, teams, members and tokens. */
 import type { Static } from 'typebox'
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { GRANT_DESCRIPTION, GRANT_PATTERN } from '../../platform/permissions/scopes.ts'
@@ -7,9 +6,9 @@ import { AccountName, Nullable, OneOf, PageQuery, Pagination, Timestamp } from '
 
 export const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
-  description: 'lower case letters, digits, . _ -',
+  description: 'lower-case letters, digits, . _ -',
 })
-/** No line ends and nothing that turns the direction of writing: names stand in letters, in lists and in terminals. Joiners stay: scripts and emoji need them. */
+/** No line breaks and no direction marks: names are shown in emails, lists and terminals. Joiners stay, because scripts and emoji need them. */
 export const Name = Type.String({
   minLength: 1,
   maxLength: 100,
@@ -19,16 +18,13 @@ export const Name = Type.String({
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
-/**
- * One plain address, as letters go to no other. Without the three signs (ohm, kelvin, ångström) that become another letter when the address
- * is put into lower case: it would be the address of somebody else.
- */
+/** One plain address. Excludes the ohm, kelvin and ångström signs: lower-casing would turn them into letters of another user's address. */
 const PART = '[^\\s<>()[\\]\\\\,;:"@\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u2000-\\u206f\\u2126\\u212A\\u212B\\ufeff]'
 const EMAIL = new RegExp(`^${PART}{1,64}@${PART}{1,189}$`)
 const EMAIL_LENGTH = 254
 export const Email = Type.String({ pattern: EMAIL.source, maxLength: EMAIL_LENGTH, description: 'an email address' })
 
-/** Whether a text is what `Email` takes, for what comes from elsewhere than a request. */
+/** Whether a text from outside a request is a valid `Email`. */
 export function isEmail(text: string): boolean {
   return text.length <= EMAIL_LENGTH && EMAIL.test(text)
 }
@@ -100,7 +96,7 @@ export type NewToken = Static<typeof NewToken>
 export const CreatedToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
 
 export const Preference = OneOf('on', 'off', 'default')
-/** Settings of a team that are stored and answered. Nothing here acts on them. */
+/** Team settings that Berth stores and returns without using them. */
 export const TeamSettings = Type.Object({
   previewDeploymentSuffix: Type.Optional(Nullable(Type.String({ maxLength: 253 }))),
   enablePreviewFeedback: Type.Optional(Preference),
@@ -109,8 +105,8 @@ export const TeamSettings = Type.Object({
 })
 
 /**
- * What every SDK version decodes as a whole user and a whole team; to a `limited` one the CLI does not switch before a new
- * login. docs/spec/client-requests.md B.3
+ * Every SDK version decodes these as a complete user and team. The CLI switches to a `limited` one only after a new sign-in.
+ * docs/spec/client-requests.md B.3
  */
 export const User = Type.Object({
   user: Type.Object({
@@ -136,13 +132,13 @@ export const Team = Type.Object(
     slug: Type.String(),
     name: Type.String(),
     avatar: Nullable(Type.String()),
-    // SDK 1.7 reads no team without it.
+    // SDK 1.7 rejects a team without it.
     limited: Type.Boolean(),
     billing: Type.Object({ plan: Plan }),
     created: Type.String({ description: 'ISO 8601' }),
     createdAt: Timestamp,
-    updatedAt: Type.Integer({ description: 'when it was made: who changed what is in the audit log' }),
-    creatorId: Type.String({ description: 'the team itself stands for its creator' }),
+    updatedAt: Type.Integer({ description: 'creation time; changes are in the audit log' }),
+    creatorId: Type.String({ description: 'the id of the team itself' }),
     stagingPrefix: Type.String(),
     limitedBy: Type.Array(Type.String()),
     description: Nullable(Type.String()),

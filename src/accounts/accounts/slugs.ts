@@ -1,6 +1,6 @@
 /**
- * Slugs that were given up: for 90 days nobody else can take one, so that what still names it never reaches somebody else. A row a
- * holder, and of the slug its hash alone: it may be the name of a person who is gone. docs/accounts.md: Names.
+ * Reserved slugs: for 90 days after a rename, only the previous holder can claim the slug. The row stores a hash, because the slug may be the name of
+ * a deleted user. docs/accounts.md: Usernames and slugs.
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
@@ -8,14 +8,13 @@ import { fingerprint } from '../../platform/base/ids.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
 const RESERVED_MS = 90 * 86_400_000
-/** One account keeps so many from others at the most. */
 const MAX_RESERVED = 10
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 
 /**
- * Takes a slug for an account, when it is free or was given up by one of `holders`. Account and reservation are read in one snapshot:
- * the account that gives a slug up writes both. Refuses: slug_taken 409.
+ * Claims a slug that is free or reserved by one of `holders`. Reads account and reservation in one snapshot, because a rename writes both. Refuses:
+ * slug_taken 409.
  */
 export async function claimSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
   const holder = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
@@ -30,12 +29,12 @@ export async function claimSlug(ctx: DbCtx, slug: string, holders: readonly stri
   if (reserved.length === 0) return
   if (!reserved.some(({ holder_id }) => holders.includes(holder_id))) {
     const until = new Date(Math.max(...reserved.map(({ expires_at }) => expires_at))).toISOString().slice(0, 10)
-    refuse('slug_taken', `"${slug}" was given up by a user or a team, and is kept for them until ${until}.`)
+    refuse('slug_taken', `"${slug}" is reserved until ${until} for the user or team that used it before.`)
   }
   await ctx.db.deleteFrom('reserved_slug').where('slug_hash', '=', fingerprint(slug)).execute()
 }
 
-/** Keeps a slug that an account gives up for another one. Refuses: too_many_slugs 409. */
+/** Reserves the slug that an account renames away from. Refuses: too_many_slugs 409. */
 export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
   const { kept } = await ctx.db
     .selectFrom('reserved_slug')
@@ -47,7 +46,7 @@ export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): P
   await retainSlug(ctx, slug, holderId)
 }
 
-/** Keeps a slug for a holder, however many they have: its account is removed. */
+/** Reserves the slug of a deleted account, without a limit per holder. */
 export async function retainSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
   const until = { expires_at: ctx.now + RESERVED_MS }
   await ctx.db

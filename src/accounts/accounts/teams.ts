@@ -1,4 +1,4 @@
-/** What the person behind a token sees of accounts: who they are and their teams. docs/spec/client-requests.md B.2 and B.4; docs/spec/wire.md 6. */
+/** The user of a token and their teams. docs/spec/client-requests.md B.2 and B.4; docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { missingFactorColumn, mustHaveSecondFactor } from '../../platform/access/second-factor.ts'
@@ -9,7 +9,7 @@ import type { Role } from '../../platform/permissions/roles.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './schema.ts'
 
-/** The user behind the token. */
+/** Returns the user of the token. */
 export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
   const row = await ctx.db
     .selectFrom('account')
@@ -23,13 +23,13 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       name: row.name,
       username: row.slug,
       avatar: null,
-      // For the CLIs this is the team of every request that names none: said of a token for which it is not, they would
-      // mix two accounts. docs/clients.md: Whom a CLI acts for
+      // CLIs use this team for every request that names none. For a token that is not bound to it, they would mix two accounts. docs/clients.md: Whom
+      // a CLI acts for
       defaultTeamId: ctx.caller.tokenTeamId,
-      // SDK 1.3 to 1.6 decode no other.
+      // SDK 1.3 to 1.6 decode no other value.
       version: 'northstar',
       createdAt: stampToMs(row.created_stamp),
-      // The account's own block has no reason beyond that the operator set it.
+      // An account is blocked only by the operator, so the block has no other reason.
       softBlock:
         row.soft_blocked_at === null ? null : { blockedAt: row.soft_blocked_at, reason: 'BLOCKED_FOR_PLATFORM_ABUSE' },
       billing: null,
@@ -41,8 +41,8 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
 }
 
 /**
- * The teams of the user behind the token, newest first; a token bound to a team sees that one. `slug` has said for which account the request is
- * by now: where that is a team, it alone is listed. docs/spec/decisions.md: Accounts, actors, permissions.
+ * Lists the user's teams, newest first. A token bound to a team sees only that one, and so does a request whose `slug` names a team.
+ * docs/spec/decisions.md: Accounts, actors, permissions.
  */
 export async function listTeams(
   ctx: Ctx,
@@ -63,8 +63,8 @@ export async function listTeams(
 }
 
 /**
- * One team of the user, by id or slug; and the personal account that the request acts for, by its id: the CLI asks there
- * who owns a project. Refuses: not_found 404, also for a team that the user is not in.
+ * Finds a team of the user by id or slug, or the acting personal account by id, as the CLI requests a project's owner. Refuses: not_found 404 (also
+ * for a team without the user).
  */
 export async function findTeamOrPersonalAccount(ctx: Ctx, params: Params): Promise<TeamRow> {
   const { account } = ctx
@@ -74,8 +74,8 @@ export async function findTeamOrPersonalAccount(ctx: Ctx, params: Params): Promi
 }
 
 /**
- * One team of the user, by id or slug; within a write on PostgreSQL their place in it stays until the commit. Refuses:
- * not_found 404, also for a team that the user is not in; second_factor_required 403.
+ * Finds a team of the user by id or slug. In a write on PostgreSQL it locks the membership until the commit. Refuses: not_found 404 (also for a team
+ * without the user), second_factor_required 403.
  */
 export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
   const idOrSlug = params.idOrSlug ?? ''
@@ -94,20 +94,20 @@ function teamsOf(ctx: Ctx) {
     .select(['member.role', 'member.created_stamp as joined_stamp'])
     .select(missingFactorColumn('member.user_id'))
     .where('member.user_id', '=', ctx.caller.userId)
-  // An installation acts for the account that it is on: on a personal one it sees no team.
+  // An installation acts for its own account, so on a personal account it sees no team.
   const only = ctx.caller.tokenTeamId ?? (ctx.caller.installationId === null ? null : '')
   return only === null ? mine : mine.where('member.team_id', '=', only)
 }
 
-/** A team with the caller's role in it. */
+/** A team with the caller's role. */
 export type TeamRow = Row<'account'> & { role: Role; joined_stamp: number; lacks_factor: number }
 
-/** What is kept for clients beside the settings that mean something here. */
+/** Returns the settings that Berth stores only for clients. */
 export function settingsOf({ settings_json }: Pick<Row<'account'>, 'settings_json'>): Static<typeof TeamSettings> {
   return settings_json === null ? {} : JSON.parse(settings_json)
 }
 
-/** A team as the answer shows it to one of its members. */
+/** Formats a team for one of its members. */
 export function showTeam(row: TeamRow): Static<typeof Team> {
   const createdAt = stampToMs(row.created_stamp)
   const joinedAt = stampToMs(row.joined_stamp)

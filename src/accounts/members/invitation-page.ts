@@ -1,4 +1,3 @@
-/** The pages on which a person answers invitations to teams. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
@@ -50,7 +49,7 @@ async function showInvitations(ctx: UserPageCtx): Promise<View> {
   return {
     title: 'Invitations',
     body: html`<h1>Invitations</h1>
-${rows.length === 0 ? html`<p>No team waits for an answer of yours.</p>` : html`<ul>${rows}</ul>`}`,
+${rows.length === 0 ? html`<p>You have no pending invitations.</p>` : html`<ul>${rows}</ul>`}`,
   }
 }
 
@@ -64,7 +63,7 @@ function invitationForm(ctx: UserPageCtx, received: ReceivedInvitation, url: str
   return html`<h1>Join ${nameOfTeam(received)}?</h1>
 <p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.user.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
 ${new Date(expires_at).toISOString().slice(0, 10)}.</p>
-<p>Until you accept, you are in no way part of the team. Once you are, its owners see your name and email.</p>
+<p>Until you accept, you are not part of the team. After that, its owners see your name and email.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 <p class="actions"><button name="answer" value="accept">Join the team</button>

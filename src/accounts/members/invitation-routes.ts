@@ -13,7 +13,7 @@ const tag = 'accounts'
 const JoinTeam = Type.Object({
   inviteCode: Type.String({
     maxLength: 64,
-    description: 'the id of the invitation: the end of the link in the letter',
+    description: 'the id of the invitation: the end of the link in the email',
   }),
 })
 const Joined = Type.Object({
@@ -29,7 +29,7 @@ export const invitationRoutes = [
     method: 'POST',
     path: '/v1/teams/:idOrSlug/members/teams/join',
     operationId: 'joinTeam',
-    summary: 'Accept an invitation to a team, as the person who is invited',
+    summary: 'Accept an invitation to a team, as the invited user',
     tag,
     needs: ['member:leave'],
     body: JoinTeam,
@@ -53,7 +53,7 @@ export const invitationRoutes = [
   }),
 ]
 
-/** Only by a token that may all that its person may. Refuses: missing_permission 403, invitation_over 404. */
+/** Requires a token with all permissions of its user. Refuses: missing_permission 403, invitation_over 404. */
 async function joinTeam(
   ctx: Ctx,
   _: undefined,

@@ -1,7 +1,4 @@
-/**
- * Invitations to a team. Who is invited is in `invitation` and not in `member`, so that whoever reads memberships reads those that
- * the person accepted, and no other. docs/accounts.md: Members.
- */
+/** Invitations to a team. They have their own table, so memberships contain only users who accepted. docs/accounts.md: Members. */
 
 import type { OperatorCtx } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -16,13 +13,12 @@ const INVITATION_MS = 14 * 86_400_000
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
 type Team = Pick<Row<'account'>, 'id' | 'slug' | 'name'>
-/** Who is invited: a user, or an address that nobody has yet. */
+/** A user, or an email address without a user. */
 export type Invitee = { userId: string | null; email: string }
 
 /**
- * Invites somebody, for 14 days, and mails the link to the page on which that person alone says yes or no. Gives the link too, where
- * no mail server is set: then who invites hands it over. Refuses: member_exists 409 (in the team already, or invited),
- * and as `mustFit` does.
+ * Creates an invitation for 14 days and emails the link to the page that only the invited user can answer. Returns the link too, for instances
+ * without a mail server. Refuses: member_exists 409 (member or invited), and as `mustFit` does.
  */
 export async function createInvitation(
   ctx: OperatorCtx,
@@ -68,19 +64,19 @@ async function mailInvitation(
     .select(['name', 'slug'])
     .where('id', '=', invitation.invitedBy)
     .executeTakeFirst()
-  // What somebody may call themselves is in quotes, in lines that begin with our words: a stranger reads the first line as ours.
+  // Names that users choose are quoted inside lines of Berth's own text, so a name cannot pose as a message of Berth.
   const text = [
     `${inviter?.slug ?? 'Somebody'} invites you to the team ${team.slug} as ${invitation.role}.`,
     '',
     ...calls('Their name', inviter?.name, inviter?.slug),
     ...calls('The name of the team', team.name, team.slug),
-    'Open this link within 14 days, sign in, and say yes or no:',
+    'Open this link within 14 days, sign in, and accept or decline:',
     '',
     invitation.url,
     '',
-    'Until you say yes you are in no way part of the team. You have no user here yet? Whoever runs this service makes one for',
-    'this address; the invitation waits for you.',
-    'You did not expect this? Then do nothing, or say no.',
+    'Until you accept, you are not part of the team. If you have no account yet, the operator of this service can create one for',
+    'this address; the invitation stays valid.',
+    'If you did not expect this, ignore it or decline.',
     '',
   ].join('\n')
   await queueMail(ctx, {
@@ -95,24 +91,24 @@ function calls(what: string, name: string | null | undefined, slug: string | und
   return name && name !== slug ? [`${what}: “${toSingleLine(name)}”`, ''] : []
 }
 
-/** The invitations of a team that still wait for an answer. */
+/** Selects the pending invitations of a team. */
 export function pendingOf({ db, now }: Pick<DbCtx, 'db' | 'now'>, teamId: string) {
   return db.selectFrom('invitation').where('invitation.team_id', '=', teamId).where('invitation.expires_at', '>', now)
 }
 
-/** One of them, by the user who is invited or by its id; `undefined` when there is none. */
+/** By user id or invitation id. */
 function pendingFor(ctx: DbCtx, teamId: string, email: string) {
   return pendingOf(ctx, teamId)
     .select('id')
     .where((eb) => eb.or([eb('id', '=', email), eb('user_id', '=', email)]))
 }
 
-/** Whether somebody is invited to the team, by their id or that of the invitation. */
+/** Whether a pending invitation matches this user id or invitation id. */
 export async function isInvited(ctx: DbCtx, teamId: string, email: string): Promise<boolean> {
   return (await pendingFor(ctx, teamId, email).executeTakeFirst()) !== undefined
 }
 
-/** Gives an invitation that waits another role. False when there is none. */
+/** Changes the role of a pending invitation. Returns false when no such invitation exists. */
 export async function updateInvitationRole(ctx: DbCtx, teamId: string, email: string, role: Role): Promise<boolean> {
   const changed = await ctx.db
     .updateTable('invitation')
@@ -123,7 +119,7 @@ export async function updateInvitationRole(ctx: DbCtx, teamId: string, email: st
   return changed.length > 0
 }
 
-/** Takes back the invitation of somebody, by their id or that of the invitation. False when there is none. */
+/** Withdraws an invitation by user id or invitation id. Returns false when no such invitation exists. */
 export async function withdrawInvitation(ctx: DbCtx, teamId: string, email: string): Promise<boolean> {
   const row = await ctx.db
     .deleteFrom('invitation')
@@ -133,12 +129,12 @@ export async function withdrawInvitation(ctx: DbCtx, teamId: string, email: stri
   return row.length > 0
 }
 
-/** What somebody offered in the name of a team ends with their right to: else they would come back by a friend. */
+/** Withdraws the invitations that a user sent for a team when they lose the right to invite. Otherwise they could return through an accomplice. */
 export async function withdrawInvitationsBy({ db }: Pick<DbCtx, 'db'>, teamId: string, userId: string): Promise<void> {
   await db.deleteFrom('invitation').where('team_id', '=', teamId).where('invited_by', '=', userId).execute()
 }
 
-/** Invitations to an address wait for whoever gets a user with it. Those to a team that the user is in end: nobody is a member and invited. */
+/** Assigns invitations by email address to the new user with that address. Ends those to teams that the user has already joined. */
 export async function assignInvitationsToUser({ db }: Pick<DbCtx, 'db'>, email: string, userId: string): Promise<void> {
   const theirTeams = db.selectFrom('member').select('team_id').where('user_id', '=', userId)
   await db.deleteFrom('invitation').where('email', '=', email).where('team_id', 'in', theirTeams).execute()

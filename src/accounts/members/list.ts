@@ -1,5 +1,3 @@
-/** Lists of members: of a team, and of those who see a project. */
-
 import type { Static } from 'typebox'
 import { BUDGETS } from '../../budgets.ts'
 import type { Ctx, Input } from '../../context.ts'
@@ -13,7 +11,7 @@ import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole 
 
 const MAX_IDS = 100
 
-/** A page of the members and invited people of a team, newest first, as the query narrows them. */
+/** Lists the members and pending invitations of a team, newest first, filtered by the query. */
 export async function listMembersAndInvitations(ctx: Ctx, teamId: string, query: MembersQuery) {
   const members = (await findMembers(ctx, teamId, query, ROLES)).map((row) => ({
     ...showMember(row),
@@ -26,7 +24,7 @@ export async function listMembersAndInvitations(ctx: Ctx, teamId: string, query:
   return { rows: rows.map(({ row: _, ...entry }) => entry), pagination }
 }
 
-/** As many as a page needs, and one more. */
+/** Reads one row more than the page holds. */
 function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: readonly Role[]) {
   const { limit = DEFAULT_LIMIT, until, since, search, role, filterByUserIds } = query
   let members = ctx.db
@@ -47,7 +45,7 @@ function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: reado
     .execute()
 }
 
-/** A team has few of them. The team does not see the name of a person who has not accepted. */
+/** Not paged: a team has few. Hides the name of a user who has not accepted. */
 async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
   const { until, since, search, role, filterByUserIds } = query
   const pending = await pendingOf(ctx, teamId)
@@ -94,7 +92,7 @@ const IN_PROJECT: Record<Role, InProject | undefined> = {
 }
 const SEE_PROJECTS = ROLES.filter((role) => ROLE_PERMISSIONS[role].includes('project:read'))
 
-/** Who sees a project, with what their role in the team is worth there. Of a personal account: its user. */
+/** Lists the users who can see a project, with the project role that their team role grants. On a personal account, that is its user. */
 export async function listProjectMembers(
   ctx: Ctx,
   project: Row<'project'>,

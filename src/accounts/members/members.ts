@@ -1,4 +1,4 @@
-/** Who is in a team, as rows: added, given another role, taken out. A team always keeps an OWNER. docs/accounts.md: Who changes members. */
+/** Memberships: add, change role, remove. A team always has an OWNER. docs/accounts.md: Who changes members. */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/member.ts'
@@ -12,10 +12,10 @@ import { withdrawInvitationsBy } from './invitations.ts'
 
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
-/** How somebody comes into a team: they accepted; it was made for them; or the operator placed them. */
+/** `accepted`: by the user. `founder`: the team was created for them. `placed`: by the operator. */
 type Consent = 'accepted' | 'founder' | 'placed'
 
-/** Puts a user into a team. False, and nothing changed, when they are in it. Refuses as `mustFit` does: too many members, or teams of the person. */
+/** Adds a user to a team. Returns false, and changes nothing, for a member. Refuses as `mustFit` does: too many members, or too many teams of the user. */
 export async function addMember(
   ctx: Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>,
   teamId: string,
@@ -37,7 +37,7 @@ export async function addMember(
     .returning('user_id')
     .executeTakeFirst()
   if (added === undefined) return false
-  // The operator and the provider of single sign-on place whom they want.
+  // The operator and single sign-on rules place any user, without a limit.
   if (consent === 'accepted') {
     await mustFit(ctx, 'members', teamId)
     if (role === 'OWNER') await mustFit(ctx, 'teams', userId)
@@ -45,10 +45,7 @@ export async function addMember(
   return true
 }
 
-/**
- * Gives a member another role; below MEMBER, what they had set up ends (`revokeTeamAccess`). Refuses: not_found 404 (no member),
- * last_owner 409.
- */
+/** Changes a member's role. Below MEMBER it also calls `revokeTeamAccess`. Refuses: not_found 404 (no member), last_owner 409. */
 export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
   await lockUserWrites(ctx.db, userId)
   let change = ctx.db
@@ -63,15 +60,14 @@ export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, r
   if (!canOwnInstallations(role)) await revokeTeamAccess(ctx, team, userId, 'original-owner-role-downgraded')
 }
 
-/** Who is made OWNER by others did not ask for it. */
+/** Marks an OWNER who was appointed by others. */
 function putAt(ctx: OperatorCtx, role: Role) {
   return role === 'OWNER' ? sql<number | null>`case when role = 'OWNER' then owner_put_at else ${ctx.now} end` : null
 }
 
 /**
- * Takes a user out of a team; their tokens stop acting for it with the commit, those that act for nothing else end for good, so
- * that they are nothing if the user comes back, and what they had set up ends (`revokeTeamAccess`).
- * Refuses: not_found 404 (no member), last_owner 409.
+ * Removes a user from a team and calls `revokeTeamAccess`. Their tokens stop acting for it at the commit, and tokens bound to the team are deleted,
+ * so a returning user does not revive them. Refuses: not_found 404 (no member), last_owner 409.
  */
 export async function endMembership(
   ctx: OperatorCtx,
@@ -105,7 +101,7 @@ export async function endMembership(
   await revokeTeamAccess(ctx, team, userId, 'original-owner-left-the-team')
 }
 
-/** Who ends a membership: others; the person (who was made the last OWNER by others goes too); or the account of one of both is removed. */
+/** `left`: by the member, which is allowed for a last OWNER who was appointed by others. `removed`: the account of the user or team is deleted. */
 type Ending = 'ended' | 'left' | 'removed'
 
 const MAY_END: Record<
@@ -117,7 +113,7 @@ const MAY_END: Record<
   removed: (eb) => eb.lit(true),
 }
 
-/** That the member is no OWNER, or another one stays: part of the statement that ends the one, so that no two pass each other. */
+/** Part of the statement that ends the membership, so that two OWNERs cannot leave at the same time. */
 function anOwnerStays(teamId: string, userId: string) {
   return (eb: ExpressionBuilder<Schema, 'member'>) =>
     eb.or([

@@ -1,4 +1,4 @@
-/** The answer to an invitation: by the person who is invited, and nobody else. */
+/** Answers to invitations, by the invited user only. */
 
 import type { OperatorCtx } from '../../context.ts'
 import { mayStillGive } from '../../platform/access/offers.ts'
@@ -8,7 +8,7 @@ import { addMember } from './members.ts'
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
 
-/** An invitation as the person sees it who is invited. */
+/** An invitation as the invited user sees it. */
 export type ReceivedInvitation = {
   id: string
   role: string
@@ -21,12 +21,12 @@ export type ReceivedInvitation = {
   token_id: string | null
 }
 
-/** How the team of an invitation is called: by its name, and by its slug, of which there is one. */
+/** Returns the team's name and its unique slug. */
 export function nameOfTeam({ name, slug }: Pick<ReceivedInvitation, 'name' | 'slug'>): string {
   return name === null || name === slug ? slug : `${bidiIsolated(name)} (${slug})`
 }
 
-/** The invitations of a person that wait for an answer, newest first. */
+/** Selects the pending invitations of a user, newest first. */
 export function selectReceivedInvitations({ db, now }: Pick<DbCtx, 'db' | 'now'>, userId: string) {
   return db
     .selectFrom('invitation')
@@ -48,7 +48,7 @@ export function selectReceivedInvitations({ db, now }: Pick<DbCtx, 'db' | 'now'>
     .orderBy('invitation.created_stamp', 'desc')
 }
 
-/** One of them. Refuses: invitation_over 404, also for the invitation of somebody else. */
+/** Finds an invitation of the user. Refuses: invitation_over 404 (also for an invitation of another user). */
 export async function findReceivedInvitation(
   ctx: Pick<DbCtx, 'db' | 'now'>,
   userId: string,
@@ -59,7 +59,7 @@ export async function findReceivedInvitation(
   return row
 }
 
-/** As `findReceivedInvitation`, of somebody who may still invite. Refuses: invitation_over 404. */
+/** Finds an invitation whose sender may still invite. Refuses: invitation_over 404. */
 export async function findOffered(
   ctx: Pick<DbCtx, 'db' | 'now'>,
   userId: string,
@@ -72,9 +72,8 @@ export async function findOffered(
 }
 
 /**
- * Makes the person a member, with the role that the invitation has now. At most once, and never after it was taken back, has
- * expired, the team is gone, or whoever invited may invite no more: one statement uses it up. Whoever is a member already keeps their role: an invitation never
- * lowers one. Refuses: invitation_over 404.
+ * Makes the user a member with the invitation's current role. One statement consumes the invitation, so it works once. An existing member keeps their
+ * role. Refuses: invitation_over 404 (withdrawn, expired, team deleted, or the sender may no longer invite).
  */
 export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): Promise<ReceivedInvitation> {
   const received = await findOffered(ctx, userId, id)
@@ -83,7 +82,7 @@ export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): 
   return received
 }
 
-/** Ends an invitation without effect. Refuses: invitation_over 404. */
+/** Ends an invitation without a membership. Refuses: invitation_over 404. */
 export async function declineInvitation(ctx: DbCtx, userId: string, id: string): Promise<ReceivedInvitation> {
   const received = await findReceivedInvitation(ctx, userId, id)
   await endInvitation(ctx, userId, id)

@@ -1,4 +1,4 @@
-/** What people send and get for the members of a team, those who see a project, and the settings of a team. docs/spec/wire.md 6. */
+/** Bodies and replies for members, project members and team settings. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -6,7 +6,7 @@ import { Nullable, OneOf, PageQuery, Pagination, Timestamp, Unsupported } from '
 import { Email, Id, Name, Preference, Slug, TeamSettings } from '../accounts/schema.ts'
 
 const TeamRole = OneOf(...ROLES)
-/** Berth has no roles in single projects, and no groups: team-members.ts refuses a list that names some. docs/accounts.md: Who changes members. */
+/** Berth has no project roles and no groups: team-members.ts refuses a list that names some. docs/accounts.md: Who changes members. */
 const Nothing = Type.Optional(
   Type.Array(Type.Unknown(), { maxItems: 1000, description: 'empty: a role is of the team, not of a project' }),
 )
@@ -18,24 +18,24 @@ const Invitation = Type.Object({
   projects: Nothing,
   accessGroups: Nothing,
 })
-/** Newer SDKs send a list, of which one is taken: their answer is one member. */
+/** Newer SDKs send a list. Berth accepts one entry, because their response is one member. */
 export const InviteMember = Type.Union([Invitation, Type.Array(Invitation, { minItems: 1, maxItems: 1 })])
 export type InviteMember = Static<typeof InviteMember>
 
 export const InvitedMember = Type.Object({
-  uid: Type.String({ description: 'of the user; of the invitation where nobody has the address yet' }),
+  uid: Type.String({ description: 'of the user; of the invitation if no user has the address' }),
   username: Type.String(),
   email: Type.String(),
   role: TeamRole,
   inviteUrl: Type.Optional(
-    Type.String({ description: 'where no mail server is set: hand it to the person, who answers there' }),
+    Type.String({ description: 'without a mail server: send it to the user, who answers there' }),
   ),
 })
 
 export const PatchMember = Type.Object({
   role: Type.Optional(TeamRole),
   confirmed: Type.Optional(
-    Type.Boolean({ description: 'only true, and only of a member: an invited person confirms it by accepting' }),
+    Type.Boolean({ description: 'only true, and only for a member: an invited user confirms by accepting' }),
   ),
   projects: Nothing,
   teamPermissions: Nothing,
@@ -79,34 +79,34 @@ export const ProjectMemberList = Type.Object({
   pagination: MemberPages,
 })
 
-/** A member has the role of the team in every project: there is nothing to list. */
+/** A member has the team role in every project, so this list is empty. */
 export const MemberProjects = Type.Object({
   projects: Type.Array(Type.Object({ projectId: Type.String(), role: ProjectRole })),
   pagination: Pagination,
 })
 
 const NOT_HAD = {
-  avatar: 'Berth keeps no images of teams',
-  emailDomain: 'nobody becomes a member by an address',
-  hideIpAddresses: 'what drains get is what the build system hands in',
-  hideIpAddressesInLogDrains: 'what drains get is what the build system hands in',
-  regenerateInviteCode: 'people are invited one by one',
-  saml: 'people of all teams sign in by the one OpenID provider that the operator set, if any',
-  requireVerifiedCommits: 'commits are checked by the build system; say it in `gitProviderOptions` of each project',
-  disableRepositoryDispatchEvents: 'say it in `gitProviderOptions` of each project',
+  avatar: 'Berth stores no team images',
+  emailDomain: 'Berth adds no members by email domain',
+  hideIpAddresses: 'drains receive the lines as the build system sends them',
+  hideIpAddressesInLogDrains: 'drains receive the lines as the build system sends them',
+  regenerateInviteCode: 'users are invited individually',
+  saml: 'users of all teams sign in with the OpenID provider that the operator set, if any',
+  requireVerifiedCommits: 'the build system checks commits; set it in `gitProviderOptions` of each project',
+  disableRepositoryDispatchEvents: 'set it in `gitProviderOptions` of each project',
   disjunctiveProductionSecretPolicy: 'who reads secrets of production follows from the role',
-  dpAccessRequestsMode: 'nobody asks for access to a protected deployment',
-  defaultDeploymentProtection: 'each project says its protection',
+  dpAccessRequestsMode: 'Berth has no access requests for protected deployments',
+  defaultDeploymentProtection: 'set the protection of each project',
   defaultPassport: 'Berth has no such connectors',
-  defaultExpirationSettings: 'say it of each project: PATCH /v9/projects/{idOrName}/deployment-expiration',
-  deploymentPolicy: 'what is deployed is decided by the build system',
+  defaultExpirationSettings: 'set it for each project: PATCH /v9/projects/{idOrName}/deployment-expiration',
+  deploymentPolicy: 'the build system decides what is deployed',
   strictDeploymentProtectionSettings: 'who may write a project may change its protection',
-  strictShareableLinks: 'Berth makes no shareable links',
+  strictShareableLinks: 'Berth has no shareable links',
   strictPasswordProtectionSettings: 'who may write a project may change its protection',
   strictConnectors: 'Berth has no such connectors',
-  nsnbConfig: 'builds are made elsewhere',
-  defaultProjectJobs: 'builds are made elsewhere',
-  resourceConfig: 'say it in `resourceConfig` of each project',
+  nsnbConfig: 'Berth runs no builds',
+  defaultProjectJobs: 'Berth runs no builds',
+  resourceConfig: 'set it in `resourceConfig` of each project',
 } as const
 
 export const PatchTeam = Type.Object({

@@ -1,4 +1,4 @@
-/** The members of a team as people see and change them: any member sees them, an OWNER changes them, everybody may leave. docs/accounts.md: Who changes members. */
+/** The members of a team. Members see them, OWNERs change them, and every member can leave. docs/accounts.md: Who changes members. */
 
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
@@ -22,7 +22,7 @@ import type {
   PatchMember,
 } from './schema.ts'
 
-/** The team of the path. Refuses: not_found 404, also where the request acts for another team than that. */
+/** Finds the team of the path. Refuses: not_found 404 (also when the request acts for another team). */
 export async function findActingTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
   const team = await findTeam(ctx, params)
   if (ctx.account.kind === 'team' && ctx.account.id !== team.id) {
@@ -32,8 +32,8 @@ export async function findActingTeam(ctx: Ctx, params: Params): Promise<TeamRow>
 }
 
 /**
- * What the caller may in the team of the path: by their role there, and by what the token was narrowed to. A token of some
- * projects may nothing that is the whole team's. Refuses: missing_permission 403.
+ * Checks the caller's role in the team and the limits of the token. A project-limited token has no permission on the team itself. Refuses:
+ * missing_permission 403.
  */
 export function mustBeInTeam({ caller }: Ctx, team: TeamRow, permission: Permission): void {
   permit(caller, [permission])
@@ -45,7 +45,7 @@ export function mustBeInTeam({ caller }: Ctx, team: TeamRow, permission: Permiss
   }
 }
 
-/** The members of the team, and the invited people as not confirmed; newest first. */
+/** Lists the members and, as unconfirmed, the invited users, newest first. */
 export async function listTeamMembers(
   ctx: Ctx,
   team: TeamRow,
@@ -56,9 +56,8 @@ export async function listTeamMembers(
 }
 
 /**
- * Invites somebody to the team; who has no user yet by email alone. They are a member once they accept. Refuses:
- * missing_permission 403, bad_request 400, unknown_user 400 (an id that nobody has), member_exists 409, too_many_invitations 409,
- * rate_limited 429 (letters to one address, or in all, in a day).
+ * Invites a user by id, or by email, to become a member once they accept. Refuses: missing_permission 403, bad_request 400, unknown_user 400 (unknown
+ * id), member_exists 409, too_many_invitations 409, rate_limited 429 (emails per day, to one address or in all).
  */
 export async function inviteTeamMember(
   ctx: Ctx,
@@ -69,14 +68,14 @@ export async function inviteTeamMember(
   const { email, uid, role = 'VIEWER', projects, accessGroups } = Array.isArray(body) ? body[0]! : body
   mustBeOfTheTeam({ projects, accessGroups })
   if ((email === undefined) === (uid === undefined)) {
-    refuse('bad_request', 'Invalid request: say who, by one of `email` and `uid`.')
+    refuse('bad_request', 'Invalid request: specify exactly one of `email` and `uid`.')
   }
   const invitee = await findInvitee(ctx, email, uid)
   if (invitee.userId !== null && (await membership(ctx, team.id, invitee.userId)) !== undefined) refuse('member_exists')
   const { userId, actor } = ctx.caller
   const toAddress = await ctx.spend('letters-to-address', 1, `${userId} ${invitee.email}`)
-  rejectIfExceeded(toAddress, ctx.now, 'letters to this address')
-  rejectIfExceeded(await ctx.spend('letters-sent', 1, userId), ctx.now, 'letters')
+  rejectIfExceeded(toAddress, ctx.now, 'emails to this address')
+  rejectIfExceeded(await ctx.spend('letters-sent', 1, userId), ctx.now, 'emails')
   const { id, url } = await createInvitation(ctx, team, invitee, { role, invitedBy: userId, tokenId: actor.tokenId })
   return {
     uid: invitee.userId ?? id,
@@ -98,10 +97,13 @@ async function findInvitee(
   const user = await select.executeTakeFirst()
   if (user !== undefined) return { userId: user.id, username: user.slug, email: user.email ?? '' }
   if (uid === undefined) return { userId: null, username: '', email: address }
-  refuse('unknown_user', `There is no user "${uid}". Invite somebody who has no user here by \`email\`.`)
+  refuse('unknown_user', `User "${uid}" not found. To invite a new user, use \`email\`.`)
 }
 
-/** Refuses: missing_permission 403, bad_request 400, not_found 404 (no member), last_owner 409, and as `mustFit` does for a new OWNER. */
+/**
+ * Changes the role of a member or an invitation. Refuses: missing_permission 403, bad_request 400, not_found 404 (no member), last_owner 409, and as
+ * `mustFit` does for a new OWNER.
+ */
 export async function updateTeamMember(
   ctx: Ctx,
   team: TeamRow,
@@ -114,7 +116,7 @@ export async function updateTeamMember(
     refuse('bad_request', 'Invalid request: `confirmed` should be true; remove the member instead.')
   const uid = params.uid ?? ''
   if (confirmed && (await isInvited(ctx, team.id, uid)))
-    refuse('bad_request', 'Invalid request: `confirmed` should be left out: only the person who is invited can accept.')
+    refuse('bad_request', 'Invalid request: `confirmed` should be left out: only the invited user can accept.')
   if (role === undefined) await mustBeListed(ctx, team, uid)
   else if (!(await updateInvitationRole(ctx, team.id, uid, role))) {
     await changeRole(ctx, team, uid, role)
@@ -123,7 +125,7 @@ export async function updateTeamMember(
   return { id: team.id }
 }
 
-/** Takes a member out, or oneself, or an invitation back. Refuses: missing_permission 403, not_found 404 (no member), last_owner 409. */
+/** Removes a member, oneself or an invitation. Refuses: missing_permission 403, not_found 404 (no member), last_owner 409. */
 export async function removeTeamMember(
   ctx: Ctx,
   team: TeamRow,
@@ -136,7 +138,7 @@ export async function removeTeamMember(
   return { id: team.id }
 }
 
-/** The roles that a member has in single projects: none. Refuses: not_found 404 (no member). */
+/** Lists the project roles of a member, which Berth does not have. Refuses: not_found 404 (no member). */
 export async function listMemberProjects(
   ctx: Ctx,
   team: TeamRow,
@@ -154,8 +156,5 @@ async function mustBeListed(ctx: Ctx, team: TeamRow, userId: string): Promise<vo
 function mustBeOfTheTeam(lists: Record<string, unknown[] | undefined>): void {
   const named = Object.entries(lists).find(([, items]) => items !== undefined && items.length > 0)
   if (named === undefined) return
-  refuse(
-    'bad_request',
-    `Invalid request: \`${named[0]}\` should be empty: a role is given in the team and holds in all its projects.`,
-  )
+  refuse('bad_request', `Invalid request: \`${named[0]}\` should be empty: the team role applies to all projects.`)
 }

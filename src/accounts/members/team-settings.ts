@@ -1,4 +1,4 @@
-/** The settings of a team, as its owners change them. docs/accounts.md: Settings of a team. */
+/** Team settings, which OWNERs change. docs/accounts.md: Team settings. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
@@ -12,8 +12,8 @@ import type { PatchTeam } from './schema.ts'
 import { mustBeInTeam } from './team-members.ts'
 
 /**
- * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, slug_taken 409, too_many_slugs 409,
- * second_factor_first 409 (the caller would be shut out).
+ * Changes the fields in the body, for an OWNER. Refuses: missing_permission 403, slug_taken 409, too_many_slugs 409, second_factor_first 409 (the
+ * caller would lose access).
  */
 export async function updateTeam(
   ctx: Ctx,
@@ -32,7 +32,7 @@ export async function updateTeam(
     slug: body.slug ?? team.slug,
     description: body.description === undefined ? team.description : body.description || null,
     sensitive_env_policy: body.sensitiveEnvironmentVariablePolicy ?? team.sensitive_env_policy,
-    // What is undefined is no part of the JSON, so it must not hide what is there.
+    // JSON drops undefined values, so they cannot overwrite stored settings.
     settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(settings)) }),
   }
   if (body.slug !== undefined && body.slug !== team.slug) {

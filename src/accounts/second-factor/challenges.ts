@@ -1,25 +1,25 @@
 /**
- * What a passkey signs. A challenge names its end and is bound to one browser and one purpose by a key that only Berth has, so nothing is
- * stored for those who only open a page. It is marked when it is used. docs/sign-in-and-consent.md: Second factors.
+ * Passkey challenges. A challenge contains its expiry and is bound to one browser and purpose by a key of Berth, so opening a page stores nothing. A
+ * used challenge is recorded. docs/sign-in-and-consent.md: Second factors.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Deps, OperatorCtx } from '../../context.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 
-/** What a passkey is asked for. An answer to one purpose is none to another. */
+/** An assertion for one purpose is invalid for the others. */
 export type PasskeyPurpose = 'sign in' | 'second step' | 'confirm' | 'register'
-/** `csrfToken`: what ties the forms of a page to one browser (platform/pages/cookies.ts). */
+/** `csrfToken`: binds forms to one browser (platform/pages/cookies.ts). */
 export type ChallengeCtx = Pick<OperatorCtx, 'db' | 'deps' | 'now'> & { csrfToken: string }
 
 const FACT = 'challenge_key'
-/** No account has this id: its data key seals the one key. */
+/** No account has this id. Its data key encrypts the challenge key. */
 const OWNER = 'passkeys'
 const VALID_MS = 5 * 60_000
 const NONCE_BYTES = 16
 const MOMENT_BYTES = 6
 
-/** Makes the key once for a store: nobody has a passkey before. */
+/** Creates the challenge key of the database. Before that, no user has a passkey. */
 export async function createChallengeKey(deps: Pick<Deps, 'db' | 'keyring' | 'log'>): Promise<void> {
   const found = await deps.db.read.selectFrom('fact').select('name').where('name', '=', FACT).executeTakeFirst()
   if (found !== undefined) return
@@ -34,7 +34,7 @@ export async function createChallengeKey(deps: Pick<Deps, 'db' | 'keyring' | 'lo
   })
 }
 
-/** A new challenge; undefined where there is no key yet. */
+/** Creates a challenge. Undefined before the key exists. */
 export async function createChallenge(
   ctx: ChallengeCtx,
   purpose: PasskeyPurpose,
@@ -47,13 +47,13 @@ export async function createChallenge(
   return new Uint8Array(Buffer.concat([head, sign(key, ctx, purpose, head)]))
 }
 
-/** Whether a challenge is of this browser, for this purpose, and not too old. It may have been used. */
+/** Whether a challenge belongs to this browser and purpose and has not expired. It may have been used. */
 export async function isOwnChallenge(ctx: ChallengeCtx, purpose: PasskeyPurpose, challenge: string): Promise<boolean> {
   const key = await readKey(ctx)
   const bytes = Buffer.from(challenge, 'base64url')
   const head = bytes.subarray(0, MOMENT_BYTES + NONCE_BYTES)
   const tag = bytes.subarray(head.length)
-  // One spelling of each: what is marked as used is the text.
+  // Only the canonical encoding is accepted, because used challenges are recorded as text.
   if (key === undefined || head.length < MOMENT_BYTES + NONCE_BYTES || bytes.toString('base64url') !== challenge)
     return false
   const expected = sign(key, ctx, purpose, head)
@@ -61,7 +61,7 @@ export async function isOwnChallenge(ctx: ChallengeCtx, purpose: PasskeyPurpose,
   return head.readUIntBE(0, MOMENT_BYTES) > ctx.now
 }
 
-/** Uses a challenge up. False: it was used, or is too old by now. Of several at once one is taken. */
+/** Consumes a challenge. False: used or expired. Of concurrent calls, one succeeds. */
 export async function consumeChallenge(
   { db, now }: Pick<ChallengeCtx, 'db' | 'now'>,
   challenge: string,

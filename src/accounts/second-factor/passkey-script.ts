@@ -1,4 +1,4 @@
-/** What a page with a passkey form runs: the library of `@simplewebauthn/browser`, and behind it what asks the browser and sends the form with the answer. */
+/** Script of pages with a passkey form: `@simplewebauthn/browser`, then the code that calls the browser and submits the form. */
 
 import { shippedFile } from '../../platform/base/shipped-files.ts'
 import { assetOf } from '../../platform/pages/assets/assets.ts'
@@ -32,5 +32,4 @@ const OWN = `
 }
 `
 
-/** Both as one file. */
 export const PASSKEY_SCRIPT = assetOf('passkey', 'js', 'text/javascript', Buffer.from(shippedFile('passkeys') + OWN))

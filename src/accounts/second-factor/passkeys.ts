@@ -1,4 +1,4 @@
-/** Passkeys (WebAuthn): registering one, and what one proves. docs/sign-in-and-consent.md: Second factors. */
+/** Passkeys (WebAuthn): registration and assertions. docs/sign-in-and-consent.md: Second factors. */
 import { isIP } from 'node:net'
 import type {
   AuthenticationResponseJSON,
@@ -16,23 +16,22 @@ import {
   type PasskeyPurpose,
 } from './challenges.ts'
 
-/** More than a person has devices. */
 export const MAX_PASSKEYS = 20
 
-/** What an answer proves, checked before the transaction that believes it. */
+/** A valid assertion, verified before the transaction that accepts it. */
 export type PasskeyAssertion = { challenge: string; passkey: Row<'passkey'>; counter: number }
-/** A new passkey, checked before the transaction that keeps it. */
+/** A valid registration, verified before the transaction that stores it. */
 export type PasskeyRegistration = {
   challenge: string
   row: Pick<Row<'passkey'>, 'id' | 'public_key' | 'counter' | 'transports_json'>
 }
 
-/** Loaded when it is needed first: it takes long, and many services never need it. */
+/** Loaded on first use, because it loads slowly and many instances never need it. */
 function library() {
   return import('@simplewebauthn/server')
 }
 
-/** What the browser is asked to make a passkey with, as JSON. One that the person has already is not made again. */
+/** Returns the creation options as JSON, excluding the passkeys that the user has. */
 export async function registrationOptions(
   ctx: ChallengeCtx,
   { userId, username }: { userId: string; username: string },
@@ -54,8 +53,8 @@ export async function registrationOptions(
 }
 
 /**
- * What the browser is asked to prove with, as JSON; undefined where nobody has a passkey. `userId`: whose passkeys count. Without it the
- * browser offers those that it knows, so the page tells nobody who has one.
+ * Returns the request options as JSON; undefined when no passkey exists. Without `userId` the browser offers its own passkeys, so the page does not
+ * reveal which users have one.
  */
 export async function assertionOptions(
   ctx: ChallengeCtx,
@@ -66,7 +65,7 @@ export async function assertionOptions(
   if (userId !== undefined && own.length === 0) return undefined
   const challenge = await createChallenge(ctx, purpose)
   if (challenge === undefined) return undefined
-  // By hand: the library takes up to a second to load, and this stands on the page of the sign-in.
+  // Built by hand: the library takes up to a second to load, and the sign-in page needs these options.
   const options: PublicKeyCredentialRequestOptionsJSON = {
     rpId: rpIdOf(ctx),
     challenge: Buffer.from(challenge).toString('base64url'),
@@ -81,7 +80,7 @@ export async function assertionOptions(
   return JSON.stringify(options)
 }
 
-/** Checks the answer to `registrationOptions`; undefined when it is none. */
+/** Verifies the response to `registrationOptions`. Undefined when invalid. */
 export async function checkRegistration(ctx: ChallengeCtx, answer: string): Promise<PasskeyRegistration | undefined> {
   const response = parsed<RegistrationResponseJSON>(answer)
   const challenge = await challengeIn(ctx, 'register', response)
@@ -96,7 +95,7 @@ export async function checkRegistration(ctx: ChallengeCtx, answer: string): Prom
   return { challenge, row: { id, public_key, counter, transports_json: JSON.stringify(transports) } }
 }
 
-/** Checks the answer to `assertionOptions`; undefined when it proves nothing. The passkey verified the person itself (PIN, finger, face). */
+/** Verifies the response to `assertionOptions`. Undefined when invalid. Requires user verification by the passkey (PIN, fingerprint, face). */
 export async function verifyAssertion(
   ctx: ChallengeCtx,
   purpose: PasskeyPurpose,
@@ -120,8 +119,8 @@ export async function verifyAssertion(
 }
 
 /**
- * Believes a proof once. Gives whose passkey it is; undefined when the challenge was used, the passkey is gone, or its counter went on
- * meanwhile: then there are two of it (WebAuthn 6.1.1).
+ * Consumes an assertion and returns its user. Undefined when the challenge was used, the passkey was deleted, or its counter advanced, which
+ * indicates a cloned passkey (WebAuthn 6.1.1).
  */
 export async function consumeAssertion(
   ctx: Pick<OperatorCtx, 'db' | 'now'>,
@@ -140,7 +139,7 @@ export async function consumeAssertion(
   return used?.user_id
 }
 
-/** Keeps a new passkey. False: the challenge was used, the passkey is there already, or the person has as many as can be. */
+/** Stores a new passkey. False when the challenge was used, the passkey exists or the user has the maximum number. */
 export async function addPasskey(
   ctx: Pick<OperatorCtx, 'db' | 'now'>,
   userId: string,
@@ -158,7 +157,7 @@ export async function addPasskey(
   return added !== undefined
 }
 
-/** The passkeys of a person, oldest first. */
+/** Lists the passkeys of a user, oldest first. */
 export function listPasskeys(db: Queries, userId: string): Promise<Row<'passkey'>[]> {
   return db
     .selectFrom('passkey')
@@ -169,13 +168,13 @@ export function listPasskeys(db: Queries, userId: string): Promise<Row<'passkey'
     .execute()
 }
 
-/** Gives a passkey another name. False: the person has no such passkey. */
+/** Renames a passkey. False when the user has no such passkey. */
 export async function renamePasskey(db: Queries, userId: string, id: string, name: string): Promise<boolean> {
   const mine = db.updateTable('passkey').set({ name }).where('id', '=', id).where('user_id', '=', userId)
   return (await mine.returning('id').executeTakeFirst()) !== undefined
 }
 
-/** Removes a passkey. Gives its name; undefined: the person has no such passkey. */
+/** Removes a passkey and returns its name. Undefined when the user has no such passkey. */
 export async function removePasskey(db: Queries, userId: string, id: string): Promise<string | undefined> {
   const mine = db.deleteFrom('passkey').where('id', '=', id).where('user_id', '=', userId)
   return (await mine.returning('name').executeTakeFirst())?.name
@@ -186,18 +185,18 @@ function expected(ctx: ChallengeCtx) {
   return { expectedOrigin: origin, expectedRPID: hostname, requireUserVerification: true }
 }
 
-/** The host of the pages: browsers give a passkey to no other. */
+/** Browsers bind a passkey to the host of the pages. */
 function rpIdOf({ deps }: Pick<ChallengeCtx, 'deps'>): string {
   return new URL(deps.origin()).hostname
 }
 
-/** Browsers make passkeys for names, over https; and for localhost. */
+/** Whether browsers allow passkeys here: they require https and a host name, or localhost. */
 export function arePasskeysPossible({ deps }: Pick<ChallengeCtx, 'deps'>): boolean {
   const { protocol, hostname } = new URL(deps.origin())
   return hostname === 'localhost' || (protocol === 'https:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0)
 }
 
-/** The challenge that was answered, when it is one of ours for this browser and purpose, and no other site had the page in a frame. */
+/** Returns the challenge when it belongs to this browser and purpose and the page was not in a cross-origin frame. */
 async function challengeIn(
   ctx: ChallengeCtx,
   purpose: PasskeyPurpose,
@@ -206,14 +205,14 @@ async function challengeIn(
   const text = response?.response?.clientDataJSON
   if (typeof text !== 'string') return undefined
   const said = parsed<{ challenge?: unknown; crossOrigin?: unknown }>(Buffer.from(text, 'base64url').toString())
-  // No page of ours is in a frame of another site (WebAuthn level 3, 7.2), and the library does not look at it.
+  // Pages of Berth are never framed by other sites (WebAuthn level 3, 7.2), and the library does not check it.
   if (said === undefined || said.crossOrigin === true) return undefined
   const { challenge } = said
   if (typeof challenge !== 'string' || !(await isOwnChallenge(ctx, purpose, challenge))) return undefined
   return challenge
 }
 
-/** A passkey that says whose it is must say the person that it was made for (WebAuthn 7.2, step 6). */
+/** A user handle in the response must name the user of the passkey (WebAuthn 7.2, step 6). */
 function isHandleOf({ response }: AuthenticationResponseJSON, userId: string): boolean {
   const handle: unknown = response.userHandle
   return handle == null || (typeof handle === 'string' && Buffer.from(handle, 'base64url').toString() === userId)
@@ -228,7 +227,7 @@ function parsed<T>(text: string): T | undefined {
   }
 }
 
-/** The library throws for whatever is wrong with an answer: it proves nothing then. */
+/** The library throws for every invalid response. */
 async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()

@@ -1,7 +1,4 @@
-/**
- * The second factors of a person: one-time codes and passkeys. Whoever has one signs in with a password and a second factor, or with a
- * passkey alone. docs/sign-in-and-consent.md: Second factors.
- */
+/** The second factors of a user: one-time codes and passkeys. docs/sign-in-and-consent.md: Second factors. */
 
 import type { OperatorCtx } from '../../context.ts'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
@@ -19,10 +16,10 @@ import { checkTotp, consumeTotp, removeTotp, type ValidTotp } from './totp.ts'
 
 type Ctx = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 
-/** A right code, before the transaction that uses it up: of the app, or the hash of a recovery code. */
+/** A valid code, checked before the transaction that consumes it: of the app, or the hash of a recovery code. */
 export type ValidCode = { totp: ValidTotp } | { recovery: string }
 
-/** Checks what was typed as a code of the app or as a recovery code. Undefined: it is neither. */
+/** Checks a code of the app or a recovery code. Undefined when it is neither. */
 export async function checkCode(ctx: Ctx, userId: string, typed: string): Promise<ValidCode | undefined> {
   const code = typed.replaceAll(/\s/g, '')
   if (/^\d{6}$/.test(code)) {
@@ -33,7 +30,7 @@ export async function checkCode(ctx: Ctx, userId: string, typed: string): Promis
   return recovery === undefined ? undefined : { recovery }
 }
 
-/** Uses a code of this person up. False: it is of somebody else, or was used meanwhile. Each counts once, also under simultaneous calls. A recovery code is told by mail. */
+/** Consumes a code of the user and sends an email for a recovery code. False when it is of another user or used. Of concurrent calls, one succeeds. */
 export async function consumeCode(ctx: Ctx, userId: string, code: ValidCode): Promise<boolean> {
   if ('totp' in code) return consumeTotp(ctx, userId, code.totp)
   if (!(await consumeRecoveryCode(ctx.db, userId, code.recovery))) return false
@@ -42,18 +39,18 @@ export async function consumeCode(ctx: Ctx, userId: string, code: ValidCode): Pr
     ctx,
     userId,
     'A recovery code was used',
-    `Somebody used one of your recovery codes to prove that they are you. ${left} are left.`,
+    `One of your recovery codes was used to sign in. ${left} are left.`,
   )
   return true
 }
 
-/** Tells the person that a factor was added. Gives their recovery codes when it makes them: with the first factor. */
+/** Emails the user about a new factor. Returns recovery codes with the first factor. */
 export async function notifyFactorAdded(ctx: Ctx, userId: string, what: string): Promise<string[] | undefined> {
   await tell(ctx, userId, `${what} added`, `${what} added to your account as a second factor.`)
   return (await countRecoveryCodes(ctx.db, userId)) > 0 ? undefined : generateRecoveryCodes(ctx.db, userId)
 }
 
-/** Tells the person that a factor was removed. With the last one the recovery codes go. */
+/** Emails the user about a removed factor. Deletes the recovery codes with the last one. */
 export async function notifyFactorRemoved(ctx: Ctx, userId: string, what: string): Promise<void> {
   const isLast = !(await hasSecondFactor(ctx.db, userId))
   if (isLast) await removeRecoveryCodes(ctx.db, userId)
@@ -61,18 +58,18 @@ export async function notifyFactorRemoved(ctx: Ctx, userId: string, what: string
   await tell(ctx, userId, `${what} removed`, `${what} removed from your account.${after}`)
 }
 
-/** Makes new recovery codes in the place of the old ones, and tells the person. */
+/** Replaces the recovery codes and emails the user. */
 export async function regenerateRecoveryCodes(ctx: Ctx, userId: string): Promise<string[]> {
   await tell(
     ctx,
     userId,
     'New recovery codes',
-    'New recovery codes were made for your account. The old ones no longer work.',
+    'New recovery codes were created for your account. The old ones no longer work.',
   )
   return generateRecoveryCodes(ctx.db, userId)
 }
 
-/** Removes all factors of a person who lost them; the operator does. The person is told by mail. False: the person had none, and stays as they are. */
+/** Removes all factors of a user who lost them, for the operator, and emails the user. False when the user had none. */
 export async function removeSecondFactors(ctx: Ctx, user: Row<'account'>): Promise<boolean> {
   const had = await hasSecondFactor(ctx.db, user.id)
   await removeTotp(ctx, user.id)
@@ -99,6 +96,6 @@ async function tell(ctx: Ctx, userId: string, subject: string, sentence: string)
   await queueMail(ctx, {
     recipient: user.email,
     subject,
-    text: `${greeting(user)}\n\n${sentence}\n\nYou see your second factors here:\n\n${page}\n\nWas this not you? Set a new password, and tell whoever runs this service.\n`,
+    text: `${greeting(user)}\n\n${sentence}\n\nManage your second factors here:\n\n${page}\n\nIf this was not you, set a new password and contact the operator of this service.\n`,
   })
 }

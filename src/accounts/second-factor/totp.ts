@@ -1,4 +1,4 @@
-/** One-time codes of an app (RFC 6238): setting them up, and using one. docs/sign-in-and-consent.md: Second factors. */
+/** Time-based one-time codes (RFC 6238). docs/sign-in-and-consent.md: Second factors. */
 import type { TOTP } from 'otpauth'
 import type { OperatorCtx } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
@@ -8,31 +8,31 @@ type Ctx = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 type User = { userId: string; username: string }
 
 const PERIOD_S = 30
-/** The step before and the step after count too: clocks differ, and people type slowly (RFC 6238 5.2). */
+/** Also accepts the previous and the next step, because clocks differ and users type slowly (RFC 6238 5.2). */
 const WINDOW = 1
 const SECRET_BYTES = 20
 
-/** What an app needs: the secret in base32, and the same as a link. */
+/** The secret for an app, in base32 and as a link. */
 export type Setup = { secret: string; uri: string }
 
-/** Loaded when it is needed first: many services never need it. */
+/** Loaded on first use, because many instances never need it. */
 function library() {
   return import('otpauth')
 }
 
-/** A new secret, in base32. */
+/** Returns a new secret in base32. */
 export async function newTotpSecret(): Promise<string> {
   const { Secret } = await library()
   return new Secret({ size: SECRET_BYTES }).base32
 }
 
-/** Whether a person has one-time codes that count. */
+/** Whether a user has confirmed one-time codes. */
 export async function hasTotp(db: Queries, userId: string): Promise<boolean> {
   const mine = db.selectFrom('totp').select('user_id').where('user_id', '=', userId)
   return (await mine.where('confirmed_at', 'is not', null).executeTakeFirst()) !== undefined
 }
 
-/** Keeps a new secret, which opens nothing until its first code was typed. It takes the place of one that was never confirmed. False: the person has one-time codes already. */
+/** Stores a new secret, which works after its first code is confirmed. It replaces an unconfirmed one. False when the user has a confirmed secret. */
 export async function beginTotp(ctx: Ctx, userId: string, secret: string): Promise<boolean> {
   const box = await openSecretBoxToWrite(ctx, userId)
   const columns = { sealed_secret: box.sealSecret('totp', userId, secret), created_at: ctx.now, used_step: 0 }
@@ -45,7 +45,7 @@ export async function beginTotp(ctx: Ctx, userId: string, secret: string): Promi
   return written !== undefined
 }
 
-/** The secret that waits for its first code; undefined where none does. */
+/** Returns the unconfirmed secret, if any. */
 export async function findSetup(ctx: Ctx, { userId, username }: User): Promise<Setup | undefined> {
   const row = await ctx.db
     .selectFrom('totp')
@@ -62,10 +62,10 @@ export async function findSetup(ctx: Ctx, { userId, username }: User): Promise<S
   return { secret, uri: totp.toString() }
 }
 
-/** A right code, before the transaction that uses it up. `isFirst`: it confirms a new secret. */
+/** A valid code, checked before the transaction that consumes it. `isFirst`: it confirms a new secret. */
 export type ValidTotp = { sealedSecret: string; step: number; isFirst: boolean }
 
-/** Checks a code, of the secret that is confirmed or (`isFirst`) of the one that waits for its first code. Undefined: it is wrong. */
+/** Checks a code against the confirmed secret or, with `isFirst`, the unconfirmed one. Undefined when wrong. */
 export async function checkTotp(
   ctx: Ctx,
   userId: string,
@@ -85,7 +85,7 @@ export async function checkTotp(
   return delta === null ? undefined : { sealedSecret: row!.sealed_secret, step, isFirst }
 }
 
-/** Uses a right code up; the first one makes the secret count. False: it was used, or the secret is another one by now. Of several at once one is true. */
+/** Consumes a valid code. The first one confirms the secret. False when it was used or the secret was replaced. Of concurrent calls, one succeeds. */
 export async function consumeTotp(
   { db, now }: Ctx,
   userId: string,
@@ -103,7 +103,7 @@ export async function consumeTotp(
   return used !== undefined
 }
 
-/** Removes the secret. False: there was none that counts. */
+/** Removes the secret. False when no confirmed secret exists. */
 export async function removeTotp({ db }: Pick<Ctx, 'db'>, userId: string): Promise<boolean> {
   const gone = await db.deleteFrom('totp').where('user_id', '=', userId).returning('confirmed_at').executeTakeFirst()
   return gone !== undefined && gone.confirmed_at !== null

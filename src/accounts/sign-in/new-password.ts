@@ -1,4 +1,3 @@
-/** Choosing a new password on a page: its fields, what is wrong with what was typed, and its hash. */
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../../context.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -11,15 +10,15 @@ import {
   passwordError,
 } from './passwords.ts'
 
-/** Long enough for every password, short enough that nobody has megabytes hashed. */
+/** Longer than any password, short enough to limit the cost of hashing. */
 export const TypedPassword = Type.String({ maxLength: 1024 })
-/** Both are there where passwords are on. */
+/** Both are present when passwords are enabled. */
 export const NewPassword = Type.Object({ password: Type.Optional(TypedPassword), again: Type.Optional(TypedPassword) })
 
-/** What is wrong with what was typed, or its hash: null where passwords are off. */
+/** An error, or the hash: null when passwords are disabled. */
 export type NewPasswordResult = { fault: string } | { passwordHash: string | null }
 
-/** Hashes what was typed, in the turn of the person whose password it will be, unless it is no password or was not typed twice. Refuses: rate_limited 429 (platform/adapters/passwords.ts). */
+/** Checks and hashes a new password in the user's queue. Refuses: rate_limited 429 (platform/adapters/passwords.ts). */
 export async function hashNewPassword(
   { deps }: Pick<OperatorCtx, 'deps'>,
   form: Static<typeof NewPassword>,
@@ -35,14 +34,14 @@ export async function hashNewPassword(
   }
 }
 
-/** What is wrong, above the form; undefined when nothing is. */
+/** Renders the error above the form, if any. */
 export function passwordFaultNotice(fault: string | undefined): Html | undefined {
   return fault === undefined
     ? undefined
     : html`<p class="notice bad" role="alert" id="fault"><a href="#password">${fault}</a></p>`
 }
 
-/** The two fields, and the name for password managers. Where passwords are off, a sentence in their place. */
+/** Renders the two password fields and a hidden user name for password managers. Renders a note instead when passwords are disabled. */
 export function newPasswordFields(
   { deps }: Pick<OperatorCtx, 'deps'>,
   username: string,
@@ -54,6 +53,6 @@ export function newPasswordFields(
 <label for="password">New password</label>
 <p class="soft small" id="rule">${PASSWORD_RULE}</p>
 <input type="password" id="password" name="password" autocomplete="new-password" required minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
-<label for="again">The same again</label>
+<label for="again">Confirm password</label>
 <input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${MAX_PASSWORD_LENGTH * 4}"${failed}>`
 }

@@ -1,16 +1,16 @@
-/** A person who is signed in changes their password, by the one that they have. docs/sign-in-and-consent.md: Passwords and sessions. */
+/** A signed-in user changes their password with the current one. docs/sign-in-and-consent.md: Passwords and sessions. */
 import type { UserPageCtx } from '../../platform/pages/screen.ts'
 import { canonicalPassword, passwordError } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
 import { acceptPassword, checkPasswordLimited, type PasswordCheck } from './sign-in.ts'
 
 export type PasswordChange = { password: string; next: string; again: string }
-/** What is wrong with what was typed, and in which field; or what the present password proved, and the hash of the next one. */
+/** An error with its field, or the check of the current password and the hash of the new one. */
 export type PasswordChangeResult =
   | { field: keyof PasswordChange; fault: string }
   | { checked: PasswordCheck; passwordHash: string }
 
-/** Checks the present password and hashes the next one, slowly, before the transaction. Refuses: rate_limited 429. */
+/** Checks the current password and hashes the new one, before the transaction because both are slow. Refuses: rate_limited 429. */
 export async function preparePassword(
   ctx: UserPageCtx,
   { password, next, again }: PasswordChange,
@@ -25,8 +25,8 @@ export async function preparePassword(
 }
 
 /**
- * Sets the password, and ends every other session of the person and the link that would set another one. False: the present password is
- * wrong, or was changed meanwhile; that is counted as at a sign-in.
+ * Sets the password, ends the user's other sessions and deletes pending password links. False when the current password is wrong or changed
+ * meanwhile, which counts as a failed sign-in.
  */
 export async function changePassword(
   ctx: UserPageCtx,

@@ -1,4 +1,7 @@
-/** A link by which a user sets a password, once, within 24 hours. The operator asks for it; the user's mail brings it. docs/sign-in-and-consent.md: Passwords and sessions. */
+/**
+ * A single-use link for setting a password, valid for 24 hours. The operator requests it and the user gets it by email. docs/sign-in-and-consent.md:
+ * Passwords and sessions.
+ */
 
 import type { OperatorCtx } from '../../context.ts'
 import { mayStillGive } from '../../platform/access/offers.ts'
@@ -12,8 +15,8 @@ import { endSessionsOf } from './sessions.ts'
 const LINK_MS = 24 * 3_600_000
 
 /**
- * Makes the link, mails it to the user and answers it. It takes the place of an earlier one. A link that a person made as an operator works
- * while they are one. Refuses: not_found 404.
+ * Creates the link, emails it to the user and returns it. It replaces an earlier one. A link created in an operator's session is valid while that
+ * user is an operator. Refuses: not_found 404.
  */
 export async function createPasswordLink(ctx: OperatorCtx, user: Row<'account'>) {
   const secret = randomText(43)
@@ -29,19 +32,19 @@ export async function createPasswordLink(ctx: OperatorCtx, user: Row<'account'>)
     recipient: user.email ?? '',
     asked: 'password',
     subject: 'Set your password',
-    text: `${greeting(user)}\n\nopen this link to set the password with which you sign in. It works once, for 24 hours:\n\n${url}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
+    text: `${greeting(user)}\n\nopen this link to set the password with which you sign in. It works once, for 24 hours:\n\n${url}\n\nIf you did not expect this, ignore it: without the link nothing changes.\n`,
   })
   return { url, expiresAt }
 }
 
-/** The person by whose session an operator's route is asked; null: by the operator token, which is nobody's. */
+/** The user whose session calls an operator route; null for the operator token. */
 function makerOf({ actor }: OperatorCtx): string | null {
   return actor.id === actor.kind ? null : actor.id
 }
 
 /**
- * Whose password a link sets. Refuses: password_link_spent 404 (unknown, used, replaced, too old, of somebody who is suspended, made by
- * somebody who is no operator any more).
+ * Finds the user of a link. Refuses: password_link_spent 404 (unknown, used, replaced or expired; the user is suspended; its creator is no longer an
+ * operator).
  */
 export async function findPasswordLink(ctx: Pick<OperatorCtx, 'db' | 'now'>, secret: string): Promise<Row<'account'>> {
   const found = await ctx.db
@@ -60,8 +63,8 @@ export async function findPasswordLink(ctx: Pick<OperatorCtx, 'db' | 'now'>, sec
 }
 
 /**
- * Uses up the link and sets the password. Every session of the user ends, and a lock is lifted. Gives the user's id. Of
- * several at once one does it. `passwordHash`: null where passwords are off, and then none is set. Refuses: password_link_spent 404.
+ * Consumes the link, sets the password, ends the user's sessions and lifts a lockout. Returns the user's id. Of concurrent calls, one succeeds.
+ * `passwordHash`: null sets none, when passwords are disabled. Refuses: password_link_spent 404.
  */
 export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash: string | null): Promise<string> {
   const used = await ctx.db
@@ -88,7 +91,7 @@ export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash
 
 type Link = Pick<Row<'password_link'>, 'user_id' | 'created_by'>
 
-/** The password may have been hashed for a while: a person who was suspended meanwhile sets none, nor does anybody by the link of a former operator. */
+/** Checked again in the transaction, because hashing takes time: the user may be suspended or the creator may have lost the operator role. */
 async function mustBeGood(ctx: Pick<OperatorCtx, 'db' | 'now'>, { user_id, created_by }: Link): Promise<void> {
   const giver = { userId: user_id, accountId: user_id, tokenId: null, operatorId: created_by }
   if (!(await mayStillGive(ctx, 'password link', giver))) refuse('password_link_spent')

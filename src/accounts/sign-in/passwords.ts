@@ -1,16 +1,15 @@
-/** What a password may be. docs/sign-in-and-consent.md: Passwords and sessions. */
+/** Password rules. docs/sign-in-and-consent.md: Passwords and sessions. */
 
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 128
-/** The rule as people read it. */
 export const PASSWORD_RULE = `${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters. Any characters, spaces too; several words are a good password.`
 
-/** One spelling of a password, however a keyboard composes its characters (RFC 8265 takes NFC; NIST 800-63B NFKC). */
+/** Normalizes a password, because keyboards compose characters differently (RFC 8265 uses NFC; NIST 800-63B NFKC). */
 export function canonicalPassword(typed: string): string {
   return typed.normalize('NFKC')
 }
 
-/** What is wrong with a new password; undefined when nothing is. */
+/** Returns the error of a new password; undefined when valid. */
 export function passwordError(typed: string): string | undefined {
   const length = [...canonicalPassword(typed)].length
   if (length < MIN_PASSWORD_LENGTH)

@@ -1,6 +1,6 @@
 /**
- * A sign-in that waits for its second factor: the password was right, and nothing is open yet. It is bound to a new secret of the visitor, so
- * that nobody finishes it who planted the former one. docs/sign-in-and-consent.md: Second factors.
+ * Pending sign-ins: the password was right and the second factor is missing. Each gets a new browser secret, so an attacker who planted the previous
+ * one cannot finish it. docs/sign-in-and-consent.md: Second factors.
  */
 import type { OperatorCtx } from '../../context.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
@@ -8,14 +8,14 @@ import type { Queries } from '../../platform/db/db.ts'
 import { csrfTokenOf } from '../../platform/pages/cookies.ts'
 
 const WAITS_MS = 10 * 60_000
-/** So many wait for one person. A new one takes the place of the oldest. */
+/** Per user; a new one replaces the oldest. */
 const MOST = 20
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
-/** What ties the forms of a page to one browser. */
+/** Binds the forms of a page to one browser. */
 type Browser = { csrfToken: string }
 
-/** Begins one. Gives the new secret of the visitor. */
+/** Begins a pending sign-in and returns the browser's new secret. */
 export async function beginPendingSignIn({ db, now }: DbCtx, userId: string): Promise<string> {
   const visit = randomText(43)
   const mine = db.selectFrom('half_sign_in').select('hash').where('user_id', '=', userId)
@@ -29,7 +29,7 @@ export async function beginPendingSignIn({ db, now }: DbCtx, userId: string): Pr
   return visit
 }
 
-/** Who gave their password in this browser within ten minutes, and is not signed in yet. */
+/** Returns the user with a pending sign-in in this browser, within ten minutes of the password. */
 export async function findPendingSignIn({ db, now, csrfToken }: DbCtx & Browser): Promise<string | undefined> {
   const row = await db
     .selectFrom('half_sign_in')
@@ -40,13 +40,13 @@ export async function findPendingSignIn({ db, now, csrfToken }: DbCtx & Browser)
   return row?.user_id
 }
 
-/** Ends it. False: it was finished or taken back meanwhile. Of several at once one is true. */
+/** Ends a pending sign-in. False when it was already finished or ended. Of concurrent calls, one succeeds. */
 export async function endPendingSignIn({ db, csrfToken }: Pick<DbCtx, 'db'> & Browser): Promise<boolean> {
   const gone = db.deleteFrom('half_sign_in').where('hash', '=', hashOf({ csrfToken }))
   return (await gone.returning('user_id').executeTakeFirst()) !== undefined
 }
 
-/** Ends all that wait for a person. */
+/** Ends all pending sign-ins of a user. */
 export async function endPendingSignInsOf(db: Queries, userId: string): Promise<void> {
   await db.deleteFrom('half_sign_in').where('user_id', '=', userId).execute()
 }

@@ -1,17 +1,16 @@
-/** The way to the provider of single sign-on, for the pages that sign people in. docs/single-sign-on.md. */
 import { type Html, html } from '../../platform/pages/html.ts'
 import { localPath } from '../../platform/pages/local-path.ts'
 import type { PageCtx } from '../../platform/pages/screen.ts'
 
-/** Where signing in by the provider begins. */
+/** Path that starts a sign-in with the provider. */
 export const SINGLE_SIGN_ON = '/sign-in/sso'
-/** Where a form is brought back that was kept over it. */
+/** Path that restores a form saved across the sign-in. */
 export const SAVED_FORM_PATH = '/console/kept'
 const HOME = '/console'
 
 /**
- * The button that leads to the provider; undefined where there is none. `again`: it is to confirm who is there. `kept`: the form of another
- * page. The provider is another site, so no field carries it on: a script of the page keeps it in the tab (KEEP).
+ * Renders the button of the provider; undefined without a provider. `again` requests reauthentication. `kept`: a form that a page script keeps in the
+ * tab (KEEP), because the provider's site cannot carry it.
  */
 export function providerButton(
   { deps }: Pick<PageCtx, 'deps'>,

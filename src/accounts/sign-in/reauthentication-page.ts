@@ -1,4 +1,4 @@
-/** The page by which a person who is signed in proves again that it is them, before secrets are shown or the service is changed. */
+/** Reauthentication before secrets are shown or the instance is changed. */
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
 import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
@@ -66,7 +66,7 @@ async function showConfirm(
     ],
     body: html`<h1>Confirm that it is you</h1>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${lockedTo === undefined ? faultOf(needsCode) : faultOfLock(lockedTo)}</a></p>`}
-<p>What comes next shows secrets or changes the service. It asks for a proof when you gave the last one longer than an hour ago.</p>
+<p>This page shows secrets or changes the server, so please confirm it's you. Berth asks once an hour.</p>
 ${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(savedForm) })}
 ${providerButton(ctx, query.return, { again: true, kept: savedForm })}
 ${ctx.deps.config.passwords && passwordForm(ctx, { url, savedForm }, needsCode, wrong)}`,
@@ -87,26 +87,26 @@ ${savedFormField(savedForm)}
 <label for="password">Password of ${username}</label>
 <input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${wrong}>
 ${needsCode && codeField(wrong)}
-<p class="actions"><button>Go on</button></p>
+<p class="actions"><button>Continue</button></p>
 </form>`
 }
 
 function faultOf(needsCode: boolean): string {
-  return needsCode ? 'The password or the code is wrong, or the passkey proved nothing.' : 'The password is wrong.'
+  return needsCode ? 'Wrong password or code, or the passkey was not accepted.' : 'The password is wrong.'
 }
 
-/** Whoever reads it is signed in. On the page of the sign-in nobody is told that a person is locked. */
+/** The reader is signed in, so this page may show the lockout. The sign-in page never does. */
 function faultOfLock(until: number): string {
-  const moment = new Date(until).toISOString().slice(0, 16).replace('T', ' ')
-  return `There were too many wrong passwords or codes, so none is taken until ${moment} UTC, not even the right one. A passkey is taken. Whoever runs the service can lift the lock by a link for a new password.`
+  const time = new Date(until).toISOString().slice(0, 16).replace('T', ' ')
+  return `Too many wrong passwords or codes: both are locked until ${time} UTC. You can use a passkey. The operator can lift the lock with a link for a new password.`
 }
 
 function codeField(wrong: Html | false): Html {
-  return html`<label for="code">Code of your app, or a recovery code</label>
+  return html`<label for="code">Code from your app, or a recovery code</label>
 <input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}>`
 }
 
-/** A passkey proves both. Everybody else gives the password, and a code where they have a second factor. */
+/** A passkey alone is enough. Otherwise requires the password, and a code if the user has a second factor. */
 async function tryBoth(ctx: UserPageCtx, { form }: Input): Promise<Tried> {
   const { userId, username } = ctx.user
   if (form.answer !== undefined) return { factor: await checkFactorLimited(ctx, 'confirm', userId, form) }

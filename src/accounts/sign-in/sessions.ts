@@ -1,4 +1,4 @@
-/** Sessions of people in a browser: made at sign-in with a new secret, kept as a hash, ended by signing out, by time, or by a new password. */
+/** Browser sessions of users. The secret is stored as a hash. A session ends by sign-out, expiry or a new password. */
 
 import type { OperatorCtx } from '../../context.ts'
 import { endOfSession } from '../../platform/access/session.ts'
@@ -7,15 +7,15 @@ import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { endPendingSignInsOf } from './pending-sign-in.ts'
 
-/** Sessions of a person. The oldest ends for a newer one. */
+/** Per user; a new one replaces the oldest. */
 const MAX_SESSIONS = 100
-/** Of what a browser calls itself, so many characters are kept. */
+/** Characters that are stored of the `User-Agent`. */
 const AGENT_LENGTH = 200
 
-/** Where a session begins: what the browser calls itself, and its address. */
+/** The browser and address of a new session. */
 type Where = { agent?: string | undefined; address: string }
 
-/** Begins a session of a user. The answer is its secret, which is kept nowhere. */
+/** Starts a session and returns its secret, which is not stored. */
 export async function startSession(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'> & Where,
   userId: string,
@@ -48,23 +48,23 @@ export async function startSession(
   return secret
 }
 
-/** Notes that the person of a session proved again that it is them. */
+/** Records a reauthentication of the session's user. */
 export async function markReauthenticated(ctx: Pick<OperatorCtx, 'db' | 'now'>, sessionHash: string): Promise<void> {
   await ctx.db.updateTable('session').set({ confirmed_at: ctx.now }).where('hash', '=', sessionHash).execute()
 }
 
-/** Ends one session, if it is still there. */
+/** Ends one session, if it exists. */
 export async function endSession(ctx: Pick<OperatorCtx, 'db'>, sessionHash: string): Promise<void> {
   await ctx.db.deleteFrom('session').where('hash', '=', sessionHash).execute()
 }
 
-/** Ends every session of a user, and every sign-in that waits for a second factor. */
+/** Ends all sessions and pending sign-ins of a user. */
 export async function endSessionsOf(ctx: Pick<OperatorCtx, 'db'>, userId: string): Promise<void> {
   await ctx.db.deleteFrom('session').where('user_id', '=', userId).execute()
   await endPendingSignInsOf(ctx.db, userId)
 }
 
-/** Ends every session of a user but one, and every sign-in that waits for a second factor. */
+/** Ends all sessions of a user except one, and all pending sign-ins. */
 export async function endOtherSessions(
   { db }: Pick<OperatorCtx, 'db'>,
   userId: string,
@@ -74,13 +74,13 @@ export async function endOtherSessions(
   await endPendingSignInsOf(db, userId)
 }
 
-/** A session as its person sees it. `id`: the beginning of its hash, by which nobody signs in. */
+/** A session as its user sees it. `id`: a prefix of its hash, which cannot be used to sign in. */
 export type OwnSession = Pick<Row<'session'>, 'created_at' | 'used_at' | 'agent' | 'address'> & {
   id: string
   hash: string
 }
 
-/** The sessions of a user that have not ended, the one used last first; at most `MOST_LISTED`. */
+/** Lists the active sessions of a user, most recently used first, at most `MOST_LISTED`. */
 export async function listSessionsOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string): Promise<OwnSession[]> {
   const rows = await ctx.db
     .selectFrom('session')
@@ -95,21 +95,21 @@ export async function listSessionsOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, userI
 const MAX_LISTED = 100
 const ID_LENGTH = 16
 
-/** Ends the session of a user with this id. Refuses: not_found 404, also for a session of somebody else. */
+/** Ends the session of a user with this id. Refuses: not_found 404 (also for a session of another user). */
 export async function endOwnSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string, id: string): Promise<void> {
   const session = (await listSessionsOf(ctx, userId)).find((one) => one.id === id)
-  if (session === undefined) refuse('not_found', 'There is no such session of yours. It may have ended.')
+  if (session === undefined) refuse('not_found', 'Session not found. It may have ended.')
   await endSession(ctx, session.hash)
 }
 
-/** Makes the sessions of somebody who becomes an operator end as those of operators do. */
+/** Applies the shorter lifetime of operator sessions to the sessions of a new operator. */
 export async function shortenSessions({ db, deps, now }: OperatorCtx, userId: string): Promise<void> {
   const end = now + deps.config.sessions.operatorIdleMs
   const longer = db.updateTable('session').set({ expires_at: end }).where('user_id', '=', userId)
   await longer.where('expires_at', '>', end).execute()
 }
 
-/** Sweep: sessions that have ended by time. */
+/** Sweep: deletes expired sessions. */
 export async function purgeEndedSessions({ db, now }: OperatorCtx, limit: number): Promise<number> {
   const ended = db
     .selectFrom('session')

@@ -1,4 +1,3 @@
-/** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
 import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -99,7 +98,7 @@ type Shown = Pick<ScreenInput<Static<typeof SignInQuery>>, 'query' | 'url' | 'sa
   refused?: string | undefined
 }
 
-/** The page with every way in that there is. `refused`: the name that was typed, when its password was wrong. */
+/** Shows every enabled sign-in method. `refused`: the name that was typed with a wrong password. */
 async function signInPage(ctx: PageCtx, { query, url, savedForm, refused }: Shown): Promise<Page> {
   const options = await assertionOptions(ctx, 'sign in')
   const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
@@ -114,8 +113,8 @@ async function signInPage(ctx: PageCtx, { query, url, savedForm, refused }: Show
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
 ${
   refused !== undefined &&
-  html`<p class="notice bad" role="alert" id="fault"><a href="#password">The name or the password is wrong.</a>
-After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a link from your operator sets a new password at once.</p>`
+  html`<p class="notice bad" role="alert" id="fault"><a href="#password">Wrong name or password.</a>
+Sign-in locks for a while after ${FAILURES_UNTIL_LOCK} wrong passwords. Your operator can send a reset link.</p>`
 }
 ${providerButton(ctx, query.return, { kept: savedForm })}
 ${signInForm(ctx, url, { refused, savedForm })}
@@ -139,7 +138,7 @@ ${savedFormField(savedForm)}
 <input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed}>
 <p class="actions"><button>Sign in</button></p>
 </form>
-<p class="soft small">No password yet, or forgotten? Ask whoever runs this service for a link that sets one.</p>`
+<p class="soft small">No password, or forgot it? Ask your operator for a reset link.</p>`
 }
 
 async function signOut(ctx: PageCtx): Promise<View> {
@@ -154,7 +153,7 @@ async function choosePassword(ctx: PageCtx, input: PasswordInput, chosen: NewPas
     return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
   }
   const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
-  // Where passwords are off the link is the way back in.
+  // Without passwords, the link signs the user in.
   if (chosen.passwordHash === null) return afterPassword(ctx, userId, {})
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
   return { redirectTo: '/sign-in?done=password', session: null, audit: { by, subjectId: userId } }
@@ -165,7 +164,7 @@ function passwordPage(ctx: PageCtx, { url }: { url: string }, user: { slug: stri
     title: 'Set your password',
     body: html`<h1>Set your password</h1>
 ${passwordFaultNotice(fault)}
-<p>You sign in as <strong>${user.slug}</strong>. Wherever you are signed in now, you will be signed out.</p>
+<p>You sign in as <strong>${user.slug}</strong>. All your current sessions will end.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}

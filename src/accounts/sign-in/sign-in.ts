@@ -1,4 +1,7 @@
-/** Signing in: a password, and a lock after repeated failures. The answer never tells whether the user exists. docs/sign-in-and-consent.md: Passwords and sessions. */
+/**
+ * Password sign-in with a lockout after repeated failures. Responses never reveal whether a user exists. docs/sign-in-and-consent.md: Passwords and
+ * sessions.
+ */
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
@@ -10,22 +13,21 @@ import type { PageCtx } from '../../platform/pages/screen.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { canonicalPassword } from './passwords.ts'
 
-/** After so many failures in a row, and again after as many more, the user is locked. */
+/** Consecutive failures before a lockout, and between further ones. */
 export const FAILURES_UNTIL_LOCK = 10
-/** The row that counts for those who are not there. */
+/** Row that counts failures of unknown users. */
 const UNKNOWN_USER = 'nobody'
 const FIRST_LOCK_MS = 15 * 60_000
 const MAX_LOCK_MS = 24 * 3_600_000
 
-/** What a password was checked against, before the transaction that believes it. */
+/** The result of a password check, made before the transaction that accepts it. */
 export type PasswordCheck = { userId: string; passwordHash: string | null; matches: boolean } | undefined
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 
 /**
- * Checks a password of a sign-in. Counts a failure of the address before it is known to be one, so that many tries at once are not
- * more tries: what was right, or was not looked at, is given back. Where passwords are off none is right. Whoever is signed in has the turn of
- * their person, anybody else that of their address. Refuses: rate_limited 429, before the password is looked at.
+ * Checks a password of a sign-in. Consumes the address's limit first, so parallel tries cannot exceed it, and refunds it for a right or unchecked
+ * password. Queues a signed-in user by user, others by address. Refuses: rate_limited 429, before the check.
  */
 export async function checkPasswordLimited(
   ctx: Pick<PageCtx, 'db' | 'deps' | 'now' | 'address' | 'user'>,
@@ -46,7 +48,7 @@ export async function checkPasswordLimited(
   return checked
 }
 
-/** Checks a password, slowly, and as slowly when there is no such user. Refuses: rate_limited 429 (platform/adapters/passwords.ts). */
+/** Checks a password, in equal time for unknown users. Refuses: rate_limited 429 (platform/adapters/passwords.ts). */
 export async function checkPassword(
   ctx: Pick<OperatorCtx, 'db' | 'deps'>,
   name: string,
@@ -66,9 +68,8 @@ export async function checkPassword(
 }
 
 /**
- * Believes what was checked, unless the user is locked or has another password by now; a failure is counted. Gives the
- * user's id, or undefined: wrong, locked and unknown are one. The count of failures ends with it, unless a second factor is still to come:
- * whoever knows the password could guess codes without an end.
+ * Accepts a checked password unless the user is locked out or the password has changed; counts a failure. Returns the user's id; undefined for wrong,
+ * locked and unknown alike. Resets the count only without a second factor, or codes could be guessed without limit.
  */
 export async function acceptPassword(ctx: DbCtx, checked: PasswordCheck): Promise<string | undefined> {
   const admitted = checked?.matches ? await clearLock(ctx, checked) : undefined
@@ -80,7 +81,7 @@ async function clearLock(
   ctx: DbCtx,
   { userId, passwordHash }: NonNullable<PasswordCheck>,
 ): Promise<string | undefined> {
-  // Read in the transaction of the session: whoever was suspended meanwhile gets none.
+  // Read in the transaction of the session, so a user who was suspended meanwhile gets none.
   if (await isSuspended(ctx, userId)) return undefined
   const isDone = !(await hasSecondFactor(ctx.db, userId))
   const row = await ctx.db
@@ -94,24 +95,24 @@ async function clearLock(
   return row?.user_id
 }
 
-/** Whether a person may not come in; one who is gone may not either. */
+/** Whether a user is suspended or deleted. */
 export async function isSuspended({ db }: Pick<DbCtx, 'db'>, userId: string): Promise<boolean> {
   const user = await db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirst()
   return user?.suspended_at !== null
 }
 
-/** Whether a person can sign in by a password. */
+/** Whether a user can sign in with a password. */
 export async function hasPassword(db: Queries, userId: string): Promise<boolean> {
   const row = await db.selectFrom('sign_in').select('password_hash').where('user_id', '=', userId).executeTakeFirst()
   return row != null && row.password_hash !== null
 }
 
-/** Whether too many failures lock a person for now. Of somebody without a password nothing was counted before their first wrong code. */
+/** Whether failed attempts lock a user out now. A user without a password has no count before their first wrong code. */
 export async function isLocked(ctx: DbCtx, userId: string): Promise<boolean> {
   return (await lockedUntil(ctx, userId)) !== undefined
 }
 
-/** Until when too many failures lock a person, in milliseconds; undefined where nothing does. It is told to nobody but the person. */
+/** Returns the end of a lockout in ms, or undefined. Only the user may see it. */
 export async function lockedUntil({ db, now }: DbCtx, userId: string): Promise<number | undefined> {
   const locked = db
     .selectFrom('sign_in')
@@ -121,12 +122,12 @@ export async function lockedUntil({ db, now }: DbCtx, userId: string): Promise<n
   return (await locked.executeTakeFirst())?.locked_until ?? undefined
 }
 
-/** All is proven: the count begins anew. */
+/** Resets the count of failures after a complete sign-in. */
 export async function clearFailures({ db }: Pick<DbCtx, 'db'>, userId: string): Promise<void> {
   await db.updateTable('sign_in').set({ failures: 0, locked_until: null }).where('user_id', '=', userId).execute()
 }
 
-/** Counts a wrong code of somebody who proved all else. They may have no password: a link or the provider let them come so far. */
+/** Counts a wrong code after a right first factor. The user may have no password, when a link or the provider signed them in. */
 export async function countWrongCode(ctx: DbCtx, userId: string): Promise<void> {
   await ctx.db
     .insertInto('sign_in')
@@ -137,8 +138,8 @@ export async function countWrongCode(ctx: DbCtx, userId: string): Promise<void> 
 }
 
 /**
- * Counts one more. Tries while the lock holds are not counted: they learn nothing, and nobody could lock a user for good. Wrong passwords of
- * somebody who has none are not counted either, or anybody could lock their codes.
+ * Does not count attempts during a lockout, so an attacker cannot extend it forever. Nor wrong passwords of users without one, so an attacker cannot
+ * lock their codes.
  */
 async function countFailure(ctx: DbCtx, userId: string, isCode = false): Promise<void> {
   const counted = await ctx.db
@@ -158,7 +159,7 @@ async function countFailure(ctx: DbCtx, userId: string, isCode = false): Promise
     .execute()
 }
 
-/** Where there is nothing to count, as much is written: how long the answer takes would tell otherwise who exists and who is locked. */
+/** Writes as much as for a known user, so that response times do not reveal who exists or is locked. */
 async function countUnknownUser(ctx: DbCtx): Promise<void> {
   await ctx.db
     .insertInto('sign_in')
@@ -172,7 +173,7 @@ function notLocked(ctx: DbCtx) {
     eb.or([eb('locked_until', 'is', null), eb('locked_until', '<=', ctx.now)])
 }
 
-/** 15 minutes, then twice as long each time, up to a day. */
+/** 15 minutes, doubled each time, up to a day. */
 function lockFor(failures: number): number {
   return Math.min(FIRST_LOCK_MS * 2 ** (failures / FAILURES_UNTIL_LOCK - 1), MAX_LOCK_MS)
 }

@@ -1,4 +1,3 @@
-/** What follows a right password: the session, or the page that asks for a second factor. And the sign-in by a passkey alone. */
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
 import { csrfTokenOf } from '../../platform/pages/cookies.ts'
@@ -32,7 +31,7 @@ const Factor = Type.Object({
 const Passkey = Type.Object({ answer: PasskeyAnswer, kept: SavedFormField })
 type Input = ScreenInput<Static<typeof Query>, Static<typeof Factor>>
 
-/** Where somebody goes once they are signed in, and the form of another page that is carried on. */
+/** The next page, and a form of another page that is carried along. */
 type Onward = { return?: string | undefined; kept?: string | undefined }
 
 export const secondStepScreens: readonly Screen[] = [
@@ -59,7 +58,7 @@ export const secondStepScreens: readonly Screen[] = [
   }),
 ]
 
-/** What follows a right password. Whoever was signed in here before no longer is; and the secret is new, whatever the browser brought. */
+/** Continues after a right password: to a session or to the second factor. Ends the browser's previous session and replaces its secret. */
 export async function afterPassword(ctx: PageCtx, userId: string, onward: Onward): Promise<View> {
   if (!(await hasSecondFactor(ctx.db, userId))) return openSession(ctx, userId, onward)
   if (ctx.user) await endSession(ctx, ctx.user.sessionHash)
@@ -71,7 +70,6 @@ export async function afterPassword(ctx: PageCtx, userId: string, onward: Onward
   return { ...shown, anonymousSession: visit, ...(ctx.user && { session: null }) }
 }
 
-/** The session of a person of whom all is proven. */
 async function openSession(ctx: PageCtx, userId: string, { return: back, kept }: Onward): Promise<View> {
   if (ctx.user) await endSession(ctx, ctx.user.sessionHash)
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
@@ -97,17 +95,17 @@ async function stepPage(
     title: 'Second step',
     ...(options && { scripts: [PASSKEY_SCRIPT] }),
     body: html`<h1>Second step</h1>
-${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">This proves nothing: the code is wrong or was used, or the passkey took too long.</a></p>`}
-<p>Your password is right. Now prove it a second way, within ten minutes.</p>
+${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">The code is wrong or was used, or the passkey took too long.</a></p>`}
+<p>Enter your second factor within ten minutes.</p>
 ${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: savedFormField(kept) })}
 <form method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${savedFormField(kept)}
-<label for="code">Code of your app, or a recovery code</label>
+<label for="code">Code from your app, or a recovery code</label>
 <input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}>
 <p class="actions"><button>Sign in</button></p>
 </form>
-<p class="soft small">Lost all of them? Whoever runs this service can remove them. <a href="/sign-in">Begin again</a></p>`,
+<p class="soft small">Lost your second factors? Your operator can remove them. <a href="/sign-in">Start again</a></p>`,
   }
 }
 
@@ -131,7 +129,7 @@ async function signInByPasskey(
     status: 403,
     title: 'Sign-in failed',
     body: html`<h1>Sign in</h1>
-<p class="notice bad" role="alert">This passkey proves nothing here: nobody has it, or it took longer than five minutes.</p>
+<p class="notice bad" role="alert">This passkey was not accepted: it is unknown, or it took longer than five minutes.</p>
 <p><a href="${beginAgain(query)}">Try again</a></p>`,
   }
 }

@@ -1,4 +1,4 @@
-/** A second factor of a sign-in, or of a confirmation: checked before the transaction, believed in it. docs/sign-in-and-consent.md: Second factors. */
+/** The second factor of a sign-in or reauthentication, checked before the transaction that accepts it. docs/sign-in-and-consent.md: Second factors. */
 import { rejectIfExceeded } from '../../platform/limiter/limiter.ts'
 import type { PageCtx } from '../../platform/pages/screen.ts'
 import type { PasskeyPurpose } from '../second-factor/challenges.ts'
@@ -6,17 +6,17 @@ import { consumeAssertion, type PasskeyAssertion, verifyAssertion } from '../sec
 import { checkCode, consumeCode, type ValidCode } from '../second-factor/second-factor.ts'
 import { clearFailures, countWrongCode, isLocked, isSuspended } from './sign-in.ts'
 
-/** What was given: a right code of a person, what a passkey proves, or nothing that is right. */
+/** A valid code or assertion; undefined when invalid. */
 export type FactorResult = { code: ValidCode } | { proof: PasskeyAssertion } | undefined
 
-/** What a form sends: a code, or the answer of a passkey as JSON. */
+/** A code, or a passkey response as JSON. */
 export type FactorInput = { code?: string | undefined; answer?: string | undefined }
 
 type TryCtx = Pick<PageCtx, 'db' | 'deps' | 'now' | 'address' | 'csrfToken'>
 
 /**
- * Checks a factor. As with passwords, a failure of the address is counted before it is known to be one. `userId`: whose code it may be;
- * a passkey says by itself whose it is. Refuses: rate_limited 429, before the factor is looked at.
+ * Checks a factor. Consumes the address's limit first, as for passwords. `userId`: the user of a code; a passkey names its own user. Refuses:
+ * rate_limited 429, before the check.
  */
 export async function checkFactorLimited(
   ctx: TryCtx,
@@ -43,8 +43,8 @@ async function checkAnswer(ctx: TryCtx, purpose: PasskeyPurpose, answer: string)
 }
 
 /**
- * Believes a factor of this person, and uses it up. Wrong codes are counted as wrong passwords are, and while a person is locked no code is
- * right. A passkey cannot be guessed, so no lock holds for it.
+ * Accepts and consumes a factor of the user. Wrong codes count as failed attempts and no code works during a lockout. Passkeys cannot be guessed, so
+ * a lockout does not apply.
  */
 export async function acceptFactor(ctx: PageCtx, userId: string, checked: FactorResult): Promise<boolean> {
   if (checked !== undefined && 'proof' in checked) return (await acceptPasskey(ctx, checked)) === userId
@@ -57,7 +57,7 @@ export async function acceptFactor(ctx: PageCtx, userId: string, checked: Factor
   return false
 }
 
-/** Whose passkey it is, who may come in; undefined: nobody's. */
+/** Accepts an assertion and returns its user; undefined when invalid or suspended. */
 export async function acceptPasskey(ctx: PageCtx, checked: FactorResult): Promise<string | undefined> {
   if (checked === undefined || !('proof' in checked)) return undefined
   const userId = await consumeAssertion(ctx, checked.proof)

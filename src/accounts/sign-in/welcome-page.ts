@@ -1,4 +1,4 @@
-/** The page behind the link of the first start: the first person sets a password and is signed in. docs/console.md: First start. */
+/** The setup page: the first user sets a password and is signed in. docs/console.md: First start. */
 import type { Static } from 'typebox'
 import { html } from '../../platform/pages/html.ts'
 import {
@@ -47,18 +47,18 @@ export const welcomeScreens: readonly Screen[] = [
   }),
 ]
 
-/** Opening the link uses nothing up: programs that look at links open them too. */
+/** Opening the link does not consume it, because link scanners open it too. */
 async function showWelcome(ctx: PageCtx, { query, url }: Pick<Input, 'query' | 'url'>, fault?: string) {
   const user = await findWelcomeLink(ctx, query.link ?? '')
   return {
     title: 'Welcome',
     body: html`<h1>Welcome to Berth</h1>
 ${passwordFaultNotice(fault)}
-<p>You are the first person here, and the operator of this service. Here you are <strong>${user.slug}</strong>.</p>
+<p>You are the first user and the operator of this service. Your username is <strong>${user.slug}</strong>.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 ${newPasswordFields(ctx, user.slug, fault)}
-<p class="actions"><button>Begin</button></p>
+<p class="actions"><button>${ctx.deps.config.passwords ? 'Set password and continue' : 'Continue'}</button></p>
 </form>`,
   }
 }

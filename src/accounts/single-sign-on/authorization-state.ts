@@ -1,17 +1,17 @@
 /**
- * Ties the answer of the provider to the browser that asked, without a row in the store: `state` is signed with the secret of the visit, and
- * nonce and PKCE verifier are made from both. Whoever has another browser has another secret. docs/single-sign-on.md: How it is done.
+ * Binds the provider's response to the browser without a database row. `state` is signed with the browser's secret; nonce and PKCE verifier are
+ * derived from both. docs/single-sign-on.md: Protocol.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AuthorizationState } from '../../platform/adapters/identity-provider.ts'
 import { randomText } from '../../platform/base/ids.ts'
 
-/** What a sign-in is for: to begin a session, or to confirm the one that is there. `to`: the path that follows. */
+/** `again`: reauthenticate the current session. `to`: the path that follows. */
 export type SignInPurpose = { to: string; again: boolean }
 
 const LASTS_MS = 10 * 60_000
 
-/** Makes a tie for one sign-in, of 10 minutes. `secret`: what only this browser's requests bring. */
+/** Creates the state of one sign-in, valid for 10 minutes. `secret`: sent only by this browser. */
 export function createAuthorizationState(
   secret: string,
   { to, again }: SignInPurpose,
@@ -21,7 +21,7 @@ export function createAuthorizationState(
   return tieOf(secret, `${payload}.${sign(secret, 'state', payload)}`)
 }
 
-/** The tie and the purpose that a `state` is of; undefined: another browser asked, or too long ago. */
+/** Reads and verifies a `state`. Undefined when expired or of another browser. */
 export function readAuthorizationState(
   secret: string,
   state: string,

@@ -1,7 +1,6 @@
 /**
- * Asks the provider every four hours whether it still vouches for a person, so that whoever was removed there is stopped here within 12 hours,
- * without a sign-in. Taking a person pushes the next question ahead in the same statement, so of several instances one asks: many providers
- * change the refresh token with each use. docs/single-sign-on.md: Who is removed.
+ * Checks every four hours that the provider still confirms each user, so removed users lose access within 12 hours. One statement claims a user and
+ * postpones the next check, so only one instance calls: many providers rotate the refresh token. docs/single-sign-on.md: Deprovisioning.
  */
 
 import type { Deps, OperatorCtx } from '../../context.ts'
@@ -12,24 +11,24 @@ import { transact } from '../../platform/outbox/transact.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'
 import { confirmIdentity, type Identity, identityRow, MAX_UNCONFIRMED_MS, suspendIdentity } from './identities.ts'
 
-/** After a question that got no answer. */
+/** Wait after a failed check. */
 const AGAIN_MS = 10 * 60_000
 const AT_ONCE = 4
 
-/** Starts to ask. The function that it gives stops it. Without a provider there is nobody to ask. */
+/** Starts the checks and returns a function that stops them. Does nothing without a provider. */
 export function startIdentityChecks(deps: Deps): () => Promise<void> {
   if (deps.adapters.provider === undefined) return async () => {}
   return startLeaseWorker(deps, identityWork(deps)).stop
 }
 
-/** Asks about everybody who is due now. Gives how many they were. */
+/** Checks every user who is due. Returns their number. */
 export function checkIdentities(deps: Deps, now: number): Promise<number> {
   return drainLeaseQueue(identityWork(deps), now, deps.shutdownSignal)
 }
 
 function identityWork(deps: Deps): LeaseQueue<Identity> {
   return {
-    name: 'people to ask the provider about',
+    name: 'users to check with the provider',
     async lease(now, running) {
       const room = AT_ONCE - running.length
       return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
@@ -38,7 +37,7 @@ function identityWork(deps: Deps): LeaseQueue<Identity> {
       checkOne(deps, identity, now()).catch((error) => {
         deps.log.warn(
           { err: error, userId: identity.user_id },
-          'what the provider said of a person could not be written; it is asked again',
+          'the response of the provider about a user could not be stored; retrying',
         )
       }),
   }
@@ -69,7 +68,7 @@ async function checkOne(deps: Deps, identity: Identity, now: number): Promise<vo
     const { outgoing, ...outboxCtx } = begin()
     const actor = { kind: 'timer', id: 'check-identity', tokenId: null } as const
     const ctx: OperatorCtx = { actor, db, deps, ...outboxCtx }
-    // Whoever signed in meanwhile brought a newer word of the provider.
+    // The user signed in meanwhile, which is more recent.
     if ((await identityRow(ctx, identity.user_id))?.checked_at !== identity.checked_at) return
     if (answer !== 'unknown' && answer !== 'gone') return confirmIdentity(ctx, identity.user_id, answer)
     await suspendIdentity(ctx, identity)
@@ -77,7 +76,7 @@ async function checkOne(deps: Deps, identity: Identity, now: number): Promise<vo
   })
 }
 
-/** `unknown`: it could not be asked, or gave nothing to ask it with. */
+/** `unknown`: no answer from the provider, or no refresh token. */
 async function ask(deps: Deps, identity: Identity): Promise<IdentityClaims | 'gone' | 'unknown'> {
   const provider = deps.adapters.provider!
   if (identity.refresh_token === null) return 'unknown'
@@ -85,20 +84,17 @@ async function ask(deps: Deps, identity: Identity): Promise<IdentityClaims | 'go
   const token = box.openSecret('refresh-token', identity.sub, identity.refresh_token)
   if (token === undefined) return 'unknown'
   try {
-    // The setting names another provider now: this one is not asked, and does not vouch.
+    // The setting names another provider now, which cannot confirm this identity.
     if (!(await provider.isNamed(identity.issuer))) return 'unknown'
     return (await provider.refresh(token, identity)) ?? 'gone'
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    deps.log.warn(
-      { userId: identity.user_id, why: error.message },
-      'the provider did not say whether it still vouches for a person',
-    )
+    deps.log.warn({ userId: identity.user_id, why: error.message }, 'the provider did not confirm or reject a user')
     return 'unknown'
   }
 }
 
-/** Where the provider cannot be asked, once when the time is over; else again in ten minutes. */
+/** Postpones by ten minutes, or until the final deadline when the provider cannot be called for this user. */
 async function wait({ db }: Deps, { issuer, sub, checked_at, refresh_token }: Identity, now: number): Promise<void> {
   const over = checked_at + MAX_UNCONFIRMED_MS
   const due = refresh_token === null ? over : Math.min(now + AGAIN_MS, over)

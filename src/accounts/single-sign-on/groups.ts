@@ -1,4 +1,4 @@
-/** What the groups of a provider give and take: roles in teams, and the pages of the operator. docs/single-sign-on.md: Groups. */
+/** Team roles and the operator role by groups of the provider. docs/single-sign-on.md: Groups. */
 import type { OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/member.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -11,10 +11,7 @@ import { addMember, changeRole, endMembership } from '../members/members.ts'
 
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
-/**
- * Makes a person's places what the rules say of their groups. A team that no rule names is left as it is, and so is the last OWNER of a
- * team: it always has one.
- */
+/** Applies the group rules to a user's memberships. Leaves teams without a rule and the last OWNER of a team unchanged. */
 export async function applyGroups(ctx: OperatorCtx, userId: string, groups: readonly string[]): Promise<void> {
   const { groups: rules } = ctx.deps.config.singleSignOn!
   const given = new Set(groups)
@@ -27,7 +24,7 @@ export async function applyGroups(ctx: OperatorCtx, userId: string, groups: read
   }
 }
 
-/** Whoever signs in by the provider takes the places that it gives by that: they count as accepted. docs/single-sign-on.md: Groups. */
+/** Marks memberships that the provider granted as accepted, because the user signed in with it. docs/single-sign-on.md: Groups. */
 export async function acceptPlaces({ db, deps }: OperatorCtx, userId: string): Promise<void> {
   const slugs = deps.config.singleSignOn!.groups.flatMap(({ gives }) => (gives === 'operator' ? [] : [gives.team]))
   if (slugs.length === 0) return
@@ -43,7 +40,7 @@ async function applyOperator(ctx: OperatorCtx, userId: string, held: readonly Gr
   else await change.set({ operator_at: null }).where('operator_at', 'is not', null).execute()
 }
 
-/** Of several roles the first in the order of ROLES: it may most. */
+/** Returns the strongest of several roles, which is first in ROLES. */
 function roleIn(slug: string, held: readonly GroupRule[]): Role | undefined {
   const roles = held.flatMap(({ gives }) => (gives !== 'operator' && gives.team === slug ? [gives.role] : []))
   return ROLES.find((role) => roles.includes(role))
@@ -60,7 +57,7 @@ async function applyRole(ctx: OperatorCtx, team: Team, userId: string, role: Rol
     if (!(error instanceof Refusal) || error.key !== 'last_owner') throw error
     ctx.deps.log.warn(
       { team: team.slug, userId },
-      'the last OWNER of a team keeps the place that their groups no longer give',
+      'the last OWNER of a team keeps the role that their groups no longer grant',
     )
   }
 }

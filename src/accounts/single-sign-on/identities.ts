@@ -1,4 +1,4 @@
-/** Who people are at the provider of single sign-on: bound by issuer and `sub`, which a provider gives nobody twice. docs/single-sign-on.md. */
+/** Identities of users at the provider, bound by issuer and `sub`, which is never reused. docs/single-sign-on.md. */
 
 import type { Input, OperatorCtx } from '../../context.ts'
 import { mayStillGive } from '../../platform/access/offers.ts'
@@ -14,9 +14,9 @@ import { setSuspended } from '../users/suspend.ts'
 import { applyGroups } from './groups.ts'
 
 const HOUR_MS = 3_600_000
-/** The provider is asked so often whether it still vouches for a person. */
+/** Interval of the checks. */
 const CHECK_MS = 4 * HOUR_MS
-/** A person for whom the provider did not vouch for so long is stopped, also when it could not be asked. */
+/** After this long without a confirmation a user is suspended, even if the provider was unavailable. */
 export const MAX_UNCONFIRMED_MS = 12 * HOUR_MS
 const LINK_MS = 24 * HOUR_MS
 const MAX_NAME = 48
@@ -25,8 +25,8 @@ const MAX_DISPLAY_NAME = 100
 export type Identity = Row<'identity'>
 
 /**
- * The tie of a user to this person of the provider; undefined: nobody is tied to them. A person is who the `iss` of the token and `sub` say,
- * however BERTH_OIDC_ISSUER spells it: a tie that was made under another spelling counts where there is none under `iss`.
+ * Finds the identity of these claims by `iss` and `sub`. An identity under another spelling of BERTH_OIDC_ISSUER counts only when none has the `iss`
+ * of the token.
  */
 export async function findIdentity(
   { db }: Pick<OperatorCtx, 'db'>,
@@ -37,7 +37,7 @@ export async function findIdentity(
   return ties.sort((one, other) => names.indexOf(one.issuer) - names.indexOf(other.issuer))[0]
 }
 
-/** The user who has this address, in whatever case; undefined: nobody. */
+/** Finds a user by address, ignoring case. */
 export function findByEmail({ db }: Pick<OperatorCtx, 'db'>, email: string): Promise<Row<'account'> | undefined> {
   return db
     .selectFrom('account')
@@ -47,7 +47,7 @@ export function findByEmail({ db }: Pick<OperatorCtx, 'db'>, email: string): Pro
     .executeTakeFirst()
 }
 
-/** Makes a person of whom the provider vouches for the first time. Gives the user's id. Refuses: slug_taken 409, email_taken 409. */
+/** Creates a user from the claims of their first sign-in. Returns the user's id. Refuses: slug_taken 409, email_taken 409. */
 export async function createPerson(ctx: OperatorCtx, vouched: IdentityClaims & { email: string }): Promise<string> {
   const base = usernameOf(vouched)
   const name = [...(vouched.name ?? '')].slice(0, MAX_DISPLAY_NAME).join('')
@@ -66,7 +66,7 @@ export async function createPerson(ctx: OperatorCtx, vouched: IdentityClaims & {
   }
 }
 
-/** What the provider calls the person, or the address before its "@", in the characters that a username may have. */
+/** The provider's user name, or the address before "@", limited to the characters of a username. */
 function usernameOf({ username, email }: IdentityClaims): string {
   const wanted = (username ?? email ?? '').split('@', 1)[0]!.normalize('NFKD').toLowerCase()
   const slug = wanted
@@ -76,7 +76,7 @@ function usernameOf({ username, email }: IdentityClaims): string {
   return slug === '' ? 'person' : slug
 }
 
-/** Binds a person to who they are at the provider. Refuses: identity_taken 409 (one of the two is bound to another). */
+/** Binds a user to an identity. Refuses: identity_taken 409 (one of the two is bound already). */
 export async function linkIdentity(
   ctx: OperatorCtx,
   userId: string,
@@ -93,8 +93,8 @@ export async function linkIdentity(
 }
 
 /**
- * Notes that the provider vouches for a person now: they come in again if they were stopped because it did not, their groups count, and it
- * is asked again later. Whoever the operator suspended stays so.
+ * Records a confirmation by the provider: resumes a user suspended for its absence, applies groups and postpones the next check. A suspension by the
+ * operator stays.
  */
 export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched: IdentityClaims): Promise<void> {
   const { sub, refreshToken } = vouched
@@ -116,12 +116,12 @@ export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched:
   if (vouched.groups !== undefined) await applyGroups(ctx, userId, vouched.groups)
 }
 
-/** The tie of this user to a person of a provider; undefined: there is none. */
+/** Returns the identity of a user, if any. */
 export function identityRow({ db }: Pick<OperatorCtx, 'db'>, userId: string): Promise<Identity | undefined> {
   return db.selectFrom('identity').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-/** Stops a person for whom the provider no longer vouches: sessions and tokens end, until they sign in by it again. */
+/** Suspends a user whom the provider no longer confirms: ends sessions and suspends tokens until the next sign-in with it. */
 export async function suspendIdentity(ctx: OperatorCtx, { issuer, sub, user_id }: Identity): Promise<void> {
   const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', user_id).executeTakeFirstOrThrow()
   await ctx.db
@@ -133,7 +133,7 @@ export async function suspendIdentity(ctx: OperatorCtx, { issuer, sub, user_id }
   await setSuspended(ctx, user, true)
 }
 
-/** Forgets who a person is at the provider: nobody asks it about them any more. They come in again if they were stopped because of it. Refuses: not_found 404. */
+/** Deletes the identity of a user and ends its checks. Resumes a user who was suspended because of it. Refuses: not_found 404. */
 export async function removeIdentity(ctx: OperatorCtx, user: Row<'account'>, _: Input): Promise<void> {
   const removed = await ctx.db
     .deleteFrom('identity')
@@ -144,7 +144,7 @@ export async function removeIdentity(ctx: OperatorCtx, user: Row<'account'>, _: 
   if (removed.ended_at !== null && removed.ended_at === user.suspended_at) await setSuspended(ctx, user, false)
 }
 
-/** Writes to somebody who is here already: by the link they say that they are the one for whom the provider vouches. */
+/** Emails a link to an existing user with the address of the claims, to confirm that the identity is theirs. */
 export async function mailIdentityLink(
   ctx: OperatorCtx,
   user: Row<'account'>,
@@ -161,13 +161,13 @@ export async function mailIdentityLink(
     recipient: user.email!,
     asked: 'byOthers',
     subject: `Sign in by ${host}`,
-    text: `${greeting(user)}\n\nsomebody signed in at ${host} with your address. If it was you, open this link, and from then on you sign in by ${host}. It works once, for 24 hours:\n\n${ctx.deps.origin()}/sign-in/sso/link?link=${secret}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
+    text: `${greeting(user)}\n\na user of ${host} signed in with your address. If it was you, open this link to sign in with ${host} from now on. It works once, for 24 hours:\n\n${ctx.deps.origin()}/sign-in/sso/link?link=${secret}\n\nIf you did not expect this, ignore it: without the link nothing changes.\n`,
   })
 }
 
 export type IdentityLink = { userId: string; username: string; issuer: string; sub: string }
 
-/** What a link would bind. Refuses: identity_link_spent 404 (unknown, used, replaced, too old, of somebody who is suspended). */
+/** Finds the identity of a link. Refuses: identity_link_spent 404 (unknown, used, replaced, expired, or its user is suspended). */
 export async function findIdentityLink(
   { db, now }: Pick<OperatorCtx, 'db' | 'now'>,
   secret: string,
@@ -185,7 +185,7 @@ export async function findIdentityLink(
   return { userId: row.user_id, username: row.slug, issuer: row.issuer, sub: row.sub }
 }
 
-/** Uses up the link and binds. Of several at once one does it. Refuses: identity_link_spent 404, identity_taken 409. */
+/** Consumes the link and binds the identity. Of concurrent calls, one succeeds. Refuses: identity_link_spent 404, identity_taken 409. */
 export async function redeemIdentityLink(ctx: OperatorCtx, secret: string): Promise<IdentityLink> {
   const link = await findIdentityLink(ctx, secret)
   const used = await ctx.db
@@ -199,7 +199,7 @@ export async function redeemIdentityLink(ctx: OperatorCtx, secret: string): Prom
   return link
 }
 
-/** A new way in is told to the person: with a stolen session somebody else may have made it theirs. */
+/** Notifies the user, because an attacker with a stolen session may have added the identity. */
 async function tellOfIdentity(ctx: OperatorCtx, { userId, username, issuer }: IdentityLink): Promise<void> {
   const { email } = await ctx.db
     .selectFrom('account')
@@ -211,11 +211,11 @@ async function tellOfIdentity(ctx: OperatorCtx, { userId, username, issuer }: Id
   await queueMail(ctx, {
     recipient: email,
     subject: `You sign in by ${host} from now on`,
-    text: `Hello ${username},\n\nyour account is tied to ${host}: whoever ${host} says you are signs in as you. Your page says so too: ${ctx.deps.origin()}/console/account/security\n\nYou did not do this? Then tell whoever runs this service: they remove it.\n`,
+    text: `Hello ${username},\n\nyour account is linked to ${host}: you can now sign in with it. Your security page shows it: ${ctx.deps.origin()}/console/account/security\n\nIf you did not do this, contact the operator of this service, who can remove it.\n`,
   })
 }
 
-/** The provider by which a person signs in, and since when it vouched last; undefined: by none. */
+/** Returns the provider of a user and its last confirmation; undefined without one. */
 export async function identityOf(
   ctx: Pick<OperatorCtx, 'db'>,
   userId: string,

@@ -1,4 +1,4 @@
-/** The page behind the letter to somebody who is here already: by it they say that they are who the provider vouches for. docs/single-sign-on.md: Who becomes whom. */
+/** The page of the emailed link, where an existing user confirms an identity. docs/single-sign-on.md: Account linking. */
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../../platform/access/second-factor.ts'
 import { isRecentlyAuthenticated } from '../../platform/access/session.ts'
@@ -44,7 +44,7 @@ async function showLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
     (await proofFirst(ctx, link, url)) ?? {
       title: `Sign in by ${host}`,
       body: html`<h1>Sign in by ${host}?</h1>
-<p>From then on <strong>${link.username}</strong> is whoever ${host} says it is, and what your groups there give is yours here.</p>
+<p>From then on you sign in as <strong>${link.username}</strong> with ${host}, and your groups there grant your roles here.</p>
 <form method="post" action="${url}">${csrfFields(ctx)}
 <p class="actions"><button>Yes, that is me</button></p></form>`,
     }
@@ -59,10 +59,7 @@ async function useLink(ctx: PageCtx, { query, url }: Input): Promise<View> {
   return { redirectTo: SINGLE_SIGN_ON, audit: { by, subjectId: userId } }
 }
 
-/**
- * The letter proves an address, and a second factor keeps out whoever reads the mail. So a person who has one proves it first, within the
- * last hour. Undefined: nothing more has to be proven.
- */
+/** An attacker may read the user's email, so a user with a second factor must have used it within the last hour. Undefined when nothing is missing. */
 async function proofFirst(ctx: PageCtx, { userId, username }: IdentityLink, url: string): Promise<View | undefined> {
   if (!(await hasSecondFactor(ctx.db, userId))) return undefined
   const back = `?return=${encodeURIComponent(url)}`
@@ -71,8 +68,8 @@ async function proofFirst(ctx: PageCtx, { userId, username }: IdentityLink, url:
     return isRecentlyAuthenticated(ctx.user, ctx.now) ? undefined : { redirectTo: `/confirm${back}` }
   return {
     status: 403,
-    title: 'Sign in as somebody else',
-    body: html`<h1>Sign in as somebody else</h1>
+    title: 'Sign in as another user',
+    body: html`<h1>Sign in as another user</h1>
 <p role="alert">This link is for <strong>${username}</strong>, who has a second factor. Sign out, sign in as ${username}, and open it again.</p>`,
   }
 }

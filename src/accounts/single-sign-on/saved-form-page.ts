@@ -1,4 +1,4 @@
-/** The page that brings back a form that was kept over a sign-in by the provider. Its script fills it in and sends it. docs/console.md: Sessions. */
+/** Restores a form that was saved across a sign-in with the provider. Its script fills it in and submits it. docs/console.md: Sessions. */
 import type { Static } from 'typebox'
 import { SAVED_FORM_SCRIPT } from '../../platform/pages/assets/assets.ts'
 import { html } from '../../platform/pages/html.ts'
@@ -20,7 +20,7 @@ export const savedFormScreens: readonly Screen[] = [
       title: 'You are signed in',
       scripts: [SAVED_FORM_SCRIPT],
       body: html`<h1>You are signed in</h1>
-<p>When the page that you left had something typed in it, this tab brings it back. When nothing happens, nothing was kept.</p>
+<p>If you had typed something in the previous page, this tab restores it. If nothing happens, nothing was saved.</p>
 <form method="post" action="${SAVED_FORM_PATH}" data-brings-back>${csrfFields(ctx)}<input type="hidden" name="kept"></form>
 <p class="actions"><a class="button" href="${HOME}">Go to the console</a></p>`,
     }),

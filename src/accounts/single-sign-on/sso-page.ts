@@ -1,4 +1,4 @@
-/** The pages by which people sign in by a provider (OpenID Connect Core 1.0, code flow). docs/single-sign-on.md. */
+/** Sign-in with a provider (OpenID Connect Core 1.0, code flow). docs/single-sign-on.md. */
 import type { Static } from 'typebox'
 import type { Actor, OperatorCtx } from '../../context.ts'
 import { type IdentityClaims, ProviderError } from '../../platform/adapters/identity-provider.ts'
@@ -30,7 +30,7 @@ const BeginQuery = Type.Object({
   return: Type.Optional(Type.String()),
   again: Type.Optional(Type.Literal('yes')),
 })
-/** RFC 6749 4.1.2, RFC 9207. What else a provider adds is left to the library, which reads the whole address. */
+/** RFC 6749 4.1.2, RFC 9207. The library reads other parameters from the full URL. */
 const CallbackQuery = Type.Object({
   state: Type.Optional(Type.String({ maxLength: READERS['state of single sign-on'].bytes })),
 })
@@ -38,7 +38,7 @@ const CallbackQuery = Type.Object({
 type BeginInput = ScreenInput<Static<typeof BeginQuery>>
 type CallbackInput = ScreenInput<Static<typeof CallbackQuery>>
 
-/** What came of asking the provider: a person, or a sentence that says why there is none. */
+/** The claims of the provider, or an error message. */
 type Outcome = { vouched: IdentityClaims; purpose: SignInPurpose } | { why: string; status: number }
 
 export const singleSignOnScreens: readonly Screen[] = [
@@ -71,12 +71,12 @@ async function begin(ctx: PageCtx, { query }: BeginInput): Promise<View> {
 
 async function redeem(ctx: PageCtx, { query, url }: CallbackInput): Promise<Outcome> {
   const { provider } = ctx.deps.adapters
-  if (provider === undefined) return { why: 'There is no single sign-on here.', status: 403 }
+  if (provider === undefined) return { why: 'Single sign-on is not set up here.', status: 403 }
   const read = readAuthorizationState(ctx.csrfToken, query.state ?? '', ctx.now)
   if (read === undefined)
     return { why: 'This sign-in was begun in another browser, was used, or is older than 10 minutes.', status: 403 }
   const { limits } = ctx.deps
-  // What a browser brings may be made up, and the provider is asked for each: it would shut Berth out.
+  // A forged callback causes a call to the provider each time, and the provider might block Berth.
   rejectIfExceeded(await limits.consume('sign-in-failures', ctx.address, ctx.now), ctx.now, 'failed sign-ins')
   try {
     const { tie, purpose } = read
@@ -88,17 +88,17 @@ async function redeem(ctx: PageCtx, { query, url }: CallbackInput): Promise<Outc
   }
 }
 
-/** What the person is told: the details are in the log, for whoever runs the service. */
+/** The message for the user. The details are in the log, for the operator. */
 function whyNot(ctx: PageCtx, error: unknown): { why: string; status: number } {
   if (!(error instanceof ProviderError)) throw error
   const name = ctx.deps.adapters.provider!.name
   ctx.deps.log.warn({ why: error.message, provider: name }, 'a sign-in by the provider failed')
   return error.unavailable
-    ? { why: `${name} could not be asked. Try again in a moment.`, status: 503 }
-    : { why: `${name} did not vouch for you.`, status: 403 }
+    ? { why: `${name} is unavailable. Try again shortly.`, status: 503 }
+    : { why: `${name} did not confirm your identity.`, status: 403 }
 }
 
-/** Lets in whom the provider vouches for: who is bound, or somebody new. Whoever has the address already is asked by a letter first. */
+/** Signs in a bound or new user. If the address belongs to an existing user, emails them a link instead. */
 async function admit(ctx: PageCtx, _: CallbackInput, outcome: Outcome): Promise<View> {
   if ('why' in outcome) return failed(ctx, outcome)
   const { vouched, purpose } = outcome
@@ -107,10 +107,10 @@ async function admit(ctx: PageCtx, _: CallbackInput, outcome: Outcome): Promise<
   if (purpose.again) return confirmVisitor(ctx, identity?.user_id, vouched, purpose)
   if (identity !== undefined) return enter(ctx, identity.user_id, vouched, purpose)
   const { email } = vouched
-  // What is verified is the text as the provider wrote it, so it is looked at before it is put into lower case.
+  // The provider verified the original spelling, so check it before lower-casing.
   if (email === undefined || !isEmail(email) || !vouched.emailVerified)
     return failed(ctx, {
-      why: `${name} does not say that your email address is verified. Ask whoever runs it.`,
+      why: `${name} does not confirm that your email address is verified. Contact its operator.`,
       status: 403,
     })
   const known = await findByEmail(ctx, email)
@@ -125,7 +125,7 @@ async function admit(ctx: PageCtx, _: CallbackInput, outcome: Outcome): Promise<
 
 async function enter(ctx: PageCtx, userId: string, vouched: IdentityClaims, { to }: SignInPurpose): Promise<View> {
   if (await isSuspended(ctx, userId))
-    return failed(ctx, { why: 'You are suspended here. Ask whoever runs this service.', status: 403 })
+    return failed(ctx, { why: 'You are suspended here. Contact the operator of this service.', status: 403 })
   const by = asPerson(ctx, userId)
   await confirmIdentity(by, userId, vouched)
   await acceptPlaces(by, userId)
@@ -133,7 +133,7 @@ async function enter(ctx: PageCtx, userId: string, vouched: IdentityClaims, { to
   return { redirectTo: to, session: await startSession(ctx, userId), audit: { by, subjectId: userId } }
 }
 
-/** The session that is there counts as confirmed, if it is of the person for whom the provider vouches. */
+/** Confirms the current session if it belongs to the user of the claims. */
 async function confirmVisitor(
   ctx: PageCtx,
   userId: string | undefined,
@@ -141,14 +141,14 @@ async function confirmVisitor(
   { to }: SignInPurpose,
 ): Promise<View> {
   if (ctx.user === undefined || userId !== ctx.user.userId)
-    return failed(ctx, { why: 'You confirmed as somebody else than you are signed in as.', status: 403 })
+    return failed(ctx, { why: 'You confirmed as another user than the one who is signed in.', status: 403 })
   const by = asPerson(ctx, userId)
   await confirmIdentity(by, userId, vouched)
   await markReauthenticated(ctx, ctx.user.sessionHash)
   return { redirectTo: to, audit: { by, subjectId: userId } }
 }
 
-/** Whether somebody is suspended for another reason than that the provider did not vouch for them. */
+/** Whether a user is suspended for a reason other than a missing confirmation by the provider. */
 async function isSuspended({ db }: OperatorCtx, userId: string): Promise<boolean> {
   const row = await db
     .selectFrom('account')
@@ -177,9 +177,9 @@ ${providerButton(ctx, undefined)}
 function asked(ctx: PageCtx, email: string, subjectId: string): View {
   const { name } = ctx.deps.adapters.provider!
   return {
-    title: 'Look into your mail',
-    body: html`<h1>Look into your mail</h1>
-<p>Somebody with the address ${email} is here already. If that is you, open the link that we sent there: from then on you sign in by ${name}.</p>`,
+    title: 'Check your email',
+    body: html`<h1>Check your email</h1>
+<p>A user with the address ${email} exists. If that is you, open the link in the email to sign in with ${name} from now on.</p>`,
     audit: { by: ctx, subjectId },
   }
 }

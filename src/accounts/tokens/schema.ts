@@ -1,4 +1,4 @@
-/** What people send and get for their own tokens. docs/spec/wire.md 6: tokens. */
+/** Bodies and replies of a user's own tokens. docs/spec/wire.md 6: tokens. */
 import { GRANT_DESCRIPTION, GRANT_PATTERN } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf, PageQuery, Pagination, Timestamp, Unsupported } from '../../platform/schema/fields.ts'
@@ -6,7 +6,7 @@ import { OneOf, PageQuery, Pagination, Timestamp, Unsupported } from '../../plat
 export const NewUserToken = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100 }),
   expiresAt: Type.Optional(Timestamp),
-  projectIds: Type.Optional(Unsupported('say one project in `projectId`')),
+  projectIds: Type.Optional(Unsupported('name one project in `projectId`')),
   projectId: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'id or name: only this project' })),
   scopes: Type.Optional(
     Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_DESCRIPTION }), { maxItems: 22 }),
@@ -32,7 +32,7 @@ const AuthToken = Type.Object(
     projectIds: Type.Optional(Type.Array(Type.String(), { description: 'only these projects' })),
     granted: Type.Optional(Type.Array(Type.String(), { description: 'only these scopes' })),
     createdAt: Timestamp,
-    activeAt: Type.Integer({ description: 'when it was last used, to the hour, and at the least when it was made' }),
+    activeAt: Type.Integer({ description: 'when it was last used, to the hour, at least the creation time' }),
     lastUsedAt: Type.Optional(Type.Integer({ description: 'to the hour; absent: not used within a year' })),
     expiresAt: Type.Optional(Timestamp),
   },

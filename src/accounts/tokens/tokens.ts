@@ -1,4 +1,4 @@
-/** Personal tokens: made here, shown once, kept as a hash. docs/spec/decisions.md: Tokens. */
+/** Personal tokens, stored as a hash. docs/spec/decisions.md: Tokens. */
 
 import type { Input, OperatorCtx, Params } from '../../context.ts'
 import { membership } from '../../model/member.ts'
@@ -9,8 +9,8 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import type { NewToken } from '../accounts/schema.ts'
 
 /**
- * Makes a token that does what its user may, or less: one team, some scopes, some projects, until a moment.
- * Refuses: unknown_user 400, user_suspended 409, unknown_team 400 (not a team of the user), bad_request 400 (a moment that has passed).
+ * Creates a token with the permissions of its user, or limited to a team, scopes, projects or an expiry. Refuses: unknown_user 400, user_suspended
+ * 409, unknown_team 400 (not a team of the user), bad_request 400 (an expiry in the past).
  */
 export async function createToken(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, NewToken>) {
   const user = await ctx.db
@@ -18,7 +18,7 @@ export async function createToken(ctx: OperatorCtx, _: undefined, { body }: Inpu
     .select(['kind', 'suspended_at'])
     .where('id', '=', body.userId)
     .executeTakeFirst()
-  if (user?.kind !== 'user') refuse('unknown_user', `There is no user "${body.userId}".`)
+  if (user?.kind !== 'user') refuse('unknown_user', `User "${body.userId}" not found.`)
   if (user.suspended_at !== null) refuse('user_suspended')
   if (body.teamId !== undefined && !(await membership(ctx, body.teamId, body.userId))) {
     refuse('unknown_team', `The user is not a member of a team "${body.teamId}".`)
@@ -32,7 +32,7 @@ export async function createToken(ctx: OperatorCtx, _: undefined, { body }: Inpu
   return { id: row.id, token }
 }
 
-/** The row of a token. `token` itself is not in it. */
+/** Returns the row of a token, which holds its hash only. */
 export function tokenRow(stamp: number, fields: NewToken, token: string): Row<'token'> {
   return {
     id: newId('tok'),
@@ -48,7 +48,7 @@ export function tokenRow(stamp: number, fields: NewToken, token: string): Row<'t
   }
 }
 
-/** Ends a token: with the answer no write of it is under way, and none begins. */
+/** Revokes a token. When it returns, no write of the token is in flight and none can start. */
 export async function endToken(ctx: Pick<OperatorCtx, 'db'>, { id, user_id }: OwnedToken): Promise<void> {
   await lockUserWrites(ctx.db, user_id)
   await ctx.db.deleteFrom('token').where('id', '=', id).execute()
@@ -57,7 +57,7 @@ export async function endToken(ctx: Pick<OperatorCtx, 'db'>, { id, user_id }: Ow
 
 type OwnedToken = Pick<Row<'token'>, 'id' | 'user_id'>
 
-/** A token by its id. Refuses: not_found 404. */
+/** Finds a token by id. Refuses: not_found 404. */
 export async function findToken(ctx: OperatorCtx, params: Params): Promise<OwnedToken> {
   const row = await ctx.db
     .selectFrom('token')

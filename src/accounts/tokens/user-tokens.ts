@@ -1,4 +1,4 @@
-/** The tokens of the person who asks: listed, made and ended by other tokens of theirs, never wider than the one that asks. docs/accounts.md: No token makes a wider one. */
+/** The tokens of the calling user, managed with other tokens that never create a wider one. docs/accounts.md: No token makes a wider one. */
 import type { Static } from 'typebox'
 import type { Caller, Ctx, Input, Params } from '../../context.ts'
 import { findProject } from '../../model/project.ts'
@@ -19,12 +19,12 @@ export const notProjectLimitedToken = guard(['missing_permission'], ({ caller }:
   mustSeeAll(caller),
 )
 
-/** A token of some projects manages no tokens, as one of some scopes does not: no scope opens that. */
+/** Project-limited tokens cannot manage tokens, and no scope grants it to scoped tokens. */
 function mustSeeAll(caller: Caller): void {
   if (caller.projectIds !== null) refuse('missing_permission', 'A token of some projects manages no other tokens.')
 }
 
-/** The tokens of the caller, newest first; a token bound to a team sees those that are bound to it. */
+/** Lists the tokens of the caller, newest first. A token bound to a team lists only those bound to it. */
 export async function listUserTokens(
   ctx: Ctx,
   _: undefined,
@@ -42,9 +42,8 @@ export async function listUserTokens(
 }
 
 /**
- * Makes a token of the caller: for all that they may, or for the team that the request acts for, one project of the account,
- * some scopes, until a moment. It lives no longer than the one that makes it. Refuses: bad_request 400 (`expiresAt`),
- * not_found 404 (no such project).
+ * Creates a token of the caller: with all permissions, or limited to the acting team, one project, scopes or an expiry. It never outlives the calling
+ * token. Refuses: bad_request 400 (`expiresAt`), not_found 404 (no such project).
  */
 export async function createUserToken(
   ctx: Ctx,
@@ -58,10 +57,7 @@ export async function createUserToken(
     refuse('bad_request', 'Invalid request: `expiresAt` should be in the future.')
   }
   if (tokenExpiresAt !== null && expiresAt! > tokenExpiresAt) {
-    refuse(
-      'bad_request',
-      'Invalid request: `expiresAt` should not be after the moment when the token that asks expires.',
-    )
+    refuse('bad_request', 'Invalid request: `expiresAt` should not be after the expiry of the calling token.')
   }
   const token = newToken()
   const row = tokenRow(
@@ -82,15 +78,15 @@ export async function createUserToken(
 }
 
 /**
- * A token of the caller by its id; `current` is the one that asks, which every token of a person may see and end. Refuses:
- * missing_permission 403 (an installation; a narrowed token that names another), not_found 404.
+ * Finds a token of the caller by id. `current` is the calling token, which every token of a user can read and revoke. Refuses: missing_permission 403
+ * (an installation; a limited token that names another), not_found 404.
  */
 export function findUserToken(needs: 'token:read' | 'token:write') {
   return async (ctx: Ctx, params: Params): Promise<Token> => {
     const { caller } = ctx
     const id = params.id === 'current' ? caller.actor.tokenId : params.id
     if (caller.installationId !== null) refuse('missing_permission', 'The token of an installation manages no tokens.')
-    // Of a token that asks for itself nothing else is asked. A session is no token.
+    // A token needs no permission for itself. A session is not a token.
     if (id === null || id !== caller.actor.tokenId) {
       permit(caller, [needs])
       mustSeeAll(caller)
@@ -103,12 +99,12 @@ export function findUserToken(needs: 'token:read' | 'token:write') {
   }
 }
 
-/** A token as the answer shows it, without its secret. */
+/** Formats a token without its secret. */
 export function showUserToken(_ctx: Ctx, row: Token): Static<typeof OneUserToken> {
   return { token: showToken(row) }
 }
 
-/** Tokens of installations have a user too, and are none of theirs; what has expired is over. */
+/** Excludes expired tokens and those of installations, which have a user id too. */
 function tokensOf({ db, caller, now }: Ctx) {
   const mine = db
     .selectFrom('token')

@@ -1,4 +1,4 @@
-/** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
+/** Users, teams and members. Users and teams are accounts in one table with one namespace of slugs. */
 
 import type { Input, OperatorCtx } from '../../context.ts'
 import { membership } from '../../model/member.ts'
@@ -37,7 +37,7 @@ export async function createTeam(ctx: DbCtx, _: undefined, { body }: Input<unkno
   return insertTeam(ctx, body, 'founder')
 }
 
-/** `consent`: `accepted` where the owner makes the team; `founder` where others make it for them. Refuses: slug_taken 409. */
+/** Inserts a team. `consent`: `accepted` when the owner creates it, `founder` when it is created for them. Refuses: slug_taken 409. */
 export async function insertTeam(ctx: DbCtx, body: NewTeam, consent: 'accepted' | 'founder') {
   const plan = body.plan ?? ctx.deps.config.defaultPlan
   await claimSlug(ctx, body.slug, [body.ownerId])
@@ -65,7 +65,7 @@ async function insertAccount(ctx: DbCtx, account: NewAccount): Promise<Row<'acco
   )
 }
 
-/** The unique indexes have the last word. Refuses: slug_taken 409, email_taken 409. */
+/** Maps violations of the unique indexes to errors. Refuses: slug_taken 409, email_taken 409. */
 export async function unlessTaken<T>(
   account: { slug: string; email: string | null },
   write: () => Promise<T>,
@@ -82,8 +82,8 @@ export async function unlessTaken<T>(
 }
 
 /**
- * Places a user in a team without asking them, which the audit log says by an entry of its own, or changes the role; below MEMBER, what the user had installed is disabled. Refuses:
- * not_found 404, unknown_user 400, last_owner 409.
+ * Adds a user to a team without an invitation, with an audit entry of its own, or changes the role. Below MEMBER it disables the user's
+ * installations. Refuses: not_found 404, unknown_user 400, last_owner 409.
  */
 export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
   const userId = params.userId!
@@ -107,15 +107,14 @@ function notePlaced(ctx: OperatorCtx, teamId: string, userId: string): Promise<v
   })
 }
 
-/** Takes a user out of a team. Refuses: not_found 404, last_owner 409. */
+/** Removes a user from a team. Refuses: not_found 404, last_owner 409. */
 export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { params }: Input): Promise<void> {
   await endMembership(ctx, team, params.userId!)
 }
 
 /**
- * Changes what the body mentions of a user. A link that sets a password ends with the address that it went to; a username is kept for
- * the user for 90 days. Refuses: not_found 404, unknown_team 400 (no team, or the user is not in it), slug_taken 409,
- * email_taken 409, too_many_slugs 409.
+ * Changes the fields in the body. A new email revokes the password link sent to the old one; the old username stays reserved for 90 days. Refuses:
+ * not_found 404, unknown_team 400 (unknown, or without the user), slug_taken 409, email_taken 409, too_many_slugs 409.
  */
 export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body }: Input<unknown, PatchUser>) {
   const { defaultTeamId = user.default_team_id, name = user.name, username: slug = user.slug } = body
@@ -144,7 +143,7 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
   return showOperatorUser(row)
 }
 
-/** Sets what the platform knows of an account: plan, add-ons, and whether it owes something. Refuses: not_found 404. */
+/** Sets plan, add-ons, and the flags for a block and missing payment. Refuses: not_found 404. */
 export async function updateAccount(ctx: OperatorCtx, account: Row<'account'>, { body }: Input<unknown, PatchAccount>) {
   const row = await changeAccount(ctx, account.id, {
     plan: body.plan ?? account.plan,
@@ -161,7 +160,7 @@ export async function updateAccount(ctx: OperatorCtx, account: Row<'account'>, {
   }
 }
 
-/** A flag as the moment since it holds: kept when it does already. */
+/** A flag as the time since which it is set. Setting it again keeps the time. */
 function momentFor(flag: boolean | undefined, since: number | null, now: number): number | null {
   if (flag === undefined) return since
   return flag ? (since ?? now) : null
@@ -173,7 +172,7 @@ function changeAccount(ctx: DbCtx, id: string, columns: Partial<Row<'account'>>)
 
 async function mustBeUser(ctx: DbCtx, id: string): Promise<void> {
   const row = await ctx.db.selectFrom('account').select('kind').where('id', '=', id).executeTakeFirst()
-  if (row?.kind !== 'user') refuse('unknown_user', `There is no user "${id}".`)
+  if (row?.kind !== 'user') refuse('unknown_user', `User "${id}" not found.`)
 }
 
 export type OperatorUser = {

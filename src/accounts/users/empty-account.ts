@@ -1,4 +1,3 @@
-/** What an account has, removed with it: a team's, or what is on a person's own account. */
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { REMOVAL_EVENTS, removeInstallation } from '../../integrations/installations/remove.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -8,14 +7,14 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { deleteProject } from '../../projects/projects/projects.ts'
 import { removeSharedOfAccount } from '../../projects/shared-env/remove.ts'
 
-/** What `emptyAccount` may emit; a route that calls it declares these. */
+/** The events of `emptyAccount`. A route that calls it declares these. */
 export const EMPTYING_EVENTS = ['project.removed', ...REMOVAL_EVENTS] as const
-/** So many projects go in one transaction; an account with more is emptied first. */
+/** Limit for one transaction; larger accounts must be emptied first. */
 const MAX_PROJECTS = 200
 
 /**
- * Removes the projects, installations, endpoints, claims and credentials of an account. Refuses: account_has_projects 409 (unless
- * `force`, and then when there are more than 200), in_transfer 409, integration_installed 409 (it runs integrations).
+ * Removes the projects, installations, endpoints, claims and credentials of an account. Refuses: account_has_projects 409 (without `force`, or above
+ * 200 with it), in_transfer 409, integration_installed 409 (it runs integrations).
  */
 export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, force: boolean): Promise<void> {
   const { db } = ctx
@@ -30,7 +29,7 @@ export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, fo
   if (projects.length > 0 && (!force || projects.length > MAX_PROJECTS)) {
     refuse(
       'account_has_projects',
-      `${account.slug} has projects${force ? ` (more than ${MAX_PROJECTS})` : ''}: remove them first${force ? '' : ', or say force'}.`,
+      `${account.slug} has projects${force ? ` (more than ${MAX_PROJECTS})` : ''}: remove them first${force ? '' : ', or use force'}.`,
     )
   }
   const runs = await db.selectFrom('integration').select('slug').where('team_id', '=', account.id).limit(1).execute()
@@ -42,7 +41,7 @@ export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, fo
     .where('account_id', '=', account.id)
     .where('deleted_at', 'is', null)
     .execute()
-  // Projects go first: installations still hear that they were removed. Specification: Events.
+  // Projects first, so that installations still receive their removal events. Specification: Events.
   await writeEventsOf(ctx, async (before) => {
     const acting = actFor(before, account)
     for (const project of projects) {
@@ -62,7 +61,7 @@ export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, fo
   await db.deleteFrom('project_key').where('project_id', '=', account.id).execute()
 }
 
-/** Removing a project needs the account, and nobody who acts for it. */
+/** Removing a project needs the account, but no caller. */
 function actFor(ctx: OperatorCtx, { id, kind }: Row<'account'>): Ctx {
   const emit: Ctx['emit'] = (type, payload, about, owner = { id, kind }) => ctx.emit(type, payload, about, owner)
   return { ...ctx, emit } as Ctx

@@ -1,4 +1,3 @@
-/** People, teams and tokens, as the operator lists and finds them. */
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
@@ -9,7 +8,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { DEFAULT_LIMIT, paginateScan, SCAN_LIMIT, stampBefore } from '../../platform/http/pagination.ts'
 import type { OperatorTeamList, PeopleQuery, PersonList, TokenList, TokenOf, TokensQuery } from './schema.ts'
 
-/** Lists users, newest first. What a filter asks for is looked for among the next SCAN_LIMIT accounts a page. */
+/** Lists users, newest first. A filter searches the next SCAN_LIMIT accounts per page. */
 export async function listUsers(
   ctx: OperatorCtx,
   _: undefined,
@@ -19,7 +18,7 @@ export async function listUsers(
   return { users: rows.map(showUserInList), pagination }
 }
 
-/** Lists teams, newest first; as `listUsers`. */
+/** Lists teams, newest first, as `listUsers` does. */
 export async function listAllTeams(
   ctx: OperatorCtx,
   _: undefined,
@@ -50,7 +49,7 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
   return paginateScan(rows, limit, until, (row) => row.created_stamp, last)
 }
 
-/** A user as lists of the operator show them. `seen_at`: when they were last here, in ms. */
+/** Formats a user for the operator's lists. `seen_at`: the last request or visit, in ms. */
 export function showUserInList(row: Row<'account'> & { seen_at: number | null }) {
   return {
     id: row.id,
@@ -65,13 +64,13 @@ export function showUserInList(row: Row<'account'> & { seen_at: number | null })
   }
 }
 
-/** A team as lists of the operator show it. */
+/** Formats a team for the operator's lists. */
 export function showTeamRow(row: Row<'account'>) {
   const { id, slug, name, plan, created_stamp } = row
   return { id, slug, name: name ?? slug, plan, createdAt: stampToMs(created_stamp) }
 }
 
-/** Lists tokens, newest first, those of installations too; never a value. As `listUsers`, but for the tokens of one user. */
+/** Lists tokens, newest first, including those of installations and without values. Filters search as in `listUsers`, except by user. */
 export async function listAllTokens(
   ctx: OperatorCtx,
   _: undefined,
@@ -122,7 +121,7 @@ export async function listAllTokens(
 
 type TokenRow = Row<'token'> & { seen_at: number | null; username: string | null; granted_json: string | null }
 
-/** A token of an installation has the scopes that the installation was granted, and none of its own. */
+/** A token of an installation has the scopes granted to the installation. */
 function showTokenRow(row: TokenRow): TokenOf {
   const scopes = row.configuration_id === null ? row.scopes_json : (row.granted_json ?? '[]')
   return {

@@ -1,4 +1,4 @@
-/** What a person changes of themselves in the browser: name, username, email. No token does it. docs/accounts.md: Your account. */
+/** Changes of a user's own name, username and email, in the console only. docs/accounts.md: Your account. */
 import { mayStillGive } from '../../platform/access/offers.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -12,7 +12,7 @@ import { unlessTaken } from './accounts.ts'
 
 const LINK_MS = 24 * 3_600_000
 
-/** Changes name and username; the old username is kept for the person for 90 days. Refuses: slug_taken 409, too_many_slugs 409. */
+/** Changes name and username. The old username stays reserved for 90 days. Refuses: slug_taken 409, too_many_slugs 409. */
 export async function updateProfile(ctx: UserPageCtx, change: { name?: string | null; username?: string }) {
   const { userId, username: before } = ctx.user
   const { name, username = before } = change
@@ -30,13 +30,14 @@ export async function updateProfile(ctx: UserPageCtx, change: { name?: string | 
 }
 
 /**
- * Mails a link to the new address: the address is the person's once they open it, signed in, within 24 hours. An earlier link ends. The
- * address of now hears of it at once: with a stolen session somebody else may have asked. Refuses: missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour).
+ * Emails a link to the new address, to be opened by the signed-in user within 24 hours. Replaces an earlier link and notifies the current address, in
+ * case the session was stolen. Refuses: missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour).
  */
 export async function requestEmailChange(ctx: UserPageCtx, typed: string): Promise<void> {
   const email = typed.toLowerCase()
   const { userId, username } = ctx.user
-  if (ctx.deps.config.mail.smtp === undefined) refuse('missing_permission', 'Whoever runs this service changes emails.')
+  if (ctx.deps.config.mail.smtp === undefined)
+    refuse('missing_permission', 'On this service only the operator changes email addresses.')
   rejectIfExceeded(await ctx.deps.limits.consume('email-changes', userId, ctx.now), ctx.now, 'changes of your email')
   const secret = randomText(43)
   const row = { hash: fingerprint(secret), email, expires_at: ctx.now + LINK_MS }
@@ -49,18 +50,18 @@ export async function requestEmailChange(ctx: UserPageCtx, typed: string): Promi
     recipient: email,
     asked: 'byOthers',
     subject: 'Confirm your email',
-    text: `Hello ${username},\n\nopen this link within 24 hours, signed in, to make this address the email of your account:\n\n${ctx.deps.origin()}/console/account/email?link=${secret}\n\nYou did not ask for this? Then do nothing: without the link nothing changes.\n`,
+    text: `Hello ${username},\n\nopen this link within 24 hours, signed in, to make this address the email of your account:\n\n${ctx.deps.origin()}/console/account/email?link=${secret}\n\nIf you did not request this, ignore it: without the link nothing changes.\n`,
   })
   const now = await ctx.db.selectFrom('account').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
   if (now.email === null || now.email === email) return
   await queueMail(ctx, {
     recipient: now.email,
-    subject: 'Another email was asked for',
-    text: `Hello ${username},\n\nsomebody who is signed in as you asked to make ${email} the email of your account. A link that went there does it.\n\nYou did not ask for this? Then somebody else is signed in as you. Change your password now, which ends every other session: ${ctx.deps.origin()}/console/account/security\n`,
+    subject: 'A change of your email was requested',
+    text: `Hello ${username},\n\na session of yours requested to make ${email} the email of your account. The link sent there confirms it.\n\nIf you did not request this, an attacker is signed in as you. Change your password now, which ends every other session: ${ctx.deps.origin()}/console/account/security\n`,
   })
 }
 
-/** The new email that a link confirms. Refuses: email_link_spent 404 (unknown, used, replaced, too old, of somebody else). */
+/** Finds the new email of a link. Refuses: email_link_spent 404 (unknown, used, replaced, expired, or of another user). */
 export async function findEmailChange(ctx: UserPageCtx, secret: string): Promise<Row<'email_change'>> {
   const row = await ctx.db
     .selectFrom('email_change')
@@ -74,10 +75,7 @@ export async function findEmailChange(ctx: UserPageCtx, secret: string): Promise
   return row
 }
 
-/**
- * Makes the address the person's, tells the one before, and ends a link that would set a password and went there. Refuses: email_link_spent
- * 404, email_taken 409.
- */
+/** Sets the new address, notifies the previous one and revokes a password link sent to it. Refuses: email_link_spent 404, email_taken 409. */
 export async function confirmEmailChange(ctx: UserPageCtx, secret: string): Promise<void> {
   const { email } = await findEmailChange(ctx, secret)
   const { userId, username } = ctx.user
@@ -97,6 +95,6 @@ export async function confirmEmailChange(ctx: UserPageCtx, secret: string): Prom
   await queueMail(ctx, {
     recipient: before.email,
     subject: 'Your email was changed',
-    text: `Hello ${username},\n\nthe email of your account is another one now. You did not do this? Then tell whoever runs this service.\n`,
+    text: `Hello ${username},\n\nthe email of your account has changed. If you did not do this, contact the operator of this service.\n`,
   })
 }

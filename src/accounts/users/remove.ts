@@ -1,4 +1,4 @@
-/** Removing people and teams for good. The audit log keeps their ids; email and name are in no row afterwards. docs/operations.md: People. */
+/** Permanent deletion of users and teams. The audit log keeps their ids; no row keeps email or name. docs/operations.md: User administration. */
 
 import type { Input, OperatorCtx } from '../../context.ts'
 import { lockUserWrites } from '../../platform/access/user-write-lock.ts'
@@ -9,7 +9,7 @@ import { endMembership } from '../members/members.ts'
 import { emptyAccount } from './empty-account.ts'
 import type { ForceQuery } from './schema.ts'
 
-/** The tables whose rows are a person's own, beside their tokens. */
+/** Tables that hold rows of a user, in addition to `token`. */
 const OF_PERSON = [
   'session',
   'password_link',
@@ -26,8 +26,8 @@ const OF_PERSON = [
 ] as const
 
 /**
- * Removes a user with all that is on their own account. Refuses: last_owner 409 (of a team; with `force` the team is left without an
- * OWNER), and what `emptyAccount` does.
+ * Deletes a user with everything on their personal account. Refuses: last_owner 409 (without `force`; with it a team can be left without an OWNER),
+ * and as `emptyAccount` does.
  */
 export async function removeUser(ctx: OperatorCtx, user: Row<'account'>, { query }: Input<ForceQuery>): Promise<void> {
   const { db } = ctx
@@ -48,14 +48,12 @@ export async function removeUser(ctx: OperatorCtx, user: Row<'account'>, { query
   const email = user.email ?? ''
   await db.deleteFrom('invitation').where('email', '=', email).execute()
   await db.deleteFrom('invitation').where('invited_by', '=', user.id).execute()
-  // After the memberships: the end of one is told to its owners, of whom this may be one.
+  // After the memberships, because their removal queues emails to owners, possibly to this one.
   await db.deleteFrom('mail').where('recipient', '=', email).execute()
   await removeAccount(ctx, user, [user.id])
 }
 
-/**
- * Removes a team with all that it has; its slug is kept for its OWNERs. Refuses: what `emptyAccount` does.
- */
+/** Deletes a team with everything on it. Its slug stays reserved for its OWNERs. Refuses as `emptyAccount` does. */
 export async function removeTeam(ctx: OperatorCtx, team: Row<'account'>, { query }: Input<ForceQuery>): Promise<void> {
   const { db } = ctx
   const members = await db.selectFrom('member').select(['user_id', 'role']).where('team_id', '=', team.id).execute()

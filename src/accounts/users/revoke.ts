@@ -1,11 +1,10 @@
-/** Ending a token whose value leaked. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
 import { endToken } from '../tokens/tokens.ts'
 import type { RevokeToken } from './schema.ts'
 
-/** Ends the token with this value. The answer does not say whether there was one. */
+/** Revokes the token with this value. The response does not reveal whether it existed. */
 export async function revokeTokenByValue(
   ctx: OperatorCtx,
   _: undefined,

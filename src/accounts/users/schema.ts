@@ -1,4 +1,4 @@
-/** What the operator is told of people, teams and tokens. docs/spec/operator-api.md: People, lists and backups. */
+/** Replies of the operator's lists. docs/spec/operator-api.md: Users, lists and backups. */
 import type { Static } from 'typebox'
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -12,7 +12,7 @@ export const TokensQuery = Type.Object({
   ...PageQuery,
   search: Search,
   userId: Type.Optional(AccountName),
-  unusedSince: Type.Optional(Type.Integer({ minimum: 0, description: 'not used since this moment' })),
+  unusedSince: Type.Optional(Type.Integer({ minimum: 0, description: 'not used since this time' })),
 })
 export type TokensQuery = Static<typeof TokensQuery>
 

@@ -1,4 +1,3 @@
-/** One person or team, whole, as the operator sees them. */
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../../context.ts'
@@ -11,7 +10,7 @@ import type { TeamDetails, UserDetails } from './schema.ts'
 const MOST = 100
 const MAX_MEMBERS = 1000
 
-/** A person with teams, sessions and tokens; never the value of a token. */
+/** Returns a user with teams, sessions and tokens, without token values. */
 export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): Promise<Static<typeof UserDetails>> {
   const { db } = ctx
   const lastSeen = await db.selectFrom('seen').select('at').where('id', '=', user.id).executeTakeFirst()
@@ -42,7 +41,7 @@ export async function showUserDetails(ctx: OperatorCtx, user: Row<'account'>): P
   }
 }
 
-/** A team with its members and the number of its projects. */
+/** Returns a team with its members and the number of its projects. */
 export async function showTeamDetails(ctx: OperatorCtx, team: Row<'account'>): Promise<Static<typeof TeamDetails>> {
   const { db } = ctx
   const { projects } = await db

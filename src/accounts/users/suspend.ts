@@ -1,6 +1,6 @@
 /**
- * A person who may not come in for now. Their tokens answer 401 and their sessions end with the commit; what they set up is disabled and
- * held. Nothing is removed: `resume` brings all of it back but the sessions. docs/operations.md: People.
+ * Suspension of a user: tokens return 401 and sessions end with the commit; installations are disabled, endpoints go on hold. `resume` restores all
+ * but the sessions. docs/operations.md: User administration.
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
@@ -9,12 +9,12 @@ import type { Row } from '../../platform/db/schema.ts'
 import { revokeTeamAccess } from '../accounts/revoke-access.ts'
 import { endSessionsOf } from '../sign-in/sessions.ts'
 
-/** Before the hash of a token that is suspended: no token has such a hash, so none is found by it, on any instance. */
+/** Prefix of a suspended token's hash. No real hash starts so, so no instance finds the token. */
 const MARK = 'suspended '
-/** What was disabled and held for this reason alone comes back. */
+/** `resume` restores only rows with this reason. */
 const REASON = 'disabled-by-admin'
 
-/** Suspends a person, or lets them in again. Called twice, it changes nothing more. */
+/** Suspends or resumes a user. Idempotent. */
 export async function setSuspended(ctx: OperatorCtx, user: Row<'account'>, suspended: boolean): Promise<void> {
   if (suspended === (user.suspended_at !== null)) return
   await lockUserWrites(ctx.db, user.id)
@@ -24,7 +24,7 @@ export async function setSuspended(ctx: OperatorCtx, user: Row<'account'>, suspe
 }
 
 async function suspend(ctx: OperatorCtx, user: Row<'account'>): Promise<void> {
-  // The hash is a key, so a write that holds the token is waited for, and one that comes after finds it no more.
+  // The hash is a key, so this waits for writes that hold the token, and later ones do not find it.
   await ctx.db
     .updateTable('token')
     .set({ hash: sql<string>`${MARK} || hash` })

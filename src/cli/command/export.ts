@@ -1,4 +1,4 @@
-/** `berth export`: what an account has here, as a folder of JSON and `.env` files. docs/moving-in.md: Moving out. */
+/** `berth export`: what an account has here, as a folder of JSON and `.env` files. docs/moving-in.md: Export. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'

@@ -53,7 +53,7 @@ function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What needs attention, a line each. docs/operations.md: What needs attention. */
+/** What needs attention, a line each. docs/operations.md: Attention report. */
 export function showReport({ sections }: Report): string {
   return sections.length === 0 ? 'nothing needs attention' : sections.map(showSection).join('\n\n')
 }

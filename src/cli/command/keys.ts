@@ -1,4 +1,4 @@
-/** `berth keys export`, `verify` and `import`: an encrypted copy of the keyring at another place. docs/variables.md: An encrypted copy. */
+/** `berth keys export`, `verify` and `import`: an encrypted copy of the keyring at another place. docs/variables.md: Encrypted keyring copy. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BadSetting, type Config } from '../../config.ts'

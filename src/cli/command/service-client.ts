@@ -80,7 +80,7 @@ const found = new WeakMap<Config, Promise<string>>()
 /**
  * Where a command reaches the service: at HOST and PORT where the Berth of BERTH_PUBLIC_URL answers there, for a machine need not reach its own public address (a
  * NAT, a container, a name that only others resolve); else at that address. Whatever else listens there is told no token: the issuer that it
- * names without one must be that address. docs/operations.md: Where commands ask.
+ * names without one must be that address. docs/operations.md: Service address of commands.
  */
 export function serviceOrigin(config: Config): Promise<string> {
   const origin = found.get(config) ?? findOrigin(config)

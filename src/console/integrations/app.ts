@@ -1,4 +1,3 @@
-/** One integration of a team: its settings, its client secrets, its webhook, and where it is installed. */
 import type { Static } from 'typebox'
 import type { InstallationsOf } from '../../integrations/installations/schema.ts'
 import type { CreatedClientSecret, Integration } from '../../integrations/integrations/schema.ts'
@@ -113,7 +112,7 @@ async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<ty
     {
       title: toSingleLine(one.name),
       within: [],
-      body: html`<div class="top"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change the app</a>`}</div>
+      body: html`<div class="top"><h1>${toSingleLine(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Edit app</a>`}</div>
 ${formErrorNotice(refused)}
 ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
@@ -124,29 +123,29 @@ ${isOwner && removal(ctx, appPath(account, one.id, 'delete'), found.installation
   )
 }
 
-/** What has an installation cannot be removed, so no button is there for it. */
+/** An installed app cannot be removed, so it has no button. */
 function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
   if (isInstalled)
     return html`<section class="stack card"><h2>Remove this app</h2>
-<p>An app that is installed cannot be removed. Each account above has to uninstall it first, on its page <em>Integrations</em>.</p></section>`
+<p>An installed app cannot be removed. Each account above must uninstall it first, on its <em>Integrations</em> page.</p></section>`
   return dangerCard(
     'Remove this app',
-    'Its client id and its secrets end. There is no way back.',
-    confirmedButton(ctx, path, 'Remove the app'),
+    'Its client ID and secrets stop working. You cannot undo this.',
+    confirmedButton(ctx, path, 'Remove app'),
   )
 }
 
 function factsOf(account: OwnAccount, one: Integration, now: number): Html {
   return html`<section class="card"><h2>App</h2><dl class="facts">
-<dt>Client id</dt><dd><code>${one.clientId}</code></dd>
+<dt>Client ID</dt><dd><code>${one.clientId}</code></dd>
 <dt>Install page</dt><dd><a href="${one.installUrl}">${one.installUrl}</a></dd>
 <dt>Redirect URL</dt><dd>${one.redirectUrl}</dd>
 <dt>Webhook</dt><dd>${
     one.webhookId === null
-      ? 'none'
-      : html`${one.webhookUrl} · <a href="${accountPath(account, `webhooks/${one.webhookId}`)}">What it was sent, and try it</a>`
+      ? 'None'
+      : html`${one.webhookUrl} · <a href="${accountPath(account, `webhooks/${one.webhookId}`)}">Deliveries and test event</a>`
   }</dd>
-<dt>Asks for</dt><dd>${one.scopes.length === 0 ? 'no access' : one.scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</dd>
+<dt>Requested access</dt><dd>${one.scopes.length === 0 ? 'None' : one.scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</dd>
 <dt>Changed</dt><dd>${relativeTime(one.updatedAt, now)}</dd>
 </dl></section>`
 }
@@ -155,15 +154,15 @@ function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwn
   const row = ({ id, createdAt }: Integration['secrets'][number]) =>
     html`<tr><td><code>${id}</code></td><td>${relativeTime(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'Revoke', { label: `Revoke the secret ${id}` })}</td>`}</tr>`
   return html`<section class="card"><h2>Client secrets</h2>
-${dataTable('Client secrets', ['Secret', 'Made', isOwner && 'Actions'], one.secrets.map(row))}
+${dataTable('Client secrets', ['Secret', 'Created', isOwner && 'Actions'], one.secrets.map(row))}
 ${
-  isOwner && html`<p><a class="button quiet" href="${appPath(account, one.id, 'secrets')}">Replace the secret</a></p>`
+  isOwner && html`<p><a class="button quiet" href="${appPath(account, one.id, 'secrets')}">Replace secret</a></p>`
 }</section>`
 }
 
 function installationsOf(rows: Static<typeof InstallationsOf>['installations'], now: number): Html {
   if (rows.length === 0)
-    return html`<section class="card empty"><h2>Nobody has installed it</h2><p>Send people to its install page.</p></section>`
+    return html`<section class="card empty"><h2>No installations yet</h2><p>Share the install page with users.</p></section>`
   return html`<h2>Installations</h2>
 ${dataTable(
   'Installations',
@@ -172,7 +171,7 @@ ${dataTable(
     (
       one,
     ) => html`<tr><td>${one.disabledAt === null ? html`<span class="state good">Active</span>` : html`<span class="state bad">Disabled</span>`}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
-<td>${one.projectSelection === 'all' ? 'all' : 'selected'}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
+<td>${one.projectSelection === 'all' ? 'All' : 'Selected'}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
   ),
 )}`
 }
@@ -184,13 +183,13 @@ async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     ctx,
     { account, tab: 'apps' },
     {
-      title: `Change ${toSingleLine(one.name)}`,
+      title: `Edit ${toSingleLine(one.name)}`,
       within: [[toSingleLine(one.name), appPath(account, one.id)]],
-      body: html`<div class="top"><h1>Change the app</h1></div>
+      body: html`<div class="top"><h1>Edit app</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
 ${editFields(ctx, refused, (refused) => appFields(one, refused))}
-<p class="soft small">Where it asks for more than before, each account that has it confirms that first.</p>
+<p class="soft small">Additional access takes effect on an account after its owner confirms it.</p>
 <p class="actions"><button>Save</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p>
 </form>`,
     },
@@ -204,13 +203,13 @@ async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, refu
     ctx,
     { account, tab: 'apps' },
     {
-      title: 'Replace the secret',
+      title: 'Replace secret',
       within: [[toSingleLine(one.name), appPath(account, one.id)]],
-      body: html`<div class="top"><h1>Replace the client secret</h1></div>
+      body: html`<div class="top"><h1>Replace client secret</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">${csrfFields(ctx)}
-<p>Make a second secret, give it to your app, and end the first one. Both work meanwhile, so nothing stops.</p>
-<p class="actions"><button>Make a second secret</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
+<p>Create a second secret, configure your app with it, then revoke the first. Both work until you revoke one.</p>
+<p class="actions"><button>Create second secret</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
     },
   )
 }
@@ -221,10 +220,10 @@ async function showSecret(ctx: ConsoleCtx, made: Static<typeof CreatedClientSecr
     ctx,
     { account, tab: 'apps' },
     {
-      title: 'A second secret',
-      body: html`<div class="top"><h1>A second secret</h1></div>
+      title: 'Second secret created',
+      body: html`<div class="top"><h1>Second secret created</h1></div>
 ${oneTimeSecret('Client secret', made.clientSecret)}
-<p><a class="button" href="${appPath(account, params.id!)}">Back to the app</a></p>`,
+<p><a class="button" href="${appPath(account, params.id!)}">Back to app</a></p>`,
     },
   )
 }

@@ -1,4 +1,3 @@
-/** The integrations that a team registers: the list, registering one, and its secret, which is shown once. */
 import type { Static } from 'typebox'
 import type { CreatedIntegration, Integration, IntegrationList } from '../../integrations/integrations/schema.ts'
 import { toSingleLine } from '../../platform/mail/text.ts'
@@ -45,7 +44,7 @@ export const appListScreens: readonly Screen[] = [
   }),
 ]
 
-/** The page of an app, and what follows it. */
+/** Returns the path of an app. */
 export function appPath(account: Pick<OwnAccount, 'slug'>, id: string, section = ''): string {
   return accountPath(account, `apps/${encodeURIComponent(id)}${section === '' ? '' : `/${section}`}`)
 }
@@ -62,7 +61,7 @@ async function showApps(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<t
     { account, tab: 'apps' },
     {
       title: 'Apps',
-      body: html`<div class="top"><h1>Apps</h1>${isOwner && html`<a class="button" href="${accountPath(account, 'apps/new')}">Register an app</a>`}</div>
+      body: html`<div class="top"><h1>Apps</h1>${isOwner && html`<a class="button" href="${accountPath(account, 'apps/new')}">Register app</a>`}</div>
 ${integrations.length === 0 ? nothing() : html`<ul class="grid">${integrations.map((one) => card(account, one, ctx.now))}</ul>`}
 ${paginationLinks(accountPath(account, 'apps'), { until: query.until }, pagination.next)}`,
     },
@@ -70,9 +69,9 @@ ${paginationLinks(accountPath(account, 'apps'), { until: query.until }, paginati
 }
 
 function nothing(): Html {
-  return html`<div class="card empty"><h2>No app yet</h2>
-<p>An app is an integration that your team makes. People install it on their accounts, and it acts there with the access that they gave it.</p>
-<p class="soft small"><a href="/docs/createIntegration">The same as a request</a></p></div>`
+  return html`<div class="card empty"><h2>No apps yet</h2>
+<p>Apps are integrations your team builds. Users install them on their accounts and grant them access.</p>
+<p class="soft small"><a href="/docs/createIntegration">Use the API instead</a></p></div>`
 }
 
 function card(account: OwnAccount, one: Integration, now: number): Html {
@@ -87,14 +86,14 @@ async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     ctx,
     { account, tab: 'apps' },
     {
-      title: 'Register an app',
-      body: html`<div class="top"><h1>Register an app</h1></div>
+      title: 'Register app',
+      body: html`<div class="top"><h1>Register app</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-". It becomes part of the address of the page that installs the app, and stays as it is.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
+${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-". It becomes part of the install URL and cannot be changed.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
 ${appFields(undefined, refused)}
-<p class="actions"><button>Register the app</button><a class="button quiet" href="${accountPath(account, 'apps')}">Cancel</a></p>
+<p class="actions"><button>Register app</button><a class="button quiet" href="${accountPath(account, 'apps')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -107,10 +106,10 @@ async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedIntegration>
     { account, tab: 'apps' },
     {
       title: 'Registered',
-      body: html`<div class="top"><h1>The app is registered</h1></div>
-<section class="card"><h2>Client id</h2><pre>${made.clientId}</pre></section>
+      body: html`<div class="top"><h1>App registered</h1></div>
+<section class="card"><h2>Client ID</h2><pre>${made.clientId}</pre></section>
 ${oneTimeSecret('Client secret', made.clientSecret)}
-<p><a class="button" href="${appPath(account, made.id)}">Go to the app</a></p>`,
+<p><a class="button" href="${appPath(account, made.id)}">Go to app</a></p>`,
     },
   )
 }

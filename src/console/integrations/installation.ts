@@ -1,4 +1,3 @@
-/** The integrations that are installed on an account: what each may do, on which projects, and removing it. */
 import type { Static } from 'typebox'
 import { logoOf } from '../../integrations/consent/consent-page.ts'
 import { listScopes } from '../../integrations/consent/scope-descriptions.ts'
@@ -24,7 +23,7 @@ import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/integrations'
 const ONE = `${LIST}/:id`
-/** So many projects are read to call those of an installation by their names. */
+/** Projects loaded to show names instead of ids. */
 const NAMED = 100
 const ProjectToAdd = Type.Object({ project: Type.String() })
 
@@ -96,9 +95,9 @@ ${installations.length === 0 ? nothing() : html`<ul class="grid">${installations
 }
 
 function nothing(): Html {
-  return html`<div class="card empty"><h2>No integration is installed</h2>
-<p>An integration is an app of somebody else. It sees the projects that you select, and makes variables in them.</p>
-<p class="soft">Its makers link to the page on which you install it.</p></div>`
+  return html`<div class="card empty"><h2>No integrations installed</h2>
+<p>An integration is an app of another team. It can access the projects you select and create variables in them.</p>
+<p class="soft">Install one from its developer's link.</p></div>`
 }
 
 function card(account: OwnAccount, one: Configuration, now: number): Html {
@@ -107,10 +106,9 @@ function card(account: OwnAccount, one: Configuration, now: number): Html {
 <p class="soft small">${one.projects === undefined ? 'All projects' : countOf(one.projects.length, 'project')} · installed ${relativeTime(one.createdAt, now)}</p></li>`
 }
 
-/** Whether an installation works, and whether it asks for more. */
 function stateOf({ disabledAt, pendingScopes, completedAt }: Configuration): Html {
   if (disabledAt !== undefined) return html`<span class="state bad">Disabled</span>`
-  if (pendingScopes.length > 0) return html`<span class="state warn">Asks for more access</span>`
+  if (pendingScopes.length > 0) return html`<span class="state warn">Requests more access</span>`
   return completedAt === undefined
     ? html`<span class="state warn">Not set up yet</span>`
     : html`<span class="state good">Active</span>`
@@ -150,11 +148,11 @@ ${notices(account, one)}
 <dt>State</dt><dd>${stateOf(one)}</dd>
 <dt>Installed</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 <dt>Changed</dt><dd>${relativeTime(one.updatedAt, ctx.now)}</dd>
-<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 <section class="card"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, projects, refused)}
-${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
+${canInAccount(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, log drains and variables are removed. You cannot undo this. You can install it again.`, confirmedButton(ctx, `${path}/uninstall`, 'Uninstall'))}`,
     },
   )
 }
@@ -163,11 +161,11 @@ function notices(account: OwnAccount, one: Configuration): Html {
   const pages = canInAccount(account, 'installation:grant')
   return html`${
     one.disabledAt !== undefined &&
-    html`<p class="notice bad">It is disabled, and its requests are refused: its owner lost their access. An OWNER of the team can take it over.
-${pages && html`<a href="/integrations/installed/${one.id}/take-over">Take it over</a>`}</p>`
+    html`<p class="notice bad">It is disabled and its requests fail, because its owner lost access. An owner of the team can become its owner.
+${pages && html`<a href="/integrations/installed/${one.id}/take-over">Become its owner</a>`}</p>`
   }${
     one.pendingScopes.length > 0 &&
-    html`<p class="notice">It asks for more access. <a href="/integrations/confirm/${one.id}">Look at what it asks for</a></p>`
+    html`<p class="notice">It requests more access. <a href="/integrations/confirm/${one.id}">Review request</a></p>`
   }`
 }
 
@@ -179,7 +177,7 @@ function projectsSection(
   refused: Refused | undefined,
 ): Html {
   if (one.projects === undefined)
-    return html`<section class="card"><h2>Projects</h2><p>All projects, also those that are made later.</p></section>`
+    return html`<section class="card"><h2>Projects</h2><p>All projects, present and future.</p></section>`
   const path = onePath(account, one.id)
   const grants = canInAccount(account, 'installation:grant')
   const row = (id: string) => {
@@ -192,13 +190,13 @@ function projectsSection(
   return html`<section class="card"><h2>Projects</h2>
 ${
   one.projects.length === 0
-    ? html`<p>It sees no project.</p>`
+    ? html`<p>No projects.</p>`
     : dataTable('Projects', ['Project', grants && 'Actions'], one.projects.map(row))
 }
 ${
   grants &&
   html`<form class="stack" method="post" action="${path}/projects">${csrfFields(ctx)}
-${field('project', 'Let it see one more project', { required: true, refused, hint: 'The name or the id of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
-<p class="actions"><button>Add the project</button></p></form>`
+${field('project', 'Add a project', { required: true, refused, hint: 'Name or ID of the project.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"` })}
+<p class="actions"><button>Add project</button></p></form>`
 }</section>`
 }

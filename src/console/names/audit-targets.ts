@@ -1,18 +1,17 @@
-/** What the lines of activity and of the audit log are about, by its name and with a way to it, where it is still there. docs/console.md: How a page looks. */
+/** Names and links of the targets of activity and audit entries. docs/console.md: Page layout. */
 
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { accountPath, projectPath } from '../frame.ts'
 
-/** A thing that an id is of. */
 export type AuditTarget =
   | { kind: 'person' | 'team' | 'project' | 'integration' | 'installation'; name: string }
   | { kind: 'variable'; name: string; project: string }
 
 /**
- * Finds what the lines of an account are about: what `findTargetsById` finds, the projects and the team that a line calls by their names, as its
- * caller did, and variables by their keys. Whoever is answered the activity of an account sees what is in it.
+ * Finds the targets of the entries of an account: those of `findTargetsById`, names of projects and the team, and variables by id. Needs no
+ * further check: a caller who may read the activity may read all its targets.
  */
 export async function findAuditTargets(
   ctx: ConsoleCtx,
@@ -36,8 +35,8 @@ export async function findAuditTargets(
 }
 
 /**
- * Finds what some ids are of: people, teams, and the projects, integrations and installations of an account. Ids of what is gone, and of
- * anything else, are left out. `accountId`: undefined for the operator, who sees those of every account.
+ * Finds users, teams, projects, integrations and installations by id. Deleted and other targets are omitted. `accountId`: undefined for the
+ * operator, who sees all accounts.
  */
 export async function findTargetsById(
   { db }: ConsoleCtx,
@@ -69,7 +68,7 @@ export async function findTargetsById(
   ])
 }
 
-/** The name of what an id is of, which leads to its page. `pathOf`: that page, where there is one. Without a name the id itself. */
+/** Renders the name of a target with a link to `pathOf`. Unknown targets show their id. */
 export function targetLink(
   id: string,
   subjects: ReadonlyMap<string, AuditTarget>,
@@ -82,7 +81,7 @@ export function targetLink(
   return html`<a href="${path}" title="${id}">${subject.name}</a>${subject.kind === 'variable' && html` of ${subject.project}`}`
 }
 
-/** The page of a subject in an account. */
+/** Returns the function that resolves the page of a target in an account. */
 export function targetPathIn(account: OwnAccount): (subject: AuditTarget, id: string) => string | undefined {
   return (subject, id) => {
     const { kind, name } = subject

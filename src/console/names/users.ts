@@ -1,16 +1,15 @@
-/** Who did something, in words: pages know people by their ids. */
 import type { Static } from 'typebox'
 import type { MemberList } from '../../accounts/members/schema.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 
-/** Of one question to the list of members. */
+/** Limit of one `getTeamMembers` call. */
 const MAX_PEOPLE = 100
 
-/** The routes that `namesOf` asks. */
+/** Routes that `readUserNames` calls. */
 export const USER_NAME_CALLS = ['getTeamMembers'] as const
 
-/** The names of people, by id: of those who are in the account. The visitor is `you`. */
+/** Returns the names of users of the account by id. The session user is `you`. */
 export async function readUserNames(
   ctx: ConsoleCtx,
   account: OwnAccount,

@@ -1,4 +1,3 @@
-/** The audit log of the whole service, and whether its chain is whole. */
 import type { Static } from 'typebox'
 import type { AuditList } from '../../operations/operator/audit.ts'
 import type { AuditVerification } from '../../operations/operator/verify-audit.ts'
@@ -61,12 +60,12 @@ async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Q
   const show = (id: string) => targetLink(id, subjects, pathOf)
   return operatorPage(ctx, 'audit', {
     title: 'Audit log',
-    body: html`${heading('Audit log', html`<a class="button quiet" href="${LIST}/verify">Check that nothing was changed</a>`)}
+    body: html`${heading('Audit log', html`<a class="button quiet" href="${LIST}/verify">Verify integrity</a>`)}
 ${filterForm(
   LIST,
   [account, actor, type].some(Boolean),
-  html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="id of a team or a person"` })}</div>
-<div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="id of whoever did it"` })}</div>
+  html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="Team or user ID"` })}</div>
+<div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="Actor ID"` })}</div>
 <div>${field('type', 'What', { value: type, attributes: html` placeholder="createProject"` })}</div>`,
 )}
 ${dataTable(
@@ -78,13 +77,13 @@ ${dataTable(
     ) => html`<tr><td>${relativeTime(one.at, ctx.now)}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
 <td>${auditMessage(one.type, one.subjectId === null ? undefined : show(one.subjectId))}<br><span class="soft small">${one.type}</span></td><td>${one.accountId && show(one.accountId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
   ),
-  { none: 'No entry is like that.' },
+  { none: 'No entries match these filters.' },
 )}
 ${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
-/** The operator's page of a subject. Projects and integrations have none. */
+/** Projects and integrations have no operator page. */
 function pathOf({ kind }: AuditTarget, id: string): string | undefined {
   if (kind === 'person') return operatorPath('people', id)
   return kind === 'team' ? operatorPath('teams', id) : undefined
@@ -98,16 +97,16 @@ async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
   return operatorPage(ctx, 'audit', {
     title: 'Chain of the audit log',
     body: html`${heading('Chain of the audit log')}
-<section class="card"><p><span class="state ${verified ? 'good' : 'bad'}">${verified ? 'The chain is whole' : 'The chain is broken'}</span></p>
+<section class="card"><p><span class="state ${verified ? 'good' : 'bad'}">${verified ? 'The chain is intact' : 'The chain is broken'}</span></p>
 <dl class="facts">
 <dt>Entries</dt><dd>${entries}</dd>
-<dt>Not in it yet</dt><dd>${unlinked}</dd>
+<dt>Pending</dt><dd>${unlinked}</dd>
 <dt>Written late</dt><dd>${late}</dd>
 ${firstBroken && html`<dt>First broken</dt><dd>entry ${firstBroken.position}: ${firstBroken.why}</dd>`}
 ${head && html`<dt>Head</dt><dd><code>${head}</code></dd>`}
 </dl></section>
 <form class="stack card" action="${LIST}/verify">
-${field('head', 'Check against a head', { value: query.head, hint: 'What an earlier check gave, and was kept elsewhere: also proves that the end is still there.' })}
-<p class="actions"><button class="quiet">Check the chain</button><a class="button quiet" href="${LIST}">Back to the log</a></p></form>`,
+${field('head', 'Compare with a head', { value: query.head, hint: 'A head that you saved from an earlier check. Also verifies that no entries at the end were deleted.' })}
+<p class="actions"><button class="quiet">Verify chain</button><a class="button quiet" href="${LIST}">Back to audit log</a></p></form>`,
   })
 }

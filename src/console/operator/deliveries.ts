@@ -1,4 +1,3 @@
-/** What was sent to webhooks and log drains, with each attempt, and sending one again. */
 import type { Static } from 'typebox'
 import type { Delivery, DeliveryList } from '../../integrations/webhooks/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -14,8 +13,8 @@ import { DELIVERY_STATES, deliveryState } from '../webhooks/deliveries.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('deliveries')
-/** TABLE the filters of the list: the status, and its words. */
-const FILTERS = [['', 'all'], ...Object.entries(DELIVERY_STATES).map(([status, [, word]]) => [status, word])] as const
+/** TABLE Status filters and their labels. */
+const FILTERS = [['', 'All'], ...Object.entries(DELIVERY_STATES).map(([status, [, word]]) => [status, word])] as const
 const Query = Type.Object({
   status: Type.Optional(Type.String({ maxLength: 20 })),
   until: Type.Optional(Type.String({ maxLength: 20 })),
@@ -60,23 +59,23 @@ ${formErrorNotice(refused)}
 <nav aria-label="Status"><p class="ways near">${FILTERS.map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
 ${dataTable(
   'Deliveries',
-  ['Event', 'State', 'Account', 'To', 'Made', 'Attempts', 'Actions'],
+  ['Event', 'State', 'Account', 'Endpoint', 'Created', 'Attempts', 'Actions'],
   deliveries.map(
     (one) => html`<tr><td>${one.type}<br><code class="small">${one.id}</code></td><td>${deliveryState(one)}</td>
 <td><code class="small">${one.accountId}</code></td><td><code class="small">${one.endpointId}</code></td>
 <td>${relativeTime(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Send again', { label: `Send again: ${one.id}` })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Resend', { label: `Resend: ${one.id}` })}</td></tr>`,
   ),
-  { none: 'Nothing was sent.' },
+  { none: 'No deliveries yet.' },
 )}
 ${paginationLinks(LIST, query, pagination.next)}`,
   })
 }
 
 function attemptsOf({ attempts }: Delivery, now: number): Html {
-  if (attempts.length === 0) return html`none yet`
+  if (attempts.length === 0) return html`None yet`
   return html`<details><summary>${attempts.length}</summary><ol>${attempts.map(
     (one) =>
-      html`<li>${relativeTime(one.at, now)}: ${one.statusCode === null ? one.error : `answered ${one.statusCode}`} after ${one.durationMs} ms${one.response && html`<pre>${one.response}</pre>`}</li>`,
+      html`<li>${relativeTime(one.at, now)}: ${one.statusCode === null ? one.error : `status ${one.statusCode}`} after ${one.durationMs} ms${one.response && html`<pre>${one.response}</pre>`}</li>`,
   )}</ol></details>`
 }

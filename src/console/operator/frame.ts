@@ -1,10 +1,9 @@
-/** What the pages of the operator have in common: their tabs and their addresses. docs/console.md: Operator. */
 import type { Page } from '../../platform/pages/frame.ts'
 import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { type Crumb, consolePage, type Tabs } from '../frame.ts'
 
-/** TABLE the sections, in the order of the tabs. */
+/** TABLE Operator tabs. docs/console.md: Operator. */
 const TABS = {
   '': 'Overview',
   people: 'People',
@@ -21,13 +20,12 @@ const TABS = {
 } as const
 type Tab = keyof typeof TABS
 
-/** Rows on a page. */
+/** Rows per page. */
 export const ROWS = '50'
 const Text = Type.Optional(Type.String({ maxLength: 100 }))
-/** The query of a list: what is looked for, and from where on. */
 export const ListQuery = Type.Object({ search: Text, until: Type.Optional(Type.String({ maxLength: 20 })) })
 
-/** `/console/operator`, and what follows it. */
+/** Returns `/console/operator`, with a section. */
 export function operatorPath(section = '', ...parts: string[]): string {
   const path = ['/console/operator', ...(section === '' ? [] : [section]), ...parts.map(encodeURIComponent)]
   return path.join('/')
@@ -37,12 +35,12 @@ export const OPERATOR: Tabs = { name: 'Operator', table: Object.entries(TABS), t
 
 type Content = Pick<Page, 'title' | 'body' | 'images'> & { within?: readonly Crumb[] }
 
-/** A page of the operator, in one of the sections. */
+/** Renders an operator page. */
 export function operatorPage(ctx: ConsoleCtx, tab: Tab, content: Content): Promise<Page> {
   return consolePage(ctx, { tabs: OPERATOR, tab }, content)
 }
 
-/** `12.3 MiB`. */
+/** Returns a size such as `12.3 MiB`. */
 export function bytes(count: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
   const step = count < 1024 ? 0 : Math.min(Math.floor(Math.log2(count) / 10), units.length - 1)

@@ -1,4 +1,4 @@
-/** What `berth doctor` says of the running service, and what `berth report` says of what is in it. */
+/** Health shows what `berth doctor` checks; Needs attention shows the items of `berth report`. */
 import type { Static } from 'typebox'
 import type { Health } from '../../operations/doctor/routes.ts'
 import type { AttentionItem, Kind, Report, Section } from '../../operations/report/schema.ts'
@@ -11,7 +11,7 @@ import { dataTable } from '../fields.ts'
 import { relativeTime } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
-/** The page that makes the checks. It takes as long as they do: some seconds, where a server does not answer. */
+/** Runs the checks, which take some seconds if a server does not respond. */
 export const CHECKS_PATH = operatorPath('health', 'checks')
 
 export const healthScreens: readonly Screen[] = [
@@ -41,22 +41,22 @@ export const healthScreens: readonly Screen[] = [
   }),
 ]
 
-/** TABLE how a finding looks, and its word. */
-const LOOKS = { well: ['good', 'Well'], worry: ['warn', 'Look at it'], wrong: ['bad', 'Wrong'] } as const
+/** TABLE Findings: color and label. */
+const LOOKS = { well: ['good', 'OK'], worry: ['warn', 'Warning'], wrong: ['bad', 'Error'] } as const
 
 type Finding = Static<typeof Health>['findings'][number]
 
-/** Where the page of the checks says the state of the whole. The overview takes that in, once it is there. */
+/** Frame with the overall state, which the overview embeds. */
 export const STATE_FRAME = 'health-state'
-/** All that the checks found. The page of health takes that in. */
+/** Frame with all findings, which the health page embeds. */
 const CHECKS_FRAME = 'health-checks'
 
 async function showHealth(ctx: ConsoleCtx): Promise<Page> {
   return operatorPage(ctx, 'health', {
     title: 'Health',
     body: html`${heading('Health')}
-<p class="soft">What Berth needs: settings, keys, the store, DNS, mail, the clock, the disk. <code>berth doctor</code> checks the same. The checks may take some seconds.</p>
-<turbo-frame id="${CHECKS_FRAME}" src="${CHECKS_PATH}"><p><a class="button" href="${CHECKS_PATH}">Make the checks</a></p></turbo-frame>`,
+<p class="soft">Settings, keys, database, DNS, email, clock and disk. Same as <code>berth doctor</code>. The checks can take some seconds.</p>
+<turbo-frame id="${CHECKS_FRAME}" src="${CHECKS_PATH}"><p><a class="button" href="${CHECKS_PATH}">Run checks</a></p></turbo-frame>`,
   })
 }
 
@@ -65,12 +65,12 @@ async function showChecks(ctx: ConsoleCtx): Promise<Page> {
   const of = (look: Finding['is']) => findings.filter(({ is }) => is === look)
   const [open, well] = [[...of('wrong'), ...of('worry')], of('well')]
   return operatorPage(ctx, 'health', {
-    title: 'Checks of health',
-    body: html`${heading('Checks of health')}
+    title: 'Health checks',
+    body: html`${heading('Health checks')}
 <turbo-frame id="${CHECKS_FRAME}">
 <p><turbo-frame id="${STATE_FRAME}">${stateOf(findings)}</turbo-frame></p>
-${open.length > 0 && findingSheet('What needs something', open)}
-${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} in order</summary>${findingSheet('In order', well)}</details>`}
+${open.length > 0 && findingSheet('Warnings and errors', open)}
+${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} passed</summary>${findingSheet('Passed', well)}</details>`}
 </turbo-frame>`,
   })
 }
@@ -80,18 +80,18 @@ function findingSheet(caption: string, findings: readonly Finding[]): Html {
     const [look, word] = LOOKS[is]
     return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${withInlineCode(found)}${advice && showAdvice(advice)}</td></tr>`
   })
-  return dataTable(caption, ['What', 'State', 'Found'], rows)
+  return dataTable(caption, ['Check', 'State', 'Result'], rows)
 }
 
-/** The state of the whole is that of the worst finding. */
+/** The worst finding decides. */
 function stateOf(findings: readonly Finding[]): Html {
   const worries = findings.filter(({ is }) => is === 'worry').length
-  if (findings.some(({ is }) => is === 'wrong')) return html`<span class="state bad">Something is wrong</span>`
-  if (worries > 0) return html`<span class="state warn">${countOf(worries, 'thing')} to look at</span>`
-  return html`<span class="state good">Nothing is wrong</span>`
+  if (findings.some(({ is }) => is === 'wrong')) return html`<span class="state bad">Errors found</span>`
+  if (worries > 0) return html`<span class="state warn">${countOf(worries, 'warning')}</span>`
+  return html`<span class="state good">All checks passed</span>`
 }
 
-/** TABLE the pages of the operator on which something is done about a kind, by the section; with a name, that of one. */
+/** TABLE Pages for the items of a section, by kind. */
 const PAGES: Partial<Record<Kind, (item: AttentionItem) => string>> = {
   backups: () => operatorPath('backups'),
   'tokens-of-suspended': tokenOf,
@@ -111,7 +111,7 @@ async function showAttention(ctx: ConsoleCtx): Promise<Page> {
   return operatorPage(ctx, 'attention', {
     title: 'Needs attention',
     body: html`${heading('Needs attention')}
-<p class="soft">What waits for somebody, of all accounts. <code>berth report</code> tells the same.</p>
+<p class="soft">Open items in all accounts. Same as <code>berth report</code>.</p>
 ${sections.length === 0 && html`<p class="card empty">Nothing needs attention.</p>`}
 ${sections.map((section) => showSection(section, ctx.now))}`,
   })
@@ -120,16 +120,16 @@ ${sections.map((section) => showSection(section, ctx.now))}`,
 function showSection({ kind, title, count, partial, items }: Section, now: number): Html {
   const pageOf = PAGES[kind]
   return html`<h2>${title} <span class="tag">${partial ? `${count} or more` : count}</span></h2>
-${items.length < count && html`<p class="soft small">The ${items.length} for the longest.</p>`}
+${items.length < count && html`<p class="soft small">The ${items.length} oldest.</p>`}
 ${dataTable(
   title,
-  ['What', 'Where', 'Began', 'To do'],
+  ['Item', 'Where', 'Since', 'Action'],
   items.map(
     (
       item,
     ) => html`<tr><td>${pageOf ? html`<a href="${pageOf(item)}">${item.what}</a>` : item.what}${item.id && html`<br><code class="small">${item.id}</code>`}</td>
 <td>${item.where}</td><td>${item.since !== null && relativeTime(item.since, now)}</td><td>${showAdvice(item.advice)}</td></tr>`,
   ),
-  { none: 'None was found so far.' },
+  { none: 'None found yet.' },
 )}`
 }

@@ -1,4 +1,3 @@
-/** The integrations that teams registered, and removing one that nobody has installed. */
 import type { Static } from 'typebox'
 import type { IntegrationList } from '../../integrations/integrations/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -55,10 +54,10 @@ ${dataTable(
     (
       one,
     ) => html`<tr><td>${one.name}<br><code class="small">${one.slug}</code></td><td><a href="${operatorPath('teams', one.teamId)}"><code class="small">${one.teamId}</code></a></td>
-<td>${one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td><td>${relativeTime(one.updatedAt, ctx.now)}</td>
+<td>${one.scopes.length === 0 ? 'None' : one.scopes.join(', ')}</td><td>${relativeTime(one.updatedAt, ctx.now)}</td>
 <td class="act">${confirmedButton(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}`, look: 'quiet small' })}</td></tr>`,
   ),
-  { none: 'No team has registered an integration.' },
+  { none: 'No integrations registered.' },
 )}
 ${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
   })

@@ -1,4 +1,3 @@
-/** Root keys: what each still wraps, making a new one active, and retiring one that wraps nothing. */
 import type { Static } from 'typebox'
 import type { KeyList } from '../../operations/operator/keys.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -47,20 +46,20 @@ async function showKeys(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const { keys } = await ctx.ask<Static<typeof KeyList>>('operatorListKeys')
   return operatorPage(ctx, 'keys', {
     title: 'Keys',
-    body: html`${heading('Keys', confirmedButton(ctx, `${LIST}/rotate`, 'Make a new key active', { look: '' }))}
+    body: html`${heading('Keys', confirmedButton(ctx, `${LIST}/rotate`, 'Rotate root key', { look: '' }))}
 ${formErrorNotice(refused)}
-<p>A root key wraps the keys of projects, which seal their variables. A new one wraps them anew, and takes no variable out of use.
-Back the keyring up afterwards: without it nothing can be read.</p>
+<p>Root keys encrypt the keys of projects, which encrypt their variables. Rotation creates a new root key and rewraps the project keys.
+Back up the keyring afterwards: without it no value can be decrypted.</p>
 ${dataTable(
   'Root keys',
   ['Key', 'State', 'Wraps', 'Actions'],
   keys.map(
     (one) => html`<tr><td><code>${one.id}</code></td>
 <td>${one.active ? html`<span class="state good">Active</span>` : html`<span class="state">Older</span>`}</td>
-<td>${one.references === 0 ? 'nothing' : `keys of ${one.references} projects`}</td>
+<td>${one.references === 0 ? 'Nothing' : `Keys of ${one.references} projects`}</td>
 <td class="act">${!one.active && one.references === 0 && confirmedButton(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'quiet small' })}</td></tr>`,
   ),
-  { none: 'There is no key.' },
+  { none: 'No keys.' },
 )}`,
   })
 }

@@ -1,7 +1,4 @@
-/**
- * The operator's first page: its health, the service in numbers, and what runs. The checks of health take seconds, so a frame asks for them beside the
- * page; without script there is the link alone.
- */
+/** The health checks take seconds, so a frame loads them. Without script, the page shows only the link. */
 import type { Static } from 'typebox'
 import type { Statistics } from '../../operations/statistics/statistics.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -23,7 +20,7 @@ export const overviewScreens: readonly Screen[] = [
   }),
 ]
 
-/** As the route counts: what is more is not counted to its end. */
+/** The route stops counting at these numbers. */
 const MOST = 10_000
 const MAX_HISTORY = 100_000
 
@@ -36,36 +33,36 @@ async function showOverview(ctx: ConsoleCtx) {
   return operatorPage(ctx, '', {
     title: 'Overview',
     body: html`${heading('Overview')}
-<p class="notice"><strong>Health</strong> · <a href="${operatorPath('health')}">See the checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame></p>
+<p class="notice"><strong>Health</strong> · <a href="${operatorPath('health')}">View checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame></p>
 <section class="card"><dl class="facts">
 <dt>People</dt><dd><a href="${operatorPath('people')}">${among(users)}</a></dd>
 <dt>Teams</dt><dd><a href="${operatorPath('teams')}">${among(teams)}</a></dd>
 <dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>
 </dl></section>
-<section class="card"><h2>Deliveries of the last 24 hours</h2>
+<section class="card"><h2>Deliveries in the last 24 hours</h2>
 ${drawDeliveries(deliveries)}
 </section>
-<section class="card"><h2>Size of the store</h2>
+<section class="card"><h2>Database size</h2>
 ${columnChart(
-  'Size of the store by day',
+  'Database size by day',
   [{ words: 'size', look: 'main' }],
   store.map(({ day, bytes: size }) => ({ name: day, title: day, counts: [size] })),
   bytes,
 )}
 </section>
-<h2>History that is kept</h2>
-${barChart('History that is kept', 'Of what', historyBars(numbers.history), '')}
-<h2>Requests that were refused</h2>
-<p class="soft">By this instance since it started, the most frequent.</p>
+<h2>Retained history</h2>
+${barChart('Retained history', 'Kind', historyBars(numbers.history), '')}
+<h2>Failed requests</h2>
+<p class="soft">Most frequent errors of this instance since it started.</p>
 ${barChart(
-  'Requests that were refused',
-  'Why',
+  'Failed requests',
+  'Error',
   numbers.refusals.map(({ key, count }) => ({ name: key.replaceAll('_', ' '), count })),
-  'Nothing was refused.',
+  'No failed requests.',
 )}
-<section class="card"><h2>What runs</h2><dl class="facts">
+<section class="card"><h2>Server</h2><dl class="facts">
 <dt>Started</dt><dd>${relativeTime(startedAt, ctx.now)}</dd>
-<dt>Store</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
+<dt>Database</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
 <dt>Node.js</dt><dd>${node}</dd>
 <dt>Version</dt><dd>${version}</dd>
 </dl></section>`,
@@ -79,7 +76,7 @@ function drawDeliveries(deliveries: Static<typeof Statistics>['deliveries']): Ht
       { words: 'delivered', look: 'good' },
       { words: 'failed', look: 'bad' },
       { words: 'dropped', look: 'soft' },
-      { words: 'waiting', look: 'main' },
+      { words: 'pending', look: 'main' },
     ],
     deliveries.map(({ hour, delivered, failed, dropped, pending }) => {
       const at = new Date(hour).toISOString()
@@ -88,12 +85,12 @@ function drawDeliveries(deliveries: Static<typeof Statistics>['deliveries']): Ht
   )
 }
 
-/** TABLE the words for what is kept of the past. */
+/** TABLE Retained history: labels. */
 const HISTORY = {
-  auditLines: 'Lines of the audit log',
+  auditLines: 'Audit entries',
   events: 'Events',
   deliveries: 'Deliveries',
-  variableVersions: 'Versions of variables',
+  variableVersions: 'Variable versions',
 } as const
 
 function historyBars(history: Static<typeof Statistics>['history']): ChartBar[] {

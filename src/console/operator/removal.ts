@@ -1,5 +1,3 @@
-/** Shutting a person out, and removing a person or a team for good once its name was typed. docs/operations.md: People. */
-
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, csrfFields, type Screen } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -11,23 +9,23 @@ import type { Refused } from '../refused.ts'
 
 const Removal = Type.Object({
   typed: Type.String({ maxLength: 254 }),
-  /** What the page calls it. */
+  /** Name shown on the page. */
   called: Type.String({ minLength: 1, maxLength: 254 }),
   force: Type.Optional(Type.String({ maxLength: 2 })),
 })
 
 type Spec = {
-  /** The list, which follows. The form goes below the page of one. */
+  /** Path of the list, which is the next page. */
   list: string
   name: string
-  /** The route that removes, what its path calls the id, and the route of the page. */
+  /** Route that removes, its path parameter, and the route of the page. */
   asks: string
   param: string
   shows: string
   again: RenderForm
 }
 
-/** The form that removes. Refuses: bad_request 400 (another name was typed), and what the route does. */
+/** Returns the screen that removes a user or team. docs/operations.md: User administration. Refuses: bad_request 400 (wrong name typed), and what the route refuses. */
 export function removalScreen({ list, name, asks, param, shows, again }: Spec): Screen {
   return action<typeof Removal>({
     path: `${list}/:id/remove`,
@@ -36,7 +34,7 @@ export function removalScreen({ list, name, asks, param, shows, again }: Spec): 
     asks,
     shows: [shows],
     wish: ({ params, form: { typed, called, force } }) => {
-      if (typed !== called) refuse('bad_request', `Nothing was removed: \`typed\` should be the name, "${called}".`)
+      if (typed !== called) refuse('bad_request', `Nothing was removed: \`typed\` must be the name, "${called}".`)
       return { params: { [param]: params.id! }, query: { force: force === undefined ? undefined : 'true' } }
     },
     to: () => list,
@@ -45,7 +43,7 @@ export function removalScreen({ list, name, asks, param, shows, again }: Spec): 
   })
 }
 
-/** `called`: the name that is to be typed; `goes`: what goes with it; `forced`: what else goes where the box is ticked. */
+/** Renders the removal form. `called`: the name to type; `goes`: the consequence; `forced`: what the checkbox removes in addition. */
 export function removalForm(
   ctx: ConsoleCtx,
   path: string,
@@ -53,8 +51,8 @@ export function removalForm(
 ): Html {
   const mine = refused !== undefined && 'called' in refused.typed ? refused : undefined
   return dangerCard(
-    'Remove for good',
-    `${goes} There is no way back.`,
+    'Remove permanently',
+    `${goes} You cannot undo this.`,
     html`<form method="post" action="${path}/remove">${csrfFields(ctx)}<input type="hidden" name="called" value="${called}">
 ${checkboxField('force', forced, false, mine)}
 ${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
@@ -63,15 +61,15 @@ ${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html`
   )
 }
 
-/** The card that suspends a person, or reinstates one who is suspended. `path`: of the page of the person. */
+/** Renders the card that suspends or reinstates a user. `path`: of the user. */
 export function suspension(ctx: ConsoleCtx, path: string, isSuspended: boolean): Html {
   if (isSuspended)
     return html`<section class="stack card"><h2>Reinstate</h2>
-<p>Their tokens work again, and what they set up goes on. They sign in anew.</p>
+<p>Their tokens work again, and what they set up is resumed. They must sign in again.</p>
 ${button(ctx, `${path}/suspended`, 'Reinstate', { look: '' })}</section>`
   return dangerCard(
     'Suspend',
-    'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.',
+    'Their sessions and tokens stop working at once, and what they set up is put on hold. Nothing is deleted.',
     confirmedButton(ctx, `${path}/suspended`, 'Suspend', { fields: { suspended: 'true' } }),
   )
 }

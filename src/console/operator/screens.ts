@@ -1,4 +1,4 @@
-/** TABLE the pages of the operator. */
+/** TABLE Operator screens. */
 import type { Screen } from '../../platform/pages/screen.ts'
 import { auditScreens } from './audit.ts'
 import { backupScreens } from './backups.ts'

@@ -1,4 +1,3 @@
-/** Teams as the operator sees them: the list, making one, and one team with its plan and what it owes. */
 import type { Static } from 'typebox'
 import type { OperatorTeam } from '../../accounts/accounts/schema.ts'
 import type { OperatorTeamList, TeamDetails } from '../../accounts/users/schema.ts'
@@ -13,7 +12,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { heading, paginationLinks, searchForm } from '../controls.ts'
+import { heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
@@ -74,7 +73,7 @@ export const teamScreens: readonly Screen[] = [
     requiresReauthentication: true,
     run: (ctx, input) => showTeam(ctx, input),
   }),
-  // A box that is not ticked is not sent: what is missing is false.
+  // An unticked box is not sent and means false.
   action<typeof Plan>({
     path: `${ONE}/plan`,
     name: 'consoleSetPlan',
@@ -107,16 +106,16 @@ async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof L
   })
   return operatorPage(ctx, 'teams', {
     title: 'Teams',
-    body: html`${heading('Teams', html`<a class="button" href="${LIST}/new">Make a team</a>`)}
+    body: html`${heading('Teams', html`<a class="button" href="${LIST}/new">New team</a>`)}
 ${searchForm(LIST, 'Search teams by name', 'Name', search)}
 ${dataTable(
   'Teams',
-  ['Team', 'Name', 'Plan', 'Made'],
+  ['Team', 'Name', 'Plan', 'Created'],
   teams.map(
     (one) =>
       html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.name}</td><td>${one.plan}</td><td>${relativeTime(one.createdAt, ctx.now)}</td></tr>`,
   ),
-  { none: search ? `No team has “${search}” in its name.` : 'No team yet.' },
+  { none: search ? `No teams match “${search}”.` : 'No teams yet.' },
 )}
 ${paginationLinks(LIST, query, pagination.next)}`,
   })
@@ -125,15 +124,15 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 function showNew(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'teams', {
-    title: 'Make a team',
-    body: html`${heading('Make a team')}
+    title: 'New team',
+    body: html`${heading('New team')}
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${LIST}/new">
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, refused, hint: 'Lower case letters, digits, ".", "_" and "-". It stands in addresses.', attributes: plain })}
+${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". Used in URLs.', attributes: plain })}
 ${field('name', 'Name', { required: true, refused, attributes: html` autocomplete="off"` })}
-${field('ownerId', 'Owner', { required: true, refused, hint: 'Username or email of the person who becomes OWNER.', attributes: plain })}
-<p class="actions"><button>Make the team</button><a class="button quiet" href="${LIST}">Cancel</a></p>
+${field('ownerId', 'Owner', { required: true, refused, hint: 'Username or email of the first owner.', attributes: plain })}
+<p class="actions"><button>Create team</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
   })
 }
@@ -147,10 +146,10 @@ async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>
 ${formErrorNotice(refused)}
 <section class="card"><dl class="facts">
 <dt>Name</dt><dd>${team.name}</dd>
-<dt>Id</dt><dd>${copyable(team.id, 'id')}</dd>
+<dt>ID</dt><dd>${copyable(team.id, 'id')}</dd>
 <dt>Plan</dt><dd>${team.plan}</dd>
 <dt>Projects</dt><dd>${team.projectCount}</dd>
-<dt>Made</dt><dd>${relativeTime(team.createdAt, ctx.now)}</dd>
+<dt>Created</dt><dd>${relativeTime(team.createdAt, ctx.now)}</dd>
 </dl></section>
 <h2>Members</h2>
 ${dataTable(
@@ -158,9 +157,9 @@ ${dataTable(
   ['Username', 'Email', 'Role'],
   team.members.map(
     (one) =>
-      html`<tr><td><a href="${operatorPath('people', one.userId)}">${one.username}</a></td><td>${one.email}</td><td>${one.role}</td></tr>`,
+      html`<tr><td><a href="${operatorPath('people', one.userId)}">${one.username}</a></td><td>${one.email}</td><td>${sentenceCase(one.role)}</td></tr>`,
   ),
-  { none: 'Nobody is in it.' },
+  { none: 'No members.' },
 )}
 <h2>Plan</h2>
 <form class="stack card" method="post" action="${operatorPath('teams', team.id)}/plan">
@@ -169,15 +168,15 @@ ${editFields(
   refused,
   () => html`<label for="plan">Plan</label>
 <select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select>
-<label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> It is blocked: nothing new can be made</label>
+<label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> Blocked: nothing can be created</label>
 <label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> No payment method</label>`,
 )}
 <p class="actions"><button>Save</button></p>
 </form>
 ${removalForm(ctx, operatorPath('teams', team.id), {
   called: team.slug,
-  goes: 'Its members lose it, and what it registered and installed goes.',
-  forced: `Also with its projects (${team.projectCount})`,
+  goes: 'Its members lose access. Its apps and installations are removed.',
+  forced: `Also remove its projects (${team.projectCount})`,
   refused,
 })}`,
   })

@@ -1,4 +1,3 @@
-/** What happens later: the sweeps, what they did on this instance, and running one now. */
 import type { Static } from 'typebox'
 import type { TimerList } from '../../operations/operator/sweeps.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -40,7 +39,7 @@ async function showTimers(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
     title: 'Timers',
     body: html`${heading('Timers')}
 ${formErrorNotice(refused)}
-<p class="soft">What they did is counted by this instance since it started.</p>
+<p class="soft">Counts since this instance started.</p>
 ${dataTable(
   'Timers',
   ['Timer', 'Runs', 'Last run', 'Rows', 'Failures', 'Actions'],
@@ -50,7 +49,7 @@ ${dataTable(
 <td>${one.failures > 0 ? html`<span class="state bad">${one.failures}</span>` : '0'}</td>
 <td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { label: `Run now: ${one.name}` })}</td></tr>`,
   ),
-  { none: 'There is no timer.' },
+  { none: 'No timers.' },
 )}`,
   })
 }

@@ -1,4 +1,3 @@
-/** All tokens, never a value, and ending one. */
 import type { Static } from 'typebox'
 import type { TokenList } from '../../accounts/users/schema.ts'
 import type { Page } from '../../platform/pages/frame.ts'
@@ -53,19 +52,19 @@ async function showTokens(
     title: 'Tokens',
     body: html`${heading('Tokens')}
 ${formErrorNotice(refused)}
-${searchForm(LIST, 'Search tokens by name or person', 'Name or person', search)}
+${searchForm(LIST, 'Search tokens by name or user', 'Name or user', search)}
 ${dataTable(
   'Tokens',
-  ['Name', 'Owner', 'Permissions', 'Last used', 'Expires', 'Made', 'Actions'],
+  ['Name', 'Owner', 'Permissions', 'Last used', 'Expires', 'Created', 'Actions'],
   tokens.map(
-    (one) => html`<tr><td>${one.name ?? 'no name'}<br><code class="small">${one.id}</code></td>
+    (one) => html`<tr><td>${one.name ?? 'No name'}<br><code class="small">${one.id}</code></td>
 <td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : ownerOf(one.configurationId, installations)}</td>
-<td>${one.scopes === null ? 'everything' : one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td>
+<td>${one.scopes === null ? 'Full access' : one.scopes.length === 0 ? 'None' : one.scopes.join(', ')}</td>
 <td>${lastUsedLabel(one.lastUsedAt, one.createdAt, ctx.now)}</td>
 <td>${one.expiresAt === null ? 'never' : relativeTime(one.expiresAt, ctx.now)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'Revoke', { label: `Revoke: ${one.name ?? one.id}` })}</td></tr>`,
   ),
-  { none: search ? `No token is called “${search}”.` : 'No token yet.' },
+  { none: search ? `No tokens match “${search}”.` : 'No tokens yet.' },
 )}
 ${paginationLinks(LIST, query, pagination.next)}`,
   })
@@ -73,7 +72,7 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 
 type Installations = Awaited<ReturnType<typeof findInstallations>>
 
-/** Which integration the installations with these ids are of, and on which account. By id. */
+/** Returns integration and account of installations, by installation id. */
 async function findInstallations({ db }: ConsoleCtx, ids: readonly string[]) {
   const rows =
     ids.length === 0
@@ -90,7 +89,7 @@ async function findInstallations({ db }: ConsoleCtx, ids: readonly string[]) {
 
 function ownerOf(id: string, installations: Installations): Html {
   const found = installations.get(id)
-  if (found === undefined) return html`an installation that is gone<br><code class="small">${id}</code>`
+  if (found === undefined) return html`Removed installation<br><code class="small">${id}</code>`
   const account = operatorPath(found.kind === 'team' ? 'teams' : 'people', found.account_id)
   return html`${found.name}, installed on <a href="${account}">${found.slug}</a><br><code class="small">${id}</code>`
 }

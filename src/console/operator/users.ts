@@ -1,4 +1,3 @@
-/** People as the operator sees them: the list, inviting somebody, and one person with what can be done. */
 import type { Static } from 'typebox'
 import type { CreatedPasswordLink, OperatorUser } from '../../accounts/accounts/schema.ts'
 import type { PersonList, UserDetails } from '../../accounts/users/schema.ts'
@@ -8,7 +7,16 @@ import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/scree
 import { consoleScreen, csrfFields } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { button, confirmedButton, countOf, dangerCard, heading, paginationLinks, searchForm } from '../controls.ts'
+import {
+  button,
+  confirmedButton,
+  countOf,
+  dangerCard,
+  heading,
+  paginationLinks,
+  searchForm,
+  sentenceCase,
+} from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
@@ -69,7 +77,7 @@ export const operatorUserScreens: readonly Screen[] = [
     requiresReauthentication: true,
     run: (ctx, input) => showPerson(ctx, input),
   }),
-  // A box that is not ticked is not sent: what is missing is false.
+  // An unticked box is not sent and means false.
   ...(['suspended', 'operator'] as const).map((what) =>
     action<typeof Change>({
       path: `${ONE}/${what}`,
@@ -125,11 +133,11 @@ async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
   })
   return operatorPage(ctx, 'people', {
     title: 'People',
-    body: html`${heading('People', html`<a class="button" href="${LIST}/invite">Invite somebody</a>`)}
+    body: html`${heading('People', html`<a class="button" href="${LIST}/invite">Invite user</a>`)}
 ${searchForm(LIST, 'Search people by name or email', 'Name or email', search)}
 ${dataTable(
   'People',
-  ['Username', 'Email', 'State', 'Plan', 'Last seen', 'Made'],
+  ['Username', 'Email', 'State', 'Plan', 'Last seen', 'Created'],
   users.map(
     (
       one,
@@ -137,7 +145,7 @@ ${dataTable(
 <td>${one.email}</td><td>${stateOf(one)}</td><td>${one.plan}</td>
 <td>${lastSeen(ctx, one)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td></tr>`,
   ),
-  { none: search ? `Nobody has “${search}” in their name or email.` : 'Nobody is here.' },
+  { none: search ? `No users match “${search}”.` : 'No users.' },
 )}
 ${paginationLinks(LIST, query, pagination.next)}`,
   })
@@ -146,20 +154,20 @@ ${paginationLinks(LIST, query, pagination.next)}`,
 function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'people', {
-    title: 'Invite somebody',
-    body: html`${heading('Invite somebody')}
+    title: 'Invite user',
+    body: html`${heading('Invite user')}
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${LIST}/invite" data-turbo="false">
 ${csrfFields(ctx)}
-${field('email', 'Email', { required: true, refused, type: 'email', hint: mails(ctx) ? 'A link by which they set a password goes there.' : 'This service sends no mail: you get a link to hand to them.', attributes: plain })}
-${field('username', 'Username', { required: true, refused, hint: 'Lower case letters, digits, ".", "_" and "-". They sign in with it, or with the email.', attributes: plain })}
-${field('name', 'Name', { refused, hint: 'As other people see it.', attributes: html` autocomplete="off"` })}
+${field('email', 'Email', { required: true, refused, type: 'email', hint: mails(ctx) ? 'Receives a link to set a password.' : "Email isn't set up on this server: you get a link to send to them.", attributes: plain })}
+${field('username', 'Username', { required: true, refused, hint: 'Lowercase letters, digits, ".", "_" and "-". They can sign in with it or with the email.', attributes: plain })}
+${field('name', 'Name', { refused, hint: 'Shown to other users.', attributes: html` autocomplete="off"` })}
 <p class="actions"><button>Invite</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
   })
 }
 
-/** The link, this once: whoever has it sets the password. */
+/** Shows the link once. Anyone with the link can set the password. */
 function showLink(
   ctx: ConsoleCtx,
   { id, username, email }: Pick<Static<typeof OperatorUser>, 'id' | 'username' | 'email'>,
@@ -169,8 +177,8 @@ function showLink(
     title: username,
     within: [],
     body: html`${heading(username)}
-<section class="card"><h2>Link to set a password</h2>
-<p>${mails(ctx) ? html`It is on its way to <strong>${email}</strong> by mail.` : 'This service sends no mail, so hand it to them.'} It works once, and ends ${relativeTime(expiresAt, ctx.now)}. It is shown here this once:</p>
+<section class="card"><h2>Password link</h2>
+<p>${mails(ctx) ? html`Sent to <strong>${email}</strong>.` : "Email isn't set up on this server, so send it to them."} Single use, shown only once. Expires ${relativeTime(expiresAt, ctx.now)}.</p>
 <pre class="secret">${url}</pre>
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
   })
@@ -188,61 +196,61 @@ ${formErrorNotice(refused)}
 <section class="card"><dl class="facts">
 <dt>Email</dt><dd>${person.email}</dd>
 <dt>Name</dt><dd>${person.name ?? 'none'}</dd>
-<dt>Id</dt><dd>${copyable(person.id, 'id')}</dd>
+<dt>ID</dt><dd>${copyable(person.id, 'id')}</dd>
 <dt>Plan</dt><dd>${person.plan}</dd>
-<dt>Made</dt><dd>${relativeTime(person.createdAt, ctx.now)}</dd>
+<dt>Created</dt><dd>${relativeTime(person.createdAt, ctx.now)}</dd>
 <dt>Last seen</dt><dd>${lastSeen(ctx, person)}</dd>
 <dt>Sessions</dt><dd>${sessions.length}</dd>
 <dt>Tokens</dt><dd>${tokens.length}</dd>
 </dl></section>
 <h2>Teams</h2>
 ${dataTable(
-  'Teams of the person',
+  'Teams of the user',
   ['Team', 'Role'],
   teams.map(
-    (one) => html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.role}</td></tr>`,
+    (one) =>
+      html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${sentenceCase(one.role)}</td></tr>`,
   ),
-  { none: 'In no team.' },
+  { none: 'No teams.' },
 )}
 <h2>Password</h2>
-<section class="card"><p>A link sets a new password, lifts a lock after wrong ones, and ends every session. ${mails(ctx) ? `It goes to ${person.email} too.` : 'This service sends no mail: hand the link to them.'}</p>
-${button(ctx, `${path}/link`, 'Make a link to set a password', { look: 'quiet', showsOnce: true })}</section>
-<h2>What they may do</h2>
-<section class="card"><p>${operator ? 'They are an operator: these pages are open to them.' : 'They cannot see the pages of the operator.'}</p>
-${button(ctx, `${path}/operator`, operator ? 'Make them no operator' : 'Make them an operator', { look: 'quiet', fields: operator ? {} : { operator: 'true' } })}</section>
+<section class="card"><p>A link sets a new password, lifts a lock after wrong passwords and ends all sessions. ${mails(ctx) ? `It is also sent to ${person.email}.` : "Email isn't set up on this server: send the link to them."}</p>
+${button(ctx, `${path}/link`, 'Create password link', { look: 'quiet', showsOnce: true })}</section>
+<h2>Role</h2>
+<section class="card"><p>${operator ? 'Operator.' : 'Not an operator.'}</p>
+${button(ctx, `${path}/operator`, operator ? 'Remove operator role' : 'Make operator', { look: 'quiet', fields: operator ? {} : { operator: 'true' } })}</section>
 <h2>Second factors</h2>
 ${secondFactors(ctx, person)}
 ${suspension(ctx, path, suspended)}
 ${removalForm(ctx, path, {
   called: username,
-  goes: 'Their own account, tokens and sessions go, and their name and email are erased.',
-  forced: 'Also remove the projects of their own account, and leave a team without an OWNER',
+  goes: 'Their personal account, tokens and sessions are deleted, and their name and email are erased.',
+  forced: 'Also remove the projects of their personal account, and leave teams without an owner',
   refused,
 })}`,
   })
 }
 
-/** What somebody signs in with besides the password, and the button for somebody who lost it. */
+/** Second factors of the user, with a button for a user who lost them. */
 function secondFactors(ctx: ConsoleCtx, { id, username, email, secondFactors }: Static<typeof UserDetails>): Html {
   const { oneTimeCodes, passkeys } = secondFactors
-  if (!oneTimeCodes && passkeys === 0)
-    return html`<p class="card">They have none: their password alone signs them in.</p>`
+  if (!oneTimeCodes && passkeys === 0) return html`<p class="card">None. Password only.</p>`
   const words = [oneTimeCodes && 'one-time codes', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean)
-  return html`<p class="card">They have ${words.join(' and ')}.</p>
+  return html`<p class="card">Set up: ${words.join(' and ')}.</p>
 ${dangerCard(
-  'Remove their second factors',
-  html`For somebody who lost them. Be sure that it is <strong>${username}</strong> who asks: their password alone signs them in then. Their sessions end, and a letter goes to <strong>${email}</strong>.`,
-  confirmedButton(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove their second factors'),
+  'Remove second factors',
+  html`For a user who lost them. Check that the request comes from <strong>${username}</strong>: their password is then enough to sign in. Their sessions end, and an email goes to <strong>${email}</strong>.`,
+  confirmedButton(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove second factors'),
 )}`
 }
 
-/** Uses are written down some time later, so whoever looks at the page is there now. */
+/** Uses are stored with a delay, so the session user is shown as present. */
 function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof UserDetails>, 'id' | 'lastSeenAt' | 'createdAt'>): Html {
   return one.id === ctx.user.userId ? html`now` : lastUsedLabel(one.lastSeenAt, one.createdAt, ctx.now)
 }
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {
-  return html`<span class="state ${suspended ? 'bad' : 'good'}">${suspended ? 'Suspended' : 'Active'}</span>${operator && html` <span class="tag">operator</span>`}`
+  return html`<span class="state ${suspended ? 'bad' : 'good'}">${suspended ? 'Suspended' : 'Active'}</span>${operator && html` <span class="tag">Operator</span>`}`
 }
 
 function mails(ctx: ConsoleCtx): boolean {

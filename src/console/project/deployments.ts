@@ -1,4 +1,3 @@
-/** The deployments of a project: the list, and one with the names that lead to it. */
 import type { Static } from 'typebox'
 import { openedHost } from '../../model/addresses.ts'
 import { READY_STATES } from '../../platform/db/deployment-tables.ts'
@@ -18,7 +17,7 @@ import type { Deployment, DeploymentList } from '../../projects/deployments/sche
 import type { DeploymentUsage } from '../../projects/deployments/usage.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { formErrorNotice } from '../action.ts'
-import { filterForm } from '../controls.ts'
+import { filterForm, sentenceCase } from '../controls.ts'
 import { type Choice, copyable, dataTable, select } from '../fields.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { bytes } from '../operator/frame.ts'
@@ -33,13 +32,13 @@ const Filters = Type.Object({ state: Text, target: Text, branch: Text, until: Te
 type Filters = Static<typeof Filters>
 type Listed = Static<typeof DeploymentList>['deployments'][number]
 
-/** What the page of one deployment asks. */
+/** Routes that the page of a deployment calls. */
 export const DEPLOYMENT_SHOWN = ['getDeployment', 'listDeploymentAliases', 'getDeploymentUsage', 'getProject']
 
 const TARGETS: readonly Choice[] = [
-  ['', 'any target'],
-  ['production', 'production'],
-  ['preview', 'preview'],
+  ['', 'Any target'],
+  ['production', 'Production'],
+  ['preview', 'Preview'],
 ]
 
 export const deploymentScreens: readonly Screen[] = [
@@ -60,7 +59,7 @@ export const deploymentScreens: readonly Screen[] = [
   }),
 ]
 
-/** TABLE the colour of a state. What goes on is amber. */
+/** TABLE Color of a deployment state. In progress is amber. */
 const LOOKS: Record<string, string> = {
   READY: 'good',
   ERROR: 'bad',
@@ -69,9 +68,9 @@ const LOOKS: Record<string, string> = {
   BUILDING: 'warn',
 }
 
-/** A state of a deployment, with its colour. */
+/** Renders a deployment state with its color. */
 export function stateOf(readyState: string): Html {
-  return html`<span class="state ${LOOKS[readyState] ?? ''}">${readyState.toLowerCase()}</span>`
+  return html`<span class="state ${LOOKS[readyState] ?? ''}">${sentenceCase(readyState)}</span>`
 }
 
 async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<Filters>) {
@@ -98,7 +97,7 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
     { account, project: project.name, tab: 'deployments' },
     {
       title: 'Deployments',
-      body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">The last promotion or rollback</a>`}</div>
+      body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">Latest promotion or rollback</a>`}</div>
 ${(isNarrowed || deployments.length > 0) && filters(path, query)}
 ${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(project, isNarrowed)}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
@@ -107,7 +106,7 @@ ${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothi
 }
 
 function filters(path: string, { state, target, branch }: Filters): Html {
-  const states: Choice[] = [['', 'any state'], ...READY_STATES.map((one): Choice => [one, one.toLowerCase()])]
+  const states: Choice[] = [['', 'Any state'], ...READY_STATES.map((one): Choice => [one, sentenceCase(one)])]
   const fields = html`<div>${select('state', 'State', states, { value: state })}</div>
 <div>${select('target', 'Target', TARGETS, { value: target })}</div>
 <div><label for="branch">Branch</label>
@@ -119,17 +118,17 @@ function table(account: OwnAccount, project: Project, deployments: readonly List
   const liveId = project.targets?.production?.id
   return dataTable(
     'Deployments',
-    ['Address', 'State', 'Target', 'Commit', 'Made'],
+    ['URL', 'State', 'Target', 'Commit', 'Created'],
     deployments.map(
       (one) =>
         html`<tr><td><a href="${deploymentPath(account, project.name, one.uid)}">${one.url}</a></td>
-<td>${stateOf(one.readyState)}</td><td>${one.target ?? 'preview'}${one.uid === liveId && html` <span class="tag write">live</span>`}</td>
+<td>${stateOf(one.readyState)}</td><td>${sentenceCase(one.target ?? 'preview')}${one.uid === liveId && html` <span class="tag write">Live</span>`}</td>
 <td>${madeOf(one.meta)}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
     ),
   )
 }
 
-/** Branch and message of the commit, where the build system said them. */
+/** Branch and commit message, if the build system sent them. */
 function madeOf(meta: Record<string, string>): Html {
   const find = (end: string) => ['github', 'gitlab', 'bitbucket'].map((host) => meta[`${host}${end}`]).find(Boolean)
   const [ref, message] = [find('CommitRef'), find('CommitMessage')]
@@ -137,14 +136,14 @@ function madeOf(meta: Record<string, string>): Html {
 }
 
 function nothing({ id, name }: Project, isNarrowed: boolean): Html {
-  if (isNarrowed) return html`<p class="card empty">No deployment is like that.</p>`
-  return html`<div class="card empty"><h2>No deployment yet</h2>
-<p>Your build system registers deployments: <a href="/docs/operatorCreateDeployment">how it does that</a>.</p>
-<p class="soft small">Or from a terminal, by a request with the token of the operator:</p>
+  if (isNarrowed) return html`<p class="card empty">No deployments match these filters.</p>`
+  return html`<div class="card empty"><h2>No deployments yet</h2>
+<p>Deployments are registered by your build system. <a href="/docs/operatorCreateDeployment">Learn how</a></p>
+<p class="soft small">From a terminal, with the API and an operator token:</p>
 <pre>curl -X POST "$BERTH/operator/v1/projects/${id}/deployments" -H "authorization: Bearer $OPERATOR" -H 'content-type: application/json' -d '{"url": "${name}-1.apps.example.com", "target": "production", "readyState": "READY"}'</pre></div>`
 }
 
-/** One deployment, with the ways to make it serve production. Refuses: not_found 404, also for one of another project. */
+/** Shows a deployment with its promotion actions. Refuses: not_found 404, also for one of another project. */
 export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
   const account = await findAccountOfPath(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
@@ -165,21 +164,21 @@ export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, r
       body: html`<div class="top"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="button quiet" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${ways(ctx, account, project, one)}</div>
 ${formErrorNotice(refused)}
 <section class="card"><h2>Details</h2><dl class="facts">
-<dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">live</span>`}</dd>
-<dt>Target</dt><dd>${one.target ?? 'preview'}</dd>
+<dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">Live</span>`}</dd>
+<dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
-<dt>Address</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
-<dt>Deployment id</dt><dd>${copyable(one.id, 'id')}</dd>
-<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+<dt>URL</dt><dd><a href="${siteAddress(ctx, one.url)}" rel="noreferrer">${one.url}</a></dd>
+<dt>Deployment ID</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
 ${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl></section>
-<section class="card"><h2>Names that lead to it</h2>
-${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own address.</p>`}</section>
+<section class="card"><h2>Domains</h2>
+${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own URL.</p>`}</section>
 ${
   meta.length > 0 &&
-  html`<h2>What the build system said</h2>${dataTable(
-    'What the build system said',
+  html`<h2>Build metadata</h2>${dataTable(
+    'Build metadata',
     ['Field', 'Value'],
     meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td>${value}</td></tr>`),
   )}`
@@ -188,7 +187,7 @@ ${
   )
 }
 
-/** What its visitors were answered within the last day. Of one with an upstream, and of one without visitors, nothing is counted. */
+/** Requests of the last day. Undefined without requests, and for deployments with an upstream, which are not counted. */
 async function visitorsOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<string | undefined> {
   const { usage } = await ctx.ask<Static<typeof DeploymentUsage>>('getDeploymentUsage', {
     account,
@@ -202,7 +201,7 @@ async function visitorsOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Pro
   return `${withFailed}, ${bytes(sum((hour) => hour.bytes))} sent`
 }
 
-/** Where visitors see a host. Only one of a laptop has a port, and browsers would warn of its certificate. */
+/** Hosts have a port only on a local machine, where browsers would reject the certificate. */
 function siteAddress({ deps }: ConsoleCtx, host: string): string {
   const opened = openedHost(host, deps.config)
   return `${opened.includes(':') ? 'http' : 'https'}://${opened}`
@@ -212,14 +211,14 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
   return targets?.production?.id === id
 }
 
-/** What the person may do with it next. The routes decide; a button that could only be refused is not there: a paused project serves nothing else. */
+/** Promotion actions. Buttons for actions that the route would refuse are hidden; a paused project serves no other deployment. */
 function ways(ctx: ConsoleCtx, account: OwnAccount, project: Project, one: Deployment): Html | undefined {
   if (one.readyState !== 'READY' || isLive(project, one)) return undefined
   if (!canInAccount(account, 'project:write') || !canInAccount(account, 'deployment:write')) return undefined
   if (isInTransfer(project)) return undefined
   if (project.paused)
-    return html`<p class="soft">The project is paused: <a href="${projectPath(account, project.name)}">bring it back online</a> before you promote.</p>`
+    return html`<p class="soft">The project is paused. <a href="${projectPath(account, project.name)}">Resume</a> it before you promote.</p>`
   const button = (verb: string, words: string, kind: string) =>
     html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${csrfFields(ctx)}<button class="${kind}">${words}</button></form>`
-  return html`<div class="ways">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to it', 'quiet')}${button('promote', 'Promote to production', '')}</div>`
+  return html`<div class="ways">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to this deployment', 'quiet')}${button('promote', 'Promote to production', '')}</div>`
 }

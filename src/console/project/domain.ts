@@ -1,5 +1,3 @@
-/** One domain of a project: the records to be made for it, what it serves, and removing it. */
-
 import { type Html, html } from '../../platform/pages/html.ts'
 import {
   type ConsoleCtx,
@@ -95,7 +93,7 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
     {
       title: domain.name,
       within: [],
-      body: html`<div class="top"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
+      body: html`<div class="top"><h1>${domain.name}</h1>${verificationLabel(domain)}<p class="ways"><a href="${path}/dns">Check DNS</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${formErrorNotice(refused)}
 ${steps(ctx, domain, path, canChangeDomains(account))}
 <section class="card"><h2>Details</h2>
@@ -113,68 +111,68 @@ function forms(
   environments: CustomEnvironments,
   refused: Refused | undefined,
 ): Html {
-  return html`<form class="stack card" method="post" action="${path}"><h2>What it serves</h2>
+  return html`<form class="stack card" method="post" action="${path}"><h2>Routing</h2>
 ${editFields(ctx, refused, (refused) => routingInputs(domain, environments, refused))}
 <p class="actions"><button>Save</button></p>
 </form>
 ${dangerCard(
-  'Remove this domain',
-  html`Visitors of <strong>${domain.name}</strong> get nothing from this project then. If the name is added again within 30 days, this account need not prove it again.`,
-  html`<details class="twice"><summary class="button quiet">Remove the domain…</summary>
+  'Remove domain',
+  html`<strong>${domain.name}</strong> stops serving this project. If you add it again within 30 days, you need not verify it again.`,
+  html`<details class="twice"><summary class="button quiet">Remove domain…</summary>
 <form method="post" action="${path}/remove">${csrfFields(ctx)}
 ${checkboxField('removeRedirects', 'Also remove the domains that redirect to it', false)}
-<p class="actions"><button class="danger">Remove the domain</button></p>
+<p class="actions"><button class="danger">Remove domain</button></p>
 </form></details>`,
 )}`
 }
 
-/** What is to be done until the domain serves, step by step, with the records as they are to be made. Nothing once it is verified. */
+/** Steps until the domain is verified, with the DNS records. */
 function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: boolean): Html | undefined {
   const { verification, name, apexName } = domain
   if (verification === undefined) return undefined
   const { edgeCname, edgeIpv4 } = ctx.deps.config.domains
   const leading = recordsOf(edgeCname, edgeIpv4)
-  return html`<section class="card" id="steps"><h2>What to do now</h2>
-<p>${leading.length > 0 ? 'Make both records' : 'Make this record'} where the DNS of <strong>${apexName}</strong> is managed.</p>
-<ol class="steps"><li><h3>Prove that it is yours: make this record</h3>
+  return html`<section class="card" id="steps"><h2>Next steps</h2>
+<p>${leading.length > 0 ? 'Add both records' : 'Add this record'} at the DNS provider of <strong>${apexName}</strong>.</p>
+<ol class="steps"><li><h3>Prove ownership</h3>
 ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
-<li><h3>Point the domain here${leading.length > 0 && `: make ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
-${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.user.isOperator && ' Ask them which address the domain should lead to.'}</p>`}</li>
+<li><h3>Point the domain here${leading.length > 0 && `: add ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
+${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${edgeNotConfigured(ctx)}${!ctx.user.isOperator && ' Ask the operator where to point the domain.'}</p>`}</li>
 <li><h3>Verify</h3>
-<p>The first record is looked up at once. A new record may take some minutes to be seen. <a href="${path}/answers">See what each name server says</a></p>
+<p>Berth looks up the first record. A new record can take some minutes to appear. <a href="${path}/answers">Name server answers</a></p>
 ${mayVerify && html`<form method="post" action="${path}/verify">${csrfFields(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
 }
 
-/** A record to be made. `when`: what is said behind its type. Of several values one is enough. */
+/** `when`: text after the type. One of several values is enough. */
 type DnsRecord = { type: string; when?: string; values: readonly string[] }
 
-/** Why no record leads to the edge. Whoever runs the service reads what to do. */
+/** Explains why no record is shown. Operators read how to configure the edge. */
 export function edgeNotConfigured({ user }: ConsoleCtx): Html {
-  if (!user.isOperator) return html`The operator of this service has not said where its edge is.`
+  if (!user.isOperator) return html`The operator has not configured the edge address.`
   return withInlineCode(
-    'This service does not know where its edge is. Set BERTH_EDGE_CNAME, BERTH_EDGE_IPV4 or both, and start it again.',
+    "Berth doesn't know its edge address yet. Set BERTH_EDGE_CNAME, BERTH_EDGE_IPV4 or both, and restart.",
   )
 }
 
-/** The records that lead a name to the edge, of which one is enough. */
+/** Returns the records that point a name to the edge. One is enough. */
 export function recordsOf(cname: string | undefined, addresses: readonly string[]): DnsRecord[] {
   const both = cname !== undefined && addresses.length > 0
   return [
     ...(cname === undefined ? [] : [{ type: 'CNAME', values: [cname], ...(both && { when: ' (recommended)' }) }]),
     ...(addresses.length === 0
       ? []
-      : [{ type: 'A', values: addresses, ...(both && { when: ', only where your DNS host refuses a CNAME here' }) }]),
+      : [{ type: 'A', values: addresses, ...(both && { when: ', only if your DNS provider allows no CNAME here' }) }]),
   ]
 }
 
-/** A record as it is to be made, with its name and its value to copy. */
+/** Renders a DNS record with copy buttons. */
 export function recordFacts({ type, when, values }: DnsRecord, name: string): Html {
   return html`<dl class="facts"><dt>Type</dt><dd>${type}${when}</dd><dt>Name</dt><dd>${copyable(name, 'name')}</dd>
 <dt>Value</dt>${values.map((value, at) => html`<dd>${at > 0 && 'or '}${copyable(value, 'value')}</dd>`)}</dl>`
 }
 
-/** Many DNS hosts take a name without the domain: a whole name would become `_berth.example.com.example.com` there. */
+/** Many DNS providers append the domain: a full name would become `_berth.example.com.example.com`. */
 function shortNameHint(name: string, apex: string): Html {
   const short = name === apex ? '@' : name.slice(0, -apex.length - 1)
-  return html`<p class="soft small">If your DNS host adds <code>${apex}</code> by itself, enter only <code>${short}</code>.</p>`
+  return html`<p class="soft small">If your provider appends <code>${apex}</code>, enter just <code>${short}</code>.</p>`
 }

@@ -1,4 +1,3 @@
-/** The domains of a project: the list, and adding one. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -18,7 +17,6 @@ import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 import { type CustomEnvironments, readCustomEnvironments } from './environments.ts'
 
-/** A page of the list. */
 type Page = { domains: ProjectDomain[]; pagination: { next: number | null } }
 
 export const DOMAINS_PATH = '/console/t/:slug/projects/:name/domains'
@@ -28,7 +26,7 @@ const ListQuery = Type.Object({
   verified: Type.Optional(Type.String({ maxLength: 5 })),
 })
 
-/** The route says what is wrong with a field, so that what was typed comes back. */
+/** The route validates, so the form keeps the submitted values. */
 const Text = Type.Optional(Type.String())
 export const RoutingForm = Type.Object({
   gitBranch: Text,
@@ -39,10 +37,10 @@ export const RoutingForm = Type.Object({
 const NewDomain = Type.Object({ name: Text, ...RoutingForm.properties })
 
 const CODES: readonly Choice[] = [
-  ['', '307: for now, same method'],
-  ['308', '308: for good, same method'],
-  ['302', '302: for now'],
-  ['301', '301: for good'],
+  ['', '307 Temporary'],
+  ['308', '308 Permanent'],
+  ['302', '302 Temporary (may change to GET)'],
+  ['301', '301 Permanent (may change to GET)'],
 ]
 
 export const domainListScreens: readonly Screen[] = [
@@ -76,13 +74,13 @@ export const domainListScreens: readonly Screen[] = [
   }),
 ]
 
-/** The page of a domain. */
+/** Returns the path of a domain. */
 export function domainPath(account: Pick<OwnAccount, 'slug'>, project: string, domain: string, section = ''): string {
   const path = projectPath(account, project, `domains/${encodeURIComponent(domain)}`)
   return section === '' ? path : `${path}/${section}`
 }
 
-/** What a form says of branch, redirect and environment, as the routes take it: what is empty is null. */
+/** Returns the body of the routes. Empty fields become null. */
 export function asRouting(form: Static<typeof RoutingForm>) {
   return {
     gitBranch: form.gitBranch?.trim() || null,
@@ -92,7 +90,7 @@ export function asRouting(form: Static<typeof RoutingForm>) {
   }
 }
 
-/** What a domain does with visitors: production, or a branch, or a custom environment, or another domain. */
+/** Renders the routing fields: branch, custom environment and redirect. */
 export function routingInputs(
   domain: ProjectDomain | undefined,
   environments: CustomEnvironments,
@@ -100,10 +98,10 @@ export function routingInputs(
 ): Html {
   const typed = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   const choices = environments.map(({ id, slug }): Choice => [id, slug])
-  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, refused, hint: 'Empty: the domain serves production.', attributes: typed })}
+  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, refused, hint: 'Leave empty to serve production.', attributes: typed })}
 ${
   choices.length > 0 &&
-  select('customEnvironmentId', 'Custom environment', [['', 'none'], ...choices], {
+  select('customEnvironmentId', 'Custom environment', [['', 'None'], ...choices], {
     value: domain?.customEnvironmentId ?? '',
     refused,
   })
@@ -112,7 +110,7 @@ ${fieldRow(
   field('redirect', 'Redirect to', {
     value: domain?.redirect ?? undefined,
     refused,
-    hint: 'Another domain of this project. Empty: visitors stay.',
+    hint: 'Another domain of this project. Leave empty for no redirect.',
     attributes: typed,
   }),
   select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), refused }),
@@ -124,7 +122,7 @@ function codeOf(domain: ProjectDomain | undefined): string {
   return code === null || code === undefined || code === 307 ? '' : String(code)
 }
 
-/** What a domain serves, in words. */
+/** Renders what a domain serves. */
 export function serves(domain: ProjectDomain, environments: CustomEnvironments): Html {
   const { gitBranch, redirect, redirectStatusCode, customEnvironmentId } = domain
   if (redirect !== null) return html`redirects to ${redirect} <span class="soft">${redirectStatusCode ?? 307}</span>`
@@ -134,12 +132,12 @@ export function serves(domain: ProjectDomain, environments: CustomEnvironments):
   return html`<span class="tag">${environment?.slug ?? customEnvironmentId}</span>`
 }
 
-/** Whether the role of the person adds, changes and removes domains. */
+/** Returns whether the role can add, change and remove domains. */
 export function canChangeDomains(account: OwnAccount): boolean {
   return canInAccount(account, 'project:write') && canInAccount(account, 'domain:write')
 }
 
-/** Whether a domain is proven, as a state with words. */
+/** Renders whether a domain is verified. */
 export function verificationLabel({ verified }: Pick<ProjectDomain, 'verified'>): Html {
   return verified ? html`<span class="state good">Verified</span>` : html`<span class="state warn">Not verified</span>`
 }
@@ -161,7 +159,7 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
     { account, project, tab: 'domains' },
     {
       title: 'Domains',
-      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Not verified only</a>`} ${canChangeDomains(account) && html`<a class="button" href="${path}/add">Add a domain</a>`}</p></div>
+      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Unverified only</a>`} ${canChangeDomains(account) && html`<a class="button" href="${path}/add">Add domain</a>`}</p></div>
 ${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
     },
@@ -180,17 +178,17 @@ function table(
     ['Domain', 'State', 'Serves', 'Added'],
     domains.map(
       (one) =>
-        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${verificationLabel(one)}${!one.verified && html`<br><a class="small" href="${domainPath(account, project, one.name)}#steps">Next: make the DNS record that proves it</a>`}</td>
+        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${verificationLabel(one)}${!one.verified && html`<br><a class="small" href="${domainPath(account, project, one.name)}#steps">Next: add the DNS record</a>`}</td>
 <td>${serves(one, environments)}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
     ),
   )
 }
 
 function nothing(account: OwnAccount, project: string, isNarrowed: boolean): Html {
-  if (isNarrowed) return html`<p class="card empty">No domain is like that.</p>`
-  return html`<div class="card empty"><h2>No domain yet</h2>
-<p>A domain leads visitors to a deployment, once a record in DNS has proven that it is yours.</p>
-<p class="soft small">Or from a terminal, by a command or a request:</p>
+  if (isNarrowed) return html`<p class="card empty">No domains match this filter.</p>`
+  return html`<div class="card empty"><h2>No domains yet</h2>
+<p>Connect a domain. You prove ownership with a DNS record.</p>
+<p class="soft small">From a terminal, with the CLI or the API:</p>
 <pre>vercel domains add example.com ${project}</pre>
 <pre>curl -X POST "$BERTH/v10/projects/${project}/domains?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "www.example.com"}'</pre></div>`
 }
@@ -203,23 +201,23 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     ctx,
     { account, project, tab: 'domains' },
     {
-      title: 'Add a domain',
-      body: html`<div class="top"><h1>Add a domain</h1></div>
+      title: 'Add domain',
+      body: html`<div class="top"><h1>Add domain</h1></div>
 ${formErrorNotice(refused)}${refused && holder(account, refused)}
 <form class="stack card" method="post" action="${url}">
 ${csrfFields(ctx)}
-${field('name', 'Domain', { required: true, refused, hint: 'Such as www.example.com, or *.example.com for every name below it.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<details${refused && html` open`}><summary>Other than production</summary>
+${field('name', 'Domain', { required: true, refused, hint: 'For example www.example.com, or *.example.com for all subdomains.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+<details${refused && html` open`}><summary>Branch, environment or redirect</summary>
 ${routingInputs(undefined, environments, refused)}
 </details>
-<p class="actions"><button>Add the domain</button><a class="button quiet" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
+<p class="actions"><button>Add domain</button><a class="button quiet" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
 </form>`,
     },
   )
 }
 
-/** The project that has the name already, where the account may see it. */
+/** Links the project that has the domain, if the account can see it. */
 function holder(account: OwnAccount, { extra: { domain, projectId } }: Refused): Html | undefined {
   if (domain === undefined || projectId === undefined) return undefined
-  return html`<p><a href="${domainPath(account, projectId, domain)}">See ${domain} on the project that has it</a></p>`
+  return html`<p><a href="${domainPath(account, projectId, domain)}">View ${domain} on its project</a></p>`
 }

@@ -1,4 +1,3 @@
-/** The custom environments of a project: the list, making one, and removing one. docs/custom-environments.md. */
 import type { Static } from 'typebox'
 import { type EnvironmentList, MAX_ENVIRONMENTS, type ShownEnvironment } from '../../model/environment.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -23,7 +22,7 @@ export type CustomEnvironments = Static<typeof EnvironmentList>['environments']
 const LIST = '/console/t/:slug/projects/:name/settings/environments'
 const ONE = `${LIST}/:environmentSlugOrId`
 const TITLE = 'Custom environments'
-/** The route says what is wrong with a field, so that what was typed comes back. */
+/** The route validates, so the form keeps the submitted values. */
 const NewEnvironment = Type.Object({ slug: Type.Optional(Type.String()), description: Type.Optional(Type.String()) })
 const Removal = Type.Object({ deleteVariables: Type.Optional(Type.String()) })
 
@@ -70,7 +69,7 @@ export const environmentScreens: readonly Screen[] = [
   }),
 ]
 
-/** The custom environments of a project. The page declares `getProjectCustomEnvironments`. */
+/** Returns the custom environments of a project. Screens must declare `getProjectCustomEnvironments`. */
 export async function readCustomEnvironments(
   ctx: ConsoleCtx,
   account: OwnAccount,
@@ -87,7 +86,6 @@ function named({ name, environmentSlugOrId }: ScreenInput['params']) {
   return { idOrName: name!, environmentSlugOrId: environmentSlugOrId! }
 }
 
-/** The page of all, or the one of `environment`. */
 function environmentsPath({ slug, name }: ScreenInput['params'], environment?: string): string {
   const end = environment === undefined ? '' : `/${encodeURIComponent(environment)}`
   return projectPath({ slug: slug! }, name!, `settings/environments${end}`)
@@ -107,8 +105,8 @@ async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, refuse
       title: TITLE,
       body: html`<div class="top"><h1>${TITLE}</h1></div>
 ${formErrorNotice(refused)}
-<p>Beside production, preview and development a project has up to ${MAX_ENVIRONMENTS} environments of its own. Each holds variables, and a domain may serve it.</p>
-${dataTable(TITLE, ['Environment', 'Description', 'Made'], rows, { none: 'No custom environment yet.' })}
+<p>A project can have up to ${MAX_ENVIRONMENTS} custom environments in addition to production, preview and development. Each has variables and can have domains.</p>
+${dataTable(TITLE, ['Environment', 'Description', 'Created'], rows, { none: 'No custom environments yet.' })}
 ${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params), refused)}`,
     },
   )
@@ -116,11 +114,11 @@ ${canInAccount(account, 'project:write') && making(ctx, environmentsPath(params)
 
 function making(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
-  return html`<form class="stack card" method="post" action="${path}"><h2>Make one</h2>
+  return html`<form class="stack card" method="post" action="${path}"><h2>New environment</h2>
 ${csrfFields(ctx)}
-${field('slug', 'Slug', { required: true, refused, hint: 'Lower case letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
-${field('description', 'Description', { refused, hint: 'May be empty.', attributes: html` autocomplete="off"` })}
-<p class="actions"><button>Make the environment</button></p>
+${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
+${field('description', 'Description', { refused, hint: 'Optional.', attributes: html` autocomplete="off"` })}
+<p class="actions"><button>Create environment</button></p>
 </form>`
 }
 
@@ -135,25 +133,25 @@ async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, refused
       within: [[TITLE, environmentsPath(params)]],
       body: html`<div class="top"><h1>${one.slug}</h1></div>
 ${formErrorNotice(refused)}
-<section class="card"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment id</dt><dd>${copyable(one.id, 'id')}</dd>
+<section class="card"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment ID</dt><dd>${copyable(one.id, 'id')}</dd>
 ${one.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[one.branchMatcher.type]} <code>${one.branchMatcher.pattern}</code></dd>`}
-<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd></dl></section>
+<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd></dl></section>
 ${canInAccount(account, 'project:write') && removing(ctx, environmentsPath(params, one.id), one.slug)}`,
     },
   )
 }
 
-/** TABLE the kinds of a branch matcher, in words. */
-const BRANCHES = { startsWith: 'whose names begin with', equals: 'of the name', endsWith: 'whose names end with' }
+/** TABLE Branch matchers: labels. */
+const BRANCHES = { startsWith: 'Starts with', equals: 'Equals', endsWith: 'Ends with' }
 
 function removing(ctx: ConsoleCtx, path: string, slug: string): Html {
   return dangerCard(
-    'Remove this environment',
-    html`The domains that serve <strong>${slug}</strong> go with it, and the domains that redirect to them. Its deployments stay. A variable that is in no other environment stays in none.`,
-    html`<details class="twice"><summary class="button quiet">Remove the environment…</summary>
+    'Remove environment',
+    html`Removes <strong>${slug}</strong>, its domains and the domains that redirect to them. Deployments are kept. Variables of this environment alone are kept without an environment.`,
+    html`<details class="twice"><summary class="button quiet">Remove environment…</summary>
 <form method="post" action="${path}/remove">${csrfFields(ctx)}
-${checkboxField('deleteVariables', 'Also delete the variables that are then in no environment', false)}
-<p class="actions"><button class="danger">Remove the environment</button></p>
+${checkboxField('deleteVariables', 'Also delete variables that are left without an environment', false)}
+<p class="actions"><button class="danger">Remove environment</button></p>
 </form></details>`,
   )
 }

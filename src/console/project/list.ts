@@ -1,4 +1,3 @@
-/** The projects of an account: the list, and making one. */
 import type { Static } from 'typebox'
 import { nameOfTeam, selectReceivedInvitations } from '../../accounts/members/received-invitations.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -13,6 +12,7 @@ import {
 import { Type } from '../../platform/schema/builder.ts'
 import type { Project, ProjectList } from '../../projects/projects/schema.ts'
 import { action, field, formErrorNotice } from '../action.ts'
+import { sentenceCase } from '../controls.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath, projectPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
@@ -20,15 +20,15 @@ import { failedOf, failedState, type LatestDeployment, readLatestDeployments } f
 
 const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
-/** More projects than these are not counted. */
+/** The count stops here. */
 const MAX_COUNTED = 10_000
-/** Of invitations that wait for an answer of the person. All are at /invitations. */
+/** Pending invitations shown. All are at /invitations. */
 const MAX_INVITATIONS = 3
 const ListQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 256 })),
   until: Type.Optional(Type.String({ maxLength: 20 })),
 })
-/** The route says what is wrong with a field, so that what was typed comes back. */
+/** The route validates, so the form keeps the submitted values. */
 const NewProject = Type.Object({ name: Type.Optional(Type.String()) })
 
 export const projectListScreens: readonly Screen[] = [
@@ -64,7 +64,7 @@ async function openConsole(ctx: ConsoleCtx) {
   return { redirectTo: accountPath({ slug: await homeSlug(ctx) }) }
 }
 
-/** The slug of the default team, or of the person where there is none. The page asks `getAuthUser`. */
+/** Returns the slug of the default team, or else of the user. Screens must declare `getAuthUser`. */
 export async function homeSlug(ctx: ConsoleCtx): Promise<string> {
   const { user } = await ctx.ask<{ user: { username: string; defaultTeamId: string | null } }>('getAuthUser')
   const team = user.defaultTeamId
@@ -89,7 +89,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `more than ${MAX_COUNTED}` : total}</span>`}</h1><p class="ways">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Receive a project</a> `}${canInAccount(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MAX_COUNTED ? `${MAX_COUNTED}+` : total}</span>`}</h1><p class="ways">${canInAccount(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Accept a transfer</a> `}${canInAccount(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
@@ -98,18 +98,18 @@ ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(accou
   )
 }
 
-/** The teams that wait for an answer of the person: this is the first page that they see. */
+/** Pending invitations of the user, shown here because this is the first page. */
 async function invitations(ctx: ConsoleCtx): Promise<Html | undefined> {
   const received = await selectReceivedInvitations(ctx, ctx.user.userId)
     .limit(MAX_INVITATIONS + 1)
     .execute()
   if (received.length === 0) return undefined
   const shown = received.slice(0, MAX_INVITATIONS)
-  return html`<section class="notice"><h2>You are invited</h2><ul>${shown.map((one) => html`<li>To the team ${nameOfTeam(one)}, as ${one.role}: <a href="/invitations/${one.id}">answer</a></li>`)}</ul>
+  return html`<section class="notice"><h2>Invitations</h2><ul>${shown.map((one) => html`<li>You're invited to join ${nameOfTeam(one)} as ${sentenceCase(one.role)}. <a href="/invitations/${one.id}">Review</a></li>`)}</ul>
 ${received.length > shown.length && html`<p><a href="/invitations">Show all invitations</a></p>`}</section>`
 }
 
-/** How many projects the account has. The list was answered before: whoever gets it sees all of them, since roles are not narrowed to projects. */
+/** Needs no permission check: the list was loaded before, and roles are never limited to projects. */
 async function countProjects({ db }: ConsoleCtx, account: OwnAccount): Promise<number> {
   const some = db
     .selectFrom('project')
@@ -134,37 +134,37 @@ function card(account: OwnAccount, project: Project, failed: readonly LatestDepl
   const [last] = project.latestDeployments ?? []
   return html`<li class="card">
 <h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
-<p>${projectStateLabel(project, failed)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
-<p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${relativeTime(last.createdAt, now)}` : 'No deployment yet'}<br>Changed ${relativeTime(project.updatedAt, now)}</p>
+<p>${projectStateLabel(project, failed)}${isInTransfer(project) && html` <span class="tag write">Being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
+<p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${relativeTime(last.createdAt, now)}` : 'No deployments yet'}<br>Changed ${relativeTime(project.updatedAt, now)}</p>
 </li>`
 }
 
-/** Whether a project is on its way to another account: it is locked until it is there. */
+/** Returns whether a transfer is in progress. The project is locked meanwhile. */
 export function isInTransfer({ transferStartedAt, transferCompletedAt }: Project): boolean {
   return transferStartedAt !== undefined && transferCompletedAt === undefined
 }
 
-/** What visitors of a project get: its production, nothing yet, or the page that says it is paused. `failed`: of its newest deployments. */
+/** Renders the state of production. `failed`: failed newest deployments. */
 export function projectStateLabel(
   { paused, targets }: Pick<Project, 'paused' | 'targets'>,
   failed: readonly LatestDeployment[],
 ): Html {
   if (paused) return html`<span class="state bad">Paused</span>`
   const live = (targets as Record<string, unknown> | undefined)?.production != null
-  if (!live) return html`<span class="state">Nothing in production</span>`
+  if (!live) return html`<span class="state">Not deployed yet</span>`
   const isEarlier = failed.some(({ target }) => target === 'production')
-  return html`<span class="state good">${isEarlier ? 'Live: an earlier deployment' : 'Live'}</span>`
+  return html`<span class="state good">${isEarlier ? 'Live (earlier deployment)' : 'Live'}</span>`
 }
 
 function nothing(account: OwnAccount, search: string | undefined): Html {
-  if (search) return html`<p class="card empty">No project has “${search}” in its name.</p>`
-  return html`<div class="card empty"><h2>No project yet</h2>
+  if (search) return html`<p class="card empty">No projects match “${search}”.</p>`
+  return html`<div class="card empty"><h2>No projects yet</h2>
 <p>A project holds domains, variables and deployments.</p>
-${canInAccount(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>`}
-<p class="soft small">Or from a terminal. The first command prints a line for your shell: without it <code>vercel</code> talks to the hosted platform.</p>
+${canInAccount(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Create your first project</a></p>`}
+<p class="soft small">From a terminal. The first command prints a line for your shell. Without it, <code>vercel</code> connects to the hosted platform.</p>
 <pre>npx berth link-cli${account.kind === 'team' && ` --team ${account.slug}`}</pre>
 <pre>vercel project add web</pre>
-<p class="soft small">Or by a request:</p>
+<p class="soft small">With the API:</p>
 <pre>curl -X POST "$BERTH/v10/projects?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "web"}'</pre>
 </div>`
 }
@@ -183,10 +183,10 @@ ${csrfFields(ctx)}
 ${field('name', 'Name', {
   required: true,
   refused,
-  hint: 'Lowercase letters, digits, ".", "_" and "-", up to 100 characters. It becomes part of the addresses of deployments.',
+  hint: 'Lowercase letters, digits, ".", "_" and "-", up to 100 characters. It becomes part of deployment URLs.',
   attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"`,
 })}
-<p class="actions"><button>Make the project</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
+<p class="actions"><button>Create project</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
 </form>`,
     },
   )

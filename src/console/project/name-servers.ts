@@ -1,5 +1,3 @@
-/** What name servers say of a domain now: whether it leads here, and whether the record that proves it is seen. docs/domains.md. */
-
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import type { DomainAnswers, DomainConfig, ProjectDomain } from '../../projects/domains/schema.ts'
@@ -11,7 +9,7 @@ import { DOMAINS_PATH, domainPath } from './domains.ts'
 
 const ONE = `${DOMAINS_PATH}/:domain`
 
-/** Name servers may take seconds, so each page asks them for itself alone. */
+/** Name servers can take seconds, so these queries have their own pages. docs/domains.md. */
 export const nameServerScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
@@ -44,32 +42,32 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
     ctx,
     { account, project, tab: 'domains' },
     {
-      title: 'Where DNS leads it',
+      title: 'DNS check',
       within: [[name, path]],
-      body: html`<div class="top"><h1>Where DNS leads ${name}</h1>${again(`${path}/dns`)}</div>
+      body: html`<div class="top"><h1>DNS of ${name}</h1>${again(`${path}/dns`)}</div>
 <section class="card">${pointing(config, records.length > 0)}
 ${checked(ctx)}</section>
 ${
   records.length > 0
-    ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
+    ? html`<h2>${records.length === 1 ? 'Add this record' : 'Add one of these records'}</h2>
 ${records.map((record) => html`<div class="card">${recordFacts(record, name)}</div>`)}`
     : html`<p class="soft">${edgeNotConfigured(ctx)}</p>`
 }
-<p class="ways"><a href="${path}/answers">See what each name server says of the record that proves it</a></p>`,
+<p class="ways"><a href="${path}/answers">Name server answers for the ownership record</a></p>`,
     },
   )
 }
 
-/** Where visitors of a name come to. Where no edge is set there is nothing to compare with, so nothing is said to be wrong. */
+/** Without a configured edge, no result is shown as wrong. */
 function pointing({ configuredBy }: DomainConfig, isEdgeSet: boolean): Html {
   if (!isEdgeSet)
-    return html`<p><span class="state">Cannot be judged</span></p>
-<p>${configuredBy === null ? 'The name servers gave no address for it, or did not answer.' : `It has an address, by its ${configuredBy} record. Whether that is the edge of this service is not known.`}</p>`
+    return html`<p><span class="state">Unknown</span></p>
+<p>${configuredBy === null ? 'The name servers returned no address or did not answer.' : `It has an address from its ${configuredBy} record. Berth cannot tell whether it points here, because no edge address is configured.`}</p>`
   if (configuredBy === null)
-    return html`<p><span class="state bad">Not here</span></p>
-<p>The name servers gave no address for it, gave another one, or did not answer.</p>`
-  return html`<p><span class="state good">Here, by its ${configuredBy} record</span></p>
-<p>Visitors of this name reach the edge of this service.</p>`
+    return html`<p><span class="state bad">Not pointing here</span></p>
+<p>The name servers returned no address, another address, or did not answer.</p>`
+  return html`<p><span class="state good">Points here (${configuredBy} record)</span></p>
+<p>Visitors of this domain reach the edge.</p>`
 }
 
 function again(path: string): Html {
@@ -80,12 +78,12 @@ function checked({ now }: ConsoleCtx): Html {
   return html`<p class="soft small">Checked ${relativeTime(now, now)}.</p>`
 }
 
-/** TABLE what a name server says of the record, how that looks, and what it has where it tells nothing. */
+/** TABLE Name server answers: color, label, and the record if none is returned. */
 const ANSWERS = {
-  found: ['good', 'It has the record', 'the record'],
-  missing: ['warn', 'It has no such record', 'no record'],
-  other: ['bad', 'It has another record', ''],
-  'no-answer': ['bad', 'It did not answer in time', 'not known'],
+  found: ['good', 'Record found', 'The record'],
+  missing: ['warn', 'No record', 'No record'],
+  other: ['bad', 'Different record', ''],
+  'no-answer': ['bad', 'No answer in time', 'Unknown'],
 } as const
 
 async function showAnswers(ctx: ConsoleCtx, { params }: ScreenInput) {
@@ -99,23 +97,23 @@ async function showAnswers(ctx: ConsoleCtx, { params }: ScreenInput) {
     ctx,
     { account, project, tab: 'domains' },
     {
-      title: 'What name servers say',
+      title: 'Name server answers',
       within: [[name, path]],
-      body: html`<div class="top"><h1>What name servers say of ${name}</h1>${again(`${path}/answers`)}</div>
+      body: html`<div class="top"><h1>Name server answers for ${name}</h1>${again(`${path}/answers`)}</div>
 ${verification.map(
-  ({ type, domain: at, value }) => html`<section class="card"><h2>The record that they are asked for</h2>
+  ({ type, domain: at, value }) => html`<section class="card"><h2>Expected record</h2>
 ${recordFacts({ type, values: [value] }, at)}
 ${checked(ctx)}</section>`,
 )}
-<p>Each name server of this service is asked by itself. A domain is verified once they have the record and somebody presses “Verify now”: nothing looks for it by itself.</p>
+<p>Berth queries each of its name servers. Once they return the record, press “Verify now” to verify the domain. Berth does not check automatically.</p>
 ${dataTable(
   'Name servers',
-  ['Name server', 'Answer', 'What it has'],
+  ['Name server', 'Answer', 'Record'],
   nameServers.map(({ state, seen }, at) => {
     const [look, words, has] = ANSWERS[state]
     return html`<tr><td>Name server ${at + 1}</td><td><span class="state ${look}">${words}</span></td><td>${seen === null ? html`<span class="soft">${has}</span>` : seen}</td></tr>`
   }),
-  { none: 'The domain is verified: there is no record to look for.' },
+  { none: 'The domain is verified. No record is needed.' },
 )}`,
     },
   )

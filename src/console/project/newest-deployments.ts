@@ -1,4 +1,3 @@
-/** Whether the newest deployments of projects failed: what their overview and the list of projects say. docs/console.md: The pages of a project. */
 import type { Row } from '../../platform/db/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -6,7 +5,6 @@ import type { ConsoleCtx } from '../../platform/pages/screen.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { deploymentPath } from '../frame.ts'
 
-/** What is told of a deployment that is the newest of its kind. */
 export type LatestDeployment = Pick<Row<'deployment'>, (typeof COLUMNS)[number]>
 
 const COLUMNS = [
@@ -21,8 +19,8 @@ const COLUMNS = [
 ] as const
 
 /**
- * The newest deployment of production, and of each branch and custom environment among the latest deployments that the answer of a project
- * shows. The newest first, by the id of the project. One statement for all projects of a page.
+ * Returns the newest deployments per project id, newest first: of production, and of each branch and custom environment among the latest
+ * deployments. One query for all projects of a page.
  */
 export async function readLatestDeployments(
   { db }: ConsoleCtx,
@@ -66,25 +64,25 @@ export async function readLatestDeployments(
   )
 }
 
-/** Whether it is a problem. A preview that somebody canceled is none, but without a good production deployment new domains are refused. */
+/** A canceled preview is no failure. Without a successful production deployment, new domains cannot be added. */
 function isFailed({ target, ready_state }: Pick<LatestDeployment, 'target' | 'ready_state'>): boolean {
   return ready_state === 'ERROR' || (target === 'production' && ready_state === 'CANCELED')
 }
 
-/** Those that failed, production first. */
+/** Returns failed deployments, production first. */
 export function failedOf(newest: readonly LatestDeployment[] = []): LatestDeployment[] {
   const failed = newest.filter(isFailed)
   return failed.toSorted((one, other) => Number(other.target === 'production') - Number(one.target === 'production'))
 }
 
-/** A deployment that failed, as the card of its project says it: with a link to it. */
+/** Renders a failed deployment as a link, for project cards. */
 export function failedState(account: OwnAccount, project: string, one: LatestDeployment): Html {
   return html`<a class="state bad" href="${deploymentPath(account, project, one.id)}">${kindOf(one)}${ofBranch(one)} ${endOf(one)}</a>`
 }
 
-/** A deployment that failed, as a sentence of what needs attention. */
+/** Renders a failed deployment as a sentence, for the overview. */
 export function failedSentence(account: OwnAccount, project: string, one: LatestDeployment): Html {
-  const after = one.target === 'production' && html` New domains are refused until one succeeds.`
+  const after = one.target === 'production' && html` You can't add domains until a deployment succeeds.`
   return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} <span class="state bad">${endOf(one)}</span>: <a href="${deploymentPath(account, project, one.id)}">${one.url}</a>.${after}`
 }
 
@@ -93,7 +91,7 @@ function kindOf({ target }: LatestDeployment): string {
 }
 
 function ofBranch({ target, git_branch }: LatestDeployment): string {
-  return target === 'production' || git_branch === null ? '' : ` of the branch ${git_branch}`
+  return target === 'production' || git_branch === null ? '' : ` of branch ${git_branch}`
 }
 
 function endOf({ ready_state }: LatestDeployment): string {

@@ -1,4 +1,3 @@
-/** The overview of a project: what visitors get and since when, its latest deployments, and pausing it. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -12,6 +11,7 @@ import {
 import type { DomainList } from '../../projects/domains/schema.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import { action, formErrorNotice } from '../action.ts'
+import { sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../names/users.ts'
@@ -24,7 +24,7 @@ import { failedOf, failedSentence, type LatestDeployment, readLatestDeployments 
 
 const PROJECT = '/console/t/:slug/projects/:name'
 const SHOWN = ['getProject', 'getProjectDomains', ...USER_NAME_CALLS]
-/** Of domains that are not verified, on the overview. */
+/** Unverified domains shown. */
 const MAX_DOMAINS = 5
 
 export const projectScreens: readonly Screen[] = [
@@ -60,21 +60,21 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
       body: html`<div class="top"><h1>${project.name}</h1>${canInAccount(account, 'project:write') && pauseForm(ctx, account, project)}</div>
 ${formErrorNotice(refused)}
 ${attention(await whatNeedsAttention(ctx, account, project, newest))}
-<section class="card"><h2>What visitors get</h2>
+<section class="card"><h2>Production</h2>
 <dl class="facts">
 <dt>State</dt><dd>${projectStateLabel(project, failedOf(newest))}</dd>
-<dt>Production</dt><dd>${production(account, project, ctx.now)}</dd>
-<dt>Framework</dt><dd>${project.framework ?? 'none'}</dd>
-<dt>Project id</dt><dd>${copyable(project.id, 'id')}</dd>
-<dt>Made</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
-${project.transferredFromAccountId !== undefined && html`<dt>Came from</dt><dd>another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
+<dt>Deployment</dt><dd>${production(account, project, ctx.now)}</dd>
+<dt>Framework</dt><dd>${project.framework ?? 'None'}</dd>
+<dt>Project ID</dt><dd>${copyable(project.id, 'id')}</dd>
+<dt>Created</dt><dd>${relativeTime(project.createdAt, ctx.now)}</dd>
+${project.transferredFromAccountId !== undefined && html`<dt>Transferred</dt><dd>from another account, ${relativeTime(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
 ${latest(account, project, ctx.now)}`,
     },
   )
 }
 
-/** What keeps visitors from what the people of the project want them to get, the worst first. */
+/** Open problems, the worst first. */
 async function whatNeedsAttention(
   ctx: ConsoleCtx,
   account: OwnAccount,
@@ -92,65 +92,65 @@ async function whatNeedsAttention(
     ...(project.paused ? [await paused(ctx, account, project)] : []),
     ...(isInTransfer(project)
       ? [
-          html`It is being transferred to another account. The transfer was begun ${relativeTime(project.transferStartedAt!, ctx.now)}. Until it is there, most changes are refused.`,
+          html`This project is being transferred to another account. The transfer started ${relativeTime(project.transferStartedAt!, ctx.now)}. Most changes are blocked until it completes.`,
         ]
       : []),
     ...failedOf(newest).map((one) => failedSentence(account, project.name, one)),
     ...(staged && !project.paused
       ? [
-          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${last.url}</a>. Promote it to make it so.`,
+          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${last.url}</a>. Promote it to put it live.`,
         ]
       : []),
     ...(project.lastAliasRequest?.jobStatus === 'failed'
       ? [
-          html`Some domains could not be mapped by <a href="${projectPath(account, project.name, 'deployments/progress')}">the last ${project.lastAliasRequest.type}</a>.`,
+          html`Some domains could not be assigned by <a href="${projectPath(account, project.name, 'deployments/progress')}">the latest ${project.lastAliasRequest.type}</a>.`,
         ]
       : []),
     ...domains.map(
       ({ name }) =>
-        html`<a href="${domainPath(account, project.name, name)}">${name}</a> is not verified: it leads nowhere yet.`,
+        html`<a href="${domainPath(account, project.name, name)}">${name}</a> is not verified and serves nothing yet.`,
     ),
   ]
 }
 
-/** Who paused it, and since when. */
 async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy }: Project): Promise<Html> {
   const names = pausedBy === undefined ? undefined : await readUserNames(ctx, account, [pausedBy])
-  const by = pausedBy !== undefined && html` by ${names?.get(pausedBy) ?? pausedBy}`
-  return html`It was paused${by}${pausedAt !== undefined && html` ${relativeTime(pausedAt, ctx.now)}`}: visitors of production get a page that says so.`
+  const name = pausedBy && (names?.get(pausedBy) ?? pausedBy)
+  const by = name === 'you' ? 'You paused this project' : html`This project was paused${name && html` by ${name}`}`
+  return html`${by}${pausedAt !== undefined && html` ${relativeTime(pausedAt, ctx.now)}`}. Visitors see a "paused" page.`
 }
 
 function attention(sentences: readonly Html[]): Html | undefined {
   if (sentences.length === 0) return undefined
-  return html`<section class="notice warn"><h2>What needs attention</h2><ul>${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
+  return html`<section class="notice warn"><h2>Needs attention</h2><ul>${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
 }
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
   const verb = paused ? 'unpause' : 'pause'
   return html`<form method="post" action="${projectPath(account, name, verb)}">${csrfFields(ctx)}
-<button class="${paused ? '' : 'quiet'}">${paused ? 'Bring it back online' : 'Pause the project'}</button></form>`
+<button class="${paused ? '' : 'quiet'}">${paused ? 'Resume' : 'Pause project'}</button></form>`
 }
 
 function production(account: OwnAccount, { name, targets }: Project, now: number): Html {
   const live = targets?.production
-  if (live === undefined || live === null) return html`No deployment is in production yet.`
+  if (live === undefined || live === null) return html`Not deployed yet.`
   const names = [...new Set([...live.alias, live.url])]
   return html`${names.map((host) => html`<a href="https://${host}" rel="noreferrer">${host}</a> `)}<br>
-<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, made ${relativeTime(live.createdAt, now)}</span>`
+<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, created ${relativeTime(live.createdAt, now)}</span>`
 }
 
 function latest(account: OwnAccount, { name, latestDeployments }: Project, now: number): Html {
   if (latestDeployments.length === 0)
-    return html`<section class="card empty"><h2>No deployment yet</h2>
-<p>Your build system registers deployments: <a href="/docs/operatorCreateDeployment">how it does that</a>.</p></section>`
+    return html`<section class="card empty"><h2>No deployments yet</h2>
+<p>Deployments are registered by your build system. <a href="/docs/operatorCreateDeployment">Learn how</a></p></section>`
   return html`<div class="top"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
 ${dataTable(
   'Latest deployments',
-  ['Address', 'State', 'Target', 'Made'],
+  ['URL', 'State', 'Target', 'Created'],
   latestDeployments.map(
     (one) =>
       html`<tr><td><a href="${deploymentPath(account, name, one.id)}">${one.url}</a></td><td>${stateOf(one.readyState)}</td>
-<td>${one.target ?? 'preview'}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
+<td>${sentenceCase(one.target ?? 'preview')}</td><td>${relativeTime(one.createdAt, now)}</td></tr>`,
   ),
 )}`
 }

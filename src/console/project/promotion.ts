@@ -1,16 +1,16 @@
-/** Promote and roll back from the console, and how far the last of them is. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import type { Project } from '../../projects/projects/schema.ts'
 import type { PromoteAliases } from '../../projects/promotion/schema.ts'
 import { action } from '../action.ts'
+import { sentenceCase } from '../controls.ts'
 import { dataTable } from '../fields.ts'
 import { consolePage, deploymentPath, findAccountOfPath, projectPath } from '../frame.ts'
 import { relativeTime } from '../time.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS_PATH, deploymentPage } from './deployments.ts'
 
-/** While a request goes on, its page loads itself anew where there is no script. */
+/** Without script, the page reloads while a request is in progress. */
 const RELOAD_SECONDS = 2
 const MAX_SHOWN = 100
 
@@ -42,13 +42,13 @@ export const promotionScreens: readonly Screen[] = [
 
 type Request = NonNullable<Project['lastAliasRequest']>
 
-/** TABLE what people are told of a request, and the colour of it. */
+/** TABLE Request states: message and color. */
 const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: string]> = {
-  pending: ['It begins in a moment.', 'warn'],
-  'in-progress': ['Domains are being mapped.', 'warn'],
-  succeeded: ['All domains lead to it.', 'good'],
-  failed: ['Some domains could not be mapped: they are not verified, or serve production no longer.', 'bad'],
-  skipped: ['A later deployment or request took its place.', ''],
+  pending: ['The request is queued.', 'warn'],
+  'in-progress': ['Domains are being assigned.', 'warn'],
+  succeeded: ['All domains now point here.', 'good'],
+  failed: ['Some domains could not be assigned. They are not verified or no longer serve production.', 'bad'],
+  skipped: ['Replaced by a later deployment or request.', ''],
 }
 
 async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
@@ -59,25 +59,25 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
   if (!request)
     return consolePage(ctx, place, {
       title: 'Promote',
-      body: html`<h1>Promote and roll back</h1><p class="card empty">Nothing was promoted yet, and nothing rolled back.</p>`,
+      body: html`<h1>Promote and roll back</h1><p class="card empty">No promotions or rollbacks yet.</p>`,
     })
   const { aliases = [] } = await ctx.ask<Static<typeof PromoteAliases>>(
     request.type === 'promote' ? 'listPromoteAliases' : 'listRollbackAliases',
     { account, params: { projectId: project.id }, query: { limit: String(MAX_SHOWN) } },
   )
-  const goesOn = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
+  const isRunning = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
   const [words, mood] = WORDS[request.jobStatus]
   return consolePage(ctx, place, {
     title: request.type === 'promote' ? 'Promote' : 'Roll back',
-    reload: goesOn ? RELOAD_SECONDS : undefined,
+    reload: isRunning ? RELOAD_SECONDS : undefined,
     body: html`<div class="top"><h1>${request.type === 'promote' ? 'Promote' : 'Roll back'}</h1></div>
-<section class="card" aria-live="polite"><p><span class="state ${mood}">${request.jobStatus}</span></p><p>${words}</p>
+<section class="card" aria-live="polite"><p><span class="state ${mood}">${sentenceCase(request.jobStatus)}</span></p><p>${words}</p>
 <dl class="facts"><dt>To</dt><dd><a href="${deploymentPath(account, project.name, request.toDeploymentId)}"><code>${request.toDeploymentId}</code></a></dd>
 ${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deploymentPath(account, project.name, request.fromDeploymentId)}"><code>${request.fromDeploymentId}</code></a></dd>`}
-<dt>Asked for</dt><dd>${relativeTime(request.requestedAt, ctx.now)}</dd></dl>
-${request.fromDeploymentId === request.toDeploymentId && html`<p class="soft small">This deployment was live already, so visitors get what they got before.</p>`}
-${request.type === 'rollback' && html`<p class="soft small">New deployments do not take over production until the next promote.</p>`}
-${goesOn && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">See how far it is now</a></p>`}</section>
+<dt>Requested</dt><dd>${relativeTime(request.requestedAt, ctx.now)}</dd></dl>
+${request.fromDeploymentId === request.toDeploymentId && html`<p class="soft small">This deployment was live already. Nothing changed for visitors.</p>`}
+${request.type === 'rollback' && html`<p class="soft small">New deployments will not go live until you promote one.</p>`}
+${isRunning && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">Refresh</a></p>`}</section>
 ${aliases.length > 0 && dataTable('Domains', ['Domain', 'State'], aliases.map(row))}
 <p><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
   })
@@ -86,5 +86,5 @@ ${aliases.length > 0 && dataTable('Domains', ['Domain', 'State'], aliases.map(ro
 function row({ alias, status }: NonNullable<PromoteAliases['aliases']>[number]): Html {
   const name = typeof alias === 'string' ? alias : alias.alias
   const mood = status === 'completed' ? ' good' : status === 'failed' ? ' bad' : ' warn'
-  return html`<tr><td>${name}</td><td><span class="state${mood}">${status}</span></td></tr>`
+  return html`<tr><td>${name}</td><td><span class="state${mood}">${sentenceCase(status)}</span></td></tr>`
 }

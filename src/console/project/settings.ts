@@ -1,4 +1,3 @@
-/** The settings of a project: its name, how it is built, who may see its deployments, its data cache, and deleting it. */
 import type { Static } from 'typebox'
 import { FRAMEWORKS } from '../../model/setting-schemas.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -24,28 +23,28 @@ import type { Refused } from '../refused.ts'
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
 const SHOWN = ['getProject']
 
-/** TABLE the lines of text among the settings, and what people are told of them. */
+/** TABLE Text settings: label and hint. */
 const LINES = {
   buildCommand: ['Build command', undefined],
   installCommand: ['Install command', undefined],
   devCommand: ['Development command', undefined],
-  commandForIgnoringBuildStep: ['Command that decides whether to build', 'If it ends with 0, the build is skipped.'],
+  commandForIgnoringBuildStep: ['Ignored build step', 'The build is skipped if this command exits with 0.'],
   outputDirectory: ['Output directory', undefined],
-  rootDirectory: ['Root directory', 'Where the project is in its repository. Empty: at the top.'],
+  rootDirectory: ['Root directory', 'Directory of the project in its repository. Leave empty for the repository root.'],
 } as const
 type Line = keyof typeof LINES
 const LINE_NAMES = Object.keys(LINES) as Line[]
 
-/** TABLE what a protection covers. */
+/** TABLE Scope of a deployment protection. */
 const COVERS: readonly Choice[] = [
-  ['', 'nothing: everybody sees all deployments'],
-  ['preview', 'previews'],
-  ['prod_deployment_urls_and_all_previews', 'previews, and the own addresses of production deployments'],
-  ['all_except_custom_domains', 'all but the domains of the project'],
-  ['all', 'all'],
+  ['', 'Off'],
+  ['preview', 'Previews'],
+  ['prod_deployment_urls_and_all_previews', 'Previews and production deployment URLs'],
+  ['all_except_custom_domains', 'All except custom domains'],
+  ['all', 'All'],
 ]
 
-/** The route says what is wrong with a field, so that what was typed comes back. */
+/** The route validates, so the form keeps the submitted values. */
 const Text = Type.Optional(Type.String())
 const General = Type.Object({
   name: Text,
@@ -115,7 +114,7 @@ export const settingsScreens: readonly Screen[] = [
     shows: SHOWN,
     wish: ({ params, form }) => {
       if (form.typed !== params.name)
-        refuse('bad_request', `Nothing was deleted: \`typed\` should be the name of the project, "${params.name}".`)
+        refuse('bad_request', `Nothing was deleted: \`typed\` must be the project name, "${params.name}".`)
       return { params: { idOrName: params.name! } }
     },
     to: (_, { params }) => accountPath({ slug: params.slug! }),
@@ -127,7 +126,7 @@ function settingsPath({ slug }: ScreenInput['params'], project: string): string 
   return projectPath({ slug: slug! }, project, 'settings')
 }
 
-/** What the form says, as the route takes it: an empty line clears a setting. */
+/** An empty text field clears the setting. */
 function asBody(form: Static<typeof General>) {
   return {
     name: form.name?.trim(),
@@ -151,8 +150,8 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
 ${formErrorNotice(refused)}
 ${canInAccount(account, 'project:write') ? html`${general(ctx, path, project, isOf(refused, 'name'))}${protection(ctx, path, project, isOf(refused, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
 <section class="stack card"><h2>Custom environments</h2>
-<p>Environments of this project beside production, preview and development.</p>
-<p class="actions"><a class="button quiet" href="${path}/environments">Show them</a></p></section>
+<p>Environments in addition to production, preview and development.</p>
+<p class="actions"><a class="button quiet" href="${path}/environments">Manage environments</a></p></section>
 ${canInAccount(account, 'project:transfer') && giving(account, project)}
 ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, refused)}`,
     },
@@ -160,7 +159,7 @@ ${canInAccount(account, 'project:delete') && deleting(ctx, account, project, ref
 }
 
 function general(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
-  const frameworks: Choice[] = [['', 'none'], ...FRAMEWORKS.map((one): Choice => [one, one])]
+  const frameworks: Choice[] = [['', 'None'], ...FRAMEWORKS.map((one): Choice => [one, one])]
   const versions = NODE_VERSIONS.map((one): Choice => [one, one])
   return html`<form class="stack card" method="post" action="${path}"><h2>General</h2>
 ${editFields(
@@ -168,10 +167,10 @@ ${editFields(
   refused,
   (
     refused,
-  ) => html`${field('name', 'Name', { value: project.name, required: true, refused, hint: 'A new name changes the addresses of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+  ) => html`${field('name', 'Name', { value: project.name, required: true, refused, hint: 'A new name changes the URLs of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${fieldRow(select('framework', 'Framework', frameworks, { value: project.framework ?? '', refused }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, refused }))}
 ${fieldRow(...LINE_NAMES.map((name) => line(name, project, refused)))}
-${checkboxField('autoAssignCustomDomains', 'A new production deployment takes over the domains', project.autoAssignCustomDomains, refused)}`,
+${checkboxField('autoAssignCustomDomains', 'Promote new production deployments automatically', project.autoAssignCustomDomains, refused)}`,
 )}
 <p class="actions"><button>Save</button></p>
 </form>`
@@ -183,21 +182,21 @@ function line(name: Line, project: Project, refused: Refused | undefined): Html 
   return field(name, label, { value: project[name] ?? '', refused, attributes, ...(hint && { hint }) })
 }
 
-/** A refusal, where it is of the form that sends this field: the other form of the page is as it was. */
+/** Returns the error if it belongs to the form with this field. */
 function isOf(refused: Refused | undefined, name: string): Refused | undefined {
   return refused !== undefined && name in refused.typed ? refused : undefined
 }
 
 function protection(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
-  return html`<form class="stack card" method="post" action="${path}/protection"><h2>Who sees deployments</h2>
+  return html`<form class="stack card" method="post" action="${path}/protection"><h2>Deployment protection</h2>
 ${editFields(
   ctx,
   refused,
   (
     refused,
-  ) => html`${select('passwordFor', 'A password protects', COVERS, { value: project.passwordProtection?.deploymentType ?? '', refused })}
-${field('password', 'Password', { type: 'password', hint: project.passwordProtection ? 'Leave it empty to keep the password as it is.' : 'Up to 72 characters.', attributes: html` autocomplete="new-password"` })}
-${select('signInFor', 'Only members of the account see', COVERS, { value: project.ssoProtection?.deploymentType ?? '', refused })}`,
+  ) => html`${select('passwordFor', 'Password protection', COVERS, { value: project.passwordProtection?.deploymentType ?? '', refused })}
+${field('password', 'Password', { type: 'password', hint: project.passwordProtection ? 'Leave empty to keep the current password.' : 'Up to 72 characters.', attributes: html` autocomplete="new-password"` })}
+${select('signInFor', 'Members only', COVERS, { value: project.ssoProtection?.deploymentType ?? '', refused })}`,
 )}
 <p class="actions"><button>Save</button></p>
 </form>`
@@ -206,33 +205,33 @@ ${select('signInFor', 'Only members of the account see', COVERS, { value: projec
 function dataCache(ctx: ConsoleCtx, path: string, { dataCache: { userDisabled } }: Project): Html {
   return html`<form class="stack card" method="post" action="${path}/data-cache"><h2>Data cache</h2>
 ${csrfFields(ctx)}
-<p>It is <strong>${userDisabled ? 'off' : 'on'}</strong>.</p>
+<p><strong>${userDisabled ? 'Disabled' : 'Enabled'}</strong></p>
 <input type="hidden" name="disabled" value="${userDisabled ? 'no' : 'yes'}">
-<p class="actions"><button class="quiet">${userDisabled ? 'Switch it on' : 'Switch it off'}</button></p>
+<p class="actions"><button class="quiet">${userDisabled ? 'Enable' : 'Disable'}</button></p>
 </form>`
 }
 
-/** The settings for those who may not change them. */
+/** Read-only view. */
 function facts(project: Project): Html {
-  return html`<section class="card"><h2>General</h2><p class="soft">Your role reads settings and does not change them.</p>
-<dl class="facts"><dt>Name</dt><dd>${project.name}</dd><dt>Framework</dt><dd>${project.framework ?? 'none'}</dd><dt>Node.js</dt><dd>${project.nodeVersion}</dd>
-${LINE_NAMES.map((name) => html`<dt>${LINES[name][0]}</dt><dd>${project[name] ?? 'none'}</dd>`)}
-<dt>Data cache</dt><dd>${project.dataCache.userDisabled ? 'off' : 'on'}</dd></dl></section>`
+  return html`<section class="card"><h2>General</h2><p class="soft">Your role cannot change settings.</p>
+<dl class="facts"><dt>Name</dt><dd>${project.name}</dd><dt>Framework</dt><dd>${project.framework ?? 'None'}</dd><dt>Node.js</dt><dd>${project.nodeVersion}</dd>
+${LINE_NAMES.map((name) => html`<dt>${LINES[name][0]}</dt><dd>${project[name] ?? 'None'}</dd>`)}
+<dt>Data cache</dt><dd>${project.dataCache.userDisabled ? 'Disabled' : 'Enabled'}</dd></dl></section>`
 }
 
 function giving(account: OwnAccount, project: Project): Html {
-  return html`<section class="stack card"><h2>Transfer it to another account</h2>
-<p>A member of the other account receives it with a code. Variables, domains and deployments go along.</p>
-<p class="actions"><a class="button quiet" href="${projectPath(account, project.name, 'transfer')}">Transfer it</a></p></section>`
+  return html`<section class="stack card"><h2>Transfer project</h2>
+<p>A member of the other account accepts it with a code. Variables, domains and deployments move with it.</p>
+<p class="actions"><a class="button quiet" href="${projectPath(account, project.name, 'transfer')}">Transfer project</a></p></section>`
 }
 
 function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refused: Refused | undefined): Html {
   return dangerCard(
-    'Delete the project',
-    html`The variables, domains, deployments and history of <strong>${project.name}</strong> go with it. There is no way back.`,
+    'Delete project',
+    html`Deletes <strong>${project.name}</strong> with its variables, domains, deployments and history. You cannot undo this.`,
     html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${csrfFields(ctx)}
 ${field('typed', `Type ${project.name} to confirm`, { refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<p class="actions"><button class="danger">Delete the project</button></p>
+<p class="actions"><button class="danger">Delete project</button></p>
 </form>`,
   )
 }

@@ -1,4 +1,3 @@
-/** Giving a project to another account: making the code, and using one. docs/transfer.md. */
 import type { Static } from 'typebox'
 import { html } from '../../platform/pages/html.ts'
 import {
@@ -34,7 +33,7 @@ export const transferScreens: readonly Screen[] = [
     name: 'consoleRequestTransfer',
     asks: 'createProjectTransferRequest',
     shows: ['getProject'],
-    // The code gives all that the project holds, its values too.
+    // The code grants everything in the project, including values of variables.
     fresh: true,
     wish: ({ params }) => ({ params: { idOrName: params.name! }, body: {} }),
     to: ({ code }, { params }, ctx) => showCode(ctx, params, code),
@@ -64,20 +63,20 @@ export const transferScreens: readonly Screen[] = [
 
 async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
   const account = await findAccountOfPath(ctx, params)
-  // A project that is not there has no page.
+  // Returns 404 for a missing project.
   await ctx.ask('getProject', { account, params: { idOrName: params.name! } })
   return consolePage(
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
-      title: 'Transfer the project',
+      title: 'Transfer project',
       body: html`<div class="top"><h1>Transfer ${params.name} to another account</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-<p>This makes a code. A member of the other account uses it within 24 hours, once. From then on the project is locked until it is there.</p>
-<p>Whoever has the code gets the project with its variables, domains and deployments. Variables that integrations made stay behind and are removed.</p>
-<p class="actions"><button>Make the code</button><a class="button quiet" href="${projectPath(account, params.name!, 'settings')}">Cancel</a></p>
+<p>This creates a transfer code. A member of the other account can use it once, within 24 hours. The project is locked while it moves.</p>
+<p>Anyone with the code gets the project with its variables, domains and deployments. Variables created by integrations are removed.</p>
+<p class="actions"><button>Create code</button><a class="button quiet" href="${projectPath(account, params.name!, 'settings')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -89,11 +88,11 @@ async function showCode(ctx: ConsoleCtx, params: ScreenInput['params'], code: st
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
-      title: 'The code',
-      body: html`<div class="top"><h1>The code is made</h1></div>
-<section class="stack card"><p>It is shown this once. Give it to a member of the other account: they open their account in the console and choose <em>Receive a project</em>.</p>
+      title: 'Transfer code',
+      body: html`<div class="top"><h1>Transfer code created</h1></div>
+<section class="stack card"><p>Copy it now. You won't see it again. Send it to a member of the other account: they open their account in the console and choose <em>Accept a transfer</em>.</p>
 <p>${copyable(code, 'code')}</p>
-<p class="soft small">It works once, and for 24 hours. A new code ends this one.</p></section>
+<p class="soft small">Single use, valid for 24 hours. A new code replaces this one.</p></section>
 <p><a href="${projectPath(account, params.name!)}">Back to ${params.name}</a></p>`,
     },
   )
@@ -105,16 +104,16 @@ async function showReceive(ctx: ConsoleCtx, { params, url }: ScreenInput, refuse
     ctx,
     { account, tab: '' },
     {
-      title: 'Receive a project',
-      body: html`<div class="top"><h1>Receive a project</h1></div>
+      title: 'Accept a transfer',
+      body: html`<div class="top"><h1>Accept a transfer</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
 ${csrfFields(ctx)}
-${field('code', 'Code', { required: true, refused, hint: 'Whoever transfers the project made it, at most 24 hours ago.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${field('newProjectName', 'Another name', { refused, hint: 'Only where this account has a project of that name already.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<p class="actions"><button>Receive it into ${account.slug}</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
+${field('code', 'Code', { required: true, refused, hint: 'Ask the current owner for the code. It is valid for 24 hours.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('newProjectName', 'New name', { refused, hint: 'Only needed if this account has a project of the same name.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+<p class="actions"><button>Accept into ${account.slug}</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
 </form>
-<p class="soft small">It moves in the background and is in the list of projects in a moment.</p>`,
+<p class="soft small">The project moves in the background and then appears in the project list.</p>`,
     },
   )
 }

@@ -1,4 +1,3 @@
-/** Setting up one-time codes, and removing them. */
 import type { Static } from 'typebox'
 import { notifyFactorRemoved } from '../../accounts/second-factor/second-factor.ts'
 import {
@@ -77,7 +76,6 @@ async function showSetup(ctx: UserPageCtx, failed = false): Promise<View> {
   return setup === undefined ? { redirectTo: FACTORS } : setupPage(ctx, setup, failed)
 }
 
-/** What was typed cannot be a code. */
 async function showRefused(ctx: UserPageCtx, _: ScreenInput, refusal: Refusal): Promise<Page> {
   const setup = await findSetup(ctx, ctx.user)
   return setup === undefined ? showFactors(ctx, formErrorOf(refusal, {})) : setupPage(ctx, setup, true)
@@ -93,16 +91,16 @@ async function setupPage(ctx: UserPageCtx, { secret, uri }: Setup, failed: boole
       title: 'Set up one-time codes',
       ...(failed && { status: 422 }),
       body: html`<div class="top"><h1>Set up one-time codes</h1></div>
-${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">The code is wrong. Does the clock of your phone run right? Type the code that the app shows now.</a></p>`}
-<section class="card"><p>Scan this with the app (1Password, Aegis, Google Authenticator or another one), or type the key below it.</p>
+${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">Wrong code. Check the clock of your phone and enter the code that the app shows now.</a></p>`}
+<section class="card"><p>Scan this with an authenticator app, such as 1Password, Aegis or Google Authenticator, or enter the key below.</p>
 <div class="qr" role="img" aria-label="QR code of the key">${markupOf(encodeQR(uri, 'svg'))}</div>
 <p><code>${secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code></p>
 <p class="soft small">On this device: <a href="${uri}">open the app</a></p>
 <form class="stack" method="post" action="${PATH}" data-turbo="false">
 ${csrfFields(ctx)}
-<label for="code">Code that the app shows</label>
+<label for="code">Code from your app</label>
 <input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="100"${wrong}>
-<p class="actions"><button>Switch one-time codes on</button><a class="button quiet" href="${FACTORS}">Cancel</a></p>
+<p class="actions"><button>Turn on</button><a class="button quiet" href="${FACTORS}">Cancel</a></p>
 </form></section>`,
     },
   )

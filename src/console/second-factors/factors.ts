@@ -1,4 +1,4 @@
-/** TABLE the pages and forms of second factors. docs/sign-in-and-consent.md: Second factors. */
+/** TABLE Screens of second factors. docs/sign-in-and-consent.md: Second factors. */
 
 import { createChallengeKey } from '../../accounts/second-factor/challenges.ts'
 import { arePasskeysPossible } from '../../accounts/second-factor/passkeys.ts'

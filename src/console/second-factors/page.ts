@@ -1,5 +1,3 @@
-/** The page of the second factors of the person who is signed in. docs/sign-in-and-consent.md: Second factors. */
-
 import { passkeyForm } from '../../accounts/second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../../accounts/second-factor/passkey-script.ts'
 import { arePasskeysPossible, listPasskeys, registrationOptions } from '../../accounts/second-factor/passkeys.ts'
@@ -18,7 +16,10 @@ import { FACTORS } from './shown-codes.ts'
 const CODES = `${FACTORS}/codes`
 const PASSKEYS = `${FACTORS}/passkeys`
 
-/** The page; `refused`: what was refused of one of its forms, of which the name of a passkey is shown again. `id`: of the passkey that was to be renamed. */
+/**
+ * Renders the second factors of the session user. docs/sign-in-and-consent.md: Second factors. `refused`: the error of one of its forms; its
+ * `id` is the passkey to rename.
+ */
 export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<Page> {
   const { userId } = ctx.user
   const hasCodes = await hasTotp(ctx.db, userId)
@@ -34,43 +35,41 @@ export async function showFactors(ctx: UserPageCtx, refused?: Refused): Promise<
       ...(options && { scripts: [PASSKEY_SCRIPT] }),
       body: html`<div class="top"><h1>Second factors</h1></div>
 ${formErrorNotice(refused)}
-<p>${hasAny ? 'Your password alone opens nothing: signing in asks for one of these too.' : 'Your password alone signs you in. With a second factor, whoever steals it gets nowhere.'}</p>
+<p>${hasAny ? "A password isn't enough to sign in: you also need one of these." : "Your password is enough to sign in. Add a second factor: then a stolen password isn't enough."}</p>
 <section class="card"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
 <section class="card"><h2>Passkeys</h2>
-<p>A passkey is kept by your phone, your computer or a security key. It signs you in without a password, and nobody can guess it or trick you out of it.</p>
+<p>A passkey is stored on your phone, computer or security key. It signs you in without a password and can't be guessed or phished.</p>
 ${passkeys.length > 0 && html`<ul class="plain rows">${passkeys.map((one) => listItem(ctx, one, refused))}</ul>`}
 ${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(refused) })}
-<noscript><p class="notice">Adding a passkey takes a browser that runs scripts.</p></noscript></section>
+<noscript><p class="notice">To add a passkey, enable JavaScript in your browser.</p></noscript></section>
 ${hasAny && html`<section class="card"><h2>Recovery codes</h2>${recovery(ctx, left)}</section>`}`,
     },
   )
 }
 
-const impossible = html`<p class="notice">Browsers make passkeys only for a service that is reached by a name over https. Whoever runs this one sets it up by BERTH_PUBLIC_URL.</p>`
+const impossible = html`<p class="notice">Passkeys need a domain name with https. The operator sets it with BERTH_PUBLIC_URL.</p>`
 
 function oneTimeCodes(ctx: UserPageCtx, hasCodes: boolean): Html {
   const [about, action, button] = hasCodes
-    ? ['An app on your phone makes a code that is asked for when you sign in.', 'remove', 'Remove one-time codes']
-    : ['An app on your phone makes a new code every 30 seconds.', 'begin', 'Set up one-time codes']
+    ? ['An app on your phone generates the codes for sign-in.', 'remove', 'Remove one-time codes']
+    : ['An app on your phone generates a new code every 30 seconds.', 'begin', 'Set up one-time codes']
   return html`<p>${about}</p>
 <form method="post" action="${CODES}/${action}" data-turbo="false">${csrfFields(ctx)}
 <p class="actions"><button class="${hasCodes ? 'quiet' : ''}">${button}</button></p></form>`
 }
 
 function recovery(ctx: UserPageCtx, left: number): Html {
-  return html`<p>${left} of 10 are left. Each signs you in once in the place of another second factor.</p>
+  return html`<p>${left} of 10 codes left. Each replaces a second factor once.</p>
 <form method="post" action="${FACTORS}/recovery" data-turbo="false">${csrfFields(ctx)}
-<p class="actions"><button class="quiet">Make new recovery codes</button></p></form>`
+<p class="actions"><button class="quiet">Create new recovery codes</button></p></form>`
 }
 
-/** The name of a new passkey, within its form. */
 function addField(refused: Refused | undefined): Html {
   const typed = refused !== undefined && !('id' in refused.typed) ? refused.typed.name : undefined
   return html`<label for="passkey-name">Name of the passkey</label>
 <input type="text" id="passkey-name" name="name" value="${String(typed ?? 'My passkey')}" required maxlength="100" autocomplete="off">`
 }
 
-/** A passkey in the list, with its forms. */
 function listItem(
   ctx: UserPageCtx,
   { id, name, created_at, used_at }: Row<'passkey'>,

@@ -1,4 +1,3 @@
-/** The forms of passkeys: adding, naming and removing passkeys. */
 import type { Static } from 'typebox'
 import { PasskeyAnswer } from '../../accounts/second-factor/passkey-form.ts'
 import {
@@ -20,7 +19,7 @@ import { afterFactorAdded, FACTORS } from './shown-codes.ts'
 
 const PATH = `${FACTORS}/passkeys`
 const Name = Type.String({ minLength: 1, maxLength: 100 })
-/** The id of a credential has up to 1,023 bytes. */
+/** Credential ids have up to 1,023 bytes. */
 const Id = Type.String({ maxLength: 1400 })
 const NewPasskey = Type.Object({ answer: PasskeyAnswer, name: Name })
 const Renamed = Type.Object({ id: Id, name: Name })
@@ -64,7 +63,7 @@ export const passkeyScreens: readonly Screen[] = [
 async function add(ctx: UserPageCtx, { form }: NewInput, registered: PasskeyRegistration | undefined): Promise<View> {
   const added = registered !== undefined && (await addPasskey(ctx, ctx.user.userId, form.name, registered))
   if (added) return afterFactorAdded(ctx, `The passkey “${form.name}” was`)
-  const message = `The passkey was not added: it took longer than five minutes, it is there already, or you have ${MAX_PASSKEYS}. Try again.`
+  const message = `The passkey was not added: it took longer than five minutes, it exists already, or you have ${MAX_PASSKEYS} passkeys. Try again.`
   return {
     ...(await showFactors(ctx, { message, field: undefined, typed: { name: form.name }, extra: {} })),
     status: 422,
@@ -81,7 +80,7 @@ async function rename(ctx: UserPageCtx, { form }: ScreenInput<unknown, Static<ty
   return { redirectTo: FACTORS, audit: { by: ctx, subjectId: userId } }
 }
 
-/** The last way in stays: a person without a password has their passkeys alone. */
+/** Keeps the last passkey of a user without a password, who otherwise could not sign in. */
 async function remove(ctx: UserPageCtx, { form }: ScreenInput<unknown, Static<typeof Removed>>): Promise<View> {
   const { userId } = ctx.user
   const name = await removePasskey(ctx.db, userId, form.id)

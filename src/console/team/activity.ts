@@ -1,4 +1,3 @@
-/** Who changed what in an account, to be filtered and to be kept as a file. docs/accounts.md: Activity. */
 import type { Static } from 'typebox'
 import type { ActivityList } from '../../accounts/accounts/activity.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -14,7 +13,7 @@ import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/activity'
 const PAGE = 50
-/** A file has so many pages of 100 lines at the most, the newest. */
+/** Most pages of 100 entries in a file. docs/accounts.md: Activity. */
 const FILE_PAGES = 20
 const Filter = Type.Object({
   until: Type.Optional(Type.String({ maxLength: 20 })),
@@ -80,7 +79,7 @@ function filters(path: string, { actorId, type }: Static<typeof Filter>, entries
 }
 
 function nothing(hasOlder: boolean): Html {
-  return html`<div class="card empty"><h2>Nothing here</h2><p>${hasOlder ? 'Nothing among the newest changes of this service. Older ones follow below.' : 'Nothing was changed that is shown here.'}</p></div>`
+  return html`<div class="card empty"><h2>No activity yet</h2><p>${hasOlder ? 'No matches among the newest entries. Continue with the older ones below.' : 'No entries match.'}</p></div>`
 }
 
 function subjectsOf(ctx: ConsoleCtx, account: OwnAccount, entries: readonly Entry[]) {
@@ -103,13 +102,13 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
         subjectId,
         fields,
         at,
-      }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">integration</span>`}</td>
+      }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">Integration</span>`}</td>
 <td>${auditMessage(type, subjectId === null ? undefined : targetLink(subjectId, subjects, targetPathIn(account)))}<br><a class="soft small" href="${of({ type })}">${type}</a></td><td class="small">${fields.join(', ')}</td><td>${relativeTime(at, now)}</td></tr>`,
     ),
   )
 }
 
-/** The newest lines that the filter leaves, as a file for a spreadsheet. */
+/** The newest matching entries as a CSV file. */
 async function exportActivity(ctx: ConsoleCtx, { params, query }: Input) {
   const account = await findAccountOfPath(ctx, params)
   const lines = [['at', 'actorKind', 'actorId', 'actorName', 'type', 'subjectId', 'fields']]
@@ -131,7 +130,7 @@ function lineOf({ at, actor, type, subjectId, fields }: Entry): string[] {
   return [new Date(at).toISOString(), actor.kind, actor.id, actor.name ?? '', type, subjectId ?? '', fields.join(' ')]
 }
 
-/** A cell of a CSV (RFC 4180). A spreadsheet takes what begins with one of four characters for a formula: it gets a quote before it. */
+/** RFC 4180. Spreadsheets run cells that start with certain characters as formulas, so these get a leading quote. */
 function cellOf(text: string): string {
   const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain

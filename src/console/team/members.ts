@@ -1,4 +1,3 @@
-/** The members of a team: who is in it with which role, inviting people, and leaving it. docs/accounts.md: Members. */
 import type { Static } from 'typebox'
 import type { InvitedMember, MemberList } from '../../accounts/members/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
@@ -13,7 +12,7 @@ import {
 import { ROLES } from '../../platform/permissions/roles.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import { button, confirmedButton, dangerCard, paginationLinks, searchForm } from '../controls.ts'
+import { button, confirmedButton, dangerCard, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { dataTable, select } from '../fields.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
 import type { Refused } from '../refused.ts'
@@ -29,13 +28,13 @@ const Invitation = Type.Object({ email: Type.String(), role: Type.String() })
 const NewRole = Type.Object({ role: Type.String() })
 type Member = Static<typeof MemberList>['members'][number]
 
-/** What a role allows, in the words of docs/accounts.md: Roles. */
+/** docs/accounts.md: Roles. */
 const ROLE_WORDS: Record<(typeof ROLES)[number], string> = {
-  OWNER: 'OWNER: everything, also settings, members and apps',
-  MEMBER: 'MEMBER: projects, also production, and webhooks',
-  DEVELOPER: 'DEVELOPER: projects, but not the variables of production',
-  VIEWER: 'VIEWER: sees projects and changes nothing',
-  BILLING: 'BILLING: sees the team and no project',
+  OWNER: 'Owner: full access, including settings, members and apps',
+  MEMBER: 'Member: projects, including production, and webhooks',
+  DEVELOPER: 'Developer: projects, except production variables',
+  VIEWER: 'Viewer: read-only access to projects',
+  BILLING: 'Billing: sees the team, but no projects',
 }
 const ROLE_CHOICES = ROLES.map((role) => [role, ROLE_WORDS[role]] as const).reverse()
 
@@ -122,13 +121,13 @@ async function showMembers(
     { account, tab: 'members' },
     {
       title: 'Members',
-      body: html`<div class="top"><h1>Members</h1>${isOwner && html`<a class="button" href="${path}/invite">Invite somebody</a>`}</div>
+      body: html`<div class="top"><h1>Members</h1>${isOwner && html`<a class="button" href="${path}/invite">Invite member</a>`}</div>
 ${formErrorNotice(refused)}
 ${searchForm(path, 'Search members by name, username or email', 'Name or email', query.search)}
-${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
-${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
+${present.length === 0 ? html`<p class="card empty">No members match.</p>` : table(ctx, account, present, isOwner)}
+${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They join when they accept. Invitations expire after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
 ${paginationLinks(path, query, pagination.next)}
-${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', confirmedButton(ctx, `${path}/${ctx.user.userId}/leave`, 'Leave the team'))}`,
+${dangerCard('Leave team', 'You lose access at once. Your tokens for this team are revoked. Your installations are disabled until an owner of the team becomes their owner.', confirmedButton(ctx, `${path}/${ctx.user.userId}/leave`, 'Leave team'))}`,
     },
   )
 }
@@ -137,7 +136,7 @@ function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[],
   const confirmed = members[0]!.confirmed
   return dataTable(
     confirmed ? 'Members' : 'Invited',
-    ['Person', 'Email', 'Role', confirmed ? 'Joined' : 'Invited', isOwner && 'Actions'],
+    ['User', 'Email', 'Role', confirmed ? 'Joined' : 'Invited', isOwner && 'Actions'],
     members.map((one) => row(ctx, account, one, isOwner)),
   )
 }
@@ -146,20 +145,20 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const path = accountPath(account, `members/${encodeURIComponent(one.uid)}`)
   const called = one.username || one.email
   const self = one.uid === ctx.user.userId
-  return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">no user yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
-<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
+  return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">Not registered yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">You</span>`}</td>
+<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : sentenceCase(one.role)}</td><td>${relativeTime(one.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called)}</td>`}</tr>`
 }
 
-/** Whoever is invited loses nothing by it, and can be invited again. Whoever is a member loses tokens and installations: that asks twice. */
+/** Removing a member revokes tokens and disables installations, so it needs confirmation. Withdrawing an invitation does not. */
 function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: string): Html {
-  if (!isMember) return button(ctx, `${path}/remove`, 'Take back', { label: `Take back: ${called}` })
+  if (!isMember) return button(ctx, `${path}/remove`, 'Withdraw', { label: `Withdraw: ${called}` })
   return confirmedButton(ctx, `${path}/remove`, 'Remove', { label: `Remove: ${called}`, look: 'quiet small' })
 }
 
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
   return html`<form class="row" method="post" action="${path}/role">${csrfFields(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
-    (one) => html`<option${one === role && html` selected`}>${one}</option>`,
+    (one) => html`<option value="${one}"${one === role && html` selected`}>${sentenceCase(one)}</option>`,
   )}</select><button class="quiet small" aria-label="Change role of ${called}">Change role</button></form>`
 }
 
@@ -169,12 +168,12 @@ async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     ctx,
     { account, tab: 'members' },
     {
-      title: 'Invite somebody',
-      body: html`<div class="top"><h1>Invite somebody</h1></div>
+      title: 'Invite member',
+      body: html`<div class="top"><h1>Invite member</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('email', 'Email', { type: 'email', required: true, refused, hint: 'They need no user here yet: the invitation waits for them.', attributes: html` autocomplete="off" maxlength="254"` })}
+${field('email', 'Email', { type: 'email', required: true, refused, hint: "They don't need an account yet.", attributes: html` autocomplete="off" maxlength="254"` })}
 ${select('role', 'Role', ROLE_CHOICES, { refused, value: 'MEMBER' })}
 <p class="actions"><button>Invite</button><a class="button quiet" href="${accountPath(account, 'members')}">Cancel</a></p>
 </form>`,
@@ -194,13 +193,13 @@ async function showInvited(
     {
       title: 'Invited',
       body: html`<div class="top"><h1>${email} is invited</h1></div>
-<section class="card"><p>They become <strong>${role}</strong> once they say yes, within 14 days.</p>
+<section class="card"><p>They join as <strong>${sentenceCase(role)}</strong> when they accept. Expires in 14 days.</p>
 ${
   inviteUrl === undefined
-    ? html`<p>The link is on its way to them by email.</p>`
-    : html`<p>This service sends no email, so hand them this link. It opens nothing by itself: they sign in and answer.</p><pre class="secret">${inviteUrl}</pre>`
+    ? html`<p>The link was sent to them by email.</p>`
+    : html`<p>Email isn't set up on this server, so send them this link. It grants nothing until they sign in and accept.</p><pre class="secret">${inviteUrl}</pre>`
 }</section>
-<p><a class="button" href="${accountPath(account, 'members')}">Back to the members</a></p>`,
+<p><a class="button" href="${accountPath(account, 'members')}">Back to members</a></p>`,
     },
   )
 }

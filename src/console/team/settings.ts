@@ -1,4 +1,3 @@
-/** The settings of a team, and making one. docs/accounts.md: Settings of a team, Teams. */
 import type { Static } from 'typebox'
 import type { Team } from '../../accounts/accounts/schema.ts'
 import type { CreatedOwnTeam } from '../../accounts/users/own-team.ts'
@@ -12,6 +11,7 @@ import {
 } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
+import { sentenceCase } from '../controls.ts'
 import { editFields } from '../edit-form.ts'
 import { copyable, select, textAreaField } from '../fields.ts'
 import { accountPath, canInAccount, consolePage, findAccountOfPath } from '../frame.ts'
@@ -27,8 +27,7 @@ const Settings = Type.Object({
   factor: Type.Optional(Type.String()),
 })
 const NewTeam = Type.Object({ name: Type.Optional(Type.String()), slug: Type.String() })
-const SLUG_HINT =
-  'Lowercase letters, digits, ".", "_" and "-", up to 48 characters. It stands in addresses and in what programs send.'
+const SLUG_HINT = 'Lowercase letters, digits, ".", "_" and "-", up to 48 characters. It is used in URLs and API calls.'
 const PLAIN = html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"`
 
 export const teamSettingsScreens: readonly Screen[] = [
@@ -76,11 +75,11 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refus
     { account, tab: 'settings' },
     {
       title: 'Settings',
-      body: html`<div class="top"><h1>Settings of the team</h1></div>
+      body: html`<div class="top"><h1>Team settings</h1></div>
 ${formErrorNotice(refused)}
-${!isOwner && html`<p class="notice">Only an OWNER of the team changes them.</p>`}
+${!isOwner && html`<p class="notice">Only an owner of the team can change these settings.</p>`}
 ${isOwner ? settingsForm(ctx, url, team, refused) : facts(team)}
-<section class="card"><h2>Team</h2><dl class="facts"><dt>Id</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${team.membership.role}</dd></dl></section>`,
+<section class="card"><h2>Team</h2><dl class="facts"><dt>ID</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${sentenceCase(team.membership.role)}</dd></dl></section>`,
     },
   )
 }
@@ -93,23 +92,23 @@ ${editFields(
   (
     refused,
   ) => html`${field('name', 'Name', { required: true, refused, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} What still uses the old one fails. For 90 days nobody else can take it.`, attributes: PLAIN })}
+${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} Anything that still uses the old name stops working. The old name stays reserved for 90 days.`, attributes: PLAIN })}
 ${textAreaField('description', 'Description', { refused, value: team.description ?? '' })}
 ${select(
   'sensitive',
-  'Variables of production and preview',
+  'Production and preview variables',
   [
-    ['default', 'Whoever makes one says whether it can be read'],
-    ['on', 'Are write-only: nobody reads their values again'],
+    ['default', 'Author decides'],
+    ['on', 'Always write-only'],
   ],
   { refused, value: team.sensitiveEnvironmentVariablePolicy === 'on' ? 'on' : 'default' },
 )}
 ${select(
   'factor',
-  'How members sign in',
+  'Two-factor authentication',
   [
-    ['off', 'As they like'],
-    ['on', 'With a second factor: whoever has none gets into nothing of the team, by token or by session'],
+    ['off', 'Optional'],
+    ['on', 'Required. Members without one lose access, in the browser and by token'],
   ],
   { refused, value: team.requireSecondFactor ? 'on' : 'off' },
 )}`,
@@ -118,24 +117,24 @@ ${select(
 </form>`
 }
 
-/** The settings for whoever may not change them. */
+/** Read-only view. */
 function facts(team: Static<typeof Team>): Html {
-  const values = team.sensitiveEnvironmentVariablePolicy === 'on' ? 'write-only' : 'as whoever makes one says'
-  return html`<section class="card"><dl class="facts"><dt>Name</dt><dd>${team.name}</dd><dt>Slug</dt><dd>${team.slug}</dd><dt>Description</dt><dd>${team.description || 'none'}</dd>
-<dt>Variables of production and preview</dt><dd>${values}</dd><dt>How members sign in</dt><dd>${team.requireSecondFactor ? 'with a second factor' : 'as they like'}</dd></dl></section>`
+  const values = team.sensitiveEnvironmentVariablePolicy === 'on' ? 'Always write-only' : 'Author decides'
+  return html`<section class="card"><dl class="facts"><dt>Name</dt><dd>${team.name}</dd><dt>Slug</dt><dd>${team.slug}</dd><dt>Description</dt><dd>${team.description || 'None'}</dd>
+<dt>Production and preview variables</dt><dd>${values}</dd><dt>Two-factor authentication</dt><dd>${team.requireSecondFactor ? 'Required' : 'Optional'}</dd></dl></section>`
 }
 
 async function showNewTeam(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
   return consolePage(ctx, undefined, {
-    title: 'Make a team',
-    body: html`<div class="top"><h1>Make a team</h1></div>
+    title: 'New team',
+    body: html`<div class="top"><h1>New team</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
 ${csrfFields(ctx)}
-<p>A team has projects of its own, and people with roles. You are its OWNER.</p>
+<p>A team has its own projects, and members with roles. You become its owner.</p>
 ${field('name', 'Name', { refused, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('slug', 'Slug', { required: true, refused, hint: SLUG_HINT, attributes: PLAIN })}
-<p class="actions"><button>Make the team</button><a class="button quiet" href="/console">Cancel</a></p>
+<p class="actions"><button>Create team</button><a class="button quiet" href="/console">Cancel</a></p>
 </form>`,
   })
 }

@@ -1,4 +1,3 @@
-/** The page of a person: name, username and email. No token changes them. docs/accounts.md: Your account. */
 import type { Static } from 'typebox'
 import { Email, Name, Slug } from '../../accounts/accounts/schema.ts'
 import { confirmEmailChange, findEmailChange, requestEmailChange, updateProfile } from '../../accounts/users/profile.ts'
@@ -26,9 +25,9 @@ const Query = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) 
 const Profile = Type.Object({ name: Type.Optional(Type.Union([Name, Type.Literal('')])), username: Slug })
 const NewEmail = Type.Object({ email: Email })
 const DONE: Record<string, string> = {
-  profile: 'Your profile is changed.',
-  asked: 'A link is on its way to the new address. Your email changes once you open it.',
-  email: 'Your email is changed.',
+  profile: 'Profile updated.',
+  asked: 'A link was sent to the new address. Your email changes when you open it.',
+  email: 'Email updated.',
 }
 
 export const profileScreens: readonly Screen[] = [
@@ -60,7 +59,7 @@ export const profileScreens: readonly Screen[] = [
     path: `${EMAIL}/change`,
     name: 'askForEmail',
     form: NewEmail,
-    // Letters by which people come in go there.
+    // Sign-in links go there.
     requiresReauthentication: true,
     run: async (ctx, { form }): Promise<View> => {
       await requestEmailChange(ctx, form.email)
@@ -122,16 +121,16 @@ ${editFields(
   (
     refused,
   ) => html`${field('name', 'Name', { value: row.name ?? '', refused, attributes: html` autocomplete="name" maxlength="100"` })}
-${field('username', 'Username', { value: row.slug, required: true, refused, hint: 'It is also the address of your personal account. What still uses the old one fails. For 90 days nobody else can take it.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}`,
+${field('username', 'Username', { value: row.slug, required: true, refused, hint: 'It is also the slug of your personal account. Anything that still uses the old name stops working. The old name stays reserved for 90 days.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}`,
 )}
 <p class="actions"><button>Save</button></p>
 </form>
 <section class="card"><h2>Email</h2>
-<p>${row.email ?? 'none'}</p>
-${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">This service sends no email, so whoever runs it changes yours.</p>` : emailForm(ctx, ofEmail ? refused : undefined)}
+<p>${row.email ?? 'None'}</p>
+${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">Email isn't set up on this server. ${ctx.user.isOperator ? 'Change your address under Operator › People.' : 'Ask an operator to change your address.'}</p>` : emailForm(ctx, ofEmail ? refused : undefined)}
 </section>
-<section class="card"><h2>Account</h2><dl class="facts"><dt>Id</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
-<p><a href="/invitations">Invitations to teams</a></p></section>`,
+<section class="card"><h2>Account</h2><dl class="facts"><dt>ID</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
+<p><a href="/invitations">Team invitations</a></p></section>`,
     },
   )
 }
@@ -139,8 +138,8 @@ ${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">This service se
 function emailForm(ctx: UserPageCtx, refused: Refused | undefined) {
   return html`<form class="stack" method="post" action="${EMAIL}/change">
 ${csrfFields(ctx)}
-${field('email', 'New email', { type: 'email', required: true, refused, hint: 'A link goes there. Your email changes once you open it.', attributes: html` autocomplete="email" maxlength="254"` })}
-<p class="actions"><button class="quiet">Change the email</button></p></form>`
+${field('email', 'New email', { type: 'email', required: true, refused, hint: 'Receives a link. Your email changes when you open it.', attributes: html` autocomplete="email" maxlength="254"` })}
+<p class="actions"><button class="quiet">Change email</button></p></form>`
 }
 
 async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, refused?: Refused) {
@@ -153,8 +152,8 @@ async function showLink(ctx: UserPageCtx, { query, url }: ScreenInput<Static<typ
       body: html`<div class="top"><h1>Change your email</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">${csrfFields(ctx)}
-<p>From now on you are <strong>${email}</strong>. You sign in with it, and letters go there.</p>
-<p class="actions"><button>Change the email</button><a class="button quiet" href="${PROFILE}">Not now</a></p></form>`,
+<p>Your email will be <strong>${email}</strong>. You sign in with it, and Berth sends email to it.</p>
+<p class="actions"><button>Change email</button><a class="button quiet" href="${PROFILE}">Not now</a></p></form>`,
     },
   )
 }

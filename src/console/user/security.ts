@@ -1,4 +1,3 @@
-/** The password of a person, and the browsers in which they are signed in. docs/sign-in-and-consent.md: Passwords and sessions. */
 import type { Static } from 'typebox'
 import { changePassword, type PasswordChangeResult, preparePassword } from '../../accounts/sign-in/own-password.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, PASSWORD_RULE } from '../../accounts/sign-in/passwords.ts'
@@ -23,13 +22,13 @@ import { relativeTime } from '../time.ts'
 
 const SECURITY = personPath('security')
 const Query = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
-/** Long enough for every password, short enough that nobody has megabytes hashed. */
+/** Fits every password and limits the cost of hashing. */
 const Typed = Type.String({ maxLength: 1024 })
 const NewPassword = Type.Object({ password: Typed, next: Typed, again: Typed })
 const DONE: Record<string, string> = {
-  password: 'Your password is changed. Every other session of yours has ended.',
-  ended: 'That browser is signed out.',
-  others: 'You are signed out everywhere else.',
+  password: 'Password changed. All other sessions have ended.',
+  ended: 'Browser signed out.',
+  others: 'Signed out everywhere else.',
 }
 
 export const securityScreens: readonly Screen[] = [
@@ -75,9 +74,9 @@ async function choose(ctx: UserPageCtx, input: ScreenInput, chosen: PasswordChan
   const refused = (field: string, message: string) => ({ field, message, typed: {}, extra: {} })
   if ('fault' in chosen)
     return { ...(await showSecurity(ctx, { ...input, query: {} }, refused(chosen.field, chosen.fault))), status: 422 }
-  // A wrong password is counted, so this is an answer and no refusal: a refusal would take the count back.
+  // A refusal would roll back the count of wrong passwords, so this is a response.
   if (!(await changePassword(ctx, chosen))) {
-    const wrong = refused('password', 'The present password is wrong.')
+    const wrong = refused('password', 'The current password is wrong.')
     return { ...(await showSecurity(ctx, { ...input, query: {} }, wrong)), status: 403 }
   }
   return { redirectTo: `${SECURITY}?done=password`, audit: { by: ctx, subjectId: ctx.user.userId } }
@@ -99,20 +98,20 @@ ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${SECURITY}/password">
 ${csrfFields(ctx)}
-<h2>Change the password</h2>
+<h2>Change password</h2>
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
-${field('password', 'Present password', { type: 'password', required: true, refused, attributes: html` autocomplete="current-password" maxlength="1024"` })}
+${field('password', 'Current password', { type: 'password', required: true, refused, attributes: html` autocomplete="current-password" maxlength="1024"` })}
 ${field('next', 'New password', { type: 'password', required: true, refused, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${MIN_PASSWORD_LENGTH}"` })}
-${field('again', 'The same again', { type: 'password', required: true, refused, attributes: longest })}
-<p class="actions"><button>Change the password</button></p>
+${field('again', 'Confirm password', { type: 'password', required: true, refused, attributes: longest })}
+<p class="actions"><button>Change password</button></p>
 </form>
 ${
   identity &&
   html`<h2>Single sign-on</h2>
-<p>Whoever <strong>${identity.host}</strong> says is you signs in as you. It said so ${relativeTime(identity.checkedAt, ctx.now)}. An operator can remove this.</p>`
+<p>Your account is linked to <strong>${identity.host}</strong>. Last confirmed ${relativeTime(identity.checkedAt, ctx.now)}. An operator can remove the link.</p>`
 }
 <h2>Sessions</h2>
-<p class="soft">The browsers in which you are signed in. A session ends by itself ${ctx.deps.config.sessions.lastMs / 86_400_000} days after you signed in, and that of an operator when it is not used for ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours.</p>
+<p class="soft">Browsers in which you are signed in. Sessions expire ${ctx.deps.config.sessions.lastMs / 86_400_000} days after sign-in. Operator sessions also expire after ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours without use.</p>
 ${sessionTable(ctx, sessions)}
 ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign out everywhere else', { look: 'quiet' })}`,
     },
@@ -123,14 +122,14 @@ function sessionTable(ctx: UserPageCtx, sessions: readonly OwnSession[]): Html {
   const row = (one: OwnSession) => {
     const here = one.hash === ctx.user.sessionHash
     const where = browserOf(one.agent)
-    return html`<tr><td>${where}${here && html` <span class="tag">this browser</span>`}</td><td>${one.address ?? html`<span class="soft">not noted</span>`}</td>
+    return html`<tr><td>${where}${here && html` <span class="tag">This browser</span>`}</td><td>${one.address ?? html`<span class="soft">Not recorded</span>`}</td>
 <td>${relativeTime(one.created_at, ctx.now)}</td><td>${here ? 'now' : relativeTime(one.used_at, ctx.now)}</td>
 <td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }
-  return dataTable('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
+  return dataTable('Sessions', ['Browser', 'IP address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
 }
 
-/** TABLE what browsers and systems call themselves, the more exact name first. */
+/** TABLE Browsers and systems: marks in user agents, the more specific first. */
 const BROWSERS = { 'Edg/': 'Edge', 'OPR/': 'Opera', 'Firefox/': 'Firefox', 'Chrome/': 'Chrome', 'Safari/': 'Safari' }
 const SYSTEMS = {
   Android: 'Android',
@@ -141,7 +140,7 @@ const SYSTEMS = {
   Linux: 'Linux',
 }
 
-/** `Firefox on Linux`; what a browser calls itself where it is none of these. */
+/** Such as `Firefox on Linux`. Unknown browsers show their user agent. */
 function browserOf(agent: string | null): string {
   const nameIn = (table: Record<string, string>) => Object.entries(table).find(([mark]) => agent?.includes(mark))?.[1]
   const browser = nameIn(BROWSERS)

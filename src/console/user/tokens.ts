@@ -1,4 +1,3 @@
-/** The tokens of a person: the list, making one, whose text is shown once, and revoking one. docs/accounts.md: Tokens. */
 import type { Static } from 'typebox'
 import type { CreatedUserToken, UserTokenList } from '../../accounts/tokens/schema.ts'
 import { tokenScopeDescription } from '../../integrations/consent/scope-descriptions.ts'
@@ -22,10 +21,9 @@ import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 
 const LIST = personPath('tokens')
-/** Of an account: the person's tokens that open it. */
 const OF_ACCOUNT = '/console/t/:slug/tokens'
 const PAGE = 20
-/** Of an account: so many of the person's tokens are looked through for a page. */
+/** Tokens of the user scanned for one page of an account. */
 const LOOKED_THROUGH = 100
 const DAY_MS = 86_400_000
 const Query = Type.Object({ until: Type.Optional(Type.String({ maxLength: 20 })) })
@@ -39,16 +37,16 @@ const NewToken = Type.Object({
   ...SCOPE_LEVELS,
 })
 const DAYS: readonly Choice[] = [
-  ['7', 'in 7 days'],
-  ['30', 'in 30 days'],
-  ['90', 'in 90 days'],
-  ['365', 'in a year'],
-  ['', 'never'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+  ['', 'Never'],
 ]
-/** TABLE how much a token may: the field `may` of the form. */
+/** TABLE Access of a token: the field `may`. */
 const MAY = [
-  ['all', 'Everything that I may', 'Now and later, also what you are given after today.'],
-  ['chosen', 'Only what I choose', 'Nothing else, whatever you are given later.'],
+  ['all', 'Full access', 'Everything you can do, now and later.'],
+  ['chosen', 'Selected permissions', 'Nothing else, also if your role changes.'],
 ] as const
 type Token = Static<typeof UserTokenList>['tokens'][number]
 
@@ -109,18 +107,18 @@ function bodyOf(form: Static<typeof NewToken>, now: number) {
   return {
     name: name.trim(),
     ...(project?.trim() && { projectId: project.trim() }),
-    // What is no number of days goes on as it is, and the route says what is wrong with it.
+    // Passed on unchanged, so the route returns the error.
     ...(days !== '' && { expiresAt: /^[0-9]{1,4}$/.test(days) ? now + Number(days) * DAY_MS : days }),
     ...(form.may !== 'all' && { scopes: scopesIn(form) }),
   }
 }
 
-/** What was chosen for a token that may not do everything. Refuses: bad_request 400 (nothing was). */
+/** Returns the chosen scopes of a token. Refuses: bad_request 400 (none). */
 function scopesIn(form: Static<typeof NewToken>): string[] {
-  if (form.may !== 'chosen') refuse('bad_request', 'Invalid request: `may` should be one of the two.')
+  if (form.may !== 'chosen') refuse('bad_request', 'Invalid request: `may` must be one of the two choices.')
   const scopes = chosenScopes(form)
   if (scopes.length > 0) return scopes
-  refuse('bad_request', 'Invalid request: `scopes` should have at least one level that is not “No”.')
+  refuse('bad_request', 'Invalid request: `scopes` is empty. Choose at least one permission.')
 }
 
 async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
@@ -140,7 +138,7 @@ ${paginationLinks(LIST, { until: query.until }, pagination.next)}`,
   )
 }
 
-/** The person's tokens that open an account: those for all of their accounts, and those for this one alone. */
+/** Tokens of the user with access to this account. */
 async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Query>>) {
   const account = await findAccountOfPath(ctx, params)
   const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
@@ -154,7 +152,7 @@ async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInp
     {
       title: 'Tokens',
       body: html`${heading('Your tokens', html`<a class="button" href="${LIST}/new?account=${account.id}">New token</a>`)}
-<p class="soft">Your tokens that open the account <strong>${account.slug}</strong>. Nobody else sees them. <a href="${LIST}">All your tokens</a></p>
+<p class="soft">Your tokens with access to <strong>${account.slug}</strong>. Only you can see them. <a href="${LIST}">All your tokens</a></p>
 ${here.length === 0 ? nothing() : table(ctx, here, [account])}
 ${paginationLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
     },
@@ -162,7 +160,7 @@ ${paginationLinks(accountPath(account, 'tokens'), { until: query.until }, pagina
 }
 
 function nothing(): Html {
-  return html`<div class="card empty"><h2>No token yet</h2><p>With a token programs do what you may: the command line, a pipeline, Terraform.</p></div>`
+  return html`<div class="card empty"><h2>No tokens yet</h2><p>Tokens give programs your access: the command line, CI pipelines, Terraform.</p></div>`
 }
 
 function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly OwnAccount[]): Html {
@@ -173,9 +171,9 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
     tokens.map(
       (
         one,
-      ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${relativeTime(one.createdAt, ctx.now)}</span></td>
-<td>${one.teamId === undefined ? 'all your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
-<td>${one.granted === undefined ? 'everything that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
+      ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">created ${relativeTime(one.createdAt, ctx.now)}</span></td>
+<td>${one.teamId === undefined ? 'All your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
+<td>${one.granted === undefined ? 'Full access' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
 <td>${lastUsedLabel(one.lastUsedAt ?? null, one.createdAt, ctx.now)}</td>
 <td>${one.expiresAt === undefined ? 'never' : relativeTime(one.expiresAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'Revoke', { label: `Revoke the token ${one.name || one.id}` })}</td></tr>`,
@@ -187,7 +185,7 @@ async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
   const accounts = (await accountsOf(ctx)).filter(({ kind }) => kind === 'team')
   const choices = [
     ['', 'All your accounts'] as const,
-    ...accounts.map((one) => [one.id, `${nameOf(one)} alone`] as const),
+    ...accounts.map((one) => [one.id, `${nameOf(one)} only`] as const),
   ]
   return consolePage(
     ctx,
@@ -202,20 +200,20 @@ ${fieldRow(
   field('name', 'Name', {
     required: true,
     refused,
-    hint: 'What it is for, so that you know it later.',
+    hint: 'A name to recognize it by.',
     attributes: html` maxlength="100" autocomplete="off"`,
   }),
   select('days', 'Expires', DAYS, { refused, value: '90' }),
   select('account', 'Account', choices, { refused, ...(query.account !== undefined && { value: query.account }) }),
   field('project', 'Only one project', {
     refused,
-    hint: 'Its name or id. Empty: all projects.',
+    hint: 'Name or ID. Leave empty for all projects.',
     attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"`,
   }),
 )}
-${radios('may', 'What it may do', MAY, { refused, value: 'chosen' })}
-<div class="levels">${scopeLevels('What you choose', [], refused, tokenScopeDescription)}</div>
-<p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
+${radios('may', 'Access', MAY, { refused, value: 'chosen' })}
+<div class="levels">${scopeLevels('Permissions', [], refused, tokenScopeDescription)}</div>
+<p class="actions"><button>Create token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
     },
   )
@@ -226,11 +224,11 @@ async function showMade(ctx: ConsoleCtx, { token, bearerToken }: Static<typeof C
     ctx,
     { person: true, tab: 'tokens' },
     {
-      title: 'The token is made',
-      body: html`<div class="top"><h1>The token is made</h1></div>
+      title: 'Token created',
+      body: html`<div class="top"><h1>Token created</h1></div>
 ${oneTimeSecret(token.name, bearerToken)}
 <section class="card"><h2>Try it</h2><pre>curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user</pre></section>
-<p><a class="button" href="${LIST}">Back to the tokens</a></p>`,
+<p><a class="button" href="${LIST}">Back to tokens</a></p>`,
     },
   )
 }

@@ -1,5 +1,3 @@
-/** What was sent to a webhook or a log drain, in a table; one delivery of a webhook whole, and sending it again. */
-
 import type { Delivery } from '../../integrations/webhooks/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -43,25 +41,25 @@ export const deliveryScreens: readonly Screen[] = [
   }),
 ]
 
-/** The form above a table of deliveries, by which one status alone is shown. `path`: of the page. */
+/** Renders the status filter of a delivery table. `path`: of the page. */
 export function statusForm(path: string, chosen: string | undefined): Html {
   return html`<form class="search card" action="${path}"><label class="bare" for="shown-status">Show</label>
-<select id="shown-status" name="status"><option value="">all deliveries</option>${Object.entries(DELIVERY_STATES).map(
+<select id="shown-status" name="status"><option value="">All deliveries</option>${Object.entries(DELIVERY_STATES).map(
     ([one, [, word]]) => html`<option value="${one}"${one === chosen && html` selected`}>${word}</option>`,
   )}</select><button class="quiet">Show</button></form>`
 }
 
-/** Deliveries in a table. `linkOf`: the page of one; undefined: there is none. `actOf`: what can be done with one. */
+/** Renders deliveries in a table. `linkOf`: the page of a delivery, if it has one; `actOf`: its action. */
 export function deliveryTable(
   deliveries: readonly Delivery[],
   now: number,
   { linkOf, actOf }: { linkOf?: (one: Delivery) => string; actOf?: (one: Delivery) => Html | undefined },
 ): Html {
   if (deliveries.length === 0)
-    return html`<p class="card empty">Nothing was sent yet that is shown here. Deliveries are kept for 30 days.</p>`
+    return html`<p class="card empty">No deliveries yet. Deliveries are kept for 30 days.</p>`
   return dataTable(
     'Deliveries',
-    ['State', 'Event', 'Attempts', 'Last answer', 'When', actOf !== undefined && 'Actions'],
+    ['State', 'Event', 'Attempts', 'Last response', 'When', actOf !== undefined && 'Actions'],
     deliveries.map(
       (
         one,
@@ -71,16 +69,16 @@ export function deliveryTable(
   )
 }
 
-/** TABLE the colour of a delivery and its word, by its status. */
+/** TABLE Delivery statuses: color and label. */
 export const DELIVERY_STATES = {
-  pending: ['warn', 'waiting'],
-  held: ['warn', 'held'],
-  delivered: ['good', 'delivered'],
-  failed: ['bad', 'failed'],
-  dropped: ['bad', 'dropped'],
+  pending: ['warn', 'Pending'],
+  held: ['warn', 'On hold'],
+  delivered: ['good', 'Delivered'],
+  failed: ['bad', 'Failed'],
+  dropped: ['bad', 'Dropped'],
 } as const
 
-/** How far a delivery is, as a state with its word. */
+/** Renders the status of a delivery. */
 export function deliveryState({ status }: Pick<Delivery, 'status'>): Html {
   const [look, word] = DELIVERY_STATES[status]
   return html`<span class="state ${look}">${word}</span>`
@@ -88,17 +86,17 @@ export function deliveryState({ status }: Pick<Delivery, 'status'>): Html {
 
 function lastAnswer({ attempts }: Delivery): string {
   const last = attempts.at(-1)
-  return last === undefined ? 'no answer yet' : (last.statusCode?.toString() ?? last.error ?? 'no answer')
+  return last === undefined ? 'No response yet' : (last.statusCode?.toString() ?? last.error ?? 'No response')
 }
 
-/** Whether a delivery can be sent, and by which words. One that is due within a moment is under way. */
+/** Undefined: on hold or in flight. */
 function sendWords({ status, dueAt }: Delivery): string | undefined {
   if (status === 'held') return undefined
   if (status === 'pending') return dueAt === null ? undefined : 'Send now'
-  return 'Send again'
+  return 'Resend'
 }
 
-/** The button that sends a delivery now or again; undefined where it is held. */
+/** Renders the button that sends or resends a delivery; undefined if it is on hold or in flight. */
 export function sendButton(ctx: UserPageCtx, path: string, delivery: Delivery, look?: string): Html | undefined {
   const words = sendWords(delivery)
   return words === undefined
@@ -126,9 +124,9 @@ ${formErrorNotice(refused)}
 <p class="notice${looksBad(one) && ' bad'}">${whatHappened(one, ctx.now)}</p>
 <section class="card"><h2>Delivery</h2><dl class="facts">
 <dt>State</dt><dd>${deliveryState(one)}</dd>
-<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-<dt>webhook-id</dt><dd>${one.eventId === null ? 'not kept' : copyable(one.eventId, 'webhook-id')}</dd>
-<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+<dt>webhook-id</dt><dd>${one.eventId === null ? 'Not stored' : copyable(one.eventId, 'webhook-id')}</dd>
+<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 ${requestOf(account, one)}
 ${attemptsOf(one, ctx)}`,
@@ -136,7 +134,7 @@ ${attemptsOf(one, ctx)}`,
   )
 }
 
-/** Whether the last attempt was a 2xx; undefined where there was none. */
+/** Undefined before the first attempt. */
 function hasArrived({ attempts }: Delivery): boolean | undefined {
   const last = attempts.at(-1)
   return last && last.statusCode !== null && last.statusCode >= 200 && last.statusCode < 300
@@ -146,37 +144,34 @@ function looksBad(one: Delivery): boolean {
   return one.status === 'failed' || one.status === 'dropped' || (one.status === 'pending' && hasArrived(one) === false)
 }
 
-/** How the last attempt went and what comes next: `Attempt 1 failed: the endpoint answered 500 after 45 ms. Next attempt: in 4 minutes.` */
+/** Such as `Attempt 1 failed: the endpoint returned 500 after 45 ms. Next attempt: in 4 minutes.` */
 function whatHappened(one: Delivery, now: number): Html {
   const last = one.attempts.at(-1)
-  if (last === undefined) return html`It was not sent yet. ${whatComes(one, now)}`
-  const answer =
-    last.statusCode === null ? (last.error ?? 'no answer came') : `the endpoint answered ${last.statusCode}`
-  const went = hasArrived(one) ? 'arrived' : 'failed'
+  if (last === undefined) return html`Not sent yet. ${whatComes(one, now)}`
+  const answer = last.statusCode === null ? (last.error ?? 'no response') : `the endpoint returned ${last.statusCode}`
+  const went = hasArrived(one) ? 'succeeded' : 'failed'
   return html`Attempt ${last.attempt} ${went}: ${answer} after ${last.durationMs} ms. ${whatComes(one, now)}`
 }
 
 function whatComes({ status, dueAt }: Delivery, now: number): Html | undefined {
-  if (status === 'held') return html`Nothing is sent until an OWNER takes the webhook over.`
-  if (status === 'dropped') return html`It was dropped, so it is not sent by itself any more.`
-  if (status === 'failed') return html`It is not sent by itself any more.`
+  if (status === 'held') return html`On hold until an owner of the team becomes the owner of the webhook.`
+  if (status === 'dropped') return html`Dropped. It will not be retried.`
+  if (status === 'failed') return html`It will not be retried.`
   if (status === 'delivered') return undefined
-  return dueAt === null || dueAt <= now
-    ? html`It is sent in its turn now.`
-    : html`Next attempt: ${relativeTime(dueAt, now)}.`
+  return dueAt === null || dueAt <= now ? html`It is being sent.` : html`Next attempt: ${relativeTime(dueAt, now)}.`
 }
 
 function requestOf(account: OwnAccount, { request, attempts }: Delivery): Html {
   const why =
     attempts.length === 0
-      ? 'It was not sent yet.'
+      ? 'Not sent yet.'
       : canInAccount(account, 'webhook:write')
-        ? 'It is not kept any more.'
-        : 'Your role does not show it.'
-  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Its headers are not kept.</p><pre>${prettyJson(request)}</pre>`}</section>`
+        ? 'No longer stored.'
+        : 'Your role cannot see it.'
+  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Headers are not stored.</p><pre>${prettyJson(request)}</pre>`}</section>`
 }
 
-/** JSON on several lines, as people read it. */
+/** Returns JSON with indentation. */
 export function prettyJson(json: string): string {
   return JSON.stringify(JSON.parse(json), null, 2)
 }
@@ -184,15 +179,15 @@ export function prettyJson(json: string): string {
 function attemptsOf({ attempts }: Delivery, { now, deps, user }: ConsoleCtx): Html {
   if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
   const isHidden = deps.config.allowPrivateWebhooks
-  const where = user.isOperator ? html` <a href="/console/operator/deliveries">Deliveries of the operator</a>` : ''
-  return html`<h2>Attempts</h2>${isHidden && html`<p class="soft small">What endpoints answered is shown to the operator alone, because this service may post to private networks.${where}</p>`}${dataTable(
+  const where = user.isOperator ? html` <a href="/console/operator/deliveries">Operator deliveries</a>` : ''
+  return html`<h2>Attempts</h2>${isHidden && html`<p class="soft small">Responses are shown to operators only, because this server can send to private networks.${where}</p>`}${dataTable(
     'Attempts',
-    ['Attempt', 'When', 'Duration', 'Status', 'Answer'],
+    ['Attempt', 'When', 'Duration', 'Status', 'Response'],
     attempts.map(
       (
         one,
-      ) => html`<tr><td>${one.attempt}</td><td>${relativeTime(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'none'}</td>
-<td>${one.error ?? (one.response === null ? html`<span class="soft">${isHidden ? 'for the operator alone' : 'not kept'}</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
+      ) => html`<tr><td>${one.attempt}</td><td>${relativeTime(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'None'}</td>
+<td>${one.error ?? (one.response === null ? html`<span class="soft">${isHidden ? 'Operators only' : 'Not stored'}</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
     ),
   )}`
 }

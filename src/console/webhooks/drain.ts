@@ -1,4 +1,3 @@
-/** One log drain: what it gets, what it was sent, switching it off and on, and removing it. */
 import type { Static } from 'typebox'
 import type { Drain } from '../../integrations/drains/drain-schema.ts'
 import type { Delivery, DeliveryList } from '../../integrations/webhooks/schema.ts'
@@ -28,7 +27,7 @@ function drainOf({ params }: ScreenInput) {
 function toOne(_: unknown, { params }: ScreenInput): string {
   return drainPath({ slug: params.slug! }, params.id!)
 }
-/** TABLE what can be done with a drain by one button: the end of the address, the route, and what it is asked. */
+/** TABLE Buttons of a drain: path suffix, route and body. */
 const SWITCHES = {
   enable: ['updateDrain', { status: 'enabled' }],
   disable: ['updateDrain', { status: 'disabled' }],
@@ -82,7 +81,7 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
   })
   const path = drainPath(account, one.id)
   const writes = canInAccount(account, 'drain:write')
-  // Lines are kept until they arrived or were given up: only what waits can be sent.
+  // Lines are stored until they are delivered or dropped, so only pending ones can be sent.
   const send = (delivery: Delivery) =>
     delivery.status === 'pending'
       ? sendButton(ctx, `${path}/deliveries/${encodeURIComponent(delivery.id)}/replay`, delivery)
@@ -96,11 +95,11 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
       body: html`<div class="top"><h1>${one.name}</h1></div>
 ${formErrorNotice(refused)}
 ${factsOf(ctx, account, one)}
-<h2>What was sent</h2>
+<h2>Deliveries</h2>
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, writes ? { actOf: send } : {})}
 ${paginationLinks(path, query, pagination.next)}
-${writes && dangerCard('Remove this log drain', 'No line is sent to it any more. What waits for it is dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove the log drain'))}`,
+${writes && dangerCard('Remove log drain', 'It receives no more log lines. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove log drain'))}`,
     },
   )
 }
@@ -113,19 +112,19 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {
 <dt>URL</dt><dd>${one.delivery.endpoint}</dd>
 <dt>State</dt><dd>${drainState(one)}</dd>
 <dt>Format</dt><dd>${one.delivery.encoding}</dd>
-<dt>Headers</dt><dd>${headers.length === 0 ? 'none of your own' : headers.map((name) => html`<code>${name}</code> `)}</dd>
-<dt>Sources</dt><dd>${log === undefined ? 'all' : log.sources.map((name) => html`<span class="tag">${name}</span> `)}</dd>
+<dt>Headers</dt><dd>${headers.length === 0 ? 'No custom headers' : headers.map((name) => html`<code>${name}</code> `)}</dd>
+<dt>Sources</dt><dd>${log === undefined ? 'All' : log.sources.map((name) => html`<span class="tag">${name}</span> `)}</dd>
 <dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="tag">${name}</span> `)}</dd>
-<dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
-<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>Projects</dt><dd>${one.projectIds === undefined ? 'All' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
 ${canInAccount(account, 'drain:write') && one.heldAt === undefined && switchButton(ctx, path, one)}
-${one.heldAt !== undefined && canInAccount(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`
+${one.heldAt !== undefined && canInAccount(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Become its owner', { look: '' })}</section>`
 }
 
 function switchButton(ctx: ConsoleCtx, path: string, { status }: Drain): Html {
   return status === 'disabled'
-    ? button(ctx, `${path}/enable`, 'Enable it', { look: '' })
-    : button(ctx, `${path}/disable`, 'Disable it', { look: 'quiet' })
+    ? button(ctx, `${path}/enable`, 'Enable', { look: '' })
+    : button(ctx, `${path}/disable`, 'Disable', { look: 'quiet' })
 }

@@ -1,4 +1,3 @@
-/** The log drains of an account: the list, trying an address, and making one, whose secret is shown once. */
 import type { Static } from 'typebox'
 import type { Drain, DrainList, DrainTestResult } from '../../integrations/drains/drain-schema.ts'
 import { ENVIRONMENTS, SOURCES } from '../../integrations/drains/schema.ts'
@@ -23,8 +22,8 @@ import { projectBoxes, projectCount } from './webhooks.ts'
 const LIST = '/console/t/:slug/drains'
 const LOGS = { log: { version: 'v1' } }
 const FORMATS: readonly Choice[] = [
-  ['json', 'JSON: a list of lines'],
-  ['ndjson', 'NDJSON: a line of JSON each'],
+  ['json', 'JSON: an array of log lines'],
+  ['ndjson', 'NDJSON: one JSON object per line'],
 ]
 const NewDrainForm = Type.Object({
   name: Type.String(),
@@ -37,7 +36,7 @@ const NewDrainForm = Type.Object({
 })
 type Form = Static<typeof NewDrainForm>
 
-/** What the fields of the route are called in the form. */
+/** Form field names by route field. */
 const names = {
   'delivery.endpoint': 'url',
   'delivery.encoding': 'format',
@@ -79,7 +78,7 @@ export const drainListScreens: readonly Screen[] = [
   }),
 ]
 
-/** The page of a drain, and what follows it. */
+/** Returns the path of a drain. */
 export function drainPath(account: Pick<OwnAccount, 'slug'>, id: string, section = ''): string {
   return accountPath(account, `drains/${encodeURIComponent(id)}${section === '' ? '' : `/${section}`}`)
 }
@@ -128,12 +127,12 @@ ${drains.length === 0 ? nothing() : table(account, drains, ctx.now)}`,
 }
 
 function nothing(): Html {
-  return html`<div class="card empty"><h2>No log drain yet</h2><p>A log drain sends the log lines of your projects to a URL of yours.</p></div>`
+  return html`<div class="card empty"><h2>No log drains yet</h2><p>A log drain sends the logs of your projects to your URL.</p></div>`
 }
 
-/** Whether lines are sent to a drain. */
+/** Renders the state of a drain. */
 export function drainState({ status, heldAt }: Pick<Drain, 'status' | 'heldAt'>): Html {
-  if (heldAt !== undefined) return html`<span class="state warn">Held: it needs an owner</span>`
+  if (heldAt !== undefined) return html`<span class="state warn">On hold: needs an owner</span>`
   if (status === 'enabled') return html`<span class="state good">Active</span>`
   return html`<span class="state bad">${status === 'errored' ? 'Failing' : 'Disabled'}</span>`
 }
@@ -145,7 +144,7 @@ function table(account: OwnAccount, drains: readonly Drain[], now: number): Html
     drains.map(
       (
         one,
-      ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">of an integration</span>`}</td>
+      ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">Integration</span>`}</td>
 <td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
     ),
   )
@@ -158,7 +157,7 @@ async function showNewDrain(
   tested?: Static<typeof DrainTestResult>,
 ) {
   const account = await findAccountOfPath(ctx, params)
-  // A test keeps what was typed, as a refusal does.
+  // A test keeps the submitted values, like an error.
   const shown =
     refused ?? (tested && { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} })
   const toNew = accountPath(account, 'drains/new')
@@ -175,7 +174,7 @@ ${csrfFields(ctx)}
 ${field('name', 'Name', { required: true, refused: shown, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('url', 'URL', { type: 'url', required: true, refused: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
 ${select('format', 'Format', FORMATS, { refused: shown })}
-${textAreaField('headers', 'Headers', { refused: shown, hint: 'Sent with every request, one in a line: "Authorization: Bearer …". Their values are not shown again. May be empty.' })}
+${textAreaField('headers', 'Headers', { refused: shown, hint: 'Sent with every request, one per line: "Authorization: Bearer …". Values are not shown again. Optional.' })}
 ${checkboxesField(
   'sources',
   'Sources',
@@ -189,7 +188,7 @@ ${checkboxesField(
   { refused: shown, chosen: ENVIRONMENTS },
 )}
 ${await projectBoxes(ctx, account, shown)}
-<p class="actions"><button>Make the log drain</button><button class="quiet" formaction="${accountPath(account, 'drains/new/test')}">Send a test line first</button><a class="button quiet" href="${accountPath(account, 'drains')}">Cancel</a></p>
+<p class="actions"><button>Create log drain</button><button class="quiet" formaction="${accountPath(account, 'drains/new/test')}">Send a test line</button><a class="button quiet" href="${accountPath(account, 'drains')}">Cancel</a></p>
 </form>`,
     },
   )
@@ -197,8 +196,8 @@ ${await projectBoxes(ctx, account, shown)}
 
 function testNotice({ status, error }: Static<typeof DrainTestResult>): Html {
   return status === undefined
-    ? html`<p class="notice" role="status">The test line arrived.</p>`
-    : html`<p class="notice bad" role="status">The test line did not arrive: ${error}.</p>`
+    ? html`<p class="notice" role="status">Test line delivered.</p>`
+    : html`<p class="notice bad" role="status">Test line not delivered: ${error}.</p>`
 }
 
 async function showMade(ctx: ConsoleCtx, made: Drain, { params }: ScreenInput) {
@@ -207,11 +206,11 @@ async function showMade(ctx: ConsoleCtx, made: Drain, { params }: ScreenInput) {
     ctx,
     { account, tab: 'drains' },
     {
-      title: 'The log drain is made',
-      body: html`<div class="top"><h1>The log drain is made</h1></div>
+      title: 'Log drain created',
+      body: html`<div class="top"><h1>Log drain created</h1></div>
 ${made.delivery.secret !== undefined && oneTimeSecret('Secret', made.delivery.secret)}
-<p class="soft">It signs what is sent, as <code>x-vercel-signature</code>.</p>
-<p><a class="button" href="${drainPath(account, made.id)}">Go to the log drain</a></p>`,
+<p class="soft">Signs each request in the header <code>x-vercel-signature</code>.</p>
+<p><a class="button" href="${drainPath(account, made.id)}">Go to log drain</a></p>`,
     },
   )
 }

@@ -1,4 +1,4 @@
-/** One webhook: what it hears, what it was sent, trying it, and sending a time of deliveries again. The webhook of an app too. */
+/** A webhook of the account, or of an app. */
 import type { Static } from 'typebox'
 import type {
   Delivery,
@@ -99,7 +99,7 @@ export const webhookScreens: readonly Screen[] = [
   }),
 ]
 
-/** What is not a number of hours stays what it is: the route says what is wrong with it. */
+/** Passed on unchanged if not a number, so the route returns the error. */
 function sinceOf(hours: string, now: number): unknown {
   const ms = Number(hours) * 3_600_000
   return hours.trim() === '' || !Number.isFinite(ms) ? hours : Math.max(0, Math.round(now - ms))
@@ -138,19 +138,19 @@ async function showWebhook(
       within: [],
       body: html`<div class="top"><h1>${title}</h1>${writes && testForm(ctx, path)}</div>
 ${formErrorNotice(refused)}
-${replayed && html`<p class="notice" role="status">Sent again: ${replayed}.</p>`}
+${replayed && html`<p class="notice" role="status">Resent: ${replayed}.</p>`}
 ${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
-<h2>What was sent</h2>
+<h2>Deliveries</h2>
 ${statusForm(path, filter.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
 ${paginationLinks(path, filter, pagination.next)}
 ${writes && rangeForm(ctx, path, refused)}
-${one && writes && dangerCard('Remove this webhook', 'Nothing is sent to it any more. What waits for it is dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove the webhook'))}`,
+${one && writes && dangerCard('Remove webhook', 'It receives no more events. Pending deliveries are dropped.', confirmedButton(ctx, `${path}/delete`, 'Remove webhook'))}`,
     },
   )
 }
 
-/** The webhook of the account; undefined for the one of an app, which has no page of settings but the app's. */
+/** Undefined for the webhook of an app, whose settings are on the page of the app. */
 async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
   try {
     return await ctx.ask<Webhook>('getWebhook', { account, params: { id } })
@@ -164,13 +164,13 @@ function testForm(ctx: ConsoleCtx, path: string): Html {
   return html`<form method="post" action="${path}/test" data-turbo="false">${csrfFields(ctx)}<button class="quiet">Send a test event</button></form>`
 }
 
-/** What it is known by: `hooks.example.com/berth`, without what only programs read. */
+/** Such as `hooks.example.com/berth`, without the query. */
 function hostAndPath(url: string): string {
   const { host, pathname } = new URL(url)
   return pathname === '/' ? host : `${host}${pathname}`
 }
 
-/** Of an endpoint that fails: its last answer, and how many of the deliveries that the page shows wait. */
+/** Last response and pending deliveries on this page, for a failing endpoint. */
 function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]): Html | undefined {
   if (failingSince === undefined) return undefined
   const last = deliveries
@@ -178,7 +178,7 @@ function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]):
     .toSorted((one, other) => one.at - other.at)
     .at(-1)
   const waiting = deliveries.filter(({ status }) => status === 'pending').length
-  return html`${last && html`. Last answer: ${last.statusCode ?? last.error}`}${waiting > 0 && html`. Below, ${countOf(waiting, 'event')} ${waiting === 1 ? 'waits' : 'wait'}`}`
+  return html`${last && html`. Last response: ${last.statusCode ?? last.error}`}${waiting > 0 && html`. ${countOf(waiting, 'event')} queued`}`
 }
 
 function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook, why: Html | undefined): Html {
@@ -188,30 +188,30 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook, why: Html |
 <dt>URL</dt><dd>${one.url}</dd>
 <dt>State</dt><dd>${endpointState(one, ctx.now)}${why}</dd>
 <dt>Events</dt><dd>${one.events.map((name) => html`<span class="tag">${name}</span> `)}</dd>
-<dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
-${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">an integration</a></dd>`}
-<dt>Made</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
-<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
+<dt>Projects</dt><dd>${one.projectIds === undefined ? 'All' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">An integration</a></dd>`}
+<dt>Created</dt><dd>${relativeTime(one.createdAt, ctx.now)}</dd>
+<dt>ID</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
-${one.disabledAt !== undefined && canInAccount(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable it', { look: '' })}
-${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`
+${one.disabledAt !== undefined && canInAccount(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable', { look: '' })}
+${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Become its owner', { look: '' })}</section>`
 }
 
 function rangeForm(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
-  return html`<section class="card"><h2>Send a period again</h2>
+  return html`<section class="card"><h2>Resend deliveries</h2>
 <form class="stack" method="post" action="${path}/replay">${csrfFields(ctx)}
-${field('hours', 'How many hours back', { type: 'number', value: 24, refused, required: true, hint: 'Up to 100 deliveries are sent, the oldest first.', attributes: html` min="1" max="720" step="1"` })}
+${field('hours', 'Hours back', { type: 'number', value: 24, refused, required: true, hint: 'Resends up to 100 deliveries, oldest first.', attributes: html` min="1" max="720" step="1"` })}
 ${select(
   'status',
-  'Which',
+  'Status',
   [
-    ['failed', 'those that failed'],
-    ['dropped', 'those that were dropped'],
-    ['delivered', 'those that arrived'],
+    ['failed', 'Failed'],
+    ['dropped', 'Dropped'],
+    ['delivered', 'Delivered'],
   ],
   { refused, value: 'failed' },
 )}
-<p class="actions"><button class="quiet">Send them again</button></p></form></section>`
+<p class="actions"><button class="quiet">Resend</button></p></form></section>`
 }
 
 async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>, { params }: ScreenInput) {
@@ -224,10 +224,10 @@ async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>,
       title: 'Test event',
       within: [['Webhook', webhookPath(account, params.id!)]],
       body: html`<div class="top"><h1>Test event</h1></div>
-<p class="notice${!arrived && ' bad'}" role="status">${arrived ? `It arrived: the receiver answered ${statusCode} after ${durationMs} ms.` : `It did not arrive: ${error ?? `the receiver answered ${statusCode}`}.`}</p>
+<p class="notice${!arrived && ' bad'}" role="status">${arrived ? `Delivered: the endpoint returned ${statusCode} after ${durationMs} ms.` : `Not delivered: ${error ?? `the endpoint returned ${statusCode}`}.`}</p>
 <section class="card"><h2>Request</h2><pre>${prettyJson(request)}</pre></section>
-${response !== null && html`<section class="card"><h2>Answer</h2><pre>${response}</pre></section>`}
-<p><a class="button" href="${webhookPath(account, params.id!)}">Back to the webhook</a></p>`,
+${response !== null && html`<section class="card"><h2>Response</h2><pre>${response}</pre></section>`}
+<p><a class="button" href="${webhookPath(account, params.id!)}">Back to webhook</a></p>`,
     },
   )
 }

@@ -1,4 +1,3 @@
-/** The webhooks of an account: the list, and registering one, whose secret is shown once. */
 import type { Static } from 'typebox'
 import { EVENT_NAMES } from '../../events.ts'
 import type { CreatedWebhook, Webhook } from '../../integrations/webhooks/schema.ts'
@@ -21,7 +20,7 @@ import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
 
 const LIST = '/console/t/:slug/webhooks'
-/** So many projects can be chosen from, the newest. */
+/** Most projects to choose from, the newest. */
 const CHOICES = 50
 const NewEndpoint = Type.Object({
   url: Type.String(),
@@ -29,10 +28,10 @@ const NewEndpoint = Type.Object({
   projectIds: Type.Optional(Type.Array(Type.String())),
 })
 
-/** TABLE what events are about: how their names begin, and the heading above them. */
+/** TABLE Event groups: name prefix and heading. */
 const SUBJECTS: Record<string, string> = {
   project: 'Projects',
-  'project.transfer': 'Transfers of projects',
+  'project.transfer': 'Project transfers',
   'project.domain': 'Domains',
   'project.env-variable': 'Variables',
   'integration-configuration': 'Integrations',
@@ -63,17 +62,17 @@ export const webhookListScreens: readonly Screen[] = [
   }),
 ]
 
-/** The page of a webhook, and what follows it. */
+/** Returns the path of a webhook. */
 export function webhookPath(account: Pick<OwnAccount, 'slug'>, id: string, section = ''): string {
   return accountPath(account, `webhooks/${encodeURIComponent(id)}${section === '' ? '' : `/${section}`}`)
 }
 
-/** Whether an endpoint is sent to, and why not. */
+/** Renders the state of an endpoint with its reason. */
 export function endpointState(
   one: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>,
   now: number,
 ): Html {
-  if (one.heldAt !== undefined) return html`<span class="state warn">Held: it needs an owner</span>`
+  if (one.heldAt !== undefined) return html`<span class="state warn">On hold: needs an owner</span>`
   if (one.disabledAt !== undefined)
     return html`<span class="state bad">Disabled${one.disabledReason && `: ${one.disabledReason}`}</span>`
   if (one.failingSince !== undefined)
@@ -96,8 +95,8 @@ ${webhooks.length === 0 ? nothing() : table(account, webhooks, ctx.now)}`,
 }
 
 function nothing(): Html {
-  return html`<div class="card empty"><h2>No webhook yet</h2>
-<p>A webhook tells a URL of yours what happens here: a deployment is ready, a domain is verified, a variable was changed.</p></div>`
+  return html`<div class="card empty"><h2>No webhooks yet</h2>
+<p>A webhook sends events to your URL: a deployment is ready, a domain is verified, a variable was changed.</p></div>`
 }
 
 function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): Html {
@@ -107,15 +106,15 @@ function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): 
     webhooks.map(
       (
         one,
-      ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">of an integration</span>`}</td>
+      ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">Integration</span>`}</td>
 <td>${endpointState(one, now)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${relativeTime(one.updatedAt, now)}</td></tr>`,
     ),
   )
 }
 
-/** `2 projects`, or `all projects` where an endpoint is limited to none. */
+/** Returns `2 projects`, or `All projects` without a limit. */
 export function projectCount({ projectIds }: { projectIds?: readonly string[] }): string {
-  return projectIds === undefined ? 'all projects' : countOf(projectIds.length, 'project')
+  return projectIds === undefined ? 'All projects' : countOf(projectIds.length, 'project')
 }
 
 async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
@@ -129,16 +128,16 @@ async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
-${field('url', 'URL', { type: 'url', required: true, refused, hint: 'Berth posts each event there, signed with a secret that you see once.', attributes: html` autocomplete="off" maxlength="2048"` })}
+${field('url', 'URL', { type: 'url', required: true, refused, hint: 'Receives each event by POST, signed with a secret that is shown once.', attributes: html` autocomplete="off" maxlength="2048"` })}
 ${groupedCheckboxesField('events', 'Events', EVENT_GROUPS, { chosen: [], refused })}
 ${await projectBoxes(ctx, account, refused)}
-<p class="actions"><button>Make the webhook</button><a class="button quiet" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
+<p class="actions"><button>Create webhook</button><a class="button quiet" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
 </form>`,
     },
   )
 }
 
-/** The projects that an endpoint may be limited to. */
+/** Renders the projects to which an endpoint can be limited. */
 export async function projectBoxes(ctx: ConsoleCtx, account: OwnAccount, refused: Refused | undefined): Promise<Html> {
   const query = { limit: String(CHOICES) }
   const { projects } = await ctx.ask<Static<typeof ProjectList>>('getProjects', { account, query })
@@ -147,7 +146,7 @@ export async function projectBoxes(ctx: ConsoleCtx, account: OwnAccount, refused
   return checkboxesField('projectIds', 'Projects', choices, {
     chosen: [],
     refused,
-    hint: 'Leave all empty for all projects, also those that are made later.',
+    hint: 'Leave empty for all projects, present and future.',
   })
 }
 
@@ -157,11 +156,11 @@ async function showMade(ctx: ConsoleCtx, made: Static<typeof CreatedWebhook>, { 
     ctx,
     { account, tab: 'webhooks' },
     {
-      title: 'The webhook is made',
-      body: html`<div class="top"><h1>The webhook is made</h1></div>
+      title: 'Webhook created',
+      body: html`<div class="top"><h1>Webhook created</h1></div>
 ${oneTimeSecret('Secret', made.secret)}
-<p class="soft">Your receiver verifies each event with it: <a href="/docs?search=webhooks">how</a>.</p>
-<p><a class="button" href="${webhookPath(account, made.id)}">Go to the webhook</a></p>`,
+<p class="soft">Verify each event with it. <a href="/docs?search=webhooks">Learn how</a></p>
+<p><a class="button" href="${webhookPath(account, made.id)}">Go to webhook</a></p>`,
     },
   )
 }

@@ -1,7 +1,4 @@
-/**
- * Reads an archive (`tar.gz`) as clients send it, one entry after another: ustar, pax, and long names of GNU tar. Its input is hostile: what
- * an archive may hold is bounded before it is unpacked, and whatever readers understand differently is refused. docs/deploying-sites.md: Archives.
- */
+/** Reads an untrusted archive (`tar.gz`: ustar, pax, GNU long names); checks limits before unpacking. docs/deploying-sites.md: Archives. */
 import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import { pathFault } from '../outputs/paths.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
@@ -14,19 +11,17 @@ import { type Kind, kindOf, modeOf } from './kinds.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
 import { unzip } from './unzip.ts'
 
-/** An entry. `body` is its content, of a link its target: read it before the next entry is asked for, or it is left out. */
+/** An entry. `body` is the content, or the target of a link. Reading the next entry skips an unread body. */
 export type ArchiveEntry = {
   path: string
   kind: Kind
-  /** Permissions and type, as in a file list. */
   mode: number
   size: number
   body: AsyncIterable<Buffer>
-  /** Of a link: what it says. */
   target?: string
 }
 
-/** Gives the entries of an archive, whose bytes come in pieces. Throws ArchiveFault, and what the source throws. Ends the source, however it is left. */
+/** Yields the entries of an archive. Throws ArchiveFault and errors of the source. Always closes the source. */
 export async function* readArchive(packed: AsyncIterable<Buffer>): AsyncGenerator<ArchiveEntry, void> {
   const blocks = openBlocks(unzip(packed))
   const budget = openBudget()
@@ -44,7 +39,7 @@ export async function* readArchive(packed: AsyncIterable<Buffer>): AsyncGenerato
   }
 }
 
-/** The header of the next entry, with what stands before it put in. Undefined at the end. */
+/** Reads the next header with its extended headers applied. Returns undefined at the end. */
 async function nextHeader(blocks: Blocks, budget: Budget): Promise<Header | undefined> {
   let extended: Extended = {}
   for (;;) {
@@ -64,20 +59,20 @@ async function nextHeader(blocks: Blocks, budget: Budget): Promise<Header | unde
   }
 }
 
-/** Content is filled up to whole blocks. */
+/** Content is padded to whole blocks. */
 function paddingOf(size: number): number {
   return (BLOCK - (size % BLOCK)) % BLOCK
 }
 
-/** What a header is about. Undefined for the folder that was packed itself. */
+/** Converts a header to an entry. Returns undefined for the packed directory itself. */
 function entryOf(header: Header, budget: Budget): Omit<ArchiveEntry, 'body'> | undefined {
   if (header.name === '') throw damaged('an entry has no name')
-  // `tar -C folder .` begins each name so.
+  // `tar -C folder .` prefixes each name with `./`.
   const name = header.name.replace(/^(?:\.\/)+/, '')
   const kind = kindOf(header.flag, name === '' ? header.name : name)
   const path = name.endsWith('/') ? name.slice(0, -1) : name
   if (typeof kind === 'object') throw entryFault(path, kind.fault)
-  if (kind !== 'file' && header.size > 0) throw entryFault(path, 'is no file, and has content. Pack it again.')
+  if (kind !== 'file' && header.size > 0) throw entryFault(path, 'is not a file, but has content. Pack it again.')
   if (kind === 'folder' && (path === '' || path === '.')) return undefined
   const fault = pathFault(path) ?? (kind === 'link' ? targetFault(header.link) : undefined)
   if (fault !== undefined) throw entryFault(path, fault)
@@ -100,7 +95,7 @@ async function* one(text: string): AsyncGenerator<Buffer> {
 
 const ZEROS = Buffer.alloc(64 * 1024)
 
-/** The first block of zeros was read. A second one follows, and zeros up to a whole record; then the compressed file ends too. */
+/** Checks that only zeros follow the first zero block, and that the compressed file ends there. */
 async function readEnd(blocks: Blocks): Promise<void> {
   let zeros = 0
   for await (const piece of blocks.rest()) {

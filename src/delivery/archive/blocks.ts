@@ -1,21 +1,18 @@
-/** The unpacked bytes of an archive, given in the sizes that its reader asks for. Nothing but the current piece is held. */
+/** Reads the unpacked bytes of an archive in requested sizes. Only the current piece is in memory. */
 import { damaged } from './fault.ts'
 
-/** Throws ArchiveFault where the bytes end too early. */
+/** Throws ArchiveFault if the bytes end too early. */
 export type Blocks = {
-  /** How many bytes were given. */
   at(): number
-  /** Exactly so many bytes. They are few: they are held. */
+  /** Reads this number of bytes into memory; for small sizes. */
   take(size: number): Promise<Buffer>
-  /** So many bytes, in the pieces in which they come. Whoever stops early leaves the rest. */
+  /** Yields this number of bytes in pieces. If the caller stops early, the rest stays unread. */
   pieces(size: number): AsyncGenerator<Buffer>
-  /** What is left, up to the end. */
   rest(): AsyncGenerator<Buffer>
-  /** Ends the source. */
   close(): Promise<void>
 }
 
-/** Opens a source of bytes. */
+/** Opens a reader for a source. */
 export function openBlocks(source: AsyncGenerator<Buffer>): Blocks {
   let piece: Buffer = Buffer.alloc(0)
   let at = 0
@@ -43,7 +40,7 @@ export function openBlocks(source: AsyncGenerator<Buffer>): Blocks {
     at: () => at,
     pieces,
     async take(size) {
-      // Most headers lie in one piece.
+      // Most headers are within one piece.
       if (size <= piece.length) return (await some(size))!
       const taken: Buffer[] = []
       for await (const given of pieces(size)) taken.push(given)

@@ -1,19 +1,17 @@
-/** What an archive may hold in all, counted as its headers come: nothing is unpacked that is too much. */
+/** Limits on the total content of an archive, checked per header before anything is unpacked. */
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { ArchiveFault, entryFault } from './fault.ts'
 import type { Kind } from './kinds.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
 
-/** Each throws ArchiveFault where it is too much. */
+/** Each throws ArchiveFault above its limit. */
 export type Budget = {
   addHeader(): void
-  /** Of an entry that is about others, before it is read. */
   addExtended(bytes: number): void
-  /** Of an entry, before its content is read. */
   addEntry(path: string, kind: Kind, size: number): void
 }
 
-/** Nothing is used yet. */
+/** Creates a budget. */
 export function openBudget(): Budget {
   const paths = new Set<string>()
   const used = { headers: 0, extended: 0, files: 0, bytes: 0, paths: 0 }

@@ -1,14 +1,13 @@
-/** What does not fit in a header stands in an entry before it: records of pax (IEEE Std 1003.1), long names of GNU tar. */
+/** Extended headers for values that do not fit into a header: records of pax (IEEE Std 1003.1), long names of GNU tar. */
 import { ArchiveFault, damaged } from './fault.ts'
 import { type Header, textOf } from './header.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
 
-/** What replaces fields of the next header. */
 export type Extended = { name?: string; link?: string; size?: number }
 
 type Read = (bytes: Buffer, at: number) => Extended
 
-/** TABLE the flags of entries that are about the next entry, or about all that follow. */
+/** TABLE flags of extended headers for the next entry or all later ones → their readers. */
 const READERS: Readonly<Record<string, Read>> = {
   x: (bytes, at) => readRecords(bytes, at),
   g: readGlobalRecords,
@@ -18,12 +17,12 @@ const READERS: Readonly<Record<string, Read>> = {
 
 const SPARSE = 'The archive has a sparse file. Pack it without the option --sparse of tar.'
 
-/** Whether an entry is about others. */
+/** Returns whether an entry is an extended header. */
 export function isExtended({ flag }: Header): boolean {
   return Object.hasOwn(READERS, flag)
 }
 
-/** Reads such an entry and adds it to those before it. `at`: where it begins. Throws ArchiveFault: also when two say the same of one entry, for readers differ in which counts. */
+/** Reads an extended header at offset `at` and merges it. Throws ArchiveFault, also on duplicates, which readers resolve differently. */
 export function addExtended(before: Extended, { flag }: Header, bytes: Buffer, at: number): Extended {
   const added = READERS[flag]!(bytes, at)
   if (Object.keys(added).some((key) => key in before)) throw damaged(`the entry behind byte ${at} has two long names`)
@@ -34,7 +33,7 @@ function readRecords(bytes: Buffer, at: number): Extended {
   const records = recordsOf(bytes, at)
   const texts = [...records].map(([key, value]) => [key, textOf(value, at)] as const)
   const { path, linkpath, size } = Object.fromEntries(texts) as Record<string, string | undefined>
-  if (size !== undefined && !/^[0-9]{1,15}$/.test(size)) throw damaged(`the size at byte ${at} is no number`)
+  if (size !== undefined && !/^[0-9]{1,15}$/.test(size)) throw damaged(`the size at byte ${at} is not a number`)
   return {
     ...(path !== undefined && { name: path }),
     ...(linkpath !== undefined && { link: linkpath }),
@@ -42,7 +41,7 @@ function readRecords(bytes: Buffer, at: number): Extended {
   }
 }
 
-/** `git archive` writes a comment into one. A name for all entries would be no name. */
+/** `git archive` writes a comment into one. A name for all entries is not valid. */
 function readGlobalRecords(bytes: Buffer, at: number): Extended {
   if (recordsOf(bytes, at).size > 0) throw damaged(`the names at byte ${at} are for all entries`)
   return {}
@@ -51,10 +50,10 @@ function readGlobalRecords(bytes: Buffer, at: number): Extended {
 const LENGTH = /^[1-9][0-9]* $/
 const KEPT: ReadonlySet<string> = new Set(['path', 'linkpath', 'size'])
 
-/** The records that matter, the last of each key: `<length> <key>=<value>\n`. One without a value takes an earlier one back. */
+/** The records in use, the last of each key: `<length> <key>=<value>\n`. One without a value removes an earlier one. */
 function recordsOf(bytes: Buffer, at: number): Map<string, Buffer> {
   const records = new Map<string, Buffer>()
-  // A character for each byte.
+  // One character per byte.
   const text = bytes.toString('latin1')
   let count = 0
   for (let from = 0; from < text.length; ) {
@@ -78,7 +77,6 @@ function recordsOf(bytes: Buffer, at: number): Map<string, Buffer> {
   return records
 }
 
-/** Ends in NUL. */
 function longName(bytes: Buffer, at: number): string {
   const end = bytes.at(-1) === 0 ? bytes.length - 1 : bytes.length
   return textOf(bytes.subarray(0, end), at)

@@ -4,13 +4,13 @@ import { ArchiveFault, damaged } from './fault.ts'
 
 export const BLOCK = 512
 
-/** What a header says. `flag` is the kind of the entry, `name` and `link` may be replaced by those of extended headers. */
+/** `flag` is the kind of the entry. Extended headers may replace `name` and `link`. */
 export type Header = { flag: string; name: string; link: string; mode: number; size: number }
 
 const ZEROS = Buffer.alloc(BLOCK)
 const SPACE = 0x20
 
-/** Reads a header. `at`: where it begins, for messages. Undefined for a block of zeros, which ends an archive. Throws ArchiveFault. */
+/** Reads a header. `at`: its offset, for messages. Returns undefined for a zero block, which ends an archive. Throws ArchiveFault. */
 export function readHeader(block: Buffer, at: number): Header | undefined {
   if (block.equals(ZEROS)) return undefined
   const checksum = /^ *([0-7]+)[ \0]*$/.exec(block.toString('latin1', 148, 156))?.[1]
@@ -20,7 +20,7 @@ export function readHeader(block: Buffer, at: number): Header | undefined {
   if (magic !== 'ustar\0' && magic !== 'ustar ')
     throw new ArchiveFault('The archive is of an old kind. Pack it with tar --format=pax.')
   const name = textAt(block, 0, 100, at)
-  // GNU tar keeps other things in the place of the prefix.
+  // GNU tar uses the prefix field for other data.
   const prefix = magic === 'ustar\0' ? textAt(block, 345, 155, at) : ''
   return {
     flag: block.toString('latin1', 156, 157),
@@ -31,13 +31,13 @@ export function readHeader(block: Buffer, at: number): Header | undefined {
   }
 }
 
-/** A text of an archive. Names must be the same for everybody who reads them, so they are UTF-8. `at`: as above. Throws ArchiveFault. */
+/** Reads a text. It must be UTF-8, so that every reader gets the same name. `at`: its offset. Throws ArchiveFault. */
 export function textOf(bytes: Buffer, at: number): string {
   if (isUtf8(bytes)) return bytes.toString('utf8')
   throw new ArchiveFault(`A name in the archive (at byte ${at}) is not UTF-8. Rename the file.`)
 }
 
-/** Its own place counts as spaces. */
+/** The checksum field itself counts as spaces. */
 function sumOf(block: Buffer): number {
   let sum = 8 * SPACE
   for (let at = 0; at < BLOCK; at++) if (at < 148 || at >= 156) sum += block[at]!
@@ -50,12 +50,12 @@ function textAt(block: Buffer, from: number, length: number, at: number): string
   return textOf(end < 0 ? field : field.subarray(0, end), at)
 }
 
-/** Octal digits, or the bytes of a large number behind a mark (GNU tar). */
+/** Octal digits, or the bytes of a large number after a marker (GNU tar). */
 function numberAt(block: Buffer, from: number, length: number, at: number): number {
   const field = block.subarray(from, from + length)
   if (field[0]! >= 0x80) return largeNumber(field, at)
   const [number, digits] = /^ *(?:([0-7]+)[ \0]*|\0[ \0]*)?$/.exec(field.toString('latin1')) ?? []
-  if (number === undefined) throw damaged(`the header at byte ${at} has a number that is none`)
+  if (number === undefined) throw damaged(`the header at byte ${at} has an invalid number`)
   return digits === undefined ? 0 : Number.parseInt(digits, 8)
 }
 

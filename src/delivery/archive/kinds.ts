@@ -1,11 +1,9 @@
-/** The kinds of entries of an archive, by the flag in their header. */
-
 export type Kind = 'file' | 'link' | 'folder'
 
-/** TABLE flag -> kind. A file in one piece on its disk (7) is a file. */
+/** TABLE flag → kind. A contiguous file (7) is a file. */
 const KINDS: Readonly<Record<string, Kind>> = { '0': 'file', '\0': 'file', '7': 'file', '2': 'link', '5': 'folder' }
 
-/** TABLE flag -> why an entry is refused, as the rest of a sentence that begins with its path. */
+/** TABLE flag → why the entry is refused; continues a sentence that begins with its path. */
 const REFUSED: Readonly<Record<string, string>> = {
   '1': 'is a hard link. Pack it as a file of its own, by the option --hard-dereference of tar.',
   '3': 'is a device. Only files, links and folders are deployed.',
@@ -17,7 +15,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 /** The type in a mode (POSIX `S_IFMT`). */
 const TYPES: Readonly<Record<Kind, number>> = { file: 0o100000, link: 0o120000, folder: 0o040000 }
 
-/** The kind of a flag, or why such an entry is refused. Old archives tell folders by a slash at the end of the name. */
+/** Returns the kind of a flag, or why the entry is refused. Old archives mark directories with a trailing slash. */
 export function kindOf(flag: string, name: string): Kind | { fault: string } {
   const kind = Object.hasOwn(KINDS, flag) ? KINDS[flag]! : undefined
   if (kind === 'file' && name.endsWith('/')) return 'folder'
@@ -25,7 +23,7 @@ export function kindOf(flag: string, name: string): Kind | { fault: string } {
   return kind ?? { fault: known ?? `is of a kind that is not deployed (${JSON.stringify(flag)}).` }
 }
 
-/** The mode of an entry as a file list has it: permissions and type. */
+/** Returns the mode for a file list: permissions and type. */
 export function modeOf(kind: Kind, mode: number): number {
   return TYPES[kind] | (mode & 0o7777)
 }

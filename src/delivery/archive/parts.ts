@@ -1,4 +1,4 @@
-/** The names by which clients send an archive: whole, or in numbered parts that are joined in order. docs/deploying-sites.md: Archives. */
+/** Names of an archive from a client: one file, or numbered parts that are joined in order. docs/deploying-sites.md: Archives. */
 import { addFault, type Report } from '../outputs/faults.ts'
 import { shown } from '../outputs/paths.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
@@ -6,12 +6,12 @@ import { ARCHIVE_LIMITS } from './limits.ts'
 const WHOLE = '.vercel/source.tgz'
 const PART = /^part([1-9][0-9]{0,3})$/
 
-/** Whether a path is of an archive, also where it is none of its parts. Clients send no other file by such a name. */
+/** Returns whether a path belongs to an archive, even with an invalid part number. Clients use such names for archives only. */
 export function isOfArchive(path: string): boolean {
   return path.startsWith(WHOLE)
 }
 
-/** Puts what is of an archive in order. Reports parts that are missing, and names that are no part. */
+/** Sorts the parts of an archive. Reports missing parts and invalid names. */
 export function orderParts<T extends { path: string }>(entries: readonly T[], report: Report): T[] {
   if (entries.length > ARCHIVE_LIMITS.parts) {
     addFault(report, WHOLE, '', `has ${entries.length} parts. At most ${ARCHIVE_LIMITS.parts} are allowed.`)
@@ -24,7 +24,7 @@ export function orderParts<T extends { path: string }>(entries: readonly T[], re
       report,
       shown(unknown.entry.path),
       '',
-      `is no part of an archive: those are ${WHOLE}.part1, .part2 and so on.`,
+      `is not a part of an archive: those are ${WHOLE}.part1, .part2 and so on.`,
     )
     return []
   }
@@ -42,7 +42,7 @@ export function orderParts<T extends { path: string }>(entries: readonly T[], re
   return parts.map(({ entry }) => entry)
 }
 
-/** 0: the whole archive. */
+/** 0 for an archive in one file. */
 function numberOf(path: string): number | undefined {
   if (path === WHOLE) return 0
   const number = path.startsWith(`${WHOLE}.`) ? PART.exec(path.slice(WHOLE.length + 1))?.[1] : undefined

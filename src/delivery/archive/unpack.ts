@@ -1,4 +1,4 @@
-/** Unpacks an archive into the file store: each file by its content, as if it had been uploaded alone. docs/deploying-sites.md: Archives. */
+/** Unpacks an archive into the file store by content, like separate uploads. docs/deploying-sites.md: Archives. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { FileStore } from '../../platform/files/file-store.ts'
 import { foldersAbove } from '../outputs/paths.ts'
@@ -7,13 +7,13 @@ import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type ArchiveEntry, readArchive } from './archive.ts'
 import { ArchiveFault } from './fault.ts'
 
-/** Small files wait for the disk together: each is synced alone, and an archive has thousands. */
+/** Small files are written concurrently, since each is synced and an archive has thousands. */
 const SMALL_BYTES = 16 * 1024
 const TOGETHER = 16
 
 /**
- * Unpacks the parts of an archive, which are files of the account by their SHA-256, in order. Gives the entries for `readOutput`, without folders
- * that hold entries. Throws ArchiveFault: files that are in the store by then are nobody's, and the sweep removes them.
+ * Unpacks the parts of an archive in order; they are files of the account by SHA-256. Returns the entries for `readOutput`,
+ * without directories that contain entries. Throws ArchiveFault: the sweep removes files stored until then.
  */
 export async function unpackArchive(
   store: FileStore,
@@ -63,7 +63,7 @@ async function* piecesOf(body: Kept['body']): AsyncGenerator<Buffer> {
   yield* body
 }
 
-/** An archive lists each folder, an upload only empty ones. */
+/** An archive lists every directory, an upload only empty ones. */
 async function withoutFilledFolders(entries: UploadEntry[]): Promise<UploadEntry[]> {
   const empty = new Set(entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path))
   await mapInSlices(entries, ({ path }) => {

@@ -1,24 +1,24 @@
-/** Decompresses an archive on the thread pool, piece by piece. Who reads decides how far: what is not read is not unpacked. */
+/** Decompresses an archive on the thread pool in pieces. Unread bytes are not unpacked. */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ArchiveFault } from './fault.ts'
 import { ARCHIVE_LIMITS } from './limits.ts'
 
-/** A piece is unpacked at a time: what one iteration of the event loop has to read is bounded by it. */
+/** Unpacks one piece at a time, which bounds the reading per iteration of the event loop. */
 const PIECE_BYTES = 64 * 1024
 
-/** TABLE what the decompressor finds -> what it means. Other errors are not the archive's. */
+/** TABLE decompressor error → message. Other errors are not the archive's. */
 const MEANINGS: Readonly<Record<string, string>> = {
-  Z_DATA_ERROR: 'The archive is no gzip file, or is damaged. Pack it with tar and gzip (.tgz), and upload it again.',
+  Z_DATA_ERROR: 'The archive is not a gzip file, or is damaged. Pack it with tar and gzip (.tgz), and upload it again.',
   Z_BUF_ERROR: 'The archive ends in the middle. Upload it again.',
   ERR_TRAILING_JUNK_AFTER_STREAM_END: 'The archive has bytes behind its end. Pack and upload it again.',
 }
 
-/** Unpacks gzip: one member, and nothing behind it. Throws ArchiveFault, and what the source throws. */
+/** Unpacks a single gzip member; trailing bytes are an error. Throws ArchiveFault and errors of the source. */
 export async function* unzip(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const source = Readable.from(atMost(packed), { objectMode: false })
   const unpacked = createGunzip({ chunkSize: PIECE_BYTES, rejectGarbageAfterEnd: true })
-  // The error is thrown below: it destroys what is iterated there.
+  // The error destroys `unpacked`, and its iteration below throws it.
   pipeline(source, unpacked, () => {})
   try {
     for await (const piece of unpacked) yield piece as Buffer

@@ -1,4 +1,4 @@
-/** From the files of a request to an output in the file store, before the transaction that makes the deployment. docs/deploying-sites.md: From an upload to a decision. */
+/** Stores the output of a request before the transaction. docs/deploying-sites.md: Upload processing. */
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../context.ts'
 import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
@@ -19,15 +19,15 @@ import { type FileList, readFileList } from './file-list.ts'
 import { type NewOutput, writeAhead } from './output-rows.ts'
 import { contentOf, uploadedEntries } from './uploaded-entries.ts'
 
-/** An output whose files are all in the store. `ahead`: its row, where it is large. */
+/** An output whose files are all stored. `ahead`: id of its row, if the output is large. */
 export type BuiltOutput = NewOutput & { notices: Notice[]; ahead: number | undefined }
 
-/** What the client says: its list, whether it calls it prebuilt, and its name. */
+/** The file list, whether the client marks it as prebuilt, and the user agent. */
 export type Sent = { files: FileEntries; isPrebuilt: boolean; agent: string | undefined }
 
 /**
- * Reads what a client deploys. Nothing is kept but files, which are counted. Refuses: not_built_here 400 (a source), output_refused 400 (a sentence for each
- * fault), missing_files 400, budget_used_up 409, storage_full 507.
+ * Reads a client's upload. Keeps only files, which are counted. Refuses: not_built_here 400 (a source), output_refused 400 (one
+ * sentence per error), missing_files 400, budget_used_up 409, storage_full 507.
  */
 export async function buildOutput(ctx: Ctx, sent: Sent): Promise<BuiltOutput> {
   const list = await readFileList(sent.files)
@@ -46,10 +46,10 @@ export async function buildOutput(ctx: Ctx, sent: Sent): Promise<BuiltOutput> {
   }
 }
 
-/** From this version on the command line says it when it sends an output. */
+/** From this major version the command line marks prebuilt outputs. */
 const SAYS_PREBUILT = 50
 
-/** Whether a list is of sources, as far as it can be known before anything is uploaded. */
+/** Returns whether a list contains sources, as far as that is known before the upload. */
 function isSource({ form }: FileList, { isPrebuilt: isSaid, agent = '' }: Sent): boolean {
   const version = /^(?:vercel|now) (\d{1,4})\./.exec(agent)?.[1]
   if (form === 'archive') return !isSaid && version !== undefined && Number(version) >= SAYS_PREBUILT
@@ -90,10 +90,9 @@ async function digestsOf(entries: readonly UploadEntry[]): Promise<Map<string, s
   return digests
 }
 
-/** Files of a manifest that are written at once. */
+/** Files of a manifest per write. */
 const FILES_TOGETHER = 200
 
-/** As JSON, in pieces. */
 async function* writeManifest({ files, ...rest }: RoutingManifest): AsyncGenerator<Buffer> {
   const around = JSON.stringify(rest)
   yield Buffer.from(`${around.slice(0, -1)},"files":[`)
@@ -105,7 +104,7 @@ async function* writeManifest({ files, ...rest }: RoutingManifest): AsyncGenerat
   yield Buffer.from(']}')
 }
 
-/** The manifest does not say what functions have on disk. */
+/** The digest covers function files too, since the manifest does not list them. */
 async function digestOf(manifest: string, { functionFiles }: Output): Promise<string> {
   const hash = createHash('sha256').update(manifest)
   await mapInSlices(functionFiles, (one) => void hash.update(JSON.stringify(one)))

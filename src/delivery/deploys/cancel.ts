@@ -1,4 +1,3 @@
-/** Ends a deployment that has not ended. docs/deploying-sites.md: States. */
 import type { Ctx, Params } from '../../context.ts'
 import { findProject } from '../../model/project.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -11,13 +10,13 @@ import { settle } from '../../projects/deployments/register.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
 import { nextState } from './states.ts'
 
-/** The deployment that the path says, with its project. Refuses: not_found 404. */
+/** Returns the deployment of the path with its project. Refuses: not_found 404. */
 export async function findToCancel(ctx: Ctx, params: Params): Promise<DeploymentWithProject> {
   const deployment = await findDeployment(ctx, params)
   return { deployment, project: await findProject(ctx, { projectId: deployment.project_id }) }
 }
 
-/** Cancels a deployment: what a build system says of it later is refused. Refuses: deployment_ended 409. */
+/** Cancels a deployment. Later updates of a build system are refused. Refuses: deployment_ended 409. docs/deploying-sites.md: States. */
 export async function cancelDeployment(ctx: Ctx, { project, deployment }: DeploymentWithProject): Promise<Deployment> {
   const next = nextState(deployment.ready_state, 'canceled', ctx.now)
   if (next === undefined) refuse('deployment_ended', `The deployment is ${deployment.ready_state} and stays so.`)

@@ -1,4 +1,4 @@
-/** What a deployment has of files, for those who look at it. docs/deploying-sites.md: Files of a deployment. */
+/** Files of a deployment for the API and the console. docs/deploying-sites.md: Files of a deployment. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
@@ -15,7 +15,7 @@ const FileNode = Type.Object(
     type: OneOf('directory', 'file', 'lambda'),
     name: Type.String(),
     mode: Type.Integer({ description: 'type and permissions (POSIX st_mode)' }),
-    uid: Type.Optional(Type.String({ description: 'by which its content is read' })),
+    uid: Type.Optional(Type.String({ description: 'id for reading its content' })),
     size: Type.Optional(Type.Integer()),
     contentType: Type.Optional(Type.String()),
     children: Type.Optional(Type.Array(Type.Unknown(), { description: 'of a directory: the same again' })),
@@ -25,15 +25,15 @@ const FileNode = Type.Object(
 export const FileTree = Type.Array(FileNode)
 type Leaf = Static<typeof FileNode>
 
-/** What clients demand of each. What a client said is not kept: visitors do not see it. */
+/** Modes that clients require. Original modes are not stored, since visitors do not see them. */
 const MODES = { directory: 0o040755, file: 0o100644, lambda: 0o100644 } as const
 
 export const FileContents = Type.Object({ data: Type.String({ description: 'the content in base64' }) })
 
-/** What is longer is no answer of an API. */
+/** Larger files are not returned by the API. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Lists the static files and functions of a deployment as a tree; empty where it was registered without files, or has none yet. */
+/** Lists the static files and functions of a deployment as a tree. Empty for a deployment without files or before its output is stored. */
 export async function listDeploymentFiles(ctx: Ctx, row: Row<'deployment'>): Promise<Static<typeof FileTree>> {
   const manifest = await readManifest(ctx, row)
   const folder = openFolder()
@@ -60,7 +60,6 @@ async function readManifest({ db, deps }: Ctx, { output_id }: Row<'deployment'>)
   return manifest
 }
 
-/** One list of a manifest, in pieces. */
 async function listIn<T>(manifest: Buffer, name: string): Promise<T[]> {
   const cut = await cutList(manifest, name, Number.POSITIVE_INFINITY)
   const items: T[] = []
@@ -73,7 +72,6 @@ async function listIn<T>(manifest: Buffer, name: string): Promise<T[]> {
 
 type Folder = { add(path: string, leaf: Omit<Leaf, 'name' | 'mode'>): void; list(): Leaf[] }
 
-/** Paths begin with a slash. */
 function openFolder(): Folder {
   const folders = new Map<string, Folder>()
   const leaves: Leaf[] = []
@@ -95,7 +93,7 @@ function openFolder(): Folder {
   }
 }
 
-/** Gives the content of a file that a deployment has. Refuses: not_found 404, payload_too_large 413 (above 4 MiB). */
+/** Returns the content of a deployment's file. Refuses: not_found 404, payload_too_large 413 (above 4 MiB). */
 export async function readDeploymentFile(
   { db, deps }: Ctx,
   { output_id }: Row<'deployment'>,

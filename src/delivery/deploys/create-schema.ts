@@ -1,4 +1,4 @@
-/** What clients send to deploy. docs/clients.md; docs/deploying-sites.md: Create a deployment. */
+/** Request schema for deployments. docs/clients.md; docs/deploying-sites.md: Create a deployment. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { AnyObject, Nullable } from '../../platform/schema/fields.ts'
@@ -7,7 +7,7 @@ import type { Notice } from '../outputs/notices.ts'
 import { FileEntries } from './file-entries.ts'
 
 const Text = Type.Optional(Nullable(Type.String({ maxLength: 300 })))
-/** As JSON, before it is read. */
+/** As JSON, before it is parsed. */
 const MAX_META = 64 * 1024
 
 export const CreateDeployment = Type.Object({
@@ -49,22 +49,21 @@ export const CreateDeploymentQuery = Type.Object({
 })
 export type CreateDeploymentQuery = Static<typeof CreateDeploymentQuery>
 
-/** The answer to a create, with what the client prints. */
 export type CreatedDeployment = Deployment & { notices?: readonly Notice[] }
 
-/** Whether a parameter of a query says yes. */
+/** Returns whether a query parameter is set to yes. */
 export function isYes(value: string | null | undefined): boolean {
   return value === '1' || value === 'true'
 }
 
 const MAX_HEADER = 1000
 
-/** Headers by which clients print what will not run. docs/spec/wire.md 2.2. */
+/** Returns headers with notices that clients print. docs/spec/wire.md 2.2. */
 export function noticeHeaders({ notices = [] }: CreatedDeployment): Record<string, string> {
   return Object.fromEntries(
     notices.map(({ code, message }) => [
       `x-vercel-warning-${code.replaceAll('_', '-')}`,
-      // A header takes ASCII alone.
+      // Headers are ASCII only.
       message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_HEADER),
     ]),
   )

@@ -1,7 +1,4 @@
-/**
- * `POST /v13/deployments`, by which clients deploy: files of an output, a deployment once more, or the promote of a preview.
- * docs/deploying-sites.md: Create a deployment.
- */
+/** `POST /v13/deployments`: deploys files, redeploys a deployment, or promotes a preview. docs/deploying-sites.md: Create a deployment. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { deploymentAddress } from '../../model/addresses.ts'
@@ -21,7 +18,7 @@ import { abandonOutput, holdOutput } from './output-rows.ts'
 import { type CreateInput, createPlace, findPlace, readBranch, readClientMeta, readTarget } from './place.ts'
 import { nextState } from './states.ts'
 
-/** TABLE what a request to deploy asks for. */
+/** TABLE kinds of deployment requests. */
 type Asked = 'promote' | 'redeploy' | 'files' | 'source'
 
 function askedBy({ body: { deploymentId, target, meta, files } }: CreateInput): Asked {
@@ -30,20 +27,20 @@ function askedBy({ body: { deploymentId, target, meta, files } }: CreateInput): 
   return files === undefined ? 'source' : 'files'
 }
 
-/** Whether a request makes a deployment: clients send it again when no answer came. A promote may be asked again at any time. */
+/** Returns whether a request creates a deployment; clients retry those without a response. Promotes may repeat at any time. */
 export function makesDeployment(input: CreateInput): boolean {
   return askedBy(input) !== 'promote'
 }
 
 /**
- * Reads the files of a deployment before its transaction; undefined where it has none. Refuses: account_soft_blocked 402, payment_method_missing 402,
- * not_built_here 400 (no files), and as `findPlace` and `buildOutput` do.
+ * Reads the files of a deployment before its transaction; undefined if the request has none. Refuses: account_soft_blocked 402,
+ * payment_method_missing 402, not_built_here 400 (no files), and as `findPlace` and `buildOutput` do.
  */
 export async function prepareCreate(ctx: Ctx, _: undefined, input: CreateInput): Promise<BuiltOutput | undefined> {
   const asked = askedBy(input)
   if (asked !== 'promote') await accountInGoodStanding(ctx, undefined, input)
   if (asked !== 'files' && asked !== 'source') return undefined
-  // First: a client of a folder that is of no project yet uploads nothing before it has one.
+  // Check the project first: a client without one must not upload files yet.
   const project = await findPlace(ctx, input)
   if (asked === 'source') refuse('not_built_here')
   readTarget(project, input.body)
@@ -52,16 +49,13 @@ export async function prepareCreate(ctx: Ctx, _: undefined, input: CreateInput):
   return buildOutput(ctx, { files: body.files ?? [], isPrebuilt: isYes(query.prebuilt), agent })
 }
 
-/** The deployment was not written: what was put for it takes room until it is collected. */
+/** Counts the stored files of a failed request, until a collection removes them. */
 export async function undoCreate(ctx: Ctx, built: BuiltOutput | undefined): Promise<void> {
   if (built?.ahead !== undefined) await abandonOutput(ctx.deps.db, built.ahead)
   await countStrays(ctx, built?.put ?? [])
 }
 
-/**
- * Makes a deployment of an output that is in the store, or promotes one. Refuses: not_built_here 400 (a deployment without files is deployed again), and as
- * what it calls does.
- */
+/** Deploys an output from the store, or promotes one. Refuses: not_built_here 400 (redeploys one without files), and as what it calls does. */
 export async function createClientDeployment(
   ctx: Ctx,
   _: undefined,
@@ -92,7 +86,7 @@ async function createFromOutput(ctx: Ctx, input: CreateInput, built: BuiltOutput
 
 type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json' | 'output_id'>
 
-/** Writes a deployment whose output is there: the states that lie before READY have passed already. */
+/** Inserts a deployment whose output is stored, so the states before READY are already past. */
 function register(
   ctx: Ctx,
   project: Row<'project'>,
@@ -113,7 +107,7 @@ function register(
   )
 }
 
-/** Makes another deployment of the same output. What the request does not say is as it was. */
+/** Redeploys the same output. Values missing in the request are copied. */
 async function redeploy(
   ctx: Ctx,
   { project, deployment }: { project: Row<'project'>; deployment: Row<'deployment'> },
@@ -133,7 +127,7 @@ async function redeploy(
   return readDeploymentReply(ctx, row)
 }
 
-/** The environment that a deployment was for, while there is one. Production is only for those who say it. */
+/** The environment of the former deployment, if it still exists. Production must be requested explicitly. */
 function targetAgain(project: Row<'project'>, { custom_environment_id }: Row<'deployment'>) {
   return readTarget(project, custom_environment_id === null ? {} : { customEnvironmentSlugOrId: custom_environment_id })
 }

@@ -1,21 +1,21 @@
-/** The field `files` of a request that creates a deployment, as every client sends it. docs/deploying-sites.md: File lists. */
+/** The field `files` of a request that creates a deployment. docs/deploying-sites.md: File lists. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { READERS } from '../../readers.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 
-/** TABLE how much a request may hold itself. */
+/** TABLE limits of inline content in a request. */
 export const INLINE_LIMITS = {
-  /** The body of a create has no more, and nothing of more is decoded. */
+  /** The body limit of a create; longer text is not decoded. */
   characters: READERS['file list'].bytes,
-  /** What a body of 8 MiB holds in base64, so that the encoding decides nothing. Clients send 5 MiB at the most. */
+  /** The capacity of an 8 MiB body in base64, so that the encoding does not matter. Clients send at most 5 MiB. */
   bytes: 6 * 1024 ** 2,
   /** Each is written and synced while the client waits. */
   files: 1000,
 } as const
 
-/** Types and lengths are the schema's; what a path, a mode or a digest may be is told by `readFileList`, with the path of the file. */
+/** The schema checks types and lengths. `readFileList` checks paths, modes and digests, and names the path in its message. */
 export const FileEntries = Type.Array(
   Type.Object({
     file: Type.String({ maxLength: 4 * OUTPUT_LIMITS.path, description: 'the path, from the project folder' }),
@@ -24,7 +24,7 @@ export const FileEntries = Type.Array(
     mode: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 0xffff, description: 'type and permissions (POSIX st_mode)' }),
     ),
-    // Without a length: the body has one, and counting the characters of 8 MiB takes long.
+    // No length limit: the body has one, and counting the characters of 8 MiB takes long.
     data: Type.Optional(Type.String({ description: 'the content, in place of `sha`' })),
     encoding: Type.Optional(OneOf('base64', 'utf-8')),
   }),

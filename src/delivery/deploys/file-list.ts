@@ -1,7 +1,4 @@
-/**
- * Reads the list of files of a new deployment: what is to be uploaded, what the request holds itself, links, empty folders, archives.
- * Pure and in pieces; nothing is looked up. docs/deploying-sites.md: File lists.
- */
+/** Reads the file list of a new deployment, without lookups. docs/deploying-sites.md: File lists. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { isOfArchive, orderParts } from '../archive/parts.ts'
 import { addFault, openReport, type Report, sentencesOf } from '../outputs/faults.ts'
@@ -12,7 +9,7 @@ import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type FileEntries, INLINE_LIMITS } from './file-entries.ts'
 import { type Content, contentOf } from './inline-files.ts'
 
-/** An entry of the list. A folder has no content; the content of a link is its target. `size` is unknown where the client does not say it. */
+/** An entry of the list. A folder has no content; the content of a link is its target. `size` is undefined if the client omits it. */
 type ListedEntry = {
   path: string
   kind: 'file' | 'link' | 'folder'
@@ -21,10 +18,7 @@ type ListedEntry = {
   content: Content | undefined
 }
 
-/**
- * What a client deploys. `form` tells an output that was built from sources; of an archive it is known once that is unpacked.
- * `parts`: the archive in order; what is in `entries` lies beside its files. `wanted`: each SHA-1 once.
- */
+/** `form`: unknown for an archive until it is unpacked. `parts`: the archive in order, in addition to `entries`. `wanted`: each SHA-1 once. */
 export type FileList = {
   form: 'archive' | 'prebuilt' | 'source'
   entries: ListedEntry[]
@@ -32,12 +26,12 @@ export type FileList = {
   wanted: string[]
 }
 
-/** A file without a mode: the SDK sends none. */
+/** The mode of a file without one: the SDK sends none. */
 const PLAIN_FILE = 0o100644
-/** The most characters of a link's target, in bytes of UTF-8. */
+/** The longest link target in bytes of UTF-8. */
 const MAX_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
 
-/** Reads a list. Gives it, or the sentences about its faults, of which there are 21 at the most; each names entry and field. */
+/** Reads a list. Returns it, or at most 21 error sentences, each with entry and field. */
 export async function readFileList(files: FileEntries): Promise<FileList | { faults: string[] }> {
   const report = openReport()
   refuseLarge(files, report)
@@ -57,7 +51,7 @@ export async function readFileList(files: FileEntries): Promise<FileList | { fau
   return { form, entries, parts, wanted: [...sizes.keys()] }
 }
 
-/** Before anything is read or decoded. */
+/** Runs before anything is decoded. */
 function refuseLarge(files: FileEntries, report: Report): void {
   const characters = files.reduce((sum, { data = '' }) => sum + data.length, 0)
   if (files.length > OUTPUT_LIMITS.files)
@@ -66,7 +60,6 @@ function refuseLarge(files: FileEntries, report: Report): void {
     addFault(report, 'files', '', `has ${characters} characters in \`data\`. Upload the files, and send \`sha\`.`)
 }
 
-/** Where an entry is, for people: its place and its path. */
 function placeOf(at: number, path: string): string {
   return `files[${at}] (${shown(path)})`
 }
@@ -79,7 +72,8 @@ function entryOf(entry: FileEntries[number], at: number, report: Report): Listed
   const kind = entryKind(mode)
   if (kind !== 'file' && isOfArchive(path))
     return void refuseField('mode', 'is of no file, and the name is that of an archive. Rename it.')
-  if (kind === 'other') return void refuseField('mode', `is ${mode}, which is no file, link or folder. Leave it out.`)
+  if (kind === 'other')
+    return void refuseField('mode', `is ${mode}, which is not a file, link or folder. Leave it out.`)
   if (kind === 'folder') {
     const extra = (['sha', 'data', 'size'] as const).find((field) => entry[field])
     if (extra !== undefined) return void refuseField(extra, 'is of a folder, which has no content. Remove it.')
@@ -96,13 +90,11 @@ function entryOf(entry: FileEntries[number], at: number, report: Report): Listed
 
 type Sums = { bytes: number; paths: number; inlineFiles: number; inlineBytes: number }
 
-/** What the entries are together. */
 function openListing(report: Report) {
   const kinds = new Map<string, ListedEntry['kind']>()
   const sums: Sums = { bytes: 0, paths: 0, inlineFiles: 0, inlineBytes: 0 }
   const entries: ListedEntry[] = []
   const archived: ListedEntry[] = []
-  /** By SHA-1, in the order in which they come. */
   const sizes = new Map<string, number | undefined>()
   return {
     entries,
@@ -124,7 +116,7 @@ function openListing(report: Report) {
       const listed = isOfArchive(path) ? archived : entries
       listed.push(entry)
     },
-    /** Once all are added. */
+    /** Call it after adding all entries. */
     async refuseClashes(): Promise<void> {
       const filled = new Set<string>()
       await mapInSlices([...kinds.keys()], (path) => {
@@ -136,7 +128,7 @@ function openListing(report: Report) {
   }
 }
 
-/** One content has one size: else what the sizes are good for, budgets above all, is wrong. */
+/** The size of a content must be consistent, because budgets rely on it. */
 function addSize(
   sizes: Map<string, number | undefined>,
   sha1: string,

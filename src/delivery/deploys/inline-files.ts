@@ -1,14 +1,13 @@
-/** The content of an entry of a file list: a digest of what is uploaded apart, or the bytes themselves. docs/deploying-sites.md: File lists. */
+/** Content of a file list entry: a digest of an uploaded file, or inline bytes. docs/deploying-sites.md: File lists. */
 import type { FileEntries } from './file-entries.ts'
 
-/** SHA-1 in hexadecimal digits, or the bytes that the request has. */
 export type Content = { sha1: string } | { bytes: Buffer }
 
 const SHA1 = /^[0-9a-f]{40}$/
 
 type Entry = FileEntries[number]
 
-/** The content of a file or link. Calls `refuseField` with the field and the rest of a sentence where there is none, and gives undefined. */
+/** Returns the content of a file or link. Without valid content, calls `refuseField` with the field and the rest of a sentence, and returns undefined. */
 export function contentOf(entry: Entry, refuseField: (field: string, message: string) => void): Content | undefined {
   const { sha, data } = entry
   if (sha === undefined && data === undefined)
@@ -30,12 +29,12 @@ export function contentOf(entry: Entry, refuseField: (field: string, message: st
   return { bytes }
 }
 
-/** Undefined where the text is not in its encoding. */
+/** Returns undefined if the text is not in its encoding. */
 function bytesOf(data: string, encoding: 'base64' | 'utf-8'): Buffer | undefined {
   if (encoding === 'utf-8') return data.isWellFormed() ? Buffer.from(data) : undefined
   const digits = data.endsWith('==') ? data.length - 2 : data.endsWith('=') ? data.length - 1 : data.length
   if (digits % 4 === 1 || (digits < data.length && data.length % 4 !== 0)) return undefined
   const bytes = Buffer.from(data, 'base64')
-  // What is no digit is left out when it is decoded, so fewer bytes come of it.
+  // The decoder skips invalid digits, which yields fewer bytes.
   return bytes.length === Math.floor((digits * 3) / 4) ? bytes : undefined
 }

@@ -1,4 +1,4 @@
-/** The rows of outputs: equal ones of an account are one, each holds its files, and deployments hold it. docs/deploying-sites.md: Outputs. */
+/** Output rows: equal outputs of an account share one row, which references its files; deployments reference the row. docs/deploying-sites.md: Outputs. */
 import { sql } from 'kysely'
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { randomText } from '../../platform/base/ids.ts'
@@ -9,15 +9,16 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { nameFiles, nameStrays, type StoredFile, slicesOf } from '../uploads/blobs.ts'
 import { beingWritten } from '../uploads/plan.ts'
 
-/** What is to be written of an output. `digest`: what makes two equal. `files`: the SHA-256 of each, with the manifest. `put`: those that this request put. */
+/** An output to insert. `digest` identifies equal outputs. `files`: SHA-256 of each, with the manifest. `put`: files stored by this request. */
 export type NewOutput = { digest: string; manifest: StoredFile; files: readonly string[]; put: readonly StoredFile[] }
 
-/** Up to so many files an output is written in the transaction of its deployment. A larger one would keep all others from writing for long. */
+/** Up to this number of files, an output is inserted in the transaction of its deployment. A larger one would block other writers for long. */
 const MAX_AT_ONCE = 500
 
 /**
- * Writes a large output before the transaction of its deployment, some files in a transaction. Gives its id, for `holdOutput`; undefined for a small one, and
- * where there is an equal one. Refuses: budget_used_up 409, bad_request 400 (a file was removed meanwhile).
+ * Inserts a large output before the transaction of its deployment, in several transactions. Returns its id for `holdOutput`;
+ * undefined for a small output or if an equal one exists. Refuses: budget_used_up 409, bad_request 400 (a file was removed
+ * meanwhile).
  */
 export async function writeAhead(ctx: Ctx, output: NewOutput): Promise<number | undefined> {
   const { deps, account } = ctx
@@ -42,7 +43,7 @@ async function refuseRemoved(db: Db, id: number): Promise<never> {
 
 const REMOVED = 'Files of this deployment were removed while they were read. Deploy again.'
 
-/** Lets go what was written ahead: the next collection removes it. */
+/** Releases an output that was written ahead. The next collection removes it. */
 export async function abandonOutput(db: Db, id: number): Promise<void> {
   await db.write((tx) =>
     tx
@@ -55,8 +56,8 @@ export async function abandonOutput(db: Db, id: number): Promise<void> {
 }
 
 /**
- * Gives an output to one deployment more, in the transaction that makes this one: the equal one that is there, or `ahead`, or a new one. Gives its id.
- * Refuses: budget_used_up 409, bad_request 400 (a file was removed meanwhile).
+ * Adds a reference to an output in the transaction of the new deployment: an equal existing one, `ahead`, or a new one. Returns
+ * its id. Refuses: budget_used_up 409, bad_request 400 (a file was removed meanwhile).
  */
 export async function holdOutput(
   ctx: Pick<OperatorCtx, 'db' | 'deps'>,
@@ -65,7 +66,7 @@ export async function holdOutput(
   ahead?: number,
 ): Promise<number> {
   const { db } = ctx
-  // Those of a large one have rows already.
+  // Files of a large output have rows already.
   if (isSmall(output)) await nameFiles(ctx, accountId, output.put)
   const there = await db
     .updateTable('output')
@@ -75,7 +76,7 @@ export async function holdOutput(
     .returning('id')
     .executeTakeFirst()
   if (ahead !== undefined) {
-    // Another request was first: what was written ahead is let go.
+    // Another request was first, so release the output that was written ahead.
     const change = there === undefined ? { refs: 1, sha256: output.digest } : { sha256: `abandoned ${ahead}` }
     await db.updateTable('output').set(change).where('id', '=', ahead).execute()
   }
@@ -119,7 +120,7 @@ async function insertOutput(
 
 type InTransaction = <T>(work: (db: Queries) => Promise<T>) => Promise<T>
 
-/** Has an output hold its files, some in a transaction. Gives how many of them are there: those to be removed are not, but those that were put just now. */
+/** References files from an output in batches. Returns their number without files marked for removal, unless this request stored them. */
 async function holdFiles(
   inTransaction: InTransaction,
   accountId: string,

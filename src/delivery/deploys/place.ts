@@ -1,4 +1,4 @@
-/** Where a deployment goes: project, environment and branch, as the client says it. docs/deploying-sites.md: Create a deployment. */
+/** Project, environment and branch of a deployment, from the request. docs/deploying-sites.md: Create a deployment. */
 import type { Ctx, Input } from '../../context.ts'
 import { environmentOf } from '../../model/environment.ts'
 import { findProject, projectExists } from '../../model/project.ts'
@@ -16,8 +16,8 @@ import { type CreateDeployment, type CreateDeploymentQuery, isYes } from './crea
 export type CreateInput = Input<CreateDeploymentQuery, CreateDeployment>
 
 /**
- * The project that a request deploys to; undefined where it is to be created. Refuses: missing_project_settings 400 (no such project, and the client has
- * not confirmed), not_found 404 (an id of none), invalid_project_name 400, in_transfer 409.
+ * Returns the project of a request; undefined if it must be created. Refuses: missing_project_settings 400 (no such project, and
+ * the client has not confirmed), not_found 404 (unknown id), invalid_project_name 400, in_transfer 409.
  */
 export async function findPlace(ctx: Ctx, input: CreateInput): Promise<Row<'project'> | undefined> {
   const { body, query } = input
@@ -34,7 +34,7 @@ export async function findPlace(ctx: Ctx, input: CreateInput): Promise<Row<'proj
   return undefined
 }
 
-/** TABLE the settings that a client detects in a folder, which its new project gets. */
+/** TABLE settings that a client detects in a folder, for the new project. */
 const DETECTED = [
   'framework',
   'buildCommand',
@@ -45,7 +45,7 @@ const DETECTED = [
   'nodeVersion',
 ] as const
 
-/** Creates the project of a folder that is of none yet. Refuses: as creating a project does. */
+/** Creates the project of a folder without one. Refuses: as creating a project does. */
 export async function createPlace(ctx: Ctx, { body, ...input }: CreateInput): Promise<Row<'project'>> {
   const said = Object.entries(body.projectSettings ?? {}).filter(([field]) => DETECTED.includes(field as 'framework'))
   const settings = validate(SettingsSchema, Object.fromEntries(said), 'projectSettings') as SettingsBody
@@ -57,7 +57,7 @@ export async function createPlace(ctx: Ctx, { body, ...input }: CreateInput): Pr
 
 type Shows = Pick<Row<'deployment'>, 'target' | 'custom_environment_id'>
 
-/** What a deployment is to show. `project` undefined: a new one. Refuses: bad_request 400 (an environment that the project does not have). */
+/** Returns what a deployment shows. `project` undefined: a new one. Refuses: bad_request 400 (an environment that the project does not have). */
 export function readTarget(project: Row<'project'> | undefined, body: CreateDeployment): Shows {
   const { target, customEnvironmentSlugOrId } = body
   if (target === 'production') return { target, custom_environment_id: null }
@@ -73,11 +73,10 @@ export function readTarget(project: Row<'project'> | undefined, body: CreateDepl
   )
 }
 
-/** Fields of the meta by which the command line says the branch. */
 const BRANCH_FIELDS = ['githubCommitRef', 'gitlabCommitRef', 'bitbucketCommitRef'] as const
 const MAX_BRANCH = 250
 
-/** The git branch of a deployment, where the client says one. */
+/** Returns the git branch of a deployment, if the client sends one. */
 export function readBranch({ gitMetadata, meta }: CreateDeployment): string | null {
   const said = [(gitMetadata as Fields)?.commitRef, ...BRANCH_FIELDS.map((field) => (meta as Fields)?.[field])]
   const branch = said.find((one) => typeof one === 'string' && one !== '') as string | undefined
@@ -89,7 +88,7 @@ type Fields = Record<string, unknown> | null | undefined
 const MAX_VALUE = 1000
 const MAX_FIELDS = 100
 
-/** The meta of a deployment as it is kept: texts, of which long ones (commit messages) are cut. Refuses: bad_request 400 (more than 100 fields, or 4 KiB). */
+/** Returns the meta of a deployment to store; truncates long texts such as commit messages. Refuses: bad_request 400 (more than 100 fields, or 4 KiB). */
 export function readClientMeta({ meta: said }: CreateDeployment, before: Record<string, string> = {}): string {
   const values = Object.entries((said ?? {}) as object).filter(
     ([, value]) => value !== null && typeof value !== 'object',
@@ -101,7 +100,7 @@ export function readClientMeta({ meta: said }: CreateDeployment, before: Record<
   return readMeta(meta)
 }
 
-/** Berth detects no framework: the client asks the person, or says what it found. */
+/** Berth detects no framework: the client prompts the user, or sends its result. */
 const UNDETECTED = {
   framework: null,
   buildCommand: null,

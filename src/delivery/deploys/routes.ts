@@ -12,7 +12,7 @@ import { CreateDeployment, CreateDeploymentQuery, noticeHeaders } from './create
 
 const tag = 'deployments'
 const OF_A_BUILD = 'Berth does not build: a request for a build is refused as a whole'
-/** Clients that got no answer ask again within it. */
+/** Clients without a response retry within this time. */
 const REPEATED_MS = 10_000
 
 export const deployRoutes = [

@@ -1,4 +1,4 @@
-/** The states of a deployment with files, and what moves it from one to the next. docs/deploying-sites.md: States. */
+/** State machine of a deployment with files. docs/deploying-sites.md: States. */
 import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
@@ -11,7 +11,7 @@ export const DEPLOYMENT_EVENTS = [
   'failed',
   'canceled',
 ] as const
-/** What happens to a deployment. `output_uploaded`: a prebuilt one has all its files. `output_stored`: visitors can have it. */
+/** `output_uploaded`: a prebuilt deployment has all its files. `output_stored`: visitors can reach it. */
 export type DeploymentEvent = (typeof DEPLOYMENT_EVENTS)[number]
 
 type Moments = Partial<Pick<Row<'deployment'>, 'building_at' | 'ready_at' | 'failed_at'>>
@@ -19,11 +19,11 @@ type Transition = { to: ReadyState; moments?: (now: number) => Moments }
 
 const FAILED: Transition = { to: 'ERROR', moments: (failed_at) => ({ failed_at }) }
 const CANCELED: Transition = { to: 'CANCELED', moments: (failed_at) => ({ failed_at }) }
-/** The next attempt begins anew. */
+/** The next attempt starts again from the beginning. */
 const REQUEUED: Transition = { to: 'QUEUED', moments: () => ({ building_at: null }) }
 const BUILDING: Transition = { to: 'BUILDING', moments: (building_at) => ({ building_at }) }
 
-/** TABLE state × event -> the next state, and the moments to be kept. What is not here does not happen: an end stays as it is, and a late event of a holder that lost its lease is dropped. */
+/** TABLE state × event → next state and timestamps. Other events are ignored: final states stay, and late events of lost leases are dropped. */
 const TRANSITIONS: Readonly<Record<ReadyState, Readonly<Partial<Record<DeploymentEvent, Transition>>>>> = {
   QUEUED: { lease_acquired: { to: 'INITIALIZING' }, output_uploaded: BUILDING, failed: FAILED, canceled: CANCELED },
   INITIALIZING: { build_started: BUILDING, lease_expired: REQUEUED, failed: FAILED, canceled: CANCELED },
@@ -38,7 +38,7 @@ const TRANSITIONS: Readonly<Record<ReadyState, Readonly<Partial<Record<Deploymen
   CANCELED: {},
 }
 
-/** What of a deployment's row changes by an event at `now` (ms). Undefined where the event changes nothing in this state. */
+/** Returns the columns that an event at `now` (ms) changes. Undefined if the event has no effect in this state. */
 export function nextState(
   state: ReadyState,
   event: DeploymentEvent,

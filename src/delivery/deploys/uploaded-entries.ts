@@ -1,4 +1,4 @@
-/** From a list of files to the entries of an upload: by content, with the targets of links. docs/deploying-sites.md: File lists. */
+/** Resolves a file list to the entries of an upload: by content, with link targets. docs/deploying-sites.md: File lists. */
 import type { Ctx } from '../../context.ts'
 import { pauseWhenBusy } from '../../platform/base/event-loop.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
@@ -13,14 +13,10 @@ import type { FileList } from './file-list.ts'
 
 type ListedEntry = FileList['entries'][number]
 
-/** Entries that wait for the disk together. */
 const TOGETHER = 16
 const MAX_TARGET_BYTES = 4 * OUTPUT_LIMITS.path
 
-/**
- * The entries of a list whose files are all there: those of its archive, unpacked into the store, and those beside it. Or the sentences about its
- * faults. Throws ArchiveFault.
- */
+/** Returns the entries of a list, unpacks its archive into the store, or returns error sentences. Throws ArchiveFault. */
 export async function uploadedEntries(
   ctx: Pick<Ctx, 'db' | 'account'>,
   list: FileList,
@@ -39,7 +35,6 @@ export async function uploadedEntries(
 
 type Reading = { accountId: string; store: FileStore; stored: ReadonlyMap<string, StoredFile>; report: Report }
 
-/** The files of these names (SHA-1) that the account has. */
 async function storedFiles({ db, account }: Pick<Ctx, 'db' | 'account'>, sha1s: readonly string[]) {
   const stored = new Map<string, StoredFile>()
   for (const names of slicesOf(sha1s)) {
@@ -57,7 +52,6 @@ async function storedFiles({ db, account }: Pick<Ctx, 'db' | 'account'>, sha1s: 
   return stored
 }
 
-/** Undefined where it has a fault. */
 async function entryOf(reading: Reading, entry: ListedEntry): Promise<UploadEntry | undefined> {
   const { path, kind, mode } = entry
   if (kind === 'folder') return { path, kind, mode, size: 0, digest: '' }
@@ -94,7 +88,7 @@ async function targetOf({ accountId, store, report }: Reading, { path, content }
   return bytes.toString('utf8')
 }
 
-/** The bytes of a file that is small. Undefined where it is not there. */
+/** Reads a small file. Returns undefined if it is missing. */
 export async function contentOf(store: FileStore, accountId: string, sha256: string): Promise<Buffer | undefined> {
   const stream = await store.open(accountId, sha256)
   return stream && Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
@@ -104,7 +98,7 @@ async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes
 }
 
-/** Makes something of each, some at the same time; others run in between. */
+/** Maps items in concurrent groups and yields in between. */
 async function inGroups<T, R>(all: readonly T[], make: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let at = 0; at < all.length; at += TOGETHER) {

@@ -1,8 +1,8 @@
-/** Digests of files: SHA-256 is what a file is kept by, SHA-1 is its name on the wire. docs/deploying-sites.md: Files. */
+/** Digests of files: SHA-256 is the storage key, SHA-1 the name on the wire. docs/deploying-sites.md: Files. */
 import { createHash } from 'node:crypto'
 import type { Digest } from '../../platform/files/file-store.ts'
 
-/** Reads a stream once and hands its pieces on; `digest` gives what they were. Meant for one pass: nothing is held. */
+/** Hashes a stream while it passes through. `digest` returns the result after a single pass. */
 export function openDigest(pieces: AsyncIterable<Buffer>): { pieces: AsyncIterable<Buffer>; digest(): Digest } {
   const sha256 = createHash('sha256')
   const sha1 = createHash('sha1')

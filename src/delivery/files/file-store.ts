@@ -1,7 +1,6 @@
-/** What every place of files holds: `FileStore` of platform/files/file-store.ts. docs/deploying-sites.md: Files. */
 import type { Announced, Digest } from '../../platform/files/file-store.ts'
 
-/** Why a file was not taken: its bytes differ from what was announced, or are more than may be. */
+/** The bytes differ from what was announced, or exceed the limit. */
 export class BadFile extends Error {
   readonly why: 'digest' | 'size' | 'too_large'
 
@@ -11,7 +10,7 @@ export class BadFile extends Error {
   }
 }
 
-/** Throws BadFile where the bytes differ from what was announced. */
+/** Throws BadFile if the bytes differ from what was announced. */
 export function mustBeAnnounced(digest: Digest, { sha1, size }: Announced): void {
   if (size !== undefined && size !== digest.size)
     throw new BadFile('size', `The file has ${digest.size} bytes, and ${size} were announced.`)
@@ -19,7 +18,7 @@ export function mustBeAnnounced(digest: Digest, { sha1, size }: Announced): void
     throw new BadFile('digest', `The file has the SHA-1 ${digest.sha1}, and ${sha1} was announced.`)
 }
 
-/** Ends a stream that grows beyond `most` bytes. Throws BadFile. */
+/** Limits a stream to `most` bytes. Throws BadFile above it. */
 export async function* atMost(pieces: AsyncIterable<Buffer>, most: number): AsyncIterable<Buffer> {
   let size = 0
   for await (const piece of pieces) {

@@ -1,4 +1,4 @@
-/** Files in a folder: `<account>/<first two digits>/<SHA-256>`, written whole and read-only. docs/deploying-sites.md: Files. */
+/** File store in a directory: `<account>/<first two digits>/<SHA-256>`, written atomically and read-only. docs/deploying-sites.md: Files. */
 import { createReadStream } from 'node:fs'
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,14 +13,14 @@ import type { FileStore } from '../../platform/files/file-store.ts'
 import { openDigest } from './digest.ts'
 import { atMost, mustBeAnnounced } from './file-store.ts'
 
-/** Owner's eyes only, and nobody writes: what runs tenants' code never shares the file, and could not change it. */
+/** Readable by the owner only, and read-only: processes that run tenants' code never share the file. */
 const READ_ONLY = 0o400
-/** An upload takes less; what is older was cut off. */
+/** No upload takes this long; older temporary files are left over. */
 const DEAD_MS = 24 * 3_600_000
 const ACCOUNT = /^[A-Za-z0-9_-]{1,64}$/
 const SHA256 = /^[0-9a-f]{64}$/
 
-/** Opens the folder, makes it where it is missing, and removes what a killed process left half-written. */
+/** Opens the directory, creates it if missing, and removes partial files of a killed process. */
 export function openFolderStore(folder: string): FileStore {
   createDirectory(folder)
   const arriving = join(folder, 'arriving')
@@ -56,12 +56,12 @@ export function openFolderStore(folder: string): FileStore {
   }
 }
 
-/** Where a file lies in the folder of files. Throws on a name that is no account or no digest. */
+/** Returns the path of a file. Throws on an invalid account or digest. */
 export function pathOfFile(folder: string, accountId: string, sha256: string): string {
   return join(shelfOf(folder, accountId, sha256), sha256)
 }
 
-/** The folder of a file. Throws on a name that is no account or no digest: neither comes from a caller unchecked. */
+/** The directory of a file. Throws on an invalid account or digest, since both become part of a path. */
 function shelfOf(folder: string, accountId: string, sha256: string): string {
   if (!ACCOUNT.test(accountId) || !SHA256.test(sha256)) throw new Error(`no file of an account: ${accountId} ${sha256}`)
   return join(folder, accountId, sha256.slice(0, 2))

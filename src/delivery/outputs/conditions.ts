@@ -1,5 +1,3 @@
-/** `has` and `missing` of a route, and values that must match. */
-
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { Condition, Match } from '../protocol/routing-manifest.ts'
 import {
@@ -17,10 +15,9 @@ import {
 import { valuePatternOf } from './patterns.ts'
 
 const TEXT = { most: OUTPUT_LIMITS.pattern }
-/** How many comparisons there are. */
 const COMPARISONS = 11
 
-/** The conditions of a list, or undefined. */
+/** Returns the conditions of a list, or undefined. */
 export function conditionsOf(field: Field): Condition[] | undefined {
   return itemsOf(field, OUTPUT_LIMITS.conditions)?.flatMap((item) => conditionOf(item) ?? [])
 }
@@ -37,7 +34,7 @@ function conditionOf(field: Field): Condition | undefined {
   return { type, key: type === 'header' ? key.toLowerCase() : key, ...(match && { match }) }
 }
 
-/** A value that must match: a pattern, or an object of comparisons. A `target` of a transform is a plain name instead of a pattern. */
+/** Returns a required value: a pattern, or an object of comparisons. A `target` of a transform is a plain name instead of a pattern. */
 export function matchOf(field: Field, patterns: boolean): Match | undefined {
   if (typeof field.value === 'string') {
     const text = patterns ? valuePatternOf(field) : textOf(field, TEXT)
@@ -72,6 +69,9 @@ function comparisonOf(field: Field, key: string, patterns: boolean): unknown {
     case 're':
       return patterns ? valuePatternOf(field) : refuseField(field, 'is not available here.')
     default:
-      return refuseField(field, 'is no comparison. There are eq, neq, inc, ninc, pre, suf, re, gt, gte, lt and lte.')
+      return refuseField(
+        field,
+        'is not a comparison. Use one of eq, neq, inc, ninc, pre, suf, re, gt, gte, lt and lte.',
+      )
   }
 }

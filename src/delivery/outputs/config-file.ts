@@ -29,7 +29,7 @@ export type OutputConfig = Pick<RoutingManifest, 'wildcards' | 'crons'> & {
   framework?: { slug: string; version: string }
 }
 
-const CONTENT_TYPE = { most: 256, form: [/^[\x20-\x7e]+$/, 'is no content type.'] } as const
+const CONTENT_TYPE = { most: 256, form: [/^[\x20-\x7e]+$/, 'is not a content type.'] } as const
 const POLICY = {
   least: 1,
   most: 256,
@@ -37,7 +37,7 @@ const POLICY = {
 } as const
 const NAME = { least: 1, most: 256 }
 
-/** Reads the whole file. Fields that it does not know are left out: builders add some. Undefined where the version is another one. */
+/** Reads the file. Ignores unknown fields, since builders add some. Returns undefined for another version. */
 export async function readConfig(config: Field, notices: NoticeList): Promise<OutputConfig | undefined> {
   if (!isObject(config)) return undefined
   const version = member(config, 'version')
@@ -94,7 +94,7 @@ function cronsOf(field: Field, notices: NoticeList): RoutingManifest['crons'] {
   })
 }
 
-/** Without a slug it says nothing. */
+/** Ignored without a slug. */
 function frameworkOf(field: Field): OutputConfig['framework'] {
   if (!isObject(field) || typeof member(field, 'slug').value !== 'string') return undefined
   const slug = textOf(member(field, 'slug'), { most: 50 })
@@ -146,7 +146,7 @@ function remotePatternOf(field: Field) {
   }
 }
 
-/** Without what is undefined. */
+/** Removes undefined fields. */
 export function defined<T extends object>(object: T): { [key in keyof T]?: Exclude<T[key], undefined> } {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
     [key in keyof T]?: Exclude<T[key], undefined>

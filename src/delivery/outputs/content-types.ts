@@ -1,4 +1,4 @@
-/** TABLE content types by the ending of a name. Others are `application/octet-stream`, which browsers download. */
+/** TABLE content types by file extension. Others are `application/octet-stream`, which browsers download. */
 const TYPES: Readonly<Record<string, string>> = {
   avif: 'image/avif',
   bmp: 'image/bmp',
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: 'application/zip',
 }
 
-/** The content type of a file by its name. */
+/** Returns the content type for a file name. */
 export function contentTypeOf(path: string): string {
   const ending = path.slice(path.lastIndexOf('.') + 1).toLowerCase()
   return Object.hasOwn(TYPES, ending) ? TYPES[ending]! : 'application/octet-stream'

@@ -1,26 +1,24 @@
-/** Reads fields of JSON that a tenant wrote. Whatever is not as it must be becomes a fault that names file and field, and is undefined. */
+/** Parses fields of tenants' JSON. An invalid value adds an error with file and field, and becomes undefined. */
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { addFault, type Report } from './faults.ts'
 
-/** A value and where it is. */
 export type Field = { report: Report; file: string; name: string; value: unknown }
 
-/** Limits of a text: characters, and a form with the words for it. */
 export type TextLimits = { least?: number; most: number; form?: readonly [RegExp, string] }
 
-/** Adds a fault about a field. */
+/** Adds an error about a field. */
 export function refuseField({ report, file, name }: Field, message: string): undefined {
   addFault(report, file, name, message)
 }
 
-/** The field of that key. Its value is undefined where the object has none, or null. */
+/** Returns the field of a key. Its value is undefined if missing or null. */
 export function member(parent: Field, key: string): Field {
   const object = parent.value as Record<string, unknown>
   const value = Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined
   return { ...parent, name: parent.name === '' ? key : `${parent.name}.${key}`, value }
 }
 
-/** Whether the value is an object. Undefined is none, without a fault. `choices`: what it may be, where that is more. */
+/** Returns whether the value is an object. Undefined adds no error. `choices`: allowed types, for the message. */
 export function isObject(field: Field, choices = 'an object'): boolean {
   const { value } = field
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return true
@@ -28,7 +26,7 @@ export function isObject(field: Field, choices = 'an object'): boolean {
   return false
 }
 
-/** A text, or undefined. */
+/** Returns a text, or undefined. */
 export function textOf(field: Field, { least = 0, most, form }: TextLimits): string | undefined {
   const { value } = field
   if (value === undefined) return undefined
@@ -41,7 +39,7 @@ export function textOf(field: Field, { least = 0, most, form }: TextLimits): str
   return form === undefined || form[0].test(value) ? value : refuseField(field, form[1])
 }
 
-/** A whole number, or undefined. `other`: what else it may be, for the sentence. */
+/** Returns a whole number, or undefined. `other`: other allowed types, for the message. */
 export function integerOf(field: Field, least: number, most: number, other = ''): number | undefined {
   const { value } = field
   if (value === undefined) return undefined
@@ -49,20 +47,20 @@ export function integerOf(field: Field, least: number, most: number, other = '')
   return refuseField(field, `must be ${other}a whole number from ${least} to ${most}.`)
 }
 
-/** Whether a flag is set. */
+/** Returns whether a flag is set. */
 export function flagOf(field: Field): boolean {
   if (field.value === undefined || typeof field.value === 'boolean') return field.value === true
   refuseField(field, 'must be true or false.')
   return false
 }
 
-/** One of these strings, or undefined. */
+/** Returns one of these strings, or undefined. */
 export function choiceOf<const T extends readonly string[]>(field: Field, choices: T): T[number] | undefined {
   if (field.value === undefined || choices.includes(field.value as string)) return field.value as T[number] | undefined
   return refuseField(field, `must be one of ${choices.join(', ')}.`)
 }
 
-/** The items of a list, or undefined. A list that is too long is a fault, and none of it is read. `other`: as of `integerOf`. */
+/** Returns the items of a list, or undefined. A list above the limit is an error and is not read. `other`: as in `integerOf`. */
 export function itemsOf(field: Field, most: number, other = ''): Field[] | undefined {
   const { value } = field
   if (value === undefined) return undefined
@@ -71,12 +69,12 @@ export function itemsOf(field: Field, most: number, other = ''): Field[] | undef
   return value.map((item, at) => ({ ...field, name: `${field.name}[${at}]`, value: item ?? undefined }))
 }
 
-/** The texts of a list, or undefined. `other`: as of `integerOf`. */
+/** Returns the texts of a list, or undefined. `other`: as in `integerOf`. */
 export function textsOf(field: Field, most: number, limits: TextLimits, other = ''): string[] | undefined {
   return itemsOf(field, most, other)?.flatMap((item) => required(item, (one) => textOf(one, limits)) ?? [])
 }
 
-/** The fields of an object by their keys, or undefined. */
+/** Returns the fields of an object by key, or undefined. */
 export function entriesOf(field: Field, most: number): [key: string, field: Field][] | undefined {
   if (!isObject(field)) return undefined
   const keys = Object.keys(field.value as object)
@@ -84,23 +82,23 @@ export function entriesOf(field: Field, most: number): [key: string, field: Fiel
   return keys.map((key) => [key, { ...member(field, key), name: `${field.name}[${JSON.stringify(key)}]` }])
 }
 
-/** Reads a field that must be there. */
+/** Reads a required field. */
 export function required<T>(field: Field, read: (field: Field) => T | undefined): T | undefined {
   return field.value === undefined ? refuseField(field, 'is missing.') : read(field)
 }
 
-/** The value of a file of JSON, or undefined with a fault. What is costly to parse is refused before it is parsed. */
+/** Parses a JSON file. Returns undefined and adds an error if it is invalid, or too costly to parse. */
 export function parseField(file: Field, bytes: Uint8Array): Field | undefined {
   const most = OUTPUT_LIMITS.jsonTokens
   if (tokensOf(bytes, most) > most) return refuseField(file, `has more than ${most} values. Remove some.`)
   try {
     return { ...file, value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown }
   } catch {
-    return refuseField(file, 'is no JSON in UTF-8.')
+    return refuseField(file, 'is not JSON in UTF-8.')
   }
 }
 
-/** How many brackets, colons and commas are outside of strings. Ends soon after `most`. */
+/** Counts brackets, colons and commas outside of strings. Stops soon after `most`. */
 function tokensOf(bytes: Uint8Array, most: number): number {
   const [quote, backslash] = [0x22, 0x5c]
   let tokens = 0

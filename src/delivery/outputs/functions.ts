@@ -1,4 +1,4 @@
-/** The functions of an output: their folders (`.func`), links between them, and files of the project that they need. */
+/** Functions of an output: their folders (`.func`), links between them, and required project files. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { FunctionBundle } from '../protocol/routing-manifest.ts'
@@ -20,7 +20,7 @@ import type { NoticeList } from './notices.ts'
 import { linkTarget, pathFault } from './paths.ts'
 import { fileAt, linkEnd, type Tree, type UploadEntry } from './tree.ts'
 
-/** What a function needs on disk. Paths are in the function; links stay inside it. */
+/** Files of a function. Paths are relative to it; links stay inside it. */
 export type FunctionFiles = {
   name: string
   files: { path: string; digest: string; size: number; executable: boolean }[]
@@ -30,7 +30,7 @@ export type FunctionFiles = {
 export type Functions = {
   bundles: FunctionBundle[]
   files: FunctionFiles[]
-  /** The place in `bundles` of what answers a path, by its path without a slash at the beginning. */
+  /** Path without its leading slash → index in `bundles`. */
   paths: Map<string, number>
 }
 
@@ -62,7 +62,7 @@ export async function readFunctions(
   return functions
 }
 
-/** What lies in each folder of a function, by the function's name. A `.func` inside of another belongs to that. */
+/** Files by function name. A `.func` inside of another belongs to the outer one. */
 async function contentsOf(tree: Tree, folder: string, report: Report): Promise<Map<string, FunctionFiles>> {
   const contents = new Map<string, FunctionFiles>()
   const ownerOf = (path: string) => {
@@ -82,7 +82,7 @@ async function contentsOf(tree: Tree, folder: string, report: Report): Promise<M
     if (place === undefined) return
     const target = linkTarget(place.inside, entry.target!)
     if (target === undefined)
-      addFault(report, path, '', 'is a link that leads out of its function. Copy what it leads to.')
+      addFault(report, path, '', 'is a link that points outside of its function. Copy its target.')
     else place.owner.links.push({ path: place.inside, target: entry.target! })
   })
   return contents
@@ -92,7 +92,7 @@ function fileOf(path: string, { digest, size, mode }: UploadEntry) {
   return { path, digest, size, executable: (mode & 0o111) !== 0 }
 }
 
-/** `filePathMap` names files of the project that belong into the function. Gives how many it names. */
+/** `filePathMap` lists project files that the function needs. Returns their number. */
 async function addMappedFiles(config: Field, files: FunctionFiles, tree: Tree, most: number): Promise<number> {
   const entries = entriesOf(member(config, 'filePathMap'), most) ?? []
   await mapInSlices(entries, ([path, entry]) => {
@@ -123,7 +123,7 @@ function bundleOf(name: string, config: Field, { files, links }: FunctionFiles, 
   return { name, kind, runtime, entrypoint, ...abilitiesOf(config) }
 }
 
-/** Node functions are those of the launcher; handlers in the form of AWS Lambda have none, or name it. */
+/** Node functions use the launcher; handlers in the form of AWS Lambda have none, or name it. */
 function kindOf(runtime: string, config: Field): FunctionBundle['kind'] {
   if (runtime === 'edge') return 'edge'
   const isNode = /^nodejs[0-9]{1,3}\.x$/.test(runtime) && member(config, 'launcherType').value === 'Nodejs'
@@ -153,7 +153,7 @@ function abilitiesOf(config: Field) {
 
 const MAX_SECONDS = 1800
 
-/** `a.func -> b.func`: one function answers both paths. */
+/** `a.func -> b.func`: one function serves both paths. */
 async function addLinks(tree: Tree, folder: string, functions: Functions, report: Report): Promise<void> {
   const real = new Map(functions.paths)
   await mapInSlices([...tree.links.keys()], (path) => {
@@ -164,6 +164,6 @@ async function addLinks(tree: Tree, folder: string, functions: Functions, report
     const bundle =
       end?.startsWith(folder) && end.endsWith(SUFFIX) ? real.get(end.slice(folder.length, -SUFFIX.length)) : undefined
     if (bundle !== undefined) functions.paths.set(name, bundle)
-    else addFault(report, path, '', `is a link to ${end ?? 'itself'}, which is no function of this output.`)
+    else addFault(report, path, '', `is a link to ${end ?? 'itself'}, which is not a function of this output.`)
   })
 }

@@ -1,6 +1,6 @@
-/** What of an output has no effect here, said at deploy and not at the first visit. docs/deploying-sites.md: What does not run. */
+/** Reports parts of an output without effect at deploy time, not at the first visit. docs/deploying-sites.md: Unsupported features. */
 
-/** Why a part of the output has no effect. A deployment with notices is made. */
+/** Why a part of the output has no effect. Notices do not block the deployment. */
 export type Notice = { code: NoticeCode; message: string }
 
 type NoticeCode =
@@ -14,7 +14,7 @@ type NoticeCode =
   | 'variables_ignored'
   | 'override_unused'
 
-/** TABLE the sentence of each notice. `what`: the fields or paths that it is about. */
+/** TABLE notice messages. `what`: the affected fields or paths. */
 const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => string>> = {
   functions_not_run: (what, count) =>
     `${count === 1 ? 'The function' : `${count} functions`} (${what}) will not run: this server serves files only. Visitors of these paths get status 501.`,
@@ -31,12 +31,11 @@ const MESSAGES: Readonly<Record<NoticeCode, (what: string, count: number) => str
   override_unused: (what) => `These overrides of config.json name no file below static/: ${what}.`,
 }
 
-/** The most places that a notice names. */
 const MAX_NAMED = 5
 
 export type NoticeList = { add(code: NoticeCode, what: string): void; list(): Notice[] }
 
-/** Collects what notices are about, and makes one sentence of each kind. */
+/** Collects notices and merges them into one sentence per kind. */
 export function openNotices(): NoticeList {
   const places = new Map<NoticeCode, Set<string>>()
   return {

@@ -1,8 +1,4 @@
-/**
- * Reads an uploaded output (Build Output API, version 3), before anything of it is kept for visitors: names and links that cannot be
- * kept, configuration that cannot be followed, and what is over budget are refused with a sentence for each. It gives what the sites
- * server needs: the routing manifest, and the files of each function. docs/deploying-sites.md: What is refused.
- */
+/** Validates an output (Build Output API, version 3) and compiles its manifest. docs/deploying-sites.md: Validation errors. */
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { ROUTING_MANIFEST_VERSION, type RoutingManifest } from '../protocol/routing-manifest.ts'
 import { readConfig } from './config-file.ts'
@@ -14,11 +10,10 @@ import { prerenderOf } from './prerenders.ts'
 import { staticFilesOf } from './static-files.ts'
 import { fileAt, openTree, type Tree, type UploadEntry } from './tree.ts'
 
-/** Where clients put an output, from the project folder. */
 const OUTPUT_FOLDER = '.vercel/output/'
 const CONFIG_FILE = `${OUTPUT_FOLDER}config.json`
 
-/** What was uploaded. `read` gives the content of a file by its path; it is asked only for files of a known size within the limits. */
+/** An upload. `read` returns the content of a file by path; it is called only for files with a known size within the limits. */
 export type Upload = {
   entries: readonly UploadEntry[]
   read(path: string): Promise<Uint8Array>
@@ -26,12 +21,12 @@ export type Upload = {
 
 export type Output = { manifest: RoutingManifest; functionFiles: FunctionFiles[]; notices: Notice[] }
 
-/** Whether an upload is a build and not a source: clients before 50 do not say it. docs/deploying-sites.md: Prebuilt uploads. */
+/** Returns whether an upload is a build output: clients before 50 do not mark it. docs/deploying-sites.md: Prebuilt uploads. */
 export function isPrebuilt(entries: readonly Pick<UploadEntry, 'path'>[]): boolean {
   return entries.some(({ path }) => path === CONFIG_FILE)
 }
 
-/** Reads an output. Gives it, or the sentences about its faults, of which there are 21 at the most. Works in pieces: nobody waits for a large one. */
+/** Reads an output. Returns it, or at most 21 error sentences. Works in slices, so a large output does not block other requests. */
 export async function readOutput(upload: Upload): Promise<Output | { faults: string[] }> {
   const report = openReport()
   const notices = openNotices()
@@ -70,7 +65,7 @@ async function compile(upload: Upload, tree: Tree, report: Report, notices: Noti
   return { manifest, functionFiles: functions.files }
 }
 
-/** Reads JSON of the upload. The files beside functions share a budget. */
+/** Reads JSON of the upload. Config files of functions share a budget. */
 function jsonReader({ read }: Upload, tree: Tree, report: Report): ReadJson {
   let left: number = OUTPUT_LIMITS.functionConfigsBytes
   return async (path, most) => {
@@ -94,7 +89,7 @@ function refuseUnknownMiddleware(
     if (middleware === undefined) continue
     const field = { ...config, name: `routes[${rule}].middlewarePath` }
     if (paths.has(middleware.replace(/^\//, ''))) notices.add('middleware_not_run', middleware)
-    else refuseField(field, `names ${middleware}, which is no function of the output.`)
+    else refuseField(field, `names ${middleware}, which is not a function of the output.`)
   }
 }
 

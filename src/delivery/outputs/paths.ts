@@ -1,9 +1,9 @@
-/** Which paths an output may have. They are names on the disks of servers and laptops, so what one of these cannot hold is refused. */
+/** Valid paths of an output. Servers and local machines must be able to store them all. */
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 
 const DEVICE_NAME = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?$/i
 
-/** TABLE what is wrong with a path. The first row that holds is said. */
+/** TABLE path errors. The first match is reported. */
 const FAULTS: readonly (readonly [holds: (path: string, names: readonly string[]) => boolean, message: string])[] = [
   [(path) => path === '', 'is empty.'],
   [(path) => path.length > OUTPUT_LIMITS.path, `is longer than ${OUTPUT_LIMITS.path} characters. Shorten it.`],
@@ -13,7 +13,7 @@ const FAULTS: readonly (readonly [holds: (path: string, names: readonly string[]
   [(path) => path.includes('\\'), 'has a backslash in its name. Separate folders by "/".'],
   [(path) => path.startsWith('/') || /^[A-Za-z]:\//.test(path), 'is absolute. Paths begin in the project folder.'],
   [(_, names) => names.length > OUTPUT_LIMITS.depth, `is more than ${OUTPUT_LIMITS.depth} folders deep.`],
-  [(_, names) => names.includes('..'), 'leads out of the output by "..". Remove it.'],
+  [(_, names) => names.includes('..'), 'leaves the output with "..". Remove it.'],
   [(_, names) => names.includes('') || names.includes('.'), 'has an empty name or "." in its path. Remove it.'],
   [
     (_, names) => names.some((name) => Buffer.byteLength(name) > OUTPUT_LIMITS.name),
@@ -25,18 +25,18 @@ const FAULTS: readonly (readonly [holds: (path: string, names: readonly string[]
   ],
 ]
 
-/** What is wrong with a path, as the rest of a sentence. Undefined where nothing is. */
+/** Returns the error of a path as the rest of a sentence, or undefined. */
 export function pathFault(path: string): string | undefined {
   const names = path.length > OUTPUT_LIMITS.path ? [] : path.split('/')
   return FAULTS.find(([holds]) => holds(path, names))?.[1]
 }
 
-/** A path as systems compare it that ignore case and the form of accents. Two files of one such name cannot lie beside each other there. */
+/** Returns a path as compared by systems that ignore case and Unicode form. Two files with the same result cannot coexist there. */
 export function foldedPath(path: string): string {
   return path.normalize('NFC').toLowerCase().normalize('NFC')
 }
 
-/** Where a link leads, from the root of the upload. Undefined where it is absolute or leads out. */
+/** Resolves a link from the root of the upload. Returns undefined if it is absolute or leaves the upload. */
 export function linkTarget(link: string, target: string): string | undefined {
   if (target === '' || target.startsWith('/') || /[\0\\]/.test(target) || target.length > OUTPUT_LIMITS.path)
     return undefined
@@ -49,13 +49,13 @@ export function linkTarget(link: string, target: string): string | undefined {
   return names.join('/')
 }
 
-/** The folders above a path, the nearest first. */
+/** Yields the folders above a path, nearest first. */
 export function* foldersAbove(path: string): Generator<string> {
   for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1))
     yield path.slice(0, slash)
 }
 
-/** A path in a message: short, and visible. */
+/** Formats a path for a message: short, with visible characters. */
 export function shown(path: string): string {
   const text = JSON.stringify(path.slice(0, 100)).slice(1, -1)
   return path.length > 100 ? `${text}…` : text

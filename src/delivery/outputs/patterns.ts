@@ -1,9 +1,9 @@
-/** Tenants' regular expressions: made ready at upload, run in routing workers only. */
+/** Compiles tenants' regular expressions at upload. Only routing workers run them. */
 
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { type Field, refuseField, textOf } from './fields.ts'
 
-/** The source of a route, anchored as builders anchor it: `^` and `$` are added where the text lacks them. Undefined with a fault where it does not compile. */
+/** Returns the source of a route, anchored as builders do: adds missing `^` and `$`. If it does not compile, adds an error and returns undefined. */
 export function sourceOf(field: Field): string | undefined {
   const text = textOf(field, { most: OUTPUT_LIMITS.pattern })
   if (text === undefined) return undefined
@@ -12,16 +12,16 @@ export function sourceOf(field: Field): string | undefined {
   return compiled(field, start + inJavaScript(text) + end)
 }
 
-/** A pattern for a whole value. Undefined with a fault where it does not compile. */
+/** Returns a pattern for a full value. If it does not compile, adds an error and returns undefined. */
 export function valuePatternOf(field: Field): string | undefined {
   const text = textOf(field, { most: OUTPUT_LIMITS.pattern })
   return text === undefined ? undefined : compiled(field, `^(?:${inJavaScript(text)})$`)
 }
 
-/** What begins no group: an escaped character, and a set of characters. Else what PCRE writes otherwise. */
+/** Escapes and character sets come first, since they contain no groups. Then come forms that only PCRE has. */
 const OF_PCRE = /\\.|\[(?:\\.|[^\]\\])*\]?|\(\?P<|\(\?i\)/gs
 
-/** Builders wrote patterns for PCRE: names of groups have a `P` there, and sources ignore case anyway. */
+/** Builders write patterns for PCRE: group names have a `P`, and sources ignore case in any form. */
 function inJavaScript(text: string): string {
   return text.replace(OF_PCRE, (found) => (found === '(?P<' ? '(?<' : found === '(?i)' ? '' : found))
 }
@@ -32,6 +32,6 @@ function compiled(field: Field, source: string): string | undefined {
     return source
   } catch (error) {
     const why = (error as Error).message.split(': ').at(-1)
-    return refuseField(field, `is no regular expression: ${why}. Correct the pattern.`)
+    return refuseField(field, `is not a regular expression: ${why}. Correct the pattern.`)
   }
 }

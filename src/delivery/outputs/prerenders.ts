@@ -1,4 +1,4 @@
-/** Pages that were made at build time and are made again later: `<path>.prerender-config.json` beside a function. */
+/** Prerendered pages that are revalidated later: `<path>.prerender-config.json` next to a function. */
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import type { Prerender } from '../protocol/routing-manifest.ts'
 import { conditionsOf } from './conditions.ts'
@@ -13,7 +13,7 @@ import { fileAt, type Tree } from './tree.ts'
 const MAX_SECONDS = 2 ** 31 - 1
 const NAMES = { least: 1, most: 256 }
 
-/** Reads a prerender config. `folder` is that of the functions: a fallback lies below it. */
+/** Reads a prerender config. `folder` is that of the functions and contains the fallback. */
 export function prerenderOf(config: Field, tree: Tree, folder: string, notices: NoticeList): Prerender | undefined {
   if (!isObject(config)) return undefined
   const expiration = required(member(config, 'expiration'), expirationOf)
@@ -28,7 +28,7 @@ export function prerenderOf(config: Field, tree: Tree, folder: string, notices: 
     ...defined({
       staleExpiration: integerOf(member(config, 'staleExpiration'), 0, MAX_SECONDS),
       group: integerOf(member(config, 'group'), 1, MAX_SECONDS),
-      // Whoever knows it makes pages anew, so it must not be guessed: 128 bits.
+      // The token triggers revalidation, so it must be unguessable: 128 bits.
       bypassToken: textOf(member(config, 'bypassToken'), {
         most: 256,
         form: [/^.{32,}$/s, 'must have 32 characters or more.'],
@@ -47,7 +47,6 @@ function expirationOf(field: Field): number | false | undefined {
   return field.value === false ? false : integerOf(field, 0, MAX_SECONDS, 'false or ')
 }
 
-/** The page as it was built. */
 function fallbackOf(config: Field, tree: Tree, folder: string): Prerender['fallback'] {
   const field = member(config, 'fallback')
   if (field.value === undefined) return undefined
@@ -59,10 +58,10 @@ function fallbackOf(config: Field, tree: Tree, folder: string): Prerender['fallb
   if (path === undefined) return undefined
   const target = linkTarget(config.file, path)
   const file = target?.startsWith(folder) ? fileAt(tree, target) : undefined
-  if (file === undefined) return refuseField(field, `names ${path}, which is no file of the output.`)
+  if (file === undefined) return refuseField(field, `names ${path}, which is not a file of the output.`)
   const type = isText
     ? undefined
-    : textOf(member(field, 'contentType'), { most: 256, form: [/^[\x20-\x7e]+$/, 'is no content type.'] })
+    : textOf(member(field, 'contentType'), { most: 256, form: [/^[\x20-\x7e]+$/, 'is not a content type.'] })
   return { digest: file.digest, size: file.size, contentType: type ?? contentTypeOf(path) }
 }
 

@@ -1,4 +1,4 @@
-/** The routes of config.json, compiled into the rules of the routing manifest. */
+/** Compiles the routes of config.json into the rules of the routing manifest. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { HEADER_NAME, inLowerCase, MESSAGE_HEADERS, mayChange } from '../protocol/message-headers.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
@@ -30,13 +30,13 @@ import { sourceOf } from './patterns.ts'
 
 const TEXT = { most: OUTPUT_LIMITS.pattern }
 const NAME = { least: 1, most: 256 }
-const NAME_OF_HEADER = { most: 256, form: [HEADER_NAME, 'is no name of a header.'] } as const
+const NAME_OF_HEADER = { most: 256, form: [HEADER_NAME, 'is not a header name.'] } as const
 const HEADER_VALUE = {
   most: OUTPUT_LIMITS.headerValue,
   form: [/^[^\x00-\x08\x0a-\x1f\x7f]*$/, 'has a line break or another control character.'],
 } as const
 
-/** Compiles the routes by phase. The phases are groups: a `handle` begins one, and may come again. */
+/** Compiles the routes by phase. A `handle` starts a phase, and may repeat. */
 export async function phasesOf(field: Field, notices: NoticeList): Promise<Record<Phase, Route[]>> {
   const phases = Object.fromEntries(PHASES.map((phase) => [phase, [] as Route[]])) as Record<Phase, Route[]>
   let phase: Phase = 'none'
@@ -88,12 +88,11 @@ function routeOf(field: Field, rule: number, phase: Phase, notices: NoticeList):
   return source === undefined ? undefined : route
 }
 
-/** An object with the key, unless the value is undefined. */
 function present<K extends string, T>(key: K, value: T | undefined): { [key in K]?: T } {
   return value === undefined ? {} : ({ [key]: value } as { [key in K]?: T })
 }
 
-/** `source`, `destination` and `statusCode` are other names of `src`, `dest` and `status`. */
+/** `source`, `destination` and `statusCode` are aliases of `src`, `dest` and `status`. */
 function aliasOf(field: Field, key: string, alias: string): Field {
   const [first, second] = [member(field, key), member(field, alias)]
   if (first.value !== undefined && second.value !== undefined)
@@ -127,7 +126,7 @@ function destinationOf(field: Field): string | undefined {
   return textOf(dest, TEXT)
 }
 
-/** The headers of an object, by lower-case name. Those of the message itself are left out, with a notice. */
+/** Returns the headers of an object by lower-case name. Omits message headers with a notice. */
 export function headersOf(field: Field, notices: NoticeList): Header[] | undefined {
   return entriesOf(field, OUTPUT_LIMITS.headers)?.flatMap(([key, entry]) => {
     const name = textOf({ ...entry, value: key }, NAME_OF_HEADER)?.toLowerCase()
@@ -160,7 +159,7 @@ function transformOf(field: Field, notices: NoticeList): Transform | undefined {
   return changed && { target, op, match: changed, args: args ?? [] }
 }
 
-/** Without the names of headers that the server writes itself: the same match where there are none, undefined where no other is left. */
+/** Removes names of headers that the server controls from a match. Returns undefined if no name is left. */
 function changeable(match: Match): Match | undefined {
   const { eq, inc } = match
   if (eq !== undefined && !mayChange(String(eq))) return undefined
@@ -185,7 +184,7 @@ function targetOf(field: Field, target: Transform['target'] | undefined): Match 
   return name === undefined ? undefined : { eq: isHeader ? name.toLowerCase() : name }
 }
 
-/** What is named in full must be the name of a header. */
+/** An exact name must be a valid header name. */
 function headerMatchOf(key: Field, match: Match): Match | undefined {
   const eq = member(key, 'eq')
   const named = [

@@ -1,4 +1,3 @@
-/** The files that visitors get as they are, by the paths that they ask for. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import type { StaticFile } from '../protocol/routing-manifest.ts'
 import type { Override } from './config-file.ts'
@@ -9,7 +8,7 @@ import type { NoticeList } from './notices.ts'
 import { pathFault } from './paths.ts'
 import { fileAt, type Tree } from './tree.ts'
 
-/** Lists the files below `folder`, which ends in a slash. An override gives a file another path and content type. */
+/** Lists the files below `folder`, which ends in a slash. An override sets another path and content type. */
 export async function staticFilesOf(
   tree: Tree,
   folder: string,
@@ -27,7 +26,7 @@ export async function staticFilesOf(
         report,
         from,
         '',
-        'is a link that leads to no file below static/. Links to folders are not followed: copy the folder.',
+        'is a link that does not point to a file below static/. Links to folders are not followed: copy the folder.',
       )
       return
     }
@@ -44,7 +43,6 @@ export async function staticFilesOf(
   return [...files.values()]
 }
 
-/** An empty path is the root. */
 function outputPath(override: Override | undefined, name: string): string | undefined {
   const path = override?.path?.replace(/^\//, '') ?? name
   const fault = path === '' ? undefined : pathFault(path)

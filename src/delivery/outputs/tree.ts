@@ -1,10 +1,9 @@
-/** The entries of an upload as a tree of files, links and folders. */
 import { mapInSlices } from '../../platform/base/event-loop.ts'
 import { OUTPUT_LIMITS } from '../protocol/output-limits.ts'
 import { addFault, type Report } from './faults.ts'
 import { foldedPath, foldersAbove, linkTarget, pathFault, shown } from './paths.ts'
 
-/** An entry of an upload. Paths begin in the project folder. `digest`: SHA-256 in hex. `target` of a link is what it says. */
+/** An entry of an upload. Paths are relative to the project folder. `digest`: SHA-256 in hex. `target`: the raw target of a link. */
 export type UploadEntry = {
   path: string
   kind: 'file' | 'link' | 'folder' | 'other'
@@ -14,14 +13,13 @@ export type UploadEntry = {
   target?: string
 }
 
-/** Links lead to an entry or a folder of the upload. */
 export type Tree = {
   files: ReadonlyMap<string, UploadEntry>
   links: ReadonlyMap<string, { entry: UploadEntry; target: string }>
   folders: ReadonlySet<string>
 }
 
-/** What a mode says of an entry (POSIX `S_IFMT`). Archives and old clients send modes without a type: those are files. */
+/** Returns the kind for a mode (POSIX `S_IFMT`). Archives and old clients send modes without a type: those are files. */
 export function entryKind(mode: number): UploadEntry['kind'] {
   const type = mode & 0o170000
   if (type === 0 || type === 0o100000) return 'file'
@@ -29,7 +27,7 @@ export function entryKind(mode: number): UploadEntry['kind'] {
   return type === 0o040000 ? 'folder' : 'other'
 }
 
-/** Builds the tree, and reports names, links and sizes that cannot be kept. */
+/** Builds the tree, and reports invalid names, links and sizes. */
 export async function openTree(entries: readonly UploadEntry[], report: Report): Promise<Tree> {
   if (!withinBudget(entries, report)) return { files: new Map(), links: new Map(), folders: new Set() }
   const files = new Map<string, UploadEntry>()
@@ -56,7 +54,7 @@ export async function openTree(entries: readonly UploadEntry[], report: Report):
   return { files, links, folders }
 }
 
-const LEADS_OUT = 'is a link that leads out of the upload. Links are relative, and end inside it.'
+const LEADS_OUT = 'is a link that points outside of the upload. Links must be relative, and end inside it.'
 
 function withinBudget(entries: readonly UploadEntry[], report: Report): boolean {
   const { files, bytes, paths } = OUTPUT_LIMITS
@@ -86,7 +84,7 @@ function collisionOf(path: string, before: string): string {
   return `and ${before} differ only in upper and lower case or in the form of accents. Rename one of them.`
 }
 
-/** Adds all folders above a path. Each is added once, so many files in one folder cost little. */
+/** Adds all folders above a path, each once, so that many files in one folder cost little. */
 function addFolders(path: string, folders: Set<string>): void {
   for (const folder of foldersAbove(path)) {
     if (folders.has(folder)) return
@@ -94,13 +92,13 @@ function addFolders(path: string, folders: Set<string>): void {
   }
 }
 
-/** The file at a path, also where links lead to it. */
+/** Returns the file at a path and follows links. */
 export function fileAt(tree: Tree, path: string): UploadEntry | undefined {
   const end = linkEnd(tree, path)
   return end === undefined ? undefined : tree.files.get(end)
 }
 
-/** Where links of links end. Undefined where they run in circles. */
+/** Returns the end of a chain of links. Undefined for a cycle. */
 export function linkEnd(tree: Tree, path: string): string | undefined {
   let end = path
   for (let step = 0; step < OUTPUT_LIMITS.linkChain; step++) {

@@ -1,16 +1,13 @@
-/** Reads a routing manifest as it is stored. docs/deploying-sites.md: Routing manifest. */
+/** Reads a stored routing manifest. docs/deploying-sites.md: Routing manifest. */
 import { PHASES, ROUTING_MANIFEST_VERSION, type RoutingManifest } from './routing-manifest.ts'
 
-/** What is no manifest of this version. Its message is a sentence for people. */
+/** The text is not a manifest of this version. The message is for users. */
 class BadManifest extends Error {}
 
 const LISTS = ['wildcards', 'files', 'functions', 'functionPaths', 'crons'] as const
 const DIGEST = /^[0-9a-f]{64}$/
 
-/**
- * Reads a manifest. Throws BadManifest where it is none, or of a version that is not known here. The control plane has compiled it, and its digest
- * is checked, so of its form only what a mistake would spoil is looked at: a schema validator would take a worker longer to start than its work.
- */
+/** Reads a manifest. Throws BadManifest. Only basic checks: its digest is verified, and a schema validator slows the start of a worker. */
 export function readManifest(text: string): RoutingManifest {
   const manifest = parse(text)
   const { version, phases } = manifest
@@ -28,7 +25,7 @@ function parse(text: string): Partial<RoutingManifest> {
   try {
     return Object(JSON.parse(text))
   } catch (error) {
-    throw new BadManifest('The routing manifest is no JSON.', { cause: error })
+    throw new BadManifest('The routing manifest is not JSON.', { cause: error })
   }
 }
 

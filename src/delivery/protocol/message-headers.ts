@@ -1,10 +1,7 @@
-/** Which headers a deployment may set, and how its rules name them. One place for the upload and for the sites server. */
+/** Headers that a deployment may set, shared by the upload and the sites server. */
 import type { Match } from './routing-manifest.ts'
 
-/**
- * TABLE headers that say where a message ends and how its connection is used (RFC 9110 7.6.1, RFC 9112 6). The sites server writes
- * them itself: a deployment that set one could split a message in two. `host` names the deployment, so it is one of them.
- */
+/** TABLE headers that only the sites server sets, because a deployment could split a message (RFC 9110 7.6.1, RFC 9112 6). */
 export const MESSAGE_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -23,12 +20,12 @@ export const MESSAGE_HEADERS: ReadonlySet<string> = new Set([
 /** RFC 9110 5.6.2. */
 export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Whether a deployment may change a header of this lower-case name. */
+/** Returns whether a deployment may change a header of this lower-case name. */
 export function mayChange(name: string): boolean {
   return HEADER_NAME.test(name) && !MESSAGE_HEADERS.has(name)
 }
 
-/** Comparisons with the name of a header, which has no case: their texts in lower case. */
+/** Returns comparisons with header names in lower case, since names are case-insensitive. */
 export function inLowerCase(match: Match): Match {
   const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value)
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** TABLE how much an output may be. docs/deploying-sites.md: Limits. */
+/** TABLE limits of an output. docs/deploying-sites.md: Limits. */
 export const OUTPUT_LIMITS = {
   /** Files, links and empty folders of an upload. */
   files: 20_000,
@@ -9,13 +9,12 @@ export const OUTPUT_LIMITS = {
   path: 1024,
   name: 255,
   depth: 64,
-  /** Characters of all paths together. */
   paths: 4 * 1024 ** 2,
-  /** Bytes of config.json, of a file beside a function, and of all of the latter. */
+  /** Bytes of config.json, of one function config, and of all function configs. */
   configBytes: 4 * 1024 ** 2,
   functionConfigBytes: 1024 ** 2,
   functionConfigsBytes: 32 * 1024 ** 2,
-  /** Values, keys and separators of such a file. Parsing costs by these, not by bytes: 4 MiB of brackets block for 0.4 s. */
+  /** Values, keys and separators of such a file. They determine the cost of parsing: 4 MiB of brackets block for 0.4 s. */
   jsonTokens: 200_000,
   /** Rules, their patterns and texts. */
   routes: 2048,
@@ -26,12 +25,9 @@ export const OUTPUT_LIMITS = {
   transformNames: 4096,
   headers: 128,
   headerValue: 8192,
-  /** Entries of `filePathMap` of all functions. */
   mappedFiles: 100_000,
-  /** Links that lead to links. */
   linkChain: 8,
   crons: 100,
   wildcards: 1000,
-  /** Bytes of the routing manifest as JSON. */
   manifestBytes: 8 * 1024 ** 2,
 } as const

@@ -1,23 +1,20 @@
-/**
- * The routing manifest: what the sites server knows of one deployment. The control plane compiles it from an uploaded output
- * (delivery/outputs/), stores it as JSON beside the files, and the router (sites/router/) reads it. docs/deploying-sites.md: Routing manifest.
- */
+/** The routing manifest of a deployment, compiled by delivery/outputs/. docs/deploying-sites.md: Routing manifest. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 
-/** The version that this program writes. A sites server refuses versions that it does not know; add fields rather than change them. */
+/** The current version. A sites server refuses unknown versions, so add fields rather than change them. */
 export const ROUTING_MANIFEST_VERSION = 1
 
-/** TABLE the groups of routes. `none` holds the routes before the first `handle`. */
+/** TABLE groups of routes. `none` contains the routes before the first `handle`. */
 export const PHASES = ['none', 'filesystem', 'resource', 'miss', 'rewrite', 'hit', 'error'] as const
 export type Phase = (typeof PHASES)[number]
 
-/** A regular expression of a tenant, in the syntax of JavaScript. It runs in a routing worker only: docs/deploying-sites.md: Patterns. */
+/** A tenant's regular expression in JavaScript syntax. Only routing workers run it: docs/deploying-sites.md: Patterns. */
 const Pattern = Type.String({ description: 'a regular expression of a tenant' })
 const TextOrNumber = Type.Unsafe<string | number>({ type: ['string', 'number'] })
 
-/** What a value must be; every field that is present must hold. */
+/** Comparisons with a value; all present fields must hold. */
 const Match = Type.Object({
   pattern: Type.Optional(Pattern),
   eq: Type.Optional(TextOrNumber),
@@ -33,7 +30,7 @@ const Match = Type.Object({
 })
 export type Match = Static<typeof Match>
 
-/** A condition of `has` or `missing`. Without `match` any value will do. Header names are in lower case. */
+/** A condition of `has` or `missing`. Without `match` any value is accepted. Header names are in lower case. */
 const Condition = Type.Object({
   type: OneOf('host', 'header', 'cookie', 'query'),
   key: Type.String({ description: 'empty for a host' }),
@@ -78,7 +75,6 @@ const Route = Type.Object({
 })
 export type Route = Static<typeof Route>
 
-/** A file that visitors can get, by the path they ask for. */
 const StaticFile = Type.Object({
   path: Type.String({ description: 'begins with a slash, not percent-encoded' }),
   digest: Type.String({ description: 'SHA-256 of its content, in hex' }),
@@ -87,7 +83,7 @@ const StaticFile = Type.Object({
 })
 export type StaticFile = Static<typeof StaticFile>
 
-/** A function as its folder has it. Several paths may share one. `unsupported`: no version of the sites server runs its kind. */
+/** A function bundle. Several paths may share one. `unsupported`: no version of the sites server runs its kind. */
 const FunctionBundle = Type.Object({
   name: Type.String({ description: 'the path of its folder below functions/, without .func' }),
   kind: OneOf('node', 'edge', 'unsupported'),
@@ -112,7 +108,7 @@ const Prerender = Type.Object({
   initialStatus: Type.Optional(Type.Integer()),
   initialHeaders: Type.Array(Header),
   passQuery: Type.Boolean(),
-  /** Asked with the path of its output, not with the visitor's: outputs of Next.js. */
+  /** Invoked with the path of its output instead of the visitor's: outputs of Next.js. */
   concrete: Type.Boolean(),
   exposeErrBody: Type.Boolean(),
   partialFallback: Type.Boolean(),
@@ -121,7 +117,6 @@ const Prerender = Type.Object({
 })
 export type Prerender = Static<typeof Prerender>
 
-/** A path that a function answers. */
 const FunctionPath = Type.Object({
   path: Type.String({ description: 'begins with a slash, not percent-encoded' }),
   bundle: Type.Integer({ description: 'its place in the list of functions' }),

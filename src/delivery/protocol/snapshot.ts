@@ -1,7 +1,4 @@
-/**
- * What the control plane tells sites servers about hosts, a JSON object in each line: a `head`, facts, an `end`. The same lines are the file in
- * which a sites server keeps them. docs/deploying-sites.md: What the sites server knows.
- */
+/** Host facts as lines of JSON: a `head`, facts, an `end`. docs/deploying-sites.md: Data of the sites server. */
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
@@ -10,7 +7,7 @@ import type { DeploymentRecord, NameRecord, ProjectRecord } from '../../platform
 import { closedProtection, coverageOf } from '../../platform/verdict/protection.ts'
 import { READERS } from '../../readers.ts'
 
-/** The version of these lines. A reader refuses another one, and kinds of lines that it does not know; fields that it does not know are ignored. */
+/** The protocol version. A reader refuses other versions and unknown kinds of lines, but ignores unknown fields. */
 export const SNAPSHOT_PROTOCOL = 1
 
 const TextOrNull = Type.Unsafe<string | null>({ type: ['string', 'null'] })
@@ -22,7 +19,7 @@ const Covers = OneOf(
   'all_except_custom_domains',
 )
 
-/** Where a list begins. `all`: it replaces what the reader has. `reset`: the store is older than what the reader has, and counts all the same. */
+/** Start of a list. `all`: replaces all facts. `reset`: replaces newer facts too, because the database was restored. */
 const HeadLine = Type.Object({
   kind: Type.Literal('head'),
   protocol: Type.Integer(),
@@ -30,7 +27,7 @@ const HeadLine = Type.Object({
   reset: Type.Optional(Type.Boolean()),
 })
 
-/** A name that somebody claims. `domain`: of those who claim it, the one that is verified. */
+/** A claimed name. `domain`: the verified domain among its claims. */
 const NameLine = Type.Object({
   kind: Type.Literal('name'),
   name: Type.String(),
@@ -46,14 +43,14 @@ const NameLine = Type.Object({
   ),
 })
 
-/** The account that holds the files of an output, and the SHA-256 and bytes of its routing manifest. */
+/** The account that stores the output's files, and the SHA-256 and bytes of its routing manifest. */
 const Output = Type.Object({
   accountId: Type.String(),
   digest: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   size: Type.Integer({ minimum: 0 }),
 })
 
-/** A deployment, without its own url: own urls are looked up. `output`: a control plane of before outputs does not send it. `createdAt`: of one that is looked up by its id. */
+/** A deployment without its own url, which is looked up. `output`: missing from older control planes. `createdAt`: only in lookups by id. */
 const DeploymentLine = Type.Object({
   kind: Type.Literal('deployment'),
   id: Type.String(),
@@ -66,7 +63,7 @@ const DeploymentLine = Type.Object({
   createdAt: Type.Optional(Type.Number()),
 })
 
-/** Settings by which a sites server answers. A control plane of before them sends none. */
+/** Settings for responses. Missing from older control planes. */
 const Settings = Type.Object({
   directoryListing: Type.Optional(Type.Boolean()),
   protectedSourcemaps: Type.Optional(Type.Boolean()),
@@ -80,7 +77,7 @@ const Settings = Type.Object({
   ),
 })
 
-/** A project, with what its protection covers and without what opens it. */
+/** A project with the scope of its protection, but without its secrets. */
 const ProjectLine = Type.Object({
   kind: Type.Literal('project'),
   id: Type.String(),
@@ -96,14 +93,13 @@ const ProjectLine = Type.Object({
   settings: Type.Optional(Settings),
 })
 
-/** Something that is not there any more. */
 const GoneLine = Type.Object({
   kind: Type.Literal('gone'),
   of: OneOf('name', 'deployment', 'project'),
   id: Type.String(),
 })
 
-/** Where a list ends. `version`: what the reader has then. `lines`: how many facts there were. `more`: others follow at once, when asked for. */
+/** End of a list. `version`: the resulting version. `lines`: number of facts. `more`: another list follows immediately on request. */
 const EndLine = Type.Object({
   kind: Type.Literal('end'),
   version: Type.String({ maxLength: 100 }),
@@ -120,7 +116,6 @@ const LINES = {
   end: EndLine,
 }
 
-/** What the control plane says of one deployment, by its own url or its id. */
 const HostFacts = Type.Object({
   protocol: Type.Integer(),
   version: Type.String({ maxLength: 100 }),
@@ -133,11 +128,10 @@ export type DeploymentLine = Static<typeof DeploymentLine>
 export type ProjectLine = Static<typeof ProjectLine>
 export type GoneLine = Static<typeof GoneLine>
 export type HostFacts = Static<typeof HostFacts>
-/** A line that says something of a name, a deployment or a project. */
 export type FactLine = NameLine | DeploymentLine | ProjectLine | GoneLine
 export type SnapshotLine = FactLine | Static<typeof HeadLine> | Static<typeof EndLine>
 
-/** What a reader does not take. Its message is a sentence for people. */
+/** Invalid input. The message is for users. */
 export class BadSnapshot extends Error {}
 
 const ajv = new Ajv({ allowUnionTypes: true })
@@ -147,7 +141,7 @@ const validators: Record<string, ValidateFunction> = Object.fromEntries(
 const isHostFacts = ajv.compile(HostFacts)
 const { bytes: LONGEST } = READERS['line of the control plane']
 
-/** Reads a line. Throws BadSnapshot where it is no line of this version. */
+/** Parses a line. Throws BadSnapshot if it is not a line of this version. */
 export function readLine(text: string): SnapshotLine {
   const line = parse(text) as { kind?: unknown; protocol?: number }
   const isKnown = typeof line.kind === 'string' ? validators[line.kind] : undefined
@@ -160,7 +154,7 @@ export function readLine(text: string): SnapshotLine {
   return line as SnapshotLine
 }
 
-/** Reads what the control plane says of one host. Throws BadSnapshot where it is not of this version. */
+/** Parses the facts of one host. Throws BadSnapshot if they are not of this version. */
 export function readHostFacts(text: string): HostFacts {
   const facts = parse(text) as { protocol?: number }
   mustBeKnown(facts.protocol)
@@ -175,7 +169,7 @@ function parse(text: string): object {
     const value = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {}
-  throw new BadSnapshot('The control plane sent a line that is no JSON object.')
+  throw new BadSnapshot('The control plane sent a line that is not a JSON object.')
 }
 
 function mustBeKnown(protocol: unknown): void {
@@ -189,19 +183,19 @@ function faultOf({ errors }: ValidateFunction): string {
   return ajv.errorsText(errors?.slice(0, 1), { dataVar: 'the line' })
 }
 
-/** The line of a name. */
+/** Returns the line of a name. */
 export function nameLine({ name, domain }: NameRecord): NameLine {
   if (domain === undefined) return { kind: 'name', name }
   const { name: _, ...facts } = domain
   return { kind: 'name', name, domain: facts }
 }
 
-/** The facts of such a line. */
+/** Returns the facts of a name line. */
 export function nameFacts({ name, domain }: NameLine): NameRecord {
   return { name, domain: domain && { name, ...domain } }
 }
 
-/** The line of a deployment. */
+/** Returns the line of a deployment. */
 export function deploymentLine({
   id,
   projectId,
@@ -215,12 +209,12 @@ export function deploymentLine({
   return environmentId === undefined ? line : { ...line, environmentId }
 }
 
-/** The facts of such a line. */
+/** Returns the facts of a deployment line. */
 export function deploymentFacts({ kind: _, output = null, ...facts }: DeploymentLine): DeploymentRecord {
   return { ...facts, output, url: null }
 }
 
-/** The line of a project. */
+/** Returns the line of a project. */
 export function projectLine({ id, paused, liveDeploymentId, protection, settings }: ProjectRecord): ProjectLine {
   return {
     ...{ kind: 'project', id, paused, liveDeploymentId },
@@ -229,7 +223,7 @@ export function projectLine({ id, paused, liveDeploymentId, protection, settings
   }
 }
 
-/** The facts of such a line. What is protected is closed: only the control plane lets somebody in. */
+/** Returns the facts of a project line. Protected projects stay closed: only the control plane grants access. */
 export function projectFacts({ id, paused, liveDeploymentId, protection, settings }: ProjectLine): ProjectRecord {
   return {
     ...{ id, paused, liveDeploymentId },

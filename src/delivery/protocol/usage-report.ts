@@ -1,25 +1,18 @@
-/**
- * What a sites server tells the control plane of the requests that it answered: a report, again and again until it is taken. `server` and `sequence`
- * say which report it is, so that one whose answer was lost counts once. docs/deploying-sites.md: Usage.
- */
+/** Usage report of a sites server. `server` and `sequence` make retries count once. docs/deploying-sites.md: Usage. */
 import { Ajv } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { READERS } from '../../readers.ts'
 
-/** Where it is sent, at the listener for proxies. */
+/** The path at the listener for proxies. */
 export const USAGE_PATH = '/sites/v1/usage'
 export const HOUR_MS = 3_600_000
-/** Lines of a report, and its bytes. */
 export const { parts: MAX_LINES, bytes: MAX_REPORT_BYTES } = READERS['usage report']
 
-/** No server answers as many in an hour: sums of such counts stay whole numbers. */
+/** Far above the requests of an hour; sums stay exact integers. */
 const Count = Type.Integer({ minimum: 0, maximum: 2 ** 40 })
 
-/**
- * What a deployment answered in an hour. `hour`: the moment in ms at which it begins, in UTC. `requests` may be more than its statuses: visitors leave
- * before an answer begins. `bytes`: of bodies.
- */
+/** Usage of an hour. `hour`: its start in ms, UTC. `requests` may exceed the statuses: visitors may disconnect early. `bytes`: of bodies. */
 const UsageLine = Type.Object({
   deploymentId: Type.String({ minLength: 1, maxLength: 100 }),
   hour: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, multipleOf: HOUR_MS }),
@@ -28,7 +21,7 @@ const UsageLine = Type.Object({
   bytes: Type.Integer({ minimum: 0, maximum: 2 ** 50 }),
 })
 
-/** `server`: a process, which makes the name at its start. `sequence`: grows with each of its reports. */
+/** `server`: a random name of the process. `sequence`: increases with each report. */
 const UsageReport = Type.Object({
   server: Type.String({ pattern: '^[0-9A-Za-z]{16}$' }),
   sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
@@ -41,7 +34,7 @@ export type UsageReport = Static<typeof UsageReport>
 const ajv = new Ajv()
 const isReport = ajv.compile(UsageReport)
 
-/** Reads a report. A sentence says what is wrong with a text that is none. */
+/** Parses a report. Returns a message if it is invalid. */
 export function readUsageReport(text: string): UsageReport | { sentence: string } {
   let report: unknown
   try {

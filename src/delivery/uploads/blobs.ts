@@ -1,4 +1,4 @@
-/** The rows of files that the service itself put into the store: what an archive holds, what a request holds, and manifests. docs/deploying-sites.md: Files. */
+/** Rows of files that Berth stores itself: archive content, inline content and manifests. docs/deploying-sites.md: Files. */
 import type { Ctx } from '../../context.ts'
 import { insertMissingRows, isOneOf } from '../../platform/db/bulk.ts'
 import { createYielder } from '../../platform/db/chunks.ts'
@@ -7,20 +7,18 @@ import { Refusal } from '../../platform/refusals/refusal.ts'
 import { KEPT } from './plan.ts'
 import { addRoom, countRoom, roomFor } from './usage.ts'
 
-/** A file in the store: SHA-256 in hexadecimal, and bytes. */
 export type StoredFile = { sha256: string; size: number }
 
-/** Files that one statement names, or one transaction. */
 const SLICE = 250
 
-/** Cuts names for statements that look for many. Gives JSON, as `jsonArrayValues` takes it. */
+/** Splits names into batches. Returns JSON for `jsonArrayValues`. */
 export function slicesOf(names: readonly string[]): string[] {
   const slices: string[] = []
   for (let at = 0; at < names.length; at += SLICE) slices.push(JSON.stringify(names.slice(at, at + SLICE)))
   return slices
 }
 
-/** Gives files of an account that are in the store their rows, in the transaction of what has them. What was to be removed stays. Refuses: budget_used_up 409. */
+/** Inserts rows for stored files of an account, in the caller's transaction. Keeps files that were marked for removal. Refuses: budget_used_up 409. */
 export async function nameFiles(
   ctx: Pick<Ctx, 'db' | 'deps'>,
   accountId: string,
@@ -43,20 +41,16 @@ export async function nameFiles(
   if (added.length > 0) await addRoom(ctx, accountId, roomOf(added))
 }
 
-/** How much room files take together. */
 function roomOf(files: readonly Pick<StoredFile, 'size'>[]): number {
   return files.reduce((sum, { size }) => sum + roomFor(size), 0)
 }
 
-/**
- * Counts files that were put for a request that was refused then: they take the room of their account until a collection removes them, as files that no
- * row names do (KEPT). In transactions of its own.
- */
+/** Counts stored files of a refused request until a collection removes them as strays (KEPT). Uses its own transactions. */
 export async function countStrays(ctx: Ctx, files: readonly StoredFile[]): Promise<void> {
   await addStrays(ctx, files, (db, bytes) => countRoom(db, ctx.account.id, bytes))
 }
 
-/** As `countStrays`, of many files of a request that goes on. Refuses: budget_used_up 409. */
+/** Counts many files of a request in progress, like `countStrays`. Refuses: budget_used_up 409. */
 export async function nameStrays(ctx: Ctx, files: readonly StoredFile[]): Promise<void> {
   await addStrays(ctx, files, (db, bytes) => addRoom({ db, deps: ctx.deps }, ctx.account.id, bytes))
 }
@@ -75,7 +69,7 @@ async function addStrays({ deps, account, now }: Ctx, files: readonly StoredFile
   }
 }
 
-/** Which of these files of an account have a row. */
+/** Returns which of these files of an account have a row. */
 export async function namedFiles(db: Queries, accountId: string, sha256s: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>()
   for (const names of slicesOf(sha256s)) {
@@ -90,7 +84,7 @@ export async function namedFiles(db: Queries, accountId: string, sha256s: readon
   return found
 }
 
-/** What a caller is told of an error of the file store: storage_full 507 where the disk is full. Any other error stays as it is. */
+/** Returns storage_full 507 for a full disk. Other errors stay unchanged. */
 export function refusalOfDisk(error: unknown): unknown {
   const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '')
   return isFull ? new Refusal('storage_full', 'The disk is full; nothing was stored. Reads go on.', {}) : error

@@ -1,7 +1,4 @@
-/**
- * Removes outputs that no deployment shows, and files that nothing uses: looks, plans (plan.ts), and does what was planned, rows first and files
- * second. docs/deploying-sites.md: Collection.
- */
+/** Removes unreferenced outputs and files: surveys, plans (plan.ts) and removes, rows before files. docs/deploying-sites.md: Collection. */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
 import { createClockMonitor } from '../../platform/base/clock-monitor.ts'
@@ -23,10 +20,10 @@ import { giveRoomBack, roomFor } from './usage.ts'
 const LOOK_MS = 60_000
 const EVERY_MS = 6 * 3_600_000
 const NAME = 'unused-files'
-/** Files that an output releases in one transaction: others write in between. */
+/** Files that an output releases per transaction, so that others can write in between. */
 const RELEASED = 500
 
-/** Collects once, as of `now`. Gives how many files it removed. Several instances may collect at once. `atOnce`: files that an output releases in one transaction. */
+/** Collects garbage as of `now` and returns the number of removed files. Safe on several instances. `atOnce`: releases per transaction. */
 export async function collectFiles(deps: Deps, now: number, atOnce = RELEASED): Promise<number> {
   const files = await lookAtFiles(deps)
   const found: Found = { ...files, now, oldestBackup: await oldestBackup(deps), outputs: [], blobs: [] }
@@ -42,7 +39,7 @@ export async function collectFiles(deps: Deps, now: number, atOnce = RELEASED): 
   }
 }
 
-/** Removes outputs first: the files that only they had are idle then. Says whether no fault was found. */
+/** Removes outputs first, which makes their files idle. Returns whether the survey found no error. */
 async function collectOutputs(deps: Deps, found: Found, atOnce: number): Promise<boolean> {
   for (let after = 0; ; ) {
     const { outputs, last } = await lookAtOutputs(deps.db.read, after, found.now)
@@ -61,10 +58,7 @@ function planOrLog({ log }: Deps, found: Found): Plan | undefined {
   return undefined
 }
 
-/**
- * Takes the digest from an output first, by which deployments find an equal one, unless one took it meanwhile. So nobody takes it while it releases
- * its files, and what a killed process left is removed by the next collection.
- */
+/** Clears the digest of an output first, unless a deployment took it, so that no deployment can reuse it. The next collection resumes after a crash. */
 async function removeOutput({ db, shutdownSignal }: Deps, { id }: StoredOutput, atOnce: number): Promise<void> {
   const { numUpdatedRows } = await db.write((tx) =>
     tx
@@ -78,7 +72,7 @@ async function removeOutput({ db, shutdownSignal }: Deps, { id }: StoredOutput, 
   while (!shutdownSignal.aborted && (await db.write((tx) => releaseFiles(tx, id, atOnce))));
 }
 
-/** Releases some files of an output, and removes it once it has none. Says whether it has more. */
+/** Releases some files of an output and deletes it when none is left. Returns whether more remain. */
 async function releaseFiles(tx: Queries, id: number, atOnce: number): Promise<boolean> {
   const held = await tx
     .selectFrom('output_blob')
@@ -97,12 +91,12 @@ async function releaseFiles(tx: Queries, id: number, atOnce: number): Promise<bo
   return false
 }
 
-/** Does what a plan says. Each statement asks once more, since a file may have been uploaded meanwhile. */
+/** Carries out a plan. Each statement repeats its condition, since a file may have been uploaded meanwhile. */
 async function carryOut(deps: Deps, { condemn, remove, strays }: Plan, { now, ...found }: Found): Promise<number> {
   for (const some of chunks(condemn)) await condemnBlobs(deps, some, now)
   const gone: Pick<Stray, 'accountId' | 'sha256'>[] = [...strays]
   for (const some of chunks(remove)) gone.push(...(await removeRows(deps, some, removableBefore({ now, ...found }))))
-  // What was uploaded again meanwhile stays: it has, or will have, a row.
+  // Files that were uploaded again stay, since they have or get a row.
   for (const { accountId, sha256 } of gone) await deps.files.remove(accountId, sha256, now - KEPT.strayMs)
   return gone.length
 }
@@ -131,7 +125,7 @@ async function condemnBlobs({ db }: Deps, blobs: readonly StoredBlob[], now: num
   )
 }
 
-/** Removes the rows of files that are condemned since before a moment, and gives those that it removed. */
+/** Deletes and returns rows of files that were condemned before this time. */
 function removeRows({ db }: Deps, blobs: readonly StoredBlob[], before: number) {
   return db.write(async (tx) => {
     const rows = await tx
@@ -162,7 +156,7 @@ function removeRows({ db }: Deps, blobs: readonly StoredBlob[], before: number) 
   })
 }
 
-/** Starts to collect every six hours, the first time soon after the start, unless the clock is doubted: everything here goes by age. The answer stops it. */
+/** Starts collecting every six hours, first soon after startup, unless the clock is suspect. Returns a stop function. */
 export function startCollection(deps: Deps): () => Promise<void> {
   const watch = createClockMonitor()
   watch(deps.clock.now(), performance.now())
@@ -174,9 +168,7 @@ export function startCollection(deps: Deps): () => Promise<void> {
     if (doubted || running !== undefined || passed < nextAt) return
     nextAt = passed + EVERY_MS
     running = collectFiles(deps, now)
-      .catch((error) =>
-        deps.log.warn({ err: error, timer: NAME }, 'files could not be collected; it is done again later'),
-      )
+      .catch((error) => deps.log.warn({ err: error, timer: NAME }, 'cannot collect files; trying again later'))
       .finally(() => {
         running = undefined
       })

@@ -1,21 +1,21 @@
-/** Files that one request puts into the store before a row names them: what an archive or the request itself holds, and the manifest. */
+/** Stores files of one request before a row names them: archive content, inline content and the manifest. */
 import type { Ctx } from '../../context.ts'
 import type { Announced, Digest, FileStore } from '../../platform/files/file-store.ts'
 import { namedFiles, type StoredFile } from './blobs.ts'
 import { refuseFull, roomFor, roomLeft } from './usage.ts'
 
-/** A store that notes what is put. `files`: what was put so far, each once. */
+/** A store that records puts. `files`: each stored file once. */
 export type Intake = FileStore & { files(): StoredFile[] }
 
 /**
- * Opens the store of an account for one request. `put` refuses: budget_used_up 409, as soon as what is new has no room. An archive of one megabyte may
- * hold a gigabyte, so nobody fills the disk before the rows are counted.
+ * Opens the store of an account for one request. `put` refuses: budget_used_up 409, as soon as new files exceed the budget. An
+ * archive of one megabyte may contain a gigabyte, so files count before their rows exist.
  */
 export async function openIntake(ctx: Pick<Ctx, 'db' | 'deps' | 'account'>): Promise<Intake> {
   const { files } = ctx.deps
   const put = new Map<string, number>()
   const left = await roomLeft(ctx, ctx.account.id)
-  /** Files that count, because no row names them as far as is known. */
+  /** Files without a known row, which count against the budget. */
   let counted = new Map<string, number>()
   let room = 0
   const mustHaveRoom = async () => {

@@ -1,14 +1,13 @@
-/** Which files of a deployment are still to be uploaded. docs/deploying-sites.md: Files. */
+/** Files of a deployment that the client must still upload. docs/deploying-sites.md: Files. */
 import type { OperatorCtx } from '../../context.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
 
-/** How many names one statement looks for. */
 const SLICE = 1000
 
 /**
- * Gives those of the names (SHA-1, in hexadecimal) whose file the account does not have, each once, in their order. The others are touched, so that no
- * sweep takes them before the client asks again: it does so once (docs/spec/wire.md). Call it within the transaction of the request. A file that is to be
- * removed counts as missing: after a restore its bytes may be gone.
+ * Returns names (SHA-1, hexadecimal) of files that the account lacks, each once, in order. Touches the others in the same
+ * transaction, so that no sweep removes them before the client's only retry (docs/spec/wire.md). Files marked for removal count
+ * as missing: after a restore their bytes may be gone.
  */
 export async function missingFiles(
   { db, now }: Pick<OperatorCtx, 'db' | 'now'>,

@@ -1,30 +1,30 @@
-/** What a collection of files would do, decided from what was found and without touching anything. docs/deploying-sites.md: Collection. */
+/** Plans a collection from survey results as a pure function. docs/deploying-sites.md: Collection. */
 
 const HOUR_MS = 3_600_000
 
-/** TABLE for how long what stays. */
+/** TABLE retention times. */
 export const KEPT = {
-  /** A file that nothing refers to, after it was last uploaded or asked for: a client uploads first and creates the deployment then. */
+  /** An unreferenced file, after its last upload or check: clients upload before they create the deployment. */
   unusedMs: 24 * HOUR_MS,
-  /** A file that will be removed: a restore of a backup of the last week finds its bytes. */
+  /** A file marked for removal: backups of the last week must find its bytes after a restore. */
   condemnedMs: 7 * 24 * HOUR_MS,
-  /** A file that no row names: an upload writes the file first. */
+  /** A file without a row: an upload writes the file first. */
   strayMs: 24 * HOUR_MS,
-  /** What is left of an upload that did not end: none takes so long. */
+  /** A partial upload: none takes this long. */
   cutShortMs: 24 * HOUR_MS,
-  /** An output that no deployment has yet, after it was begun to be written. */
+  /** An output without a deployment, since its first write. */
   unfinishedMs: HOUR_MS,
 } as const
 
-/** The name of an output that is being written since a moment (in ms), before a deployment has it. Later ones sort behind: moments have as many digits until 2286. */
+/** Returns the digest prefix of an output in progress since this time (ms). It sorts by time, since timestamps keep their number of digits until 2286. */
 export function beingWritten(since: number | undefined): string {
   return ['being written', since].join(' ')
 }
 
-/** More files than this part are missing: the folder is another one, or is not mounted. */
+/** Above this share of missing files, the directory is wrong or not mounted. */
 const MAX_MISSING = 0.01
 
-/** A file as its row has it. `touchedAt`: undefined where no upload names it. Moments in ms. */
+/** A file row. `touchedAt`: undefined without an upload. Times in ms. */
 export type StoredBlob = {
   id: number
   accountId: string
@@ -34,25 +34,24 @@ export type StoredBlob = {
   touchedAt: number | undefined
 }
 
-/** An output as its row has it. `isShown`: a deployment names it, whatever `refs` counts. */
+/** An output row. `isShown`: a deployment references it, even if `refs` disagrees. */
 export type StoredOutput = { id: number; accountId: string; refs: number; isShown: boolean }
 
-/** A file that no row names. */
 export type Stray = { accountId: string; sha256: string; writtenAt: number }
 
 export type Found = {
   now: number
-  /** When the oldest backup was begun that the schedule keeps; undefined: there is none. */
+  /** Start of the oldest scheduled backup in retention; undefined: none exists. */
   oldestBackup: number | undefined
   outputs: readonly StoredOutput[]
   blobs: readonly StoredBlob[]
   strays: readonly Stray[]
-  /** How many files the rows promise, and how many of these are not there. */
+  /** Files that rows reference, and how many of them are missing. */
   promised: number
   missing: number
 }
 
-/** `outputs`: those that are removed, so that they hold no files any more. `fault`: why nothing is to be done; the lists are empty then. */
+/** `outputs`: removed outputs, which no longer reference files. `fault`: why nothing may be removed; the lists are empty then. */
 export type Plan = {
   outputs: readonly StoredOutput[]
   condemn: readonly StoredBlob[]
@@ -61,12 +60,12 @@ export type Plan = {
   fault: string | undefined
 }
 
-/** The moment before which a file must have been condemned to be removed. */
+/** Returns the time before which a file must have been condemned to be removed. */
 export function removableBefore({ now, oldestBackup }: Pick<Found, 'now' | 'oldestBackup'>): number {
   return Math.min(now - KEPT.condemnedMs, oldestBackup ?? Number.POSITIVE_INFINITY)
 }
 
-/** Plans a collection. One that finds something wrong does nothing, since what is removed does not come back. */
+/** Plans a collection. After an inconsistency it plans nothing, since removal is final. */
 export function planCollection(found: Found): Plan {
   const fault = faultOf(found)
   if (fault !== undefined) return { outputs: [], condemn: [], remove: [], strays: [], fault }

@@ -1,4 +1,3 @@
-/** What clients upload before they create a deployment of it. docs/deploying-sites.md: Files. */
 import { accountInGoodStanding } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
 import { countRefused, MAX_FILE_BYTES, readUpload, UPLOAD_HEADERS, Uploaded, uploadFile } from './upload.ts'
@@ -10,7 +9,7 @@ export const uploadRoutes = [
     operationId: 'uploadFile',
     summary: 'Upload a file that a deployment will have',
     tag: 'deployments',
-    // As to create a deployment.
+    // Same as for creating a deployment.
     needs: ['project:write', 'deployment:write'],
     bodyLimit: MAX_FILE_BYTES,
     fileBody: UPLOAD_HEADERS,
@@ -19,7 +18,7 @@ export const uploadRoutes = [
     run: uploadFile,
     undo: countRefused,
     refuses: ['budget_used_up', 'request_timeout'],
-    // 201 is a failure to clients.
+    // Clients treat 201 as a failure.
     status: 200,
     reply: Uploaded,
   }),

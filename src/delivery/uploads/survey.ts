@@ -1,17 +1,16 @@
-/** What a collection finds: files that no row names, rows whose file is missing, and files that nothing uses. docs/deploying-sites.md: Collection. */
+/** Surveys storage for a collection: files without a row, rows without a file, and unused files. docs/deploying-sites.md: Collection. */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { beingWritten, type Found, KEPT, type StoredBlob, type StoredOutput, type Stray } from './plan.ts'
 
-/** Rows and files that one statement looks at. */
 const SLICE = 1000
-/** More strays wait for the next time. */
+/** Further strays wait for the next collection. */
 const MAX_STRAYS = 10_000
 const SHA256 = /^[0-9a-f]{64}$/
 
-/** Walks all files, slice by slice, and holds them against the rows. What is uploaded meanwhile counts for nothing. */
+/** Compares all files with their rows in slices. Ignores files that are uploaded meanwhile. */
 export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'strays' | 'promised' | 'missing'>> {
   const last = await db.read.selectFrom('blob').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
   const newest = last?.id ?? 0
@@ -35,10 +34,7 @@ export async function lookAtFiles({ db, files }: Deps): Promise<Pick<Found, 'str
   return { strays, promised, missing: Math.max(0, promised - seen) }
 }
 
-/**
- * Whether a row says anything of an account. Where none does, its files are those of another Berth with the same folder, or of the store that
- * this one stands in for: a new one, until a backup is restored over it.
- */
+/** Returns whether a row mentions an account. Other files belong to another Berth in this directory, or to a database before its restore. */
 async function isOurs(db: Queries, accountId: string): Promise<boolean> {
   const account = db.selectFrom('account').select('id').where('id', '=', accountId)
   const files = db.selectFrom('blob').select('account_id as id').where('account_id', '=', accountId).limit(1)
@@ -47,12 +43,11 @@ async function isOurs(db: Queries, accountId: string): Promise<boolean> {
 
 type Known = { id: number; condemned_at: number | null }
 
-/** After a restore the bytes of what was condemned may be gone already. */
+/** After a restore, the bytes of condemned files may be gone. */
 function isPromised(row: Known | undefined, newest: number): boolean {
   return row !== undefined && row.condemned_at === null && row.id <= newest
 }
 
-/** The rows of files of one account, by their SHA-256. */
 async function rowsOf(db: Queries, slice: readonly Stray[]): Promise<Map<string, Known>> {
   const names = JSON.stringify(slice.map(({ sha256 }) => sha256))
   const rows = await db
@@ -64,7 +59,7 @@ async function rowsOf(db: Queries, slice: readonly Stray[]): Promise<Map<string,
   return new Map(rows.map((row) => [row.sha256, row]))
 }
 
-/** Counts the files that rows promise, slice by slice: on the embedded store one count of all would hold up the process. */
+/** Counts referenced files in slices: one count of all would block the process on SQLite. */
 async function countPromised(db: Queries, newest: number): Promise<number> {
   let promised = 0
   for (let after = 0; ; ) {
@@ -83,7 +78,7 @@ async function countPromised(db: Queries, newest: number): Promise<number> {
   }
 }
 
-/** Some of the outputs that no deployment counts for, but for those that are still being written. `last`: where to go on; undefined once that was all. */
+/** Returns a batch of outputs that no deployment references, except those in progress. `last`: where to continue; undefined at the end. */
 export async function lookAtOutputs(
   db: Queries,
   after: number,
@@ -115,10 +110,7 @@ export async function lookAtOutputs(
   return { outputs, last: rows.length < SLICE ? undefined : rows.at(-1)!.id }
 }
 
-/**
- * Some of the files that nothing refers to or that are condemned since before a moment, whatever refers to those. `last`: where to go on; undefined
- * once that was all.
- */
+/** Returns a batch of files that are unreferenced, or were condemned before this time. `last`: where to continue; undefined at the end. */
 export async function lookAtBlobs(
   db: Queries,
   after: number,
@@ -155,7 +147,7 @@ export async function lookAtBlobs(
   return { blobs, last: idle.at(-1)?.id ?? after }
 }
 
-/** When the oldest backup was begun that the schedule keeps; undefined where no schedule is set or none was made. */
+/** Returns the start of the oldest scheduled backup in retention; undefined without a schedule or backup. */
 export async function oldestBackup({ db, config }: Deps): Promise<number | undefined> {
   if (config.backups.schedule === undefined) return undefined
   const row = await db.read

@@ -1,4 +1,4 @@
-/** Uploads of files: the bytes first, on disk, then the rows that name them. docs/deploying-sites.md: Files. */
+/** File uploads: the bytes first, then the rows. docs/deploying-sites.md: Files. */
 import type { Static } from 'typebox'
 import type { Ctx, IncomingFile, Input } from '../../context.ts'
 import type { Digest } from '../../platform/files/file-store.ts'
@@ -8,10 +8,10 @@ import { BadFile } from '../files/file-store.ts'
 import { countStrays, refusalOfDisk } from './blobs.ts'
 import { addRoom, refuseFull, roomFor, roomLeft, sizeInWords } from './usage.ts'
 
-/** A client sends what is larger in parts, or as an archive. */
+/** Clients split larger files into parts, or send an archive. */
 export const MAX_FILE_BYTES = 100 * 1024 * 1024
 
-/** TABLE the headers of an upload. */
+/** TABLE upload headers. */
 export const UPLOAD_HEADERS = {
   'x-now-digest': 'the SHA-1 of the file in hexadecimal; a file that differs is refused',
   'x-vercel-digest': 'the same, as newer SDKs say it',
@@ -20,7 +20,7 @@ export const UPLOAD_HEADERS = {
 
 export const Uploaded = Type.Object({ urls: Type.Array(Type.String(), { description: 'always empty' }) })
 
-/** What a page sends, which has no file: an empty one. */
+/** A request from a page has no file: an empty one. */
 const NOTHING: IncomingFile = {
   pieces: { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }) },
   header: () => undefined,
@@ -28,8 +28,8 @@ const NOTHING: IncomingFile = {
 }
 
 /**
- * Brings a file to the disk as it comes, and gives its digest. Refuses: bad_request 400 (another digest or size than announced, cut off), payload_too_large
- * 413, budget_used_up 409, request_timeout 408, storage_full 507. Nothing is kept then. docs/spec/wire.md.
+ * Streams a file to disk and returns its digest. Keeps nothing on failure. Refuses: bad_request 400 (another digest or size than
+ * announced, aborted), payload_too_large 413, budget_used_up 409, request_timeout 408, storage_full 507. docs/spec/wire.md.
  */
 export async function readUpload(ctx: Ctx, _: undefined, { file = NOTHING }: Input): Promise<Digest> {
   const announced = readAnnounced(file)
@@ -42,10 +42,7 @@ export async function readUpload(ctx: Ctx, _: undefined, { file = NOTHING }: Inp
   }
 }
 
-/**
- * Names a file that is on the disk: from now on the account has it. The same file again is only touched, and one that was to be removed stays.
- * Refuses: budget_used_up 409.
- */
+/** Inserts the row of a file on disk. A known file is only touched, and is no longer marked for removal. Refuses: budget_used_up 409. */
 export async function uploadFile(
   ctx: Ctx,
   _: undefined,
@@ -62,15 +59,11 @@ export async function uploadFile(
   return { urls: [] }
 }
 
-/**
- * Counts a file whose request was refused once its bytes were there, as of a token that ended meanwhile: it takes the room of its account until a
- * collection removes it. It is not removed here, where the same file may be on its way by another request.
- */
+/** Counts a file whose request failed late, until a collection removes it: another request may be uploading it. */
 export async function countRefused(ctx: Ctx, file: Digest): Promise<void> {
   await countStrays(ctx, [file])
 }
 
-/** The row of a file that stays. */
 async function blobFor(ctx: Ctx, sha256: string, size: number): Promise<number> {
   const accountId = ctx.account.id
   const there = await ctx.db
@@ -112,10 +105,7 @@ function readAnnounced({ header }: IncomingFile): { sha1: string | undefined; si
   return { sha1, size: size ?? (length === undefined ? undefined : Number(length)) }
 }
 
-/**
- * How many bytes a file may have: less where the account has less room. So one that does not fit is refused before it is read, and what is refused
- * later, because others took the room meanwhile, is little. Refuses: budget_used_up 409.
- */
+/** Returns the size limit from the account's budget, to refuse larger files before reading them. Refuses: budget_used_up 409. */
 async function mostFor(ctx: Ctx, { sha1, size }: ReturnType<typeof readAnnounced>): Promise<number> {
   if (sha1 !== undefined && (await isNamed(ctx, sha1))) return MAX_FILE_BYTES
   const left = await roomLeft(ctx, ctx.account.id)

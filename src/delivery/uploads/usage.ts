@@ -1,4 +1,4 @@
-/** How much room the files of an account take: one row, changed in the transaction that adds or removes a file. docs/limits.md: Uploads. */
+/** Storage used by an account: one row, updated in the transaction that adds or removes a file. docs/limits.md: Uploads. */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
@@ -7,18 +7,18 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 const BLOCK = 4096
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** What a file counts: whole blocks, as on a disk, and at least one. So the budget bounds the number of files too. */
+/** Returns the storage that a file counts: whole blocks, and at least one. So the budget also bounds the number of files. */
 export function roomFor(size: number): number {
   return Math.max(1, Math.ceil(size / BLOCK)) * BLOCK
 }
 
-/** How many bytes the account may still add. */
+/** Returns how many bytes the account may still add. */
 export async function roomLeft({ db, deps }: { db: Queries; deps: Pick<Deps, 'config'> }, accountId: string) {
   const row = await db.selectFrom('file_usage').select('bytes').where('account_id', '=', accountId).executeTakeFirst()
   return Math.max(0, deps.config.files.perAccount - (row?.bytes ?? 0))
 }
 
-/** Counts files that were added, in the same transaction. Refuses: budget_used_up 409. */
+/** Counts added files in the same transaction. Refuses: budget_used_up 409. */
 export async function addRoom(
   { db, deps }: { db: Queries; deps: Pick<Deps, 'config'> },
   accountId: string,
@@ -27,7 +27,7 @@ export async function addRoom(
   if ((await countRoom(db, accountId, bytes)) > deps.config.files.perAccount) refuseFull(deps)
 }
 
-/** Counts bytes that are there, whatever the budget is, and gives how many the account has now. */
+/** Counts existing bytes regardless of the budget, and returns the new total of the account. */
 export async function countRoom(db: Queries, accountId: string, bytes: number): Promise<number> {
   const row = await db
     .insertInto('file_usage')
@@ -40,7 +40,7 @@ export async function countRoom(db: Queries, accountId: string, bytes: number): 
   return row.bytes
 }
 
-/** Counts files that were removed, in the same transaction. */
+/** Counts removed files in the same transaction. */
 export async function giveRoomBack(db: Queries, accountId: string, bytes: number): Promise<void> {
   await db
     .updateTable('file_usage')
@@ -50,16 +50,16 @@ export async function giveRoomBack(db: Queries, accountId: string, bytes: number
   await db.deleteFrom('file_usage').where('account_id', '=', accountId).where('bytes', '<=', 0).execute()
 }
 
-/** Refuses: budget_used_up 409, with what to remove. */
+/** Throws the refusal with what to remove. Refuses: budget_used_up 409. */
 export function refuseFull({ config }: Pick<Deps, 'config'>): never {
   refuse(
     'budget_used_up',
-    `The account has no room for this file: its files may take ${sizeInWords(config.files.perAccount)} together. Remove deployments first; files that no deployment uses are removed by themselves within 9 days (docs/limits.md).`,
+    `The account has no room for this file: its files may take ${sizeInWords(config.files.perAccount)} together. Remove deployments first; files that no deployment uses are removed automatically within 9 days (docs/limits.md).`,
     { name: 'files' },
   )
 }
 
-/** A size in the largest unit in which it is a whole number. */
+/** Formats a size in the largest unit that gives a whole number. */
 export function sizeInWords(bytes: number): string {
   let [count, unit] = [bytes, 0]
   while (count % 1024 === 0 && count > 0 && unit < UNITS.length - 1) {

@@ -1,4 +1,3 @@
-/** The page that asks before an installation gets more scopes. docs/integrations-life-cycle.md. */
 import type { Static } from 'typebox'
 import { toSingleLine } from '../../platform/mail/text.ts'
 import { html } from '../../platform/pages/html.ts'
@@ -12,15 +11,15 @@ import { findAccountInstallation, findManageableInstallation } from './shown-ins
 
 export const Confirm = Type.Object({ scope: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 }) })
 
-/** The page on which an OWNER sees the scopes that an integration asks for in addition. */
+/** Shows an OWNER the scopes that an integration requests in addition. */
 export async function showPending(ctx: UserPageCtx, { params, url }: ScreenInput): Promise<View> {
   const { installation, integration, account } = await findAccountInstallation(ctx, params.id!)
   const name = toSingleLine(integration.name)
   const pending = pendingScopes(integration, installation)
   const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to the installed integrations' : 'Not now'}</a>`
-  const title = pending.length === 0 ? 'Nothing is waiting' : `${name} asks for more access`
+  const title = pending.length === 0 ? 'No pending request' : `${name} requests more access`
   if (pending.length === 0) {
-    return { title, body: html`<h1>${title}</h1><p>${name} has all the access that it asks for.</p><p>${back}</p>` }
+    return { title, body: html`<h1>${title}</h1><p>${name} has all the access that it requests.</p><p>${back}</p>` }
   }
   const buttons =
     account.role === 'OWNER'
@@ -29,11 +28,11 @@ ${csrfFields(ctx)}
 ${pending.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
 <p class="actions"><button>Confirm all</button> ${back}</p>
 </form>`
-      : html`<p class="notice">Only an OWNER of the team can confirm this.</p><p>${back}</p>`
+      : html`<p class="notice">Only an owner of the team can confirm this.</p><p>${back}</p>`
   return {
     title,
     body: html`<h1>${title}</h1>
-<p>On <strong>${nameOf(account)}</strong> it asks to do this, in addition to what it can do now:</p>
+<p>On <strong>${nameOf(account)}</strong>, it requests this in addition to its current access:</p>
 ${listScopes(pending)}
 <details><summary>What it can do now</summary>${listScopes(scopesOf(installation))}</details>
 <p>When you confirm, it can do all of this at once. Until then it keeps the access that it has.</p>

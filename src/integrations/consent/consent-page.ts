@@ -1,5 +1,3 @@
-/** The two steps of the consent page: choosing the account, then approving the scopes and the projects. */
-
 import type { Row } from '../../platform/db/schema.ts'
 import { toSingleLine } from '../../platform/mail/text.ts'
 import { bidiIsolated, type Html, html } from '../../platform/pages/html.ts'
@@ -12,7 +10,7 @@ import { listScopes } from './scope-descriptions.ts'
 
 type Integration = Row<'integration'>
 
-/** The first step, for a person who can install it on several accounts. */
+/** Shows the first step, for a user who can install on several accounts. */
 export async function accountStep(
   ctx: UserPageCtx,
   integration: Integration,
@@ -25,21 +23,21 @@ export async function accountStep(
     ...framed(integration),
     body: html`${await introduction(ctx, integration)}
 <h2>Where should it work?</h2>
-<p>Choose one account. On the next page you see what it asks for, and decide.</p>
+<p>Choose one account. The next page shows the requested access, and you decide.</p>
 <ul class="plain rows">${possible.map(
       (account) =>
         html`<li><a class="button quiet" href="${consentPath(integration, query, account.id)}">${nameOf(account)}</a></li>`,
     )}</ul>
 ${
   others.length > 0 &&
-  html`<p class="soft small">These accounts are not possible, because only an OWNER of a team can install integrations on it:
-${others.map(({ name, slug, role }) => `${bidiIsolated(name ?? slug)} (you are ${role})`).join(', ')}.</p>`
+  html`<p class="soft small">You cannot choose these accounts, because only an owner of a team can install integrations:
+${others.map(({ name, slug, role }) => `${bidiIsolated(name ?? slug)} (your role: ${role.toLowerCase()})`).join(', ')}.</p>`
 }
 ${cancelForm(ctx, consentPath(integration, query))}`,
   }
 }
 
-/** The second step: the requested scopes, the projects, and the decision. */
+/** Shows the second step: scopes, projects and the decision. */
 export async function projectStep(
   ctx: UserPageCtx,
   integration: Integration,
@@ -55,7 +53,7 @@ export async function projectStep(
     status: chosen.fault === undefined ? 200 : 422,
     body: html`${chosen.fault && html`<p class="notice bad" role="alert"><a href="#projects">${chosen.fault}</a></p>`}
 ${await introduction(ctx, integration)}
-<p>It asks for access to <strong>${nameOf(account)}</strong>. <a href="${consentPath(integration, query)}">Choose another account</a></p>
+<p>It requests access to <strong>${nameOf(account)}</strong>. <a href="${consentPath(integration, query)}">Choose another account</a></p>
 ${
   chosen.renews &&
   html`<p class="notice">It is installed here already. If you approve, your choice below replaces the access that it has.</p>`
@@ -77,15 +75,15 @@ that at any time under <a href="/integrations/installed">installed integrations<
 }
 
 /**
- * The Enter key presses the first button of a form, also from a checkbox. This one shows the page again and keeps what is ticked.
- * A disabled button would not help: from a checkbox, Chromium then presses the next button, which approves.
+ * The Enter key presses the first button of a form, also from a checkbox. This one shows the page again with the ticked boxes. In Chromium a disabled
+ * button would let Enter press the next one, which approves.
  */
 const enterKeyButton = html`<button name="decision" value="find" hidden></button>`
 
 function projectChoice({ ticked, others, more, none }: ProjectChoices, { selection, find }: ProjectSelection): Html {
   const radio = (value: 'all' | 'selected', text: string, on: boolean) =>
     html`<label class="choice"><input type="radio" name="selection" value="${value}"${on && html` checked`}> <span>${text}</span></label>`
-  const all = 'All projects, also projects that are created later'
+  const all = 'All projects, present and future'
   if (none) {
     return html`<fieldset id="projects" tabindex="-1"><legend>Which projects it may use</legend>
 <p>This account has no projects yet.</p>${radio('all', all, selection === 'all')}</fieldset>`
@@ -94,7 +92,7 @@ function projectChoice({ ticked, others, more, none }: ProjectChoices, { selecti
     html`<label class="choice"><input type="checkbox" name="project" value="${project.id}"${on && html` checked`}> <span>${project.name}</span></label>`
   return html`<fieldset id="projects" tabindex="-1"><legend>Which projects it may use</legend>
 ${radio('all', all, selection === 'all')}
-${radio('selected', 'Only the projects that I tick here, and those that it creates itself', selection !== 'all')}
+${radio('selected', 'Only the projects selected here, and projects that it creates', selection !== 'all')}
 ${
   (more || find !== '') &&
   html`<label for="find">Find projects by name</label>
@@ -139,7 +137,7 @@ function framed(integration: Integration) {
   }
 }
 
-/** The logo, where the Content-Security-Policy can name its origin. The browser loads images from no other host. */
+/** Returns the logo if the Content-Security-Policy can name its origin. Browsers load images from no other host. */
 export function logoOf({ logo_url }: Pick<Integration, 'logo_url'>): { url: string; origin: string } | undefined {
   const url = URL.parse(logo_url ?? '')
   if (url === null || !/^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url.origin)) return undefined
@@ -147,8 +145,8 @@ export function logoOf({ logo_url }: Pick<Integration, 'logo_url'>): { url: stri
 }
 
 /**
- * Browsers apply `form-action` to every redirect after a form, not only to the first. An integration that sends the person on to
- * another host of its own would fail. So the policy names the scheme, not the host.
+ * Browsers apply `form-action` to every redirect after a form. The integration may redirect to another host of its own, so the policy names the
+ * scheme only.
  */
 function onward({ redirect_url }: Integration): string {
   return redirect_url.startsWith('https:') ? 'https:' : 'http: https:'

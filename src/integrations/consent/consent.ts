@@ -1,4 +1,4 @@
-/** The consent page: a person reads what an integration asks for, chooses the account and the projects, and approves exactly that, or cancels. docs/sign-in-and-consent.md. */
+/** The consent page, where a user chooses account and projects and approves the requested scopes. docs/sign-in-and-consent.md. */
 import type { Static } from 'typebox'
 import { readInstallationOn } from '../../model/installation.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -21,7 +21,6 @@ const Decision = Type.Object({
   find: Type.Optional(Type.String({ maxLength: 100 })),
   /** The scopes that the page listed. Only these can be approved. */
   scope: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 })),
-  /** The redirect URL that the page showed. */
   redirect: Type.Optional(Type.String({ maxLength: 2000 })),
 })
 type DecisionInput = ScreenInput<ConsentQuery, Static<typeof Decision>>
@@ -101,25 +100,25 @@ async function decide(ctx: UserPageCtx, input: DecisionInput): Promise<View> {
   }
 }
 
-/** The integration of the page, where it sent a valid request. Refuses: not_found 404, bad_request 400. */
+/** Finds the integration of a valid request. Refuses: not_found 404, bad_request 400. */
 async function findRequesting(
   ctx: UserPageCtx,
   { params, query }: ScreenInput<ConsentQuery>,
 ): Promise<Row<'integration'>> {
   const integration = await readIntegration(ctx.db, { slug: params.slug! })
-  if (integration === undefined) refuse('not_found', 'There is no such integration.')
+  if (integration === undefined) refuse('not_found', 'Integration not found.')
   mustBeValidRequest(integration, query)
   return integration
 }
 
-/** An account on which the person can install. Refuses: not_found 404, owner_only 403. */
+/** Finds an account on which the user can install. Refuses: not_found 404, owner_only 403. */
 async function findOwned(ctx: UserPageCtx, accountId: string): Promise<OwnAccount> {
   const account = await findOwnAccount(ctx, accountId)
   if (account.role !== 'OWNER') refuse('owner_only', 'Only an OWNER of the team can install integrations on it.')
   return account
 }
 
-/** What the installation on this account has now; nothing where the integration is not installed. */
+/** The current selection of the installation; empty when not installed. */
 async function chosenBefore(
   ctx: UserPageCtx,
   integration: Row<'integration'>,
@@ -131,7 +130,7 @@ async function chosenBefore(
   return { selection: before.project_selection, projectIds, find: '', renews: true }
 }
 
-/** Why this cannot be approved, as a sentence that tells the person what to do; undefined when it can. */
+/** Returns a message with the reason and the remedy when this cannot be approved. */
 async function faultIn(
   ctx: UserPageCtx,
   integration: Row<'integration'>,
@@ -140,7 +139,7 @@ async function faultIn(
   { scope: shownScopes = [], redirect = integration.redirect_url }: Static<typeof Decision>,
 ): Promise<string | undefined> {
   if (scopesOf(integration).sort().join() !== [...shownScopes].sort().join() || redirect !== integration.redirect_url) {
-    return 'What the integration asks for has changed since you opened this page. Read it again before you approve.'
+    return 'The access that the integration requests has changed since you opened this page. Read it again before you approve.'
   }
   if (selection === undefined) return 'Choose whether it may use all projects or some.'
   if (selection === 'all') {

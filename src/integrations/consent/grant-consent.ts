@@ -1,4 +1,4 @@
-/** Consent is given, on the page or by the operator: the integration is installed, and gets a code to exchange. docs/sign-in-and-consent.md. */
+/** Consent, on the page or by the operator: installs the integration and issues a code. docs/sign-in-and-consent.md. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -9,11 +9,11 @@ import { type InstallationRequest, installIntegration } from '../installations/i
 import { issueCode } from '../oauth/codes.ts'
 
 type Consent = InstallationRequest & {
-  /** The PKCE challenge (S256), when the integration sent one. */
+  /** PKCE challenge (S256), if the integration sent one. */
   challenge: string | null
 }
 
-/** Installs the integration, and issues the code for its token. Refuses as `installIntegration` does. */
+/** Installs the integration and issues the code for its token. Refuses as `installIntegration` does. */
 export async function grantConsent(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp' | 'emit'>,
   { challenge, ...consent }: Consent,
@@ -33,8 +33,8 @@ export const NewInstallation = Type.Object({
 })
 
 /**
- * The operator consents for a user, without a browser: on the team `teamId`, or on the user's personal account. Refuses as
- * `grantConsent`, and: unknown_user 400, unknown_team 400, user_suspended 409 (a suspended person owns nothing that acts).
+ * Consents for a user on a team or on their personal account, without a browser. Refuses as `grantConsent`, and: unknown_user 400, unknown_team 400,
+ * user_suspended 409 (a suspended user cannot own an installation).
  */
 export async function grantConsentForUser(
   ctx: OperatorCtx,
@@ -46,12 +46,12 @@ export async function grantConsentForUser(
     .select(['kind', 'suspended_at'])
     .where('id', '=', userId)
     .executeTakeFirst()
-  if (user?.kind !== 'user') refuse('unknown_user', `There is no user "${userId}".`)
+  if (user?.kind !== 'user') refuse('unknown_user', `User "${userId}" not found.`)
   if (user.suspended_at !== null) refuse('user_suspended')
   const id = teamId ?? userId
   const account = await ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', id).executeTakeFirst()
   if (account === undefined || (teamId !== undefined && account.kind !== 'team')) {
-    refuse('unknown_team', `There is no team "${id}".`)
+    refuse('unknown_team', `Team "${id}" not found.`)
   }
   const consent = { integration, userId, account, projects, challenge: null }
   const { installationId, code } = await grantConsent(ctx, consent)

@@ -1,4 +1,3 @@
-/** The list of installed integrations, and the pages that ask before one is uninstalled, taken over or given more access. */
 import type { Static } from 'typebox'
 import type { Installation } from '../../model/installation.ts'
 import { toSingleLine } from '../../platform/mail/text.ts'
@@ -32,7 +31,7 @@ import {
 
 const InstalledQuery = Type.Object({ teamId: Type.Optional(Type.String({ maxLength: 64 })) })
 type InstalledInput = ScreenInput<Static<typeof InstalledQuery>>
-/** How many installations of an account are listed: on the page of all accounts, and on the page of one account. */
+/** Installations listed per account: on the page of all accounts, and on the page of one. */
 const MAX_OF_ALL = 20
 const MAX_OF_ONE = 200
 const PROJECTS_NAMED = 20
@@ -102,13 +101,13 @@ async function showInstalled(ctx: UserPageCtx, { query }: InstalledInput): Promi
     title: 'Installed integrations',
     images: [...origins].join(' '),
     body: html`<h1>Installed integrations</h1>
-<p>Integrations are run by other people. Each can do what is listed below its name, until it is uninstalled.</p>
+<p>Other teams run these integrations. Each has the access listed below its name until it is uninstalled.</p>
 ${one && html`<p><a href="/integrations/installed">Show all your accounts</a></p>`}
 ${sections}`,
   }
 }
 
-/** The installations on one account. Adds the origins of the logos that it shows to `origins`. */
+/** Also adds the origins of its logos to `origins`. */
 async function accountSection(
   ctx: UserPageCtx,
   account: OwnAccount,
@@ -117,10 +116,10 @@ async function accountSection(
 ): Promise<Html> {
   const heading = html`<h2>${nameOf(account)}</h2>`
   if (!canSeeInstallations(account)) {
-    return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show installed integrations.</p></section>`
+    return html`<section>${heading}<p class="soft">Your role in this team (${account.role.toLowerCase()}) does not show installed integrations.</p></section>`
   }
   if (account.lacks_factor === 1)
-    return html`<section>${heading}<p class="soft">This team asks its members for a second factor. <a href="/console/account/security/factors">Set one up</a></p></section>`
+    return html`<section>${heading}<p class="soft">This team requires a second factor. <a href="/console/account/security/factors">Set one up</a></p></section>`
   const installations = await listAccountInstallations(ctx, account, most + 1)
   const section = await heldSection(ctx, account)
   if (installations.length === 0)
@@ -150,11 +149,11 @@ async function entry(ctx: UserPageCtx, item: AccountInstallation): Promise<Html>
 ${disabledNotice(installation)}
 <p>Projects: ${await projectNames(ctx, installation)}</p>
 <details><summary>What it can do</summary>${listScopes(scopesOf(installation))}</details>
-${pending.length > 0 && html`<p class="notice">It asks for more access. <a href="/integrations/confirm/${installation.id}">Look at what ${name} asks for</a></p>`}
+${pending.length > 0 && html`<p class="notice">It requests more access. <a href="/integrations/confirm/${installation.id}">Review the request of ${name}</a></p>`}
 ${
   mayChange &&
   html`<p class="actions">${
-    installation.disabled_at !== null && html`<a class="button" href="${path}/take-over">Take over ${name}</a>`
+    installation.disabled_at !== null && html`<a class="button" href="${path}/take-over">Become owner of ${name}</a>`
   }<a class="button quiet" href="${path}/uninstall">Uninstall ${name}</a></p>`
 }
 </li>`
@@ -163,15 +162,16 @@ ${
 function disabledNotice({ disabled_at, disabled_reason }: Installation): Html | undefined {
   if (disabled_at === null) return undefined
   const end = day(disabled_at + DISABLED_RETENTION_MS)
-  return html`<p class="notice bad">It is disabled and its requests are refused, because its owner ${DISABLED_REASON_TEXT[disabled_reason!]}.
-An OWNER of the team can take it over. ${
-    disabled_reason !== 'disabled-by-admin' && `On ${end} it is removed, with the environment variables that it made.`
+  return html`<p class="notice bad">It is disabled and its requests fail, because its owner ${DISABLED_REASON_TEXT[disabled_reason!]}.
+An owner of the team can become its owner. ${
+    disabled_reason !== 'disabled-by-admin' &&
+    `On ${end} it is removed, with the environment variables that it created.`
   }</p>`
 }
 
 async function projectNames(ctx: UserPageCtx, installation: Installation): Promise<string> {
   const names = await readSelectedNames(ctx, installation, PROJECTS_NAMED + 1)
-  if (names === undefined) return 'all, also projects that are created later'
+  if (names === undefined) return 'all, present and future'
   if (names.length === 0) return 'none'
   return `${names.slice(0, PROJECTS_NAMED).join(', ')}${names.length > PROJECTS_NAMED ? ' and more' : ''}`
 }
@@ -183,7 +183,7 @@ async function askUninstall(ctx: UserPageCtx, { params, url }: ScreenInput): Pro
     title: `Uninstall ${name}`,
     body: html`<h1>Uninstall ${name}?</h1>
 <p>It loses its access to <strong>${nameOf(account)}</strong> at once. Its webhooks, its log drains and the environment variables
-that it made are removed. You cannot undo this. You can install it again.</p>
+that it created are removed. You cannot undo this. You can install it again.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 <p class="actions"><button class="danger">Uninstall</button> <a class="button quiet" href="/integrations/installed">Keep it</a></p>
@@ -202,14 +202,14 @@ async function askTakeOver(ctx: UserPageCtx, { params, url }: ScreenInput): Prom
   const { installation, integration, account } = await findManageableInstallation(ctx, params.id!)
   const name = toSingleLine(integration.name)
   return {
-    title: `Take over ${name}`,
-    body: html`<h1>Take over ${name}?</h1>
-<p>You become its owner on <strong>${nameOf(account)}</strong>. It works again at once, with the access that is listed here. It is
-told what happened while it was disabled.</p>
+    title: `Become owner of ${name}`,
+    body: html`<h1>Become owner of ${name}?</h1>
+<p>You become its owner on <strong>${nameOf(account)}</strong>. It works again at once, with the access listed here, and receives
+the events from while it was disabled.</p>
 ${listScopes(scopesOf(installation))}
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
-<p class="actions"><button>Take over</button> <a class="button quiet" href="/integrations/installed">Not now</a></p>
+<p class="actions"><button>Become owner</button> <a class="button quiet" href="/integrations/installed">Not now</a></p>
 </form>`,
   }
 }

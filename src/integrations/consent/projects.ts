@@ -1,36 +1,32 @@
-/** The projects that the consent page offers: first the ticked ones, then others by name, up to a limit. */
+/** The projects on the consent page: the ticked ones first, then others by name, up to a limit. */
 import { sql } from 'kysely'
 import { chunks } from '../../platform/db/chunks.ts'
 import { containsPattern } from '../../platform/db/db.ts'
 import type { OwnAccount } from '../../platform/pages/own-accounts.ts'
 import type { UserPageCtx } from '../../platform/pages/screen.ts'
 
-/** What the person ticked and typed on the page. */
 export type ProjectSelection = {
   selection: 'all' | 'selected' | undefined
   projectIds: string[]
   find: string
-  /** Whether the integration is installed on the account already. */
+  /** Whether the account has this integration already. */
   renews: boolean
   fault?: string | undefined
 }
 
-/** How many projects a person can tick. */
 export const MAX_SELECTABLE_PROJECTS = 1000
-/** How many other projects are offered at once. A search finds the rest. */
+/** Other projects offered at once. A search finds the rest. */
 export const PROJECTS_PER_PAGE = 100
 
 export type ProjectChoice = { id: string; name: string }
 export type ProjectChoices = {
   ticked: ProjectChoice[]
   others: ProjectChoice[]
-  /** Whether there are more than are offered. */
   more: boolean
-  /** Whether the account has no projects. */
   none: boolean
 }
 
-/** The projects to show for the ticked ones and the search of `chosen`. */
+/** Reads the projects to show for the ticked ones and the search of `chosen`. */
 export async function readProjectChoices(
   ctx: UserPageCtx,
   account: OwnAccount,
@@ -38,7 +34,7 @@ export async function readProjectChoices(
 ): Promise<ProjectChoices> {
   const ticked = await readChosenProjects(ctx, account, chosen.projectIds)
   const tickedIds = new Set(ticked.map((project) => project.id))
-  // Ticked projects may be found again, so this reads as many more. One more on top tells whether there are further ones.
+  // The search may return ticked projects too, so read that many more, plus one to detect a further page.
   const projects = await projectsOf(ctx, account)
     .where(sql<boolean>`name like ${containsPattern(chosen.find.trim())} escape '!'`)
     .orderBy('name')
@@ -49,7 +45,7 @@ export async function readProjectChoices(
   return { ticked, others: others.slice(0, PROJECTS_PER_PAGE), more: others.length > PROJECTS_PER_PAGE, none }
 }
 
-/** The projects of the account that have one of these ids, by name. */
+/** Reads the projects of the account with these ids, by name. */
 export async function readChosenProjects(
   ctx: UserPageCtx,
   account: OwnAccount,

@@ -1,4 +1,3 @@
-/** The operator's way to consent without a browser. docs/spec/operator-api.md. */
 import { operatorRoute } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { findIntegration } from '../integrations/integrations.ts'

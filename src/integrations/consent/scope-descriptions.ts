@@ -1,4 +1,4 @@
-/** Scopes in words for people: what the integration will be able to do, and whether it only reads. Specification: Scopes. */
+/** Scopes described for users. Specification: Scopes. */
 
 import { type Html, html } from '../../platform/pages/html.ts'
 import type { Scope } from '../../platform/permissions/scopes.ts'
@@ -7,7 +7,7 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
   'integration-configuration': {
     read: 'See its own installation and the webhooks that it registered',
     write:
-      'See, change and remove its own installation, and register webhooks, which tell it what happens in the account',
+      'See, change and remove its own installation, and register webhooks, which receive the events of the account',
   },
   deployment: { read: 'See deployments', write: 'See, create and cancel deployments' },
   'deployment-check': {
@@ -20,7 +20,7 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
     write: 'See projects, change their settings, create new ones and delete them',
   },
   'project-env-vars': {
-    read: 'See the environment variables that it made itself',
+    read: 'See the environment variables that it created',
     write: 'Create, change and delete environment variables of its own, for production too',
   },
   'global-project-env-vars': {
@@ -39,26 +39,29 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
   },
 }
 
-/** What a scope lets an integration do, in words, by reading alone and by writing. */
+/** Returns the descriptions of a scope for reading and writing. */
 export function scopeDescriptions(scope: Scope): { read: string; write: string } {
   return WORDS[scope]
 }
 
-/** TABLE what a scope lets the token of a person do, where that is not what an integration may. projects/env/access.ts: a person has what people made. */
+/**
+ * TABLE Scopes: descriptions for user tokens, where they differ from those for integrations, because users see the variables of users.
+ * projects/env/access.ts.
+ */
 const OF_PEOPLE: Partial<Record<Scope, string>> = {
   'integration-configuration': 'See, change and remove installations of integrations, and register webhooks',
-  'project-env-vars': 'Create, change and delete the environment variables that people made, for production too',
+  'project-env-vars': 'Create, change and delete the environment variables that users created, for production too',
   'log-drain': 'See, create and delete log drains',
 }
 
-/** What a scope lets the token of a person do, in words, by reading and writing. */
+/** Returns the description of a scope for a user's token. */
 export function tokenScopeDescription(scope: Scope): string {
   return OF_PEOPLE[scope] ?? WORDS[scope].write
 }
 
-/** A list of scopes such as `read:project`, in words. */
+/** Renders a list of scopes such as `read:project`. */
 export function listScopes(scopes: readonly string[]): Html {
-  if (scopes.length === 0) return html`<p>It asks for no access at all.</p>`
+  if (scopes.length === 0) return html`<p>It requests no access.</p>`
   return html`<ul class="plain rows">${scopes.map(showScope)}</ul>`
 }
 

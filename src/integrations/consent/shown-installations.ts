@@ -1,5 +1,3 @@
-/** The installations that the pages show to a person: on which account, by whom, with which projects. */
-
 import {
   type Installation,
   type InstallationWithIntegration,
@@ -12,14 +10,14 @@ import { permissionsOf } from '../../platform/permissions/scopes.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
 export type AccountInstallation = InstallationWithIntegration & {
-  /** The team that runs the integration, by name. */
+  /** Name of the team that runs the integration. */
   runBy: string
-  /** The user who installed it or took it over, by name. */
+  /** Name of the user who owns the installation. */
   ownedBy: string
   account: OwnAccount
 }
 
-/** An installation on one of the person's accounts. Refuses: not_found 404, also where the person's role does not show it. */
+/** Finds an installation on an account of the user. Refuses: not_found 404 (also when the user's role does not show it). */
 export async function findAccountInstallation(ctx: UserPageCtx, id: string): Promise<AccountInstallation> {
   const row = await selectInstallations(ctx.db).where('configuration.id', '=', id).executeTakeFirst()
   if (row === undefined) refuse('not_found', NO_INSTALLATION)
@@ -28,21 +26,21 @@ export async function findAccountInstallation(ctx: UserPageCtx, id: string): Pro
   return (await withNames(ctx, [row], account))[0]!
 }
 
-const NO_INSTALLATION = 'There is no such installation, or it is on an account that you have no part in.'
+const NO_INSTALLATION = 'Installation not found, or it is on an account that you cannot see.'
 
-/** The same, for a person who may change it. Refuses: not_found 404, owner_only 403. */
+/** As `findAccountInstallation`, for a user who can change it. Refuses: not_found 404, owner_only 403. */
 export async function findManageableInstallation(ctx: UserPageCtx, id: string): Promise<AccountInstallation> {
   const installation = await findAccountInstallation(ctx, id)
   if (installation.account.role !== 'OWNER') refuse('owner_only')
   return installation
 }
 
-/** Whether the person's role in the account shows its installations. */
+/** Whether the user's role shows the installations of the account. */
 export function canSeeInstallations(account: OwnAccount): boolean {
   return permissionsOf(account.role, null).has('installation:read')
 }
 
-/** The installations on an account, newest first, at most `limit`. */
+/** Lists the installations on an account, newest first, at most `limit`. */
 export async function listAccountInstallations(
   ctx: UserPageCtx,
   account: OwnAccount,
@@ -56,7 +54,7 @@ export async function listAccountInstallations(
   return rows.length === 0 ? [] : withNames(ctx, rows, account)
 }
 
-/** The names of the selected projects, at most `limit`; undefined when the installation sees all projects. */
+/** Returns the names of the selected projects, at most `limit`; undefined when the installation sees all projects. */
 export async function readSelectedNames(
   ctx: UserPageCtx,
   installation: Installation,

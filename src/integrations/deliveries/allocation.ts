@@ -1,6 +1,6 @@
 /**
- * How many deliveries may be under way at once on an instance: to one endpoint, for one account, and in all. Accounts take turns, one
- * delivery each. No account ever gets all free places, so receivers of one account that hang leave room for every other account.
+ * Limits on deliveries in flight: per endpoint, per account and per instance. Slots are allocated round-robin by account, and no account gets all
+ * free slots, so its hanging receivers leave room for others.
  */
 import type { Queue } from './queue.ts'
 
@@ -10,12 +10,12 @@ const PER_FAILING_ENDPOINT = 1
 const PER_ACCOUNT = 48
 const IN_ALL = 256
 const FAILING_IN_ALL = IN_ALL / 2
-/** An account may take a quarter of the free places, and at least one. */
+/** An account gets at most a quarter of the free slots, but at least one. */
 const OF_FREE = 4
 
 export type RunningDelivery = { accountId: string; endpointId: string; failing: boolean }
 
-/** How many deliveries of each queue are taken now. The first queue is random, so that no account is always last. */
+/** Returns the deliveries to lease per queue. Starts with a random queue, so that no account is always last. */
 export function allocateSlots(due: readonly Queue[], running: readonly RunningDelivery[]): Map<Queue, number> {
   const tally = tallyOf(running)
   const shares = new Map<Queue, number>()
@@ -44,7 +44,7 @@ function tallyOf(running: readonly RunningDelivery[]) {
   for (const one of running) add(one)
   const shareIn = (free: number) => Math.min(PER_ACCOUNT, Math.max(1, Math.floor(free / OF_FREE)))
   return {
-    /** Counts one more delivery of the queue if there is room for it, and gives whether there was. */
+    /** Allocates a slot to the queue if one is free, and returns whether it did. */
     take({ account_id: accountId, endpoint_id: endpointId, failing_since }: Queue): boolean {
       const failing = failing_since !== null
       const free = IN_ALL - of('all')

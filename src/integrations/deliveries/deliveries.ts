@@ -1,4 +1,4 @@
-/** The log of deliveries: what was sent where, with every attempt, and how one is sent again. The operator sees all of them, others those of their webhooks. */
+/** The log of deliveries and resending. The operator sees all, accounts see those of their webhooks. */
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
@@ -24,8 +24,8 @@ import { LEASE_MS } from './queue.ts'
 const KEPT_MS = 30 * 86_400_000
 
 /**
- * Lists deliveries with their attempts, newest first. There is no index by status, so a page holds what is found among the next SCAN_LIMIT
- * deliveries, and `next` leads to the page after it. docs/webhooks.md: What was sent.
+ * Lists deliveries with their attempts, newest first. No index has the status, so a filter searches the next SCAN_LIMIT deliveries and `next`
+ * continues there. docs/webhooks.md: Delivery log.
  */
 export async function listDeliveries(
   ctx: OperatorCtx,
@@ -37,9 +37,7 @@ export async function listDeliveries(
   return pageOfDeliveries(ctx, endpointId === undefined ? all : all.where('endpoint_id', '=', endpointId), filter)
 }
 
-/**
- * Lists the deliveries to a webhook as `listDeliveries` does. A token that is limited to some projects sees only events of those projects.
- */
+/** Lists the deliveries of a webhook as `listDeliveries` does. A project-limited token sees only events of its projects. */
 export async function listWebhookDeliveries(
   ctx: Ctx,
   { id }: Pick<Row<'webhook'>, 'id'>,
@@ -83,7 +81,7 @@ async function pageOfDeliveries(
   return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
 }
 
-/** The projects that the token of a person is limited to; null: it sees all. An installation sees whatever its webhooks were sent. */
+/** The projects of a project-limited token; null for all. An installation sees everything sent to its webhooks. */
 function narrowTo({ caller }: Ctx): readonly string[] | null {
   return caller.installationId === null ? caller.projectIds : null
 }
@@ -96,10 +94,7 @@ function withEvent(ctx: OperatorCtx) {
     .select(['event.id as event_id', 'event.project_id'])
 }
 
-/**
- * The attempts of deliveries, by delivery. Where receivers on private networks are allowed, only the operator sees their answers. Otherwise an
- * account could read from services that it cannot reach itself.
- */
+/** With private networks allowed, only the operator sees responses. Otherwise an account could read from services that it cannot reach. */
 async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
   const ids = rows.map(({ id }) => id)
   if (ids.length === 0) return new Map<string, Row<'delivery_attempt'>[]>()
@@ -116,11 +111,11 @@ async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
 export async function findDelivery(ctx: OperatorCtx, params: Params) {
   const id = params.id ?? ''
   const row = await withEvent(ctx).where('delivery.id', '=', id).executeTakeFirst()
-  if (row === undefined) refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
+  if (row === undefined) refuse('not_found', `Delivery "${id.slice(0, 100)}" not found.`)
   return row
 }
 
-/** Finds a delivery to a webhook that the caller may know of. Refuses: not_found 404. */
+/** Finds a delivery to a webhook that is visible to the caller. Refuses: not_found 404. */
 export async function findWebhookDelivery(ctx: Ctx, params: Params) {
   const webhook = await findDeliveryWebhook(ctx, params)
   const id = params.deliveryId ?? ''
@@ -130,24 +125,23 @@ export async function findWebhookDelivery(ctx: Ctx, params: Params) {
     .executeTakeFirst()
   const narrow = narrowTo(ctx)
   if (row === undefined || (narrow !== null && !narrow.includes(row.project_id ?? '')))
-    refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
+    refuse('not_found', `Delivery "${id.slice(0, 100)}" not found.`)
   return row
 }
 
-/** Shows a delivery with its attempts. */
 async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
   return showDelivery(row, (await attemptsOf(ctx, [row])).get(row.id) ?? [])
 }
 
-/** Shows a delivery to a webhook of the caller, with what was sent, for those who may send it again. */
+/** Returns a delivery of the caller's webhook, with the request body for callers who can resend it. */
 export async function getWebhookDelivery(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
   const delivery = await getDelivery(ctx, row)
-  // Before the first attempt nobody decided whether the endpoint may hear it.
+  // Before the first attempt, it is not yet decided whether the endpoint may receive the event.
   const request = delivery.attempts.length === 0 ? undefined : await requestOf(ctx, row)
   return { ...delivery, ...(request !== undefined && { request }) }
 }
 
-/** The body of a delivery; undefined for those who may not change its webhook or not hear the event, and for installations. */
+/** The body of a delivery. Undefined for installations and for callers who cannot change the webhook or see the event. */
 async function requestOf({ db, caller }: Ctx, row: Row<'delivery'>): Promise<string | undefined> {
   const columns = ['integration_id', 'events_json'] as const
   const webhook = await db.selectFrom('webhook').select(columns).where('id', '=', row.endpoint_id).executeTakeFirst()
@@ -163,8 +157,8 @@ async function requestOf({ db, caller }: Ctx, row: Row<'delivery'>): Promise<str
 }
 
 /**
- * Sends a delivery again, or sends one now that waits for its next attempt. It keeps its `webhook-id` and gets a new signature. If it fails, it goes
- * on in the schedule where it was. Refuses: not_replayable 409 (its endpoint is gone, disabled or held; its lines are not kept; it is under way or held).
+ * Resends a delivery, or sends a pending one now. It keeps its `webhook-id` and its place in the retry schedule, and gets a new signature. Refuses:
+ * not_replayable 409 (endpoint deleted, disabled or on hold; log lines no longer stored; in flight or on hold).
  */
 export async function replayDelivery(
   ctx: OperatorCtx,
@@ -176,9 +170,10 @@ export async function replayDelivery(
     .select(['disabled_at', 'held_at'])
     .where('id', '=', row.endpoint_id)
     .executeTakeFirst()
-  if (endpoint === undefined) refuse('not_replayable', 'The endpoint of this delivery is gone.')
+  if (endpoint === undefined) refuse('not_replayable', 'The endpoint of this delivery was deleted.')
   mustBeSendable(endpoint)
-  if (row.event_id === null && row.body === null) refuse('not_replayable', 'What was delivered is not kept.')
+  if (row.event_id === null && row.body === null)
+    refuse('not_replayable', 'The content of this delivery is no longer stored.')
   const again = await ctx.db
     .updateTable('delivery')
     .set({ status: 'pending', due_at: ctx.now, done_at: null })
@@ -186,25 +181,28 @@ export async function replayDelivery(
     .where((eb) =>
       eb.or([
         eb.and([eb('due_at', 'is', null), eb('status', '!=', 'pending')]),
-        // It waits for its next attempt. A delivery that is due sooner is under way, or will be in a moment.
+        // It waits for its next attempt. A delivery due sooner is in flight, or about to be.
         eb.and([eb('held_at', 'is', null), eb('due_at', '>', ctx.now + LEASE_MS)]),
       ]),
     )
     .returningAll()
     .executeTakeFirst()
-  if (again === undefined) refuse('not_replayable', 'The delivery is under way, is about to be sent, or is held.')
+  if (again === undefined) refuse('not_replayable', 'The delivery is in flight, about to be sent, or on hold.')
   ctx.deps.wakeups.deliveries()
   return getDelivery(ctx, { ...row, ...again })
 }
 
-/** Refuses: not_replayable 409, for an endpoint to which nothing is sent now. */
+/** Checks that the endpoint is enabled and not on hold. Refuses: not_replayable 409. */
 export function mustBeSendable({ disabled_at, held_at }: Pick<Row<'webhook'>, 'disabled_at' | 'held_at'>): void {
   if (disabled_at !== null) refuse('not_replayable', 'The endpoint of this delivery is disabled: enable it first.')
   if (held_at !== null)
     refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER has to take it over first.')
 }
 
-/** As `replayDelivery`, for a webhook of the caller. A delivery to an integration's webhook takes the right to change the integration. Refuses besides: missing_permission 403. */
+/**
+ * As `replayDelivery`, for a webhook of the caller. For an integration's webhook the caller must be able to change the integration. Refuses also:
+ * missing_permission 403.
+ */
 export async function replayWebhookDelivery(
   ctx: Ctx,
   row: Awaited<ReturnType<typeof findDelivery>>,
@@ -214,7 +212,7 @@ export async function replayWebhookDelivery(
   return replayDelivery(ctx, row)
 }
 
-/** Sweep: removes deliveries that are done, with their attempts, 30 days after they were written. */
+/** Sweep: deletes finished deliveries and their attempts after 30 days. */
 export async function purgeOldDeliveries(ctx: OperatorCtx, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('delivery')

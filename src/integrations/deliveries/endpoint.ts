@@ -1,4 +1,4 @@
-/** What is sent, and whether, is decided when a delivery is attempted, by its endpoint as it is then. docs/spec/reliability.md T41. */
+/** Each attempt decides whether and what to send, by the state of its endpoint at that time. docs/spec/reliability.md T41. */
 
 import type { Deps } from '../../context.ts'
 import { EVENTS, type EventName } from '../../events.ts'
@@ -13,12 +13,12 @@ import { openSecretBox } from '../../platform/secrets/data-keys.ts'
 import type { LeasedDelivery } from './queue.ts'
 import { bodySignature, signatureHeaders } from './sign.ts'
 
-/** `gone`: the endpoint was removed or disabled, so nothing is sent there. `drop`: this delivery is not sent. `hold`: it is sent later. `unreadable`: no secret opens. */
+/** `gone`: the endpoint was deleted or disabled. `drop`: do not send. `hold`: send later. `unreadable`: no secret can be decrypted. */
 export type Decision = { send: OutgoingRequest } | 'gone' | 'drop' | 'hold' | 'unreadable'
 
 const USER_AGENT = 'Berth-Webhooks/1.0'
 
-/** Decides what happens with a delivery that is due. */
+/** Decides the handling of a delivery that is due. */
 export async function decideDelivery(deps: Deps, delivery: LeasedDelivery): Promise<Decision> {
   return delivery.event_stamp === null ? decideLines(deps, delivery) : decideEvent(deps, delivery, delivery.event_stamp)
 }
@@ -32,7 +32,7 @@ async function decideEvent(deps: Deps, delivery: LeasedDelivery, stamp: number):
   if (event === undefined) return 'drop'
   const name = subscribedName(webhook.events_json, event.type)
   if (name === undefined) return 'drop'
-  // The webhook may have been narrowed since the event. Whoever may change it now may not see events of other projects.
+  // The webhook may have been narrowed since the event, and its present editor may not see events of other projects.
   if (event.project_id !== null && !jsonListIncludes(webhook.project_ids_json, event.project_id)) return 'drop'
   const stopped = await installationBlock(deps, delivery, event)
   if (stopped !== undefined) return stopped
@@ -45,18 +45,16 @@ async function decideEvent(deps: Deps, delivery: LeasedDelivery, stamp: number):
   return { send: { url: webhook.url, headers, body, accountId: webhook.account_id } }
 }
 
-/** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that the webhook asked for. Every attempt sends the same bytes. */
+/** Builds the body `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the subscribed name. Every attempt sends the same bytes. */
 export function bodyOf(event: Pick<Row<'event'>, 'id' | 'stamp' | 'payload_json'>, type: string): string {
   const head = { id: event.id, type, createdAt: stampToMs(event.stamp), region: null }
   return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`
 }
 
 /**
- * Why an installation is not sent an event, or not now; undefined: it is sent.
- * - An installation that ended hears of its own end, and of the removal of projects that was written before it: an uninstall drops the rest.
- * - One that is disabled hears the events that are `sentWhileDisabled`. The others are held.
- * - After it is active again, events from before wait for their turn.
- * - It hears nothing that its present scopes do not grant.
+ * Returns why an installation does not get an event now; undefined when it does. A removed installation gets its own removal and earlier project
+ * removals only. A disabled one gets the types in `sentWhileDisabled`; others are held, and released in order once it is active. The present scopes
+ * must grant the event.
  */
 async function installationBlock(
   deps: Deps,
@@ -83,7 +81,7 @@ async function installationBlock(
   return needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
 }
 
-/** The secret of a webhook, or the client secrets of its integration, oldest first. */
+/** Returns the secret of a webhook, or the client secrets of its integration, oldest first. */
 export async function secretsOf(deps: Deps, webhook: Row<'webhook'>): Promise<string[]> {
   const box = await openSecretBox({ db: deps.db.read, deps }, webhook.account_id)
   const { integration_id, sealed_secret } = webhook
@@ -101,7 +99,7 @@ function present(secrets: (string | undefined)[]): string[] {
   return secrets.filter((secret) => secret !== undefined)
 }
 
-/** For lines of a log drain. When its installation is disabled or has lost the scope, lines are dropped, and not sent later. */
+/** Log lines are dropped, not held, while the installation is disabled or lacks the scope. */
 async function decideLines(deps: Deps, delivery: LeasedDelivery): Promise<Decision> {
   const { read } = deps.db
   const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
@@ -127,7 +125,7 @@ async function decideLines(deps: Deps, delivery: LeasedDelivery): Promise<Decisi
 
 type LinesTo = Pick<Row<'log_drain'>, 'account_id' | 'url' | 'delivery_format'>
 
-/** The request that takes lines to a drain, with the headers of its account and the signature by its secret. */
+/** Builds the request that sends lines to a drain, with its custom headers and signature. */
 export function linesPost(
   { account_id, url, delivery_format }: LinesTo,
   { secret, headers }: { secret: string; headers: Record<string, string> },
@@ -138,7 +136,7 @@ export function linesPost(
   return { url, headers: { ...headers, ...own }, body, accountId: account_id }
 }
 
-/** The headers of every request to an endpoint. */
+/** Returns the headers of every request to an endpoint. */
 export function headersOf(contentType: string): Record<string, string> {
   return { 'content-type': contentType, 'user-agent': USER_AGENT }
 }

@@ -1,4 +1,4 @@
-/** Writes down how an attempt ended: the delivery is done or due again, the attempt is kept, and an endpoint that only fails is disabled. */
+/** Records the outcome of an attempt: done or due again, and disables an endpoint that keeps failing. */
 
 import type { Deps, OperatorCtx } from '../../context.ts'
 import type { OutgoingResult } from '../../platform/adapters/egress.ts'
@@ -8,7 +8,7 @@ import { disableEndpoint } from '../webhooks/disable.ts'
 import { type LeasedDelivery, releaseNext } from './queue.ts'
 import { nextAttemptAt } from './schedule.ts'
 
-/** `url`: where it was sent; undefined: it was not sent. */
+/** `url`: where it was sent; undefined when it was not sent. */
 export type Attempt = {
   delivery: LeasedDelivery
   url: string | undefined
@@ -21,7 +21,7 @@ const FAILING_MS = 5 * 86_400_000
 const GONE = 410
 type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 
-/** Writes the outcome in one transaction, and gives it. When the lease has ended, or the delivery was dropped meanwhile, nothing is written. */
+/** Records and returns the outcome, in one transaction. Writes nothing when the lease expired or the delivery was dropped. */
 export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'delivered' | 'failed' | 'retried'> {
   const { delivery, url, posted, durationMs, now } = attempt
   const number = delivery.attempts + 1
@@ -38,7 +38,7 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
       heldAt: dueAt === null ? null : delivery.held_at,
       status: outcome === 'retried' ? 'pending' : outcome,
       doneAt: dueAt === null ? now : null,
-      // The lines of a drain are kept until they arrive or are given up.
+      // Log lines are stored until they are delivered or given up.
       body: dueAt === null ? null : delivery.body,
     })
     if (ours === undefined) return
@@ -60,10 +60,7 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
 
 type Judged = { id: string; url: string | undefined; posted: OutgoingResult; delivered: boolean; attempts: number }
 
-/**
- * Notes since when an endpoint fails. It is disabled when it answers 410, or when nothing arrived in five days. An answer from a URL that was
- * replaced meanwhile does not count.
- */
+/** Records since when an endpoint fails, and disables it on 410 or after five days without a success. Ignores responses from a replaced URL. */
 async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempts }: Judged): Promise<void> {
   const table = id.startsWith('ld_') ? 'log_drain' : 'webhook'
   const endpoint = await ctx.db
@@ -80,7 +77,7 @@ async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempt
   }
   const isGone = 'statusCode' in posted && posted.statusCode === GONE
   const since = endpoint.failing_since ?? ctx.now
-  // After days without events, one failed attempt says little. The second attempt of an event decides.
+  // After days without events, one failed attempt is weak evidence, so the second attempt of an event decides.
   if (isGone || (attempts > 1 && ctx.now - since >= FAILING_MS))
     return disableEndpoint(ctx, table, endpoint, isGone ? 'gone' : 'failing')
   if (endpoint.failing_since === null)

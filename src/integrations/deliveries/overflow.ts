@@ -1,4 +1,4 @@
-/** The limit on deliveries that wait for an account. docs/webhooks.md: When too much waits. */
+/** The limit on pending deliveries of an account. docs/webhooks.md: Backlog limit. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -8,13 +8,13 @@ import { disableEndpoint, MAX_PENDING_DELIVERIES } from '../webhooks/disable.ts'
 
 const DROPPED_AT_ONCE = 1000
 
-/** The endpoint that most deliveries of an account wait for. `excess`: how many the account has above the limit. */
+/** The endpoint with most pending deliveries of an account. `excess`: deliveries of the account above the limit. */
 type Fullest = { account_id: string; endpoint_id: string; excess: number }
 
 /**
- * Sweep: looks for an account for which more than MAX_PENDING_DELIVERIES deliveries wait. The endpoint that most of them wait for is disabled, its people
- * get a letter, and what waits for it is dropped. The webhook of an integration serves other accounts too, so it is not disabled: the oldest
- * deliveries of this account are dropped down to the limit, and the owners of the integration get a letter. Gives 1, or 0 when no account is over the limit.
+ * Sweep: finds one account above MAX_PENDING_DELIVERIES, disables its endpoint with the largest backlog, drops that backlog and emails the endpoint's
+ * users. An integration's webhook serves other accounts, so only this account's oldest deliveries above the limit are dropped. Returns 1, or 0 when
+ * no account is above the limit.
  */
 export async function disableOverflowingEndpoint(ctx: OperatorCtx): Promise<number> {
   const fullest = await fullestEndpoint(ctx)
@@ -28,7 +28,7 @@ export async function disableOverflowingEndpoint(ctx: OperatorCtx): Promise<numb
   return 1
 }
 
-/** For the first account over the limit. In most stores fewer deliveries wait in all than one account may have, and one small query shows that. */
+/** Most databases hold fewer pending deliveries than the limit of one account, and a small query shows that. */
 async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
   const pending = ctx.db.selectFrom('delivery').where(PENDING)
   const some = pending.select('account_id').offset(sql.lit(MAX_PENDING_DELIVERIES)).limit(sql.lit(1))
@@ -59,7 +59,7 @@ async function tellIntegration(ctx: OperatorCtx, webhook: Integrations, accountI
     topic: `overflow ${webhook.id}`,
     text: [
       `More than ${MAX_PENDING_DELIVERIES.toLocaleString('en')} deliveries wait on the account ${accountId}. Most of them wait for the webhook ${webhook.id}`,
-      `of the integration ${webhook.integration_id}, which goes to ${host}. The oldest are dropped until the limit is kept. The webhook stays enabled.`,
+      `of the integration ${webhook.integration_id}, which goes to ${host}. The oldest above the limit are dropped. The webhook stays enabled.`,
       '',
       `Dropped deliveries are listed for 30 days. You can send each of them again: GET /v1/webhooks/${webhook.id}/deliveries?status=dropped`,
     ].join('\n'),
@@ -73,7 +73,7 @@ async function dropOldest(ctx: OperatorCtx, { account_id, endpoint_id }: Fullest
     .where(PENDING)
     .where('account_id', '=', account_id)
     .where('endpoint_id', '=', endpoint_id)
-    // The index finds what waits, without its order. So all of it is read and sorted.
+    // The index gives pending rows without order, so all of them are read and sorted.
     .limit(sql.lit(2 * MAX_PENDING_DELIVERIES))
   const oldest = ctx.db.selectFrom(pending.as('waiting')).select('id').orderBy('created_stamp').limit(count)
   await ctx.db

@@ -1,6 +1,6 @@
 /**
- * The queue of deliveries. A worker takes a delivery by one statement that moves its `due_at` ahead. That is a lease: when the process dies, it
- * ends by itself. The queue is read by account and endpoint, so that deliveries to a slow endpoint hide no others.
+ * The delivery queue. A worker leases a delivery by moving its `due_at` ahead, so the lease expires if the process dies. Queues are read by account
+ * and endpoint, so a slow endpoint hides no others.
  */
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
@@ -8,26 +8,23 @@ import { preparedQuery, type Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { DROPPED, PENDING } from '../../platform/outbox/delivery.ts'
 
-/** Longer than an attempt can take, with reading and writing around it. */
+/** Longer than an attempt can take, including its reads and writes. */
 export const LEASE_MS = 20_000
-/** A delivery that is due sooner than this may be leased, also by an instance whose clock is some seconds ahead. */
+/** A delivery due sooner may be leased, also by an instance whose clock is some seconds ahead. */
 const UNDER_WAY_MS = 2 * LEASE_MS
 
-/** A delivery that this process has taken. `due_at`: when the lease ends. */
+/** A delivery leased by this process. `due_at`: when the lease expires. */
 export type LeasedDelivery = Row<'delivery'> & { due_at: number }
-/** The deliveries of one account that wait for one endpoint. */
+/** The deliveries of one account that are pending for one endpoint. */
 export type Queue = { account_id: string; endpoint_id: string; failing_since: number | null }
-/** `due`: queues in which something is due. `next`: where the next look begins; undefined: this one saw the last queue. */
+/** `due`: queues with a due delivery. `next`: start of the next scan; undefined after the last queue. */
 export type QueueScan = { due: Queue[]; next: EndpointRef | undefined }
 export type EndpointRef = { accountId: string; endpointId: string }
 
-/** How many queues one look passes at most. */
+/** Queues passed per scan. */
 const PASSED = 2000
 
-/**
- * Finds queues in which something is due, beginning after a place. It steps from one queue to the next in the index, so it costs the number of
- * queues and not the number of deliveries in them.
- */
+/** Finds queues with a due delivery, after a position. Skips from queue to queue in the index, so the cost grows with queues, not deliveries. */
 export async function dueQueues(
   db: Queries,
   now: number,
@@ -56,7 +53,7 @@ export async function dueQueues(
   return { due: rows, next }
 }
 
-/** Leases deliveries that are due. `shares`: how many of each queue at most. */
+/** Leases due deliveries. `shares`: the maximum per queue. */
 export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now: number): Promise<LeasedDelivery[]> {
   return deps.db.write(async (db) => {
     const leased: LeasedDelivery[] = []
@@ -89,14 +86,14 @@ const takeDue = preparedQuery<Taking, LeasedDelivery>((db, value) =>
     .$narrowType<{ due_at: number }>(),
 )
 
-/** Makes a leased delivery due at once, because the service stops before its attempt ended. */
+/** Makes a leased delivery due now, because the instance stops before its attempt finished. */
 export async function releaseLease(deps: Deps, { id, due_at }: LeasedDelivery, now: number): Promise<void> {
   await deps.db.write((db) =>
     db.updateTable('delivery').set({ due_at: now }).where('id', '=', id).where('due_at', '=', due_at).execute(),
   )
 }
 
-/** Holds a delivery. `releaseHeld` makes it due when its installation is active again, or somebody took its endpoint over. */
+/** Holds a delivery until `releaseHeld` makes it due: when its installation is active again, or its endpoint has a new owner. */
 export async function holdDelivery(deps: Deps, { id, due_at }: LeasedDelivery, now: number): Promise<void> {
   const hold = { due_at: null, held_at: now }
   await deps.db.write((db) =>
@@ -106,7 +103,7 @@ export async function holdDelivery(deps: Deps, { id, due_at }: LeasedDelivery, n
 
 const DROPPED_AT_ONCE = 500
 
-/** Drops a delivery that may not be sent any more. `all`: its endpoint is gone, so others that wait for it are dropped too. */
+/** Drops a delivery that must not be sent. `all`: its endpoint is gone, so drop its other pending deliveries too. */
 export async function dropDelivery(deps: Deps, leased: LeasedDelivery, now: number, all: boolean): Promise<void> {
   const { id, due_at, account_id, endpoint_id } = leased
   const dropped = { ...DROPPED, done_at: now }
@@ -132,8 +129,8 @@ export async function dropDelivery(deps: Deps, leased: LeasedDelivery, now: numb
 }
 
 /**
- * Releases deliveries that were held for an installation that is active again, or for an endpoint that somebody took over. The oldest
- * delivery of each endpoint becomes due, and the next one when that one is done. So they arrive in the order of their events.
+ * Releases held deliveries of active installations and of endpoints with a new owner. Only the oldest of each endpoint becomes due, and each success
+ * releases the next, so events arrive in order.
  */
 export async function releaseHeld(deps: Deps, now: number): Promise<void> {
   const rows = [...(await heldForInstallations(deps.db.read)), ...(await heldForPeople(deps.db.read))]
@@ -162,7 +159,7 @@ async function heldForInstallations(db: Queries): Promise<Waiting[]> {
   return rows
 }
 
-/** For endpoints that were taken over. Those that were removed are here too: a delivery that is due for one of them is dropped. */
+/** For endpoints with a new owner. Includes deleted endpoints, so that their deliveries become due and are dropped. */
 async function heldForPeople(db: Queries): Promise<Waiting[]> {
   const { rows } = await sql<Waiting>`
     with recursive holding(id) as (
@@ -182,10 +179,7 @@ async function heldForPeople(db: Queries): Promise<Waiting[]> {
   return rows
 }
 
-/**
- * Makes the oldest held delivery of an endpoint due, unless it is due already. It does nothing while an older delivery that is not held is under way
- * or is due: the worker may be about to hold that one too, and then it has to go first.
- */
+/** Makes the oldest held delivery of an endpoint due. Waits while an older delivery is in flight or due, because the worker may be about to hold it too. */
 export async function releaseNext(
   db: Queries,
   installationId: string | null,

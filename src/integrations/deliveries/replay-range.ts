@@ -1,4 +1,4 @@
-/** Sends the deliveries of a time to a webhook again, so that a receiver that was away gets what it missed. docs/webhooks.md: What was sent. */
+/** Resends the deliveries of a time range, for a receiver that was unavailable. docs/webhooks.md: Delivery log. */
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
@@ -8,12 +8,11 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import type { RangeReplayed, ReplayRange } from '../webhooks/schema.ts'
 import { mustBeSendable } from './deliveries.ts'
 
-/** So many are sent again by one request. */
 const MAX_REPLAYED = 100
 
 /**
- * Makes due the deliveries of one status that were written after `since` and before `until`, the oldest first. Gives how many, and from
- * where to go on where there are more. Refuses: bad_request 400 (`until`), not_replayable 409 (the endpoint is disabled or held).
+ * Makes deliveries of one status between `since` and `until` due, oldest first. Returns their number, and where to continue. Refuses: bad_request 400
+ * (`until`), not_replayable 409 (endpoint disabled or on hold).
  */
 export async function replayRange(
   ctx: Ctx,
@@ -34,7 +33,7 @@ export async function replayRange(
     .limit(sql.lit(SCAN_LIMIT))
   const rows = await ctx.db
     .selectFrom(looked.as('delivery'))
-    // Of what is not kept any more, nothing can be sent.
+    // Purged events cannot be sent.
     .innerJoin('event', 'event.stamp', 'delivery.event_stamp')
     .select(['delivery.id', 'delivery.created_stamp'])
     .where('delivery.status', '=', status)

@@ -1,4 +1,3 @@
-/** Routes for the log of deliveries. The operator sees all deliveries, others those of their webhooks. */
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
 import { operatorRoute, route } from '../../platform/http/route.ts'
 import {
@@ -58,7 +57,7 @@ export const deliveryRoutes = [
     method: 'POST',
     path: '/v1/webhooks/:id/deliveries/:deliveryId/replay',
     operationId: 'replayWebhookDelivery',
-    summary: 'Send a delivery again, or send one now that waits',
+    summary: 'Resend a delivery, or send a pending one now',
     tag,
     needs: ['webhook:write'],
     load: findWebhookDelivery,
@@ -71,7 +70,7 @@ export const deliveryRoutes = [
     method: 'POST',
     path: '/v1/webhooks/:id/replay',
     operationId: 'replayWebhookDeliveries',
-    summary: 'Send the deliveries of a time again',
+    summary: 'Resend the deliveries of a time range',
     tag,
     needs: ['webhook:write'],
     body: ReplayRange,
@@ -86,7 +85,7 @@ export const deliveryRoutes = [
     method: 'POST',
     path: '/v1/webhooks/:id/test',
     operationId: 'testWebhook',
-    summary: 'Send a test event to a webhook, and give what was answered',
+    summary: 'Send a test event to a webhook and return the response',
     tag,
     needs: ['webhook:write'],
     load: findDeliveryWebhook,
@@ -113,7 +112,7 @@ export const deliveryRoutes = [
     method: 'POST',
     path: '/operator/v1/webhook-deliveries/:id/replay',
     operationId: 'operatorReplayDelivery',
-    summary: 'Send a delivery again',
+    summary: 'Resend a delivery',
     tag: 'operator',
     load: findDelivery,
     run: replayDelivery,

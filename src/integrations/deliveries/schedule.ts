@@ -1,9 +1,8 @@
-/** When a delivery that failed is attempted again: the schedule of Standard Webhooks, 75 h 35 min in all. */
+/** The retry schedule of Standard Webhooks, 75 h 35 min in all. */
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
-/** The wait before each attempt but the first. */
 const WAITS_MS = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -15,11 +14,11 @@ const WAITS_MS = [
   20 * HOUR_MS,
   24 * HOUR_MS,
 ]
-/** A wait is up to this share longer, so that deliveries that failed together are not all attempted again at one moment. */
+/** Up to this share is added, so that deliveries that failed together do not retry together. */
 const JITTER = 0.02
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 
-/** When the next attempt is due after attempt number `attempt` failed; undefined after the last one. `Retry-After` can delay it. */
+/** Returns the time of the attempt after `attempt`; undefined after the last one. `Retry-After` can delay it. */
 export function nextAttemptAt(attempt: number, now: number, retryAfter: string | undefined): number | undefined {
   const wait = WAITS_MS[attempt - 1]
   if (wait === undefined) return undefined

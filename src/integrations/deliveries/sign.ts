@@ -1,11 +1,11 @@
 /**
- * The signatures of a delivery. `webhook-signature` follows Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, written `v1,<base64>`, one for
- * each live secret. `x-vercel-signature` is for receivers that exist already: hex HMAC-SHA1 of the raw body. docs/webhooks.md: Two signatures.
+ * Delivery signatures. `webhook-signature` follows Standard Webhooks: HMAC-SHA256 over `id.timestamp.body` as `v1,<base64>`, one per live secret.
+ * `x-vercel-signature` is hex HMAC-SHA1 of the body, for existing receivers. docs/webhooks.md: Two signatures.
  */
 import { createHmac } from 'node:crypto'
 import { standardKey } from '../webhooks/secret.ts'
 
-/** The headers that sign a delivery. `secrets`: all live secrets, oldest first. `seconds`: when this attempt is made, since the epoch. */
+/** Returns the signature headers. `secrets`: all live ones, oldest first. `seconds`: the attempt's time, since the epoch. */
 export function signatureHeaders(id: string, seconds: number, body: string, secrets: readonly string[]) {
   const signed = `${id}.${seconds}.${body}`
   const signatures = secrets.map((secret) => {
@@ -19,7 +19,7 @@ export function signatureHeaders(id: string, seconds: number, body: string, secr
   }
 }
 
-/** The value of `x-vercel-signature`. It has room for one secret: the oldest live one, so that a new secret breaks no receiver. */
+/** Returns the value of `x-vercel-signature`. It holds one signature, by the oldest live secret, so that a new secret breaks no receiver. */
 export function bodySignature(body: string, secret: string): string {
   return createHmac('sha1', secret).update(body).digest('hex')
 }

@@ -1,4 +1,4 @@
-/** Sends one event to a webhook now, so that whoever set it up sees what their receiver answers. docs/webhooks.md: Try a webhook. */
+/** Sends a test event and returns the receiver's response. docs/webhooks.md: Send a test event. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { permit } from '../../platform/access/authenticate.ts'
@@ -10,20 +10,20 @@ import type { WebhookTested } from '../webhooks/schema.ts'
 import { bodyOf, headersOf, secretsOf } from './endpoint.ts'
 import { signatureHeaders } from './sign.ts'
 
-/** The `type` of the event. No webhook subscribes to it, and it says nothing of the account. */
+/** No webhook subscribes to this type, and it reveals nothing about the account. */
 const TYPE = 'webhook.test'
 
 type Tested = Static<typeof WebhookTested>
 
-/** Whoever may change a webhook sends to it. The webhook of an integration takes the right to change the integration. */
+/** Changing an integration's webhook requires permission to change the integration. */
 export const canChangeWebhook = guard(['missing_permission'], ({ caller }: Ctx, webhook: Row<'webhook'>) => {
   if (webhook.integration_id !== null) permit(caller, ['integration:write'])
 })
 
 /**
- * Posts a signed event of the type `webhook.test`, and gives what was answered. Nothing is kept, nothing is attempted again, and it says
- * nothing of whether the webhook fails; a webhook that is disabled is sent to as well. Refuses: endpoint_held 409, installation_disabled 409
- * (Specification: Events: while an installation is disabled, deliveries are paused).
+ * Posts a signed `webhook.test` event and returns the response, also for a disabled webhook. Stores nothing, never retries, and does not affect the
+ * failure state. Refuses: endpoint_held 409, installation_disabled 409 (Specification: Events: while an installation is disabled, deliveries are
+ * paused).
  */
 export async function sendTestEvent(ctx: Ctx, webhook: Row<'webhook'>): Promise<Tested> {
   if (webhook.held_at !== null) refuse('endpoint_held')
@@ -42,7 +42,7 @@ export async function sendTestEvent(ctx: Ctx, webhook: Row<'webhook'>): Promise<
   const durationMs = Math.round(performance.now() - began)
   if ('error' in posted) return { request, ...NO_ANSWER, durationMs, error: posted.error }
   const { statusCode } = posted
-  // As in the log of deliveries: an account does not read from services of a private network.
+  // As in the log of deliveries, accounts must not read from services of a private network.
   const response = ctx.deps.config.allowPrivateWebhooks ? null : posted.response
   return { request, arrived: statusCode >= 200 && statusCode < 300, statusCode, response, durationMs, error: null }
 }
@@ -55,7 +55,7 @@ async function isOfDisabled({ db }: Ctx, { configuration_id }: Row<'webhook'>): 
 
 const NO_ANSWER = { arrived: false, statusCode: null, response: null, durationMs: 0 }
 
-/** What was found before the transaction is the answer. */
+/** Returns the result of `sendTestEvent`. */
 export function testWebhook(_ctx: Ctx, _webhook: Row<'webhook'>, _input: Input, tested: Tested): Tested {
   return tested
 }

@@ -1,4 +1,4 @@
-/** Delivers what is due, as many at once as `share.ts` allows, so that a slow endpoint makes no other endpoint wait. docs/webhooks.md. */
+/** Delivers what is due, in parallel within the limits of allocation.ts, so that a slow endpoint delays no other. docs/webhooks.md. */
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Deps } from '../../context.ts'
 import type { OutgoingResult } from '../../platform/adapters/egress.ts'
@@ -21,12 +21,12 @@ import {
 /** `failing`: whether its endpoint failed the last time. */
 type Piece = { delivery: LeasedDelivery; failing: boolean }
 
-/** Delivers everything that is due at `now`. Gives how many deliveries it attempted, held or dropped. */
+/** Delivers everything due at `now`. Returns the number of deliveries attempted, held or dropped. */
 export function deliverDue(deps: Deps, now: number): Promise<number> {
   return drainLeaseQueue(deliveryWork(deps), now, new AbortController().signal)
 }
 
-/** Starts the loop. A wake-up makes it look soon. The function that it gives stops it: attempts that are under way end, or are given back. */
+/** Starts the loop, which wake-ups trigger early. Returns a function that stops it: attempts in flight finish, or their leases are released. */
 export function startDeliveries(deps: Deps): () => Promise<void> {
   const { wake, stop } = startLeaseWorker(deps, deliveryWork(deps))
   deps.wakeups.deliveries = wake
@@ -37,7 +37,7 @@ export function startDeliveries(deps: Deps): () => Promise<void> {
 }
 
 function deliveryWork(deps: Deps): LeaseQueue<Piece> {
-  /** Where the last look stopped. */
+  /** Where the last scan stopped. */
   let place: EndpointRef | undefined
   return {
     name: 'deliveries',
@@ -46,7 +46,7 @@ function deliveryWork(deps: Deps): LeaseQueue<Piece> {
       const running = pieces.map(({ delivery: { account_id: accountId, endpoint_id: endpointId }, failing }) => {
         return { accountId, endpointId, failing }
       })
-      // It looks at each queue once: from where the last look stopped to the end, and from the start to there.
+      // Each pass scans every queue once: from the last position to the end, then from the start.
       for (let atStart = place === undefined; ; ) {
         const { due, next } = await dueQueues(deps.db.read, now, place)
         const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.endpoint_id))
@@ -67,7 +67,7 @@ function deliveryWork(deps: Deps): LeaseQueue<Piece> {
   }
 }
 
-/** Makes one attempt, and gives what came of it. It never throws: a delivery whose outcome could not be written is attempted again when its lease ends. */
+/** Makes one attempt and returns its outcome. Never throws: if the outcome cannot be written, the delivery is retried when its lease expires. */
 async function attempt(deps: Deps, { delivery }: Piece, nowOf: () => number, stop: AbortSignal) {
   try {
     const decision = await decideDelivery(deps, delivery)

@@ -1,4 +1,4 @@
-/** How many bytes of log lines may wait to be sent: for a drain, and for all drains of an account. docs/limits.md: Sizes and time. */
+/** Limits on pending bytes of log lines, per drain and per account. docs/limits.md: Sizes and timeouts. */
 import { sql } from 'kysely'
 import type { Queries } from '../../platform/db/db.ts'
 import { PENDING } from '../../platform/outbox/delivery.ts'
@@ -7,10 +7,10 @@ const MIB = 1024 * 1024
 export const MAX_DRAIN_BACKLOG = 16 * MIB
 const MAX_OF_ACCOUNT = 64 * MIB
 
-/** How many bytes wait, by drain. */
+/** Pending bytes by drain. */
 export type Backlog = ReadonlyMap<string, number>
 
-/** Adds up what waits for the drains of an account. It reads at most 10,000 entries of an index, and no lines. */
+/** Sums the pending bytes of an account's drains. Reads at most 10,000 index entries and no lines. */
 export async function readBacklog(db: Queries, accountId: string): Promise<Backlog> {
   const rows = await db
     .selectFrom('delivery')
@@ -24,8 +24,8 @@ export async function readBacklog(db: Queries, accountId: string): Promise<Backl
 }
 
 /**
- * Gives a function that says whether so many more bytes may wait for a drain, and counts them if they may. A drain has 16 MiB, and never more than
- * it leaves free of the 64 MiB of its account. So drains whose receivers hang leave room for a drain that works.
+ * Returns a function that reserves pending bytes for a drain, if they fit. A drain can hold 16 MiB, and at most what it leaves free of the account's
+ * 64 MiB, so hanging receivers leave room for other drains.
  */
 export function createBacklogBudget(backlog: Backlog): (drainId: string, bytes: number) => boolean {
   const counts = new Map(backlog)

@@ -1,4 +1,4 @@
-/** What was sent to a log drain, as whoever may see the drain sees it. The lines themselves are not kept. docs/webhooks.md: What was sent. */
+/** Deliveries of a log drain, without the lines, for those who can see the drain. docs/webhooks.md: Delivery log. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -7,31 +7,31 @@ import type { Delivery, DeliveryList, ListDeliveriesOfQuery } from '../webhooks/
 import type { DrainRow } from './schema.ts'
 import { findDrain } from './store.ts'
 
-/** Lists the deliveries to a drain with their attempts, newest first, as those of a webhook are listed. */
+/** Lists the deliveries of a drain with their attempts, newest first, as for a webhook. */
 export function listDrainDeliveries(
   ctx: Ctx,
   { id }: DrainRow,
   input: Input<Static<typeof ListDeliveriesOfQuery>>,
 ): Promise<Static<typeof DeliveryList>> {
-  // Whoever knows of the drain may hear of all its projects (integrations/webhooks/rules.ts), and lines have no event that names one.
+  // Callers who see a drain may see all its projects (integrations/webhooks/rules.ts), and lines have no event that names one.
   const { caller } = ctx
   return listWebhookDeliveries({ ...ctx, caller: { ...caller, projectIds: null } }, { id }, input)
 }
 
-/** Finds a delivery to a drain that the caller may know of. Refuses: not_found 404. */
+/** Finds a delivery to a drain that is visible to the caller. Refuses: not_found 404. */
 export async function findDrainDelivery(ctx: Ctx, params: Params) {
   const drain = await findDrain(ctx, params)
   const row = await findDelivery({ ...ctx, emit: neverTold }, { id: params.deliveryId ?? '' })
-  if (row.endpoint_id !== drain.id) refuse('not_found', `There is no delivery "${params.deliveryId?.slice(0, 100)}".`)
+  if (row.endpoint_id !== drain.id) refuse('not_found', `Delivery "${params.deliveryId?.slice(0, 100)}" not found.`)
   return row
 }
 
-/** Sends now what waits for its next attempt. Refuses: not_replayable 409. */
+/** Sends a pending delivery now. Refuses: not_replayable 409. */
 export function retryDrainDelivery(ctx: Ctx, row: Awaited<ReturnType<typeof findDrainDelivery>>): Promise<Delivery> {
   return replayDelivery({ ...ctx, emit: neverTold }, row)
 }
 
-/** Sending again changes nothing that anybody is told of. */
+/** Resending emits no event. */
 function neverTold(): never {
-  throw new Error('a delivery tells no event')
+  throw new Error('a delivery emits no event')
 }

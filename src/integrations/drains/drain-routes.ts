@@ -17,13 +17,12 @@ import { EndpointVerification, getEndpointVerification } from './verification.ts
 
 const tag = 'log drains'
 
-/** The newer family of paths, on the same rows. */
 export const v1DrainRoutes = [
   route({
     method: 'POST',
     path: '/v1/drains',
     operationId: 'createDrain',
-    summary: 'Make a log drain, as newer clients do',
+    summary: 'Create a log drain, as newer clients do',
     tag,
     needs: ['drain:write'],
     body: NewDrain,
@@ -42,7 +41,7 @@ export const v1DrainRoutes = [
     tag,
     needs: ['drain:read'],
     query: ListDrainsQuery,
-    ignores: { query: { includeMetadata: 'it asks for more of each row, and Berth has no more' } },
+    ignores: { query: { includeMetadata: 'Berth has no further metadata' } },
     run: listDrains,
     list: { rows: 20, rowBytes: 32 * 1024 },
     status: 200,
@@ -52,7 +51,7 @@ export const v1DrainRoutes = [
     method: 'GET',
     path: '/v1/verify-endpoint',
     operationId: 'getEndpointVerification',
-    summary: 'Get the code that an endpoint shows in `x-vercel-verify`; Berth does not ask for it',
+    summary: 'Get the code that an endpoint shows in `x-vercel-verify`; Berth does not check it',
     tag,
     needs: ['drain:read'],
     run: getEndpointVerification,
@@ -63,7 +62,7 @@ export const v1DrainRoutes = [
     method: 'POST',
     path: '/v1/drains/test',
     operationId: 'testDrain',
-    summary: 'Send one line to an address, before a log drain is made for it',
+    summary: 'Send one line to a URL, before creating a log drain for it',
     tag,
     needs: ['drain:write'],
     body: DrainToTest,

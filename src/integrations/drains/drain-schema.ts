@@ -1,4 +1,4 @@
-/** What callers send and get at `/v1/drains`, the newer family of paths for log drains. docs/webhooks.md: Log drains. */
+/** Bodies and replies of `/v1/drains`, the newer paths for log drains. docs/webhooks.md: Log drains. */
 import type { Static } from 'typebox'
 import { stampToMs } from '../../platform/base/clock.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -57,10 +57,10 @@ const rule = {
   rate: Type.Number({ minimum: 0, maximum: 1, description: 'the share of the lines that is sent: 0.1 for a tenth' }),
   env: Type.Optional(OneOf(...ENVIRONMENTS)),
 }
-const Sampling = Type.Array(
-  Type.Object({ ...rule, requestPath: Type.Optional(Unsupported('a line says nothing of a path')) }),
-  { maxItems: 10, description: 'the first rule that counts for the environment of a line; without one it is sent' },
-)
+const Sampling = Type.Array(Type.Object({ ...rule, requestPath: Type.Optional(Unsupported('lines have no path')) }), {
+  maxItems: 10,
+  description: 'the first rule that counts for the environment of a line; without one it is sent',
+})
 export type Sampling = { rate: number; env?: (typeof ENVIRONMENTS)[number] }[]
 
 const NO_RESOURCE = 'Berth has no resources of integrations'
@@ -132,7 +132,7 @@ export const Drain = Type.Object(
         additionalProperties: { type: 'string' },
         description: 'with the values that this request set; every other value is shown empty',
       }),
-      secret: Type.Optional(Type.String({ description: 'shown when the drain is made' })),
+      secret: Type.Optional(Type.String({ description: 'shown at creation' })),
     }),
     filterV2: Type.Object({
       version: OneOf('v2'),
@@ -156,7 +156,7 @@ export const Drain = Type.Object(
 export type Drain = Static<typeof Drain>
 export const DrainList = Type.Object({ drains: Type.Array(Drain) })
 
-/** The drain as `/v1/drains` answers it. `headers`: as they are shown. `secret`: only where the drain was just made. */
+/** Formats a drain for `/v1/drains`. `headers`: with masked values. `secret`: only for a new drain. */
 export function showDrain(row: DrainRow, headers: Record<string, string>, secret?: string): Drain {
   const { configuration_id: installation, integration_id: integrationId } = row
   const projectIds: string[] | null = row.project_ids_json === null ? null : JSON.parse(row.project_ids_json)

@@ -1,4 +1,4 @@
-/** Log drains by `/v1/drains`, as newer clients ask: create, get, list, update. docs/webhooks.md: Log drains. */
+/** Log drains by `/v1/drains`, for newer clients. docs/webhooks.md: Log drains. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -18,8 +18,8 @@ import { type DrainRow, ENVIRONMENTS } from './schema.ts'
 import { findDrain, insertDrain, listVisibleDrains } from './store.ts'
 
 /**
- * Makes a log drain. Its secret is made when none is given. Secret and headers are in this answer and in no later one. Refuses:
- * bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400.
+ * Creates a log drain, and a secret if none is sent. Only this response contains secret and headers. Refuses: bad_request 400, unknown_project 400,
+ * missing_permission 403, too_many_endpoints 400.
  */
 export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknown, NewDrain>): Promise<Drain> {
   const { delivery } = body
@@ -40,12 +40,12 @@ export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknow
   return showDrain(row, headers, secret)
 }
 
-/** A drain as the answer shows it: of its headers the names, without the values. */
+/** Returns a drain with the names of its headers, without values. */
 export async function getDrain(ctx: Ctx, row: DrainRow): Promise<Drain> {
   return showDrain(row, maskHeaderValues(await readHeaders(ctx, row)))
 }
 
-/** Lists the drains that the caller may know of, newest first. With `projectId` it lists those that get lines of that project. */
+/** Lists the drains that are visible to the caller, newest first. `projectId`: only those that receive lines of that project. */
 export async function listDrains(
   ctx: Ctx,
   _: undefined,
@@ -59,9 +59,8 @@ export async function listDrains(
 }
 
 /**
- * Changes what the body names. `filter` and `delivery` each replace all that the drain has of them, but a secret that is not given stays, and so
- * does a header that is given empty, as it is shown, while the address stays. Refuses as `createDrain`, and besides: endpoint_held 409 (an OWNER
- * has to take the drain over before it gets a new address or goes on).
+ * Changes the fields in the body. `filter` and `delivery` each replace the stored one, except an absent secret and, while the URL stays, a masked
+ * header. Refuses as `createDrain`, and: endpoint_held 409 (a new URL or resuming needs an OWNER to become the owner first).
  */
 export async function updateDrain(ctx: Ctx, row: DrainRow, { body }: Input<unknown, PatchDrain>): Promise<Drain> {
   if (body.schemas !== undefined) mustBeLogs(body.schemas)
@@ -69,10 +68,7 @@ export async function updateDrain(ctx: Ctx, row: DrainRow, { body }: Input<unkno
   const moved = body.delivery !== undefined && body.delivery.endpoint !== row.url
   if (row.held_at !== null && (moved || body.status === 'enabled')) {
     const takeOver = `POST /v1/log-drains/${row.id}/transfer-ownership`
-    refuse(
-      'endpoint_held',
-      `The log drain is held: an OWNER has to take it over (${takeOver}) before it is sent to again.`,
-    )
+    refuse('endpoint_held', `The log drain is on hold: an OWNER has to become its owner (${takeOver}) to resume it.`)
   }
   const { delivery, headers } = await changeDelivery(ctx, row, body.delivery, moved)
   const { sources, environments } = linesOf(body.filter)
@@ -89,7 +85,7 @@ export async function updateDrain(ctx: Ctx, row: DrainRow, { body }: Input<unkno
         environments_json: JSON.stringify(environments ?? ENVIRONMENTS),
       }),
       ...(body.sampling !== undefined && { sampling_json: body.sampling && JSON.stringify(body.sampling) }),
-      // How long the old address failed says nothing about the new one. Whoever sets an address is the maker, and the drain is held when their access ends.
+      // Failures of the old URL do not count for the new one. The user who sets a URL becomes the creator, and the drain goes on hold when their access ends.
       ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.caller.userId }) }),
       ...(body.status === 'enabled' && { failing_since: null, disabled_at: null, disabled_reason: null }),
       ...(body.status === 'disabled' && row.disabled_at === null && { disabled_at: ctx.now, disabled_reason: 'owner' }),
@@ -102,7 +98,7 @@ export async function updateDrain(ctx: Ctx, row: DrainRow, { body }: Input<unkno
 
 type Delivery = PatchDrain['delivery']
 
-/** The columns that another delivery changes, and the headers as the answer shows them. */
+/** The columns of a changed delivery, and the headers for the response. */
 async function changeDelivery(ctx: Ctx, row: DrainRow, delivery: Delivery, moved: boolean) {
   const before = await readHeaders(ctx, row)
   if (delivery === undefined) return { delivery: {}, headers: maskHeaderValues(before) }
@@ -113,7 +109,7 @@ async function changeDelivery(ctx: Ctx, row: DrainRow, delivery: Delivery, moved
     const name = `\`delivery.headers.${unchanged[0]}\``
     refuse(
       'bad_request',
-      `Invalid request: ${name} should be said again where the address changes: what it was is for the old one.`,
+      `Invalid request: ${name} should be sent again when the address changes: the stored value is for the old one.`,
     )
   }
   const box = await openSecretBoxToWrite(ctx, row.account_id)

@@ -1,4 +1,4 @@
-/** Headers that an account wants sent with the lines of a drain. Their values may be credentials. docs/webhooks.md: Log drains. */
+/** Custom headers of a drain, whose values may be credentials. docs/webhooks.md: Log drains. */
 import type { Ctx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBox, type SecretBox } from '../../platform/secrets/data-keys.ts'
@@ -7,16 +7,16 @@ import type { DrainRow } from './schema.ts'
 type Headers = Record<string, string>
 
 const MAX_HEADER_BYTES = 8192
-/** Headers that Berth sets itself, and those that belong to a connection (RFC 9110, 7.6.1). */
+/** Headers that Berth sets, and connection headers (RFC 9110, 7.6.1). */
 const OWN_HEADERS =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-vercel-signature|user-agent|webhook-.*)$/
 
-/** Gives the headers with their names in lower case. `field`: where the request says them. Refuses: bad_request 400. */
+/** Returns the headers with lower-case names. `field`: the field of the request. Refuses: bad_request 400. */
 export function parseHeaders(headers: Headers, field: string): Headers {
   const result: Headers = {}
   for (const [header, value] of Object.entries(headers)) {
     const name = header.toLowerCase()
-    const fault = headerFault(name, value) ?? (Object.hasOwn(result, name) ? 'is given twice' : undefined)
+    const fault = headerFault(name, value) ?? (Object.hasOwn(result, name) ? 'is present twice' : undefined)
     if (fault !== undefined) refuse('bad_request', `Invalid request: \`${field}.${header.slice(0, 100)}\` ${fault}.`)
     result[name] = value
   }
@@ -31,20 +31,20 @@ function headerFault(name: string, value: string): string | undefined {
   return /^[\x20-\x7e]*$/.test(value) ? undefined : 'should be visible ASCII characters'
 }
 
-/** The sealed column of headers; null: there are none. */
+/** Encrypts the headers; null when empty. */
 export function sealHeaders(box: SecretBox, drainId: string, headers: Headers): string | null {
   if (Object.keys(headers).length === 0) return null
   return box.sealSecret('log-drain', `${drainId}:headers`, JSON.stringify(headers))
 }
 
-/** The headers that a drain has. */
+/** Decrypts the headers of a drain. */
 export async function readHeaders(ctx: Ctx, row: DrainRow): Promise<Headers> {
   if (row.sealed_headers === null) return {}
   const box = await openSecretBox(ctx, row.account_id)
   return JSON.parse(box.openSecret('log-drain', `${row.id}:headers`, row.sealed_headers) ?? '{}')
 }
 
-/** The headers, each with an empty value: nobody reads a value back. */
+/** Returns the headers with empty values, because values are write-only. */
 export function maskHeaderValues(headers: Headers): Headers {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, '']))
 }

@@ -1,4 +1,4 @@
-/** Takes log lines from the platform and queues them for the drains that hear them. docs/spec/operator-api.md. */
+/** Ingests log lines and queues them for the subscribed drains. docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx, Params } from '../../context.ts'
 import { newId, randomText } from '../../platform/base/ids.ts'
@@ -15,23 +15,22 @@ import type { DrainEnvironment, IngestResult, LogLines } from './schema.ts'
 type Line = LogLines['lines'][number]
 type Placed = Line & { environment: DrainEnvironment }
 
-/** Finds a project by its id, on any account. Refuses: not_found 404. */
+/** Finds a project by id, on any account. Refuses: not_found 404. */
 export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<Row<'project'>> {
   const id = params.projectId ?? ''
   const row = await ctx.db.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row === undefined) refuse('not_found', `There is no project with the id "${id.slice(0, 100)}".`)
+  if (row === undefined) refuse('not_found', `Project "${id.slice(0, 100)}" not found.`)
   return row
 }
 
-/** Reads what waits for the drains of the project's account, outside the transaction: inside it, requests at the same moment would make each other run again. */
+/** Reads the backlog outside the transaction. Inside it, concurrent requests would cause serialization failures. */
 export function readProjectBacklog(ctx: OperatorCtx, project: Row<'project'>): Promise<Backlog> {
   return readBacklog(ctx.db, project.account_id)
 }
 
 /**
- * Takes lines of a project and writes one delivery for each drain that hears some of them. Lines are kept for
- * nothing else: lines that no drain hears are gone, and so are lines for a drain that is held or whose installation is disabled. Lines for a drain
- * for which too much waits are dropped. They are counted in the answer and in `berth_drain_lines_dropped_total`, and a letter tells of it once a day.
+ * Queues one delivery per drain that selects some of the lines. Lines without a drain, or for one on hold or disabled, are discarded. Lines above the
+ * backlog limit are dropped, counted in the response and in `berth_drain_lines_dropped_total`, and reported by email once a day.
  */
 export async function ingestLines(
   ctx: OperatorCtx,
@@ -76,19 +75,19 @@ export async function ingestLines(
   return { lines: body.lines.length, drains: count, dropped }
 }
 
-/** Writes a letter to whoever made the drain, or else to the owners, once a day. */
+/** Emails the drain's creator, or else the owners, once a day. */
 function tellDropped(ctx: OperatorCtx, drain: Row<'log_drain'>): Promise<void> {
   const host = URL.parse(drain.url)?.host ?? 'its address'
   const text = [
-    `Log lines for the drain ${drain.id}, which goes to ${host}, are dropped: it takes them more slowly than they come, or not at all.`,
+    `Log lines for the drain ${drain.id}, which goes to ${host}, are dropped: it accepts them more slowly than they arrive, or not at all.`,
     '',
-    `Of a drain at most ${MAX_DRAIN_BACKLOG / 1024 / 1024} MiB wait to be sent, and less where other drains of the account have much waiting. New lines are kept again`,
-    'once it takes what waits. What was dropped is not sent later.',
+    `At most ${MAX_DRAIN_BACKLOG / 1024 / 1024} MiB can be pending for a drain, and less while other drains of the account have a large backlog. New lines are queued again`,
+    'once it accepts the pending lines. Dropped lines are not sent later.',
   ].join('\n')
   return mailEndpointOwners(ctx, drain, { subject: `Log lines are dropped: ${host}`, topic: `full ${drain.id}`, text })
 }
 
-/** A line that names no environment has the environment of its deployment, or production when it names no deployment. */
+/** A line without an environment gets that of its deployment, or production without a deployment. */
 async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines: readonly Line[]): Promise<Placed[]> {
   const ids = [...new Set(lines.flatMap((line) => line.deploymentId ?? []))]
   const targets = new Map<string, DrainEnvironment>()
@@ -102,7 +101,10 @@ async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines
   }))
 }
 
-/** The drains of the account that may hear of the project. They are enabled and not held. If an installation made one, it is active, may see the project and still has the scope. */
+/**
+ * The account's enabled drains that may receive the project's lines. A drain of an installation requires an active one with the scope and access to
+ * the project.
+ */
 async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
   const rows = await ctx.db
     .selectFrom('log_drain')
@@ -135,7 +137,7 @@ async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
   })
 }
 
-/** Whether a drain hears a line: it wants the source and the environment, and chance lets the line through where only a share is wanted. */
+/** Whether the drain's source, environment and sampling rate select a line. */
 function hears(drain: Row<'log_drain'>, line: Placed): boolean {
   const sources: string[] | null = drain.sources_json === null ? null : JSON.parse(drain.sources_json)
   const environments: string[] = JSON.parse(drain.environments_json)
@@ -145,12 +147,12 @@ function hears(drain: Row<'log_drain'>, line: Placed): boolean {
   return rule === undefined || Math.random() < rule.rate
 }
 
-/** The body that takes lines, each as JSON, to a drain. */
+/** Joins lines, each as JSON, into the body for a drain. */
 export function joinLines(format: Row<'log_drain'>['delivery_format'], lines: readonly string[]): string {
   return format === 'ndjson' ? `${lines.join('\n')}\n` : `[${lines.join(',')}]`
 }
 
-/** A line as a drain gets it. */
+/** Formats a line for a drain. */
 export function showLine(project: Pick<Row<'project'>, 'id' | 'name'>, line: Placed): string {
   return JSON.stringify({
     id: randomText(24),

@@ -1,4 +1,4 @@
-/** Log drains by the older families of paths: `/v1/log-drains`, and `/v2/integrations/log-drains` with the same operations. docs/spec/wire.md 6. */
+/** Log drains by the older paths `/v1/log-drains` and `/v2/integrations/log-drains`. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { mustBeEndpointUrl } from '../webhooks/rules.ts'
@@ -7,8 +7,8 @@ import { type DrainRow, type LogDrain, type LogDrainReply, type NewLogDrain, sho
 import { insertDrain, listVisibleDrains, transferDrainOwnership } from './store.ts'
 
 /**
- * Makes a log drain. Its secret is made when none is given, and is in this answer and in no other. Refuses: bad_request 400,
- * unknown_project 400, missing_permission 403, too_many_endpoints 400.
+ * Creates a log drain, and a secret if none is sent. Only this response contains the secret. Refuses: bad_request 400, unknown_project 400,
+ * missing_permission 403, too_many_endpoints 400.
  */
 export async function createLogDrain(
   ctx: Ctx,
@@ -30,17 +30,17 @@ export async function createLogDrain(
   return { ...showLogDrain(row), secret }
 }
 
-/** A log drain as the answer shows it. Its secret was in the answer that made it, and is empty here. */
+/** Returns a log drain with an empty secret. */
 export function getLogDrain(_ctx: Ctx, row: DrainRow): Static<typeof LogDrainReply> {
   return { ...showLogDrain(row), secret: '' }
 }
 
-/** Lists the drains that the caller may know of, newest first. */
+/** Lists the drains that are visible to the caller, newest first. */
 export async function listLogDrains(ctx: Ctx): Promise<LogDrain[]> {
   return (await listVisibleDrains(ctx)).map(showLogDrain)
 }
 
-/** Makes the caller, an OWNER, the owner of a drain. If it was held, it gets lines again. Refuses: bad_request 400, not_found 404. */
+/** Makes the caller, an OWNER, the owner of a drain, and resumes it if it was on hold. Refuses: bad_request 400, not_found 404. */
 export async function transferLogDrain(ctx: Ctx, row: DrainRow): Promise<Static<typeof LogDrainReply>> {
   return getLogDrain(ctx, await transferDrainOwnership(ctx, row))
 }

@@ -8,7 +8,7 @@ import { deleteDrain, findDrain } from './store.ts'
 
 const tag = 'log drains'
 
-/** Upstream has three families of paths for log drains. These two lead to the same operations, and the third to the same rows. */
+/** The hosted API has three families of paths for log drains. These two share operations, and the third shares the rows. */
 const creating = {
   method: 'POST',
   tag,
@@ -44,7 +44,7 @@ export const drainRoutes = [
     ...creating,
     path: '/v1/log-drains',
     operationId: 'createConfigurableLogDrain',
-    summary: 'Make a log drain',
+    summary: 'Create a log drain',
     body: NewLogDrain,
     namesIgnored: true,
   }),
@@ -53,7 +53,7 @@ export const drainRoutes = [
     path: '/v1/log-drains',
     operationId: 'getAllLogDrains',
     summary: 'List log drains',
-    ignores: { query: { includeMetadata: 'it asks for more of each row, and Berth has no more' } },
+    ignores: { query: { includeMetadata: 'Berth has no further metadata' } },
   }),
   route({
     method: 'GET',
@@ -72,7 +72,7 @@ export const drainRoutes = [
     method: 'POST',
     path: '/v1/log-drains/:id/transfer-ownership',
     operationId: 'transferLogDrainOwnership',
-    summary: 'Become the owner of a log drain. If it was held, it gets lines again',
+    summary: 'Become the owner of a log drain; one on hold receives lines again',
     tag,
     needs: ['drain:write', 'installation:grant'],
     load: findDrain,
@@ -92,7 +92,7 @@ export const drainRoutes = [
     ...creating,
     path: '/v2/integrations/log-drains',
     operationId: 'createLogDrain',
-    summary: 'Make a log drain, as an integration does',
+    summary: 'Create a log drain, as an integration does',
     body: NewIntegrationDrain,
   }),
   route({

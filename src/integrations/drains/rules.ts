@@ -1,4 +1,4 @@
-/** Reads what `/v1/drains` is asked for: what Berth has no drain for is refused, and nothing of it is dropped. docs/webhooks.md: Log drains. */
+/** Validates requests of `/v1/drains`: unsupported values are errors, not ignored. docs/webhooks.md: Log drains. */
 import type { Ctx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { mustBeEndpointUrl } from '../webhooks/rules.ts'
@@ -13,24 +13,24 @@ export function mustBeLogs(schemas: NewDrain['schemas']): void {
   wrong(`\`schemas\`: Berth sends log lines (\`log\`), and has no \`${other.slice(0, 100)}\` to send`)
 }
 
-/** Refuses: bad_request 400, for a URL that nothing can be posted to. */
+/** Refuses: bad_request 400, for a URL that cannot be posted to. */
 export function mustBeEndpoint(ctx: Ctx, { endpoint }: NewDrain['delivery']): void {
   mustBeEndpointUrl(ctx, endpoint, 'delivery.endpoint')
 }
 
-/** Refuses: bad_request 400, where a drain is said to be of an integration and is not, or the other way round. */
+/** Checks that the source names an integration exactly when the caller is one. Refuses: bad_request 400. */
 export function mustBeSource(source: NewDrain['source'], installationId: string | null): void {
   const kind = installationId === null ? 'self-served' : 'integration'
   if (source?.kind === undefined || source.kind === kind) return
-  wrong(`\`source.kind\` should be \`${kind}\`: it follows from whose token made the drain`)
+  wrong(`\`source.kind\` should be \`${kind}\`: it depends on the token that creates the drain`)
 }
 
-/** The sources and environments that a filter leaves; undefined: all. */
+/** Returns the sources and environments of a filter; undefined for all. */
 export function linesOf(filter: Filter | undefined) {
   return { sources: filter?.filter.log?.sources, environments: filter?.filter.deployment?.environments }
 }
 
-/** The projects whose lines are wanted; null: of all, undefined: nothing is said of them. Refuses: bad_request 400, where two fields contradict each other. */
+/** Returns the selected projects; null for all, undefined when not specified. Refuses: bad_request 400, for contradicting fields. */
 export function drainProjects({ projects, projectIds, filter }: Said): readonly string[] | null | undefined {
   const inFilter = filter?.filter.project?.ids
   const ids = projectIds ?? inFilter

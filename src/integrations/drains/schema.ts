@@ -1,4 +1,4 @@
-/** What callers send and get for log drains. docs/spec/wire.md 6; the shapes of both families of upstream's routes. */
+/** Bodies and replies of log drains. docs/spec/wire.md 6; both families of the hosted API's routes. */
 import type { Static } from 'typebox'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -6,7 +6,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { HeldFields, ProjectIds, showHeld, Url } from '../webhooks/schema.ts'
 
-/** Those of `/v1/log-drains`: its older clients throw away a whole list in which one drain has another source. */
+/** Older clients of `/v1/log-drains` reject a whole list that contains a drain with another source. */
 const LOG_DRAIN_SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
 export const SOURCES = [...LOG_DRAIN_SOURCES, 'redirect'] as const
 export type Source = (typeof SOURCES)[number]
@@ -27,7 +27,7 @@ export const Headers = Type.Unsafe<Record<string, string>>({
 export const Secret = Type.String({
   minLength: 20,
   maxLength: 256,
-  description: 'signs what is sent; made when not given',
+  description: 'signs the requests; generated if absent',
 })
 
 const common = {
@@ -37,7 +37,6 @@ const common = {
   headers: Type.Optional(Headers),
   secret: Type.Optional(Secret),
 }
-/** `/v1/log-drains`. */
 export const NewLogDrain = Type.Object({
   ...common,
   deliveryFormat: Format,
@@ -47,7 +46,6 @@ export const NewLogDrain = Type.Object({
     Type.Unsafe<1>({ type: 'number', enum: [1], description: 'every line is sent: no other rate is accepted' }),
   ),
 })
-/** `/v2/integrations/log-drains`. */
 export const NewIntegrationDrain = Type.Object({
   ...common,
   deliveryFormat: Type.Optional(Format),
@@ -79,20 +77,20 @@ const fields = {
   deletedAt: Type.Null(),
   status: OneOf('enabled', 'disabled', 'errored'),
   firstErrorTimestamp: Type.Optional(Timestamp),
-  /** When it was disabled. Upstream has other reasons for this than Berth, so no reason is given. */
+  /** The hosted API has other reasons than Berth, so none is returned. */
   disabledAt: Type.Optional(Timestamp),
   ...HeldFields,
 }
 export const LogDrain = Type.Object(fields, { title: 'LogDrain' })
 export type LogDrain = Static<typeof LogDrain>
 export const LogDrainList = Type.Array(LogDrain)
-/** Clients require `secret` in the answer for one drain. It is shown when the drain is made, and is empty afterwards. */
+/** Clients require `secret` when they get one drain. It is set at creation and empty afterwards. */
 export const LogDrainReply = Type.Object({ ...fields, secret: Type.String({ description: 'shown once, then empty' }) })
 
-/** A drain, and the integration whose installation made it. */
+/** A drain with the integration of its installation, if any. */
 export type DrainRow = Row<'log_drain'> & { integration_id: string | null }
 
-/** The drain as `/v1/log-drains` answers it. */
+/** Formats a drain for `/v1/log-drains`. */
 export function showLogDrain(row: DrainRow): LogDrain {
   const { configuration_id: installation, integration_id: integrationId } = row
   const ofInstallation = installation !== null && integrationId !== null
@@ -110,7 +108,7 @@ export function showLogDrain(row: DrainRow): LogDrain {
     ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) }),
     ...(row.sources_json !== null && { sources: sourcesOf(row.sources_json) }),
     environments: JSON.parse(row.environments_json),
-    // A client of the older family of paths accepts both values, one of the newer family only `self-served`.
+    // Older clients accept both values, newer ones only `self-served`.
     ...(!ofInstallation && { createdFrom: 'self-served' as const }),
     createdAt: stampToMs(row.created_stamp),
     updatedAt: row.updated_at,
@@ -125,7 +123,7 @@ function sourcesOf(json: string): (typeof LOG_DRAIN_SOURCES)[number][] {
   return LOG_DRAIN_SOURCES.filter((source) => sources.includes(source))
 }
 
-/** Whether lines are sent, and since when they are not. */
+/** Returns whether lines are sent, and since when they are not. */
 export function showStatus(row: Row<'log_drain'>) {
   const status =
     (row.disabled_at ?? row.held_at) !== null ? 'disabled' : row.failing_since !== null ? 'errored' : 'enabled'

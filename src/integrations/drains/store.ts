@@ -1,4 +1,4 @@
-/** Log drains of an account, whichever family of paths asks: insert, find, list, take over, remove. docs/spec/wire.md 6; docs/webhooks.md. */
+/** Log drains of an account, for all families of paths. docs/spec/wire.md 6; docs/webhooks.md. */
 import type { Ctx, Params } from '../../context.ts'
 import { newId, randomText } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -10,7 +10,7 @@ import type { Sampling } from './drain-schema.ts'
 import { sealHeaders } from './headers.ts'
 import { type DrainEnvironment, type DrainRow, ENVIRONMENTS, type Source } from './schema.ts'
 
-/** What a new drain is made of. Its URL and its headers are checked. */
+/** A new drain, with its URL and headers checked. */
 export type DrainSpec = {
   name: string
   url: string
@@ -23,10 +23,7 @@ export type DrainSpec = {
   sampling: Sampling | undefined
 }
 
-/**
- * Inserts a log drain, and gives it with its secret, which is made when none is spec. Refuses: unknown_project 400,
- * missing_permission 403, too_many_endpoints 400.
- */
+/** Inserts a log drain and returns it with its secret, generated if absent. Refuses: unknown_project 400, missing_permission 403, too_many_endpoints 400. */
 export async function insertDrain(ctx: Ctx, spec: DrainSpec): Promise<{ row: DrainRow; secret: string }> {
   const projectIds = await validateProjects(ctx, spec.projectIds)
   const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.caller.installationId)
@@ -69,28 +66,27 @@ function withIntegration(ctx: Ctx) {
     .where('log_drain.account_id', '=', ctx.account.id)
 }
 
-/** Finds a drain of the account that the caller may know of. Refuses: not_found 404. */
+/** Finds a drain that is visible to the caller. Refuses: not_found 404. */
 export async function findDrain(ctx: Ctx, params: Params): Promise<DrainRow> {
   const id = params.id ?? ''
   const row = await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirst()
-  if (row === undefined || !canSeeEndpoint(ctx, row))
-    refuse('not_found', `There is no log drain "${id.slice(0, 100)}".`)
+  if (row === undefined || !canSeeEndpoint(ctx, row)) refuse('not_found', `Log drain "${id.slice(0, 100)}" not found.`)
   return row
 }
 
-/** The drains that the caller may know of, newest first. */
+/** Lists the drains that are visible to the caller, newest first. */
 export async function listVisibleDrains(ctx: Ctx): Promise<DrainRow[]> {
   const rows = await withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').execute()
   return rows.filter((row) => canSeeEndpoint(ctx, row))
 }
 
-/** Makes the caller, an OWNER, the owner of a drain. If it was held, it gets lines again. Refuses: bad_request 400, not_found 404. */
+/** Makes the caller, an OWNER, the owner of a drain, and resumes it if it was on hold. Refuses: bad_request 400, not_found 404. */
 export async function transferDrainOwnership(ctx: Ctx, row: Row<'log_drain'>): Promise<DrainRow> {
   await transferEndpointOwnership(ctx, 'log_drain', row)
   return findDrain(ctx, { id: row.id })
 }
 
-/** Removes a drain. Lines that wait for it are dropped. */
+/** Removes a drain and drops its pending lines. */
 export async function deleteDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<void> {
   await ctx.db.deleteFrom('log_drain').where('id', '=', row.id).execute()
 }

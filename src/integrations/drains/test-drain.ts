@@ -1,4 +1,4 @@
-/** Sends one line to an address before a drain is made for it. docs/webhooks.md: Log drains. */
+/** Tests a URL with one line before a drain is created. docs/webhooks.md: Log drains. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { randomText } from '../../platform/base/ids.ts'
@@ -11,10 +11,7 @@ import { mustBeEndpoint, mustBeLogs } from './rules.ts'
 const OF = { id: 'prj_test', name: 'test' }
 type Tested = Static<typeof DrainTestResult>
 
-/**
- * Posts a line to the address as a drain would, and gives why it did not arrive; an empty answer: it arrived. It is signed with the
- * secret that is given, or with one that nobody knows. Nothing is kept. Refuses: bad_request 400.
- */
+/** Posts a line as a drain would and returns the error; empty on success. Signs with the given or a random secret. Stores nothing. Refuses: bad_request 400. */
 export async function sendTestLine(ctx: Ctx, _: undefined, { body }: Input<unknown, DrainToTest>): Promise<Tested> {
   const { delivery, schemas } = body
   mustBeLogs(schemas)
@@ -32,14 +29,14 @@ export async function sendTestLine(ctx: Ctx, _: undefined, { body }: Input<unkno
   const posted = await ctx.deps.adapters.egress.post(linesPost(to, signed, text), ctx.deps.shutdownSignal)
   if ('error' in posted) return failed(delivery.endpoint, posted.error)
   const arrived = posted.statusCode >= 200 && posted.statusCode < 300
-  return arrived ? {} : failed(delivery.endpoint, `the receiver answered ${posted.statusCode}`)
+  return arrived ? {} : failed(delivery.endpoint, `the receiver responded ${posted.statusCode}`)
 }
 
 function failed(endpoint: string, error: string): Tested {
   return { status: 'failed', endpoint, error }
 }
 
-/** What was found before the transaction is the answer. */
+/** Returns the result of `sendTestLine`. */
 export function testDrain(_ctx: Ctx, _: undefined, _input: Input, tested: Tested): Tested {
   return tested
 }

@@ -1,6 +1,6 @@
 /**
- * An installation whose owner leaves the team, or may no longer own installations, is disabled at once: nothing acts without
- * a person who answers for it. After 30 days it is removed. Specification: Integration configuration; docs/integrations-life-cycle.md.
+ * An installation must have an owner with access. When that ends, it is disabled at once and removed after 30 days. Specification: Integration
+ * configuration; docs/integrations-life-cycle.md.
  */
 import type { ExpressionBuilder } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
@@ -14,20 +14,17 @@ import { removeInstallation } from './remove.ts'
 type Reason = NonNullable<Installation['disabled_reason']>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
-/** How long a disabled installation can be taken over. Specification: Limits. */
+/** How long a disabled installation can get a new owner. Specification: Limits. */
 export const DISABLED_RETENTION_MS = 30 * 86_400_000
 
-/**
- * Disables the installations that a user owns on a team, and mails the OWNERs that the team has now. One that is disabled
- * already stays as it is: its 30 days run from when it was disabled.
- */
+/** Disables the installations of a user on a team and emails the team's OWNERs. An installation that is disabled already keeps its 30 days. */
 export async function disableInstallationsOf(
   ctx: OperatorCtx,
   team: Team,
   userId: string,
   reason: Reason,
 ): Promise<void> {
-  // A suspension can be lifted, an end of access cannot. So the end of access replaces a suspension as the reason.
+  // A suspension can be lifted, a loss of access cannot. So the latter replaces a suspension as the reason.
   const disabledBy = (eb: ExpressionBuilder<Schema, 'configuration'>) =>
     reason === 'disabled-by-admin'
       ? eb('disabled_at', 'is', null)
@@ -67,32 +64,32 @@ async function mailDisabled(ctx: OperatorCtx, team: Team, userId: string, reason
     '',
     ...integrations.map((integration) => `  ${toSingleLine(integration.name)}`),
     '',
-    'Their requests are refused and their webhooks are held. An OWNER of the team can take them over.',
+    'Their requests are refused and their webhooks are on hold. An OWNER of the team can become their owner.',
     reason === 'disabled-by-admin'
       ? 'Until then they stay disabled. See all installed integrations:'
-      : 'After 30 days they are removed, with the environment variables that they made. See all installed integrations:',
+      : 'After 30 days they are removed, with the environment variables that they created. See all installed integrations:',
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
   ].join('\n')
   await mailOwners(ctx, team.id, { subject: `Integrations of ${team.slug} are disabled`, text })
 }
 
-/** What happened to the owner of the installation, as the end of a sentence about that person. */
+/** What happened to the owner of the installation, as the end of a sentence about that user. */
 export const DISABLED_REASON_TEXT: Record<Reason, string> = {
   'original-owner-left-the-team': 'left the team',
   'original-owner-role-downgraded': 'no longer has a role that may own integrations',
   'disabled-by-admin': 'is suspended by the operator',
 }
 
-/** Sweep: removes installations that nobody took over within 30 days. */
+/** Sweep: removes installations that got no new owner within 30 days. */
 export async function purgeDisabledInstallations(ctx: OperatorCtx, limit: number): Promise<number> {
   const due = await selectInstallations(ctx.db)
     .where('disabled_at', '<=', ctx.now - DISABLED_RETENTION_MS)
-    // A suspended person may come back, to everything that was there.
+    // A suspended user may return, so their installations stay.
     .where((eb) => eb.or([eb('disabled_reason', 'is', null), eb('disabled_reason', '!=', 'disabled-by-admin')]))
     .orderBy('disabled_at')
     .limit(limit)
     .execute()
-  // Read and removed in one serializable transaction. When one is taken over meanwhile, this runs again, without that one.
+  // Reads and removes in one serializable transaction. If one gets a new owner meanwhile, it runs again without that one.
   for (const installation of due) await removeInstallation(ctx, installation)
   return due.length
 }

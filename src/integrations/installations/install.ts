@@ -1,4 +1,4 @@
-/** Installs an integration on an account, or renews its installation there. docs/integrations-life-cycle.md. */
+/** Installs an integration on an account, or renews its installation. docs/integrations-life-cycle.md. */
 import { sql } from 'kysely'
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import { type Installation, readInstallationOn } from '../../model/installation.ts'
@@ -15,18 +15,16 @@ type Acting = Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp' | 'emit'>
 
 export type InstallationRequest = {
   integration: Row<'integration'>
-  /** The user who consents. Becomes the owner of the installation. */
+  /** The consenting user, who becomes the owner of the installation. */
   userId: string
   account: EventAccount
   projects: 'all' | string[]
 }
 
 /**
- * Installs an integration with all the scopes that it requests. Gives the id of the installation. Where it is installed already,
- * the same installation is renewed: scopes, projects and owner are as consented now, and a disabled one is enabled. Pending
- * scopes are confirmed by it, and the installation hears of that. Specification: Integration configuration. Refuses:
- * missing_permission 403 (not an OWNER of the team, or the personal account of another user), bad_request 400 (a project that
- * the account does not have).
+ * Installs an integration with all requested scopes and returns the installation's id. An existing installation gets the new scopes, projects and
+ * owner, is enabled, and receives an event when this confirms pending scopes. Specification: Integration configuration. Refuses: missing_permission
+ * 403 (not an OWNER of the team, or another user's personal account), bad_request 400 (an unknown project).
  */
 export async function installIntegration(ctx: Acting, grant: InstallationRequest): Promise<string> {
   const { integration, account, userId, projects } = grant
@@ -45,7 +43,7 @@ export async function installIntegration(ctx: Acting, grant: InstallationRequest
   return id
 }
 
-/** On a team only its OWNERs install, on a personal account only its user. docs/spec/decisions.md: Roles. */
+/** OWNERs install on a team, the user on a personal account. docs/spec/decisions.md: Roles. */
 async function mustBeInstaller(ctx: Acting, account: EventAccount, userId: string): Promise<void> {
   if (account.kind === 'user' && account.id === userId) return
   if (account.kind === 'team' && (await membership(ctx, account.id, userId)) === 'OWNER') return
@@ -77,7 +75,7 @@ async function mustBeProjects(ctx: Acting, accountId: string, ids: string[]): Pr
   }
 }
 
-/** A partial unique index allows one installation of an integration on an account, so a second consent renews the first. */
+/** A partial unique index allows one installation per integration and account, so a second consent renews the first. */
 async function upsertInstallation(ctx: Acting, grant: InstallationRequest): Promise<string> {
   const { integration, account, userId, projects } = grant
   const consented = {

@@ -1,4 +1,4 @@
-/** Installations as people of their account see them, and as an installation sees itself. docs/spec/wire.md 6. */
+/** Installations as their account and the installation itself see them. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import {
@@ -15,10 +15,10 @@ import type { Configuration, ConfigurationsQuery, InstallationsOf, Installations
 import { pendingScopes } from './scope-change.ts'
 import { readVisibleSelections } from './selection.ts'
 
-/** An account has one installation of an integration. The newest of this many integrations are listed. */
+/** The limit per list. An account has one installation per integration. */
 const MAX_LISTED = 1000
 
-/** Lists the installations on the account, newest first. An installation sees itself and no other. */
+/** Lists the installations on the account, newest first. An installation sees only itself. */
 export async function listInstallations(
   ctx: Ctx,
   _: undefined,
@@ -41,7 +41,7 @@ export async function listInstallations(
   return (await withIntegrations(ctx.db, rows)).map((installation) => showFound(ctx, installation, selections))
 }
 
-/** Lists the installations of one integration on all accounts, newest first, for the team that runs it. */
+/** Lists the installations of an integration on all accounts, newest first, for the team that runs it. */
 export async function listIntegrationInstallations(
   ctx: Ctx,
   integration: Row<'integration'>,
@@ -68,12 +68,12 @@ export async function listIntegrationInstallations(
   return { installations, pagination }
 }
 
-/** An installation as the answer shows it. */
+/** Formats an installation. */
 export async function showInstallation(ctx: Ctx, installation: InstallationWithIntegration): Promise<Configuration> {
   return showFound(ctx, installation, await readVisibleSelections(ctx, [installation.installation]))
 }
 
-/** An absent field is left out, not null: docs/spec/wire.md 6. */
+/** Omits absent fields instead of null: docs/spec/wire.md 6. */
 function showFound(
   { account }: Ctx,
   { installation, integration }: InstallationWithIntegration,

@@ -1,4 +1,3 @@
-/** What happens to the installations, webhooks and log drains of an account when a project leaves it. */
 import type { EventAccount, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { addToSelection, readSelection, removeFromSelections } from './selection.ts'
 
@@ -10,7 +9,7 @@ export const installationsOnProject: ProjectHooks = {
   forget: (ctx, { id }, from) => leaveIntegrations(ctx, from, id),
 }
 
-/** Takes a project out of every selection of its account, and out of the project lists of its webhooks and log drains. Installations hear of it. */
+/** Removes a project from the selections, webhooks and log drains of its account, and emits events to installations. */
 async function leaveIntegrations(ctx: OperatorCtx, account: EventAccount, projectId: string): Promise<void> {
   await leaveAndTell(ctx, account, projectId)
   for (const table of ['webhook', 'log_drain'] as const) {
@@ -23,7 +22,7 @@ async function leaveIntegrations(ctx: OperatorCtx, account: EventAccount, projec
     for (const { id, project_ids_json } of endpoints) {
       const ids = JSON.parse(project_ids_json!) as string[]
       if (!ids.includes(projectId)) continue
-      // An empty list stays a list: null would mean every project.
+      // An empty list stays a list, because null means every project.
       const rest = JSON.stringify(ids.filter((one) => one !== projectId))
       await ctx.db.updateTable(table).set({ project_ids_json: rest }).where('id', '=', id).execute()
     }

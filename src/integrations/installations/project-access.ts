@@ -1,4 +1,4 @@
-/** Which projects an installation sees: all of the account, or a selection that people of the account change. docs/spec/wire.md 6. */
+/** The projects that an installation sees: all, or a selection that users change. docs/spec/wire.md 6. */
 import type { Ctx, Input, Params } from '../../context.ts'
 import { findInstallation, type InstallationWithIntegration } from '../../model/installation.ts'
 import { findProject } from '../../model/project.ts'
@@ -8,19 +8,19 @@ import { readSelection } from './selection.ts'
 
 export type InstallationAndProject = InstallationWithIntegration & { project: Row<'project'> }
 
-/** An installation on the account, and a project of the account. Refuses: not_found 404. */
+/** Finds an installation and a project of the account. Refuses: not_found 404. */
 export async function findProjectAccess(ctx: Ctx, params: Params): Promise<InstallationAndProject> {
   return { ...(await findInstallation(ctx, params)), project: await findProject(ctx, params) }
 }
 
-/** Says whether the installation sees the project. */
+/** Returns whether the installation sees the project. */
 export async function showProjectAccess(ctx: Ctx, access: InstallationAndProject): Promise<ProjectAccess> {
   return { allowed: await sees(ctx, access) }
 }
 
 /**
- * Lets an installation see a project, or no longer. An installation that saw all projects sees, from then on, a selection: all
- * the others that there are now. Where nothing changes, nothing is told.
+ * Adds a project to an installation's selection or removes it. An installation with all projects gets a selection of the others. Emits an event only
+ * for a change.
  */
 export async function setProjectAccess(
   ctx: Ctx,

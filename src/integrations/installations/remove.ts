@@ -1,4 +1,4 @@
-/** The end of an installation: it was uninstalled, or disabled for too long. Specification: Integration configuration. */
+/** Removal of an installation, by uninstalling or after 30 days disabled. Specification: Integration configuration. */
 
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
@@ -9,13 +9,13 @@ import { applyVariableChanges, deleteChange } from '../../projects/env/store.ts'
 import { removeSharedOfInstallation } from '../../projects/shared-env/remove.ts'
 import { selectionPayload } from './selection.ts'
 
-/** The events that `removeInstallation` may emit. A route that calls it declares these. */
+/** The events of `removeInstallation`. A route that calls it declares these. */
 export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env-variable.deleted'] as const
 
 /**
- * Removes an installation. Its tokens and codes end. Its variables and log drains are removed. Deliveries that are pending for it
- * are dropped, but for the types in `kept`. The account hears `integration-configuration.removed`, and the installation's own webhooks hear that and nothing
- * after. The row stays for this last event; nothing else finds it. Gives whether this call removed it: of several at once, one does.
+ * Removes an installation with its tokens, codes, variables, log drains and pending deliveries, except the types in `kept`. Emits
+ * `integration-configuration.removed`, the last event to its own webhooks; the row stays for that delivery only. Returns whether this call removed
+ * it.
  */
 export async function removeInstallation(
   ctx: OperatorCtx,
@@ -43,7 +43,7 @@ export async function removeInstallation(
   return true
 }
 
-/** The account that hears of an installation. */
+/** Returns the account of an installation, for its events. */
 export async function ownerOf(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<EventAccount> {
   return ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', accountId).executeTakeFirstOrThrow()
 }
@@ -58,14 +58,14 @@ async function removeVariablesOf(ctx: OperatorCtx, owner: EventAccount, installa
   }
 }
 
-/** Ends the webhooks and log drains of an installation, and drops what is pending for it, also at the webhook of its integration. */
+/** Removes the endpoints of an installation and drops its pending deliveries, also at the integration's webhook. */
 async function endEndpointsOf(
   ctx: OperatorCtx,
   accountId: string,
   installationId: string,
   kept: readonly EventName[],
 ): Promise<void> {
-  // The webhooks are only marked: the removal event still needs their URL and secret. `purgeEndedWebhooks` removes them.
+  // Marks the webhooks only, because the removal event needs their URL and secret. `purgeEndedWebhooks` deletes them.
   await ctx.db
     .updateTable('webhook')
     .set({ ended_at: ctx.now })

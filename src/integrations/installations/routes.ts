@@ -1,4 +1,4 @@
-/** The routes of installations, and the change of an integration, which reaches all of its installations. docs/spec/wire.md 6; docs/integrations-life-cycle.md. */
+/** Routes of installations, and the change of an integration, which affects its installations. docs/spec/wire.md 6; docs/integrations-life-cycle.md. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { findInstallation, type InstallationWithIntegration } from '../../model/installation.ts'
@@ -24,7 +24,7 @@ import { transferOwnership } from './transfer-ownership.ts'
 const tag = 'integrations'
 const read = ['installation:read'] as const
 const write = ['installation:write'] as const
-/** What only people decide, and no installation of itself. */
+/** Permissions that users have and installations lack. */
 const decide = ['installation:write', 'installation:grant'] as const
 
 export const installationRoutes = [
@@ -103,7 +103,7 @@ export const installationRoutes = [
     method: 'GET',
     path: '/v1/integrations/configuration/:id/project/:projectId',
     operationId: 'getConfigurationProject',
-    summary: 'Say whether an installation sees a project',
+    summary: 'Return whether an installation sees a project',
     tag,
     needs: read,
     load: findProjectAccess,

@@ -1,4 +1,4 @@
-/** What callers send and get for installations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
+/** Bodies and replies of installations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
@@ -13,9 +13,9 @@ export const Configuration = Type.Object(
     slug: Type.String({ description: 'of the integration' }),
     userId: Type.String({ description: 'who installed it, or took it over' }),
     teamId: Nullable(Type.String()),
-    scopes: Type.Array(Type.String(), { description: 'what was granted' }),
+    scopes: Type.Array(Type.String(), { description: 'the granted scopes' }),
     pendingScopes: Type.Array(Type.String(), {
-      description: 'what the integration asks beyond that, at the level it would have; it waits for a confirmation',
+      description: 'pending scopes: requested beyond the granted ones, at the level they would have',
     }),
     projects: Type.Optional(Type.Array(Type.String(), { description: 'absent: all' })),
     projectSelection: OneOf('all', 'selected'),
@@ -48,7 +48,7 @@ export const ConfigurationsQuery = Type.Object({
 export type ConfigurationsQuery = Static<typeof ConfigurationsQuery>
 
 export const InstallationsOfQuery = Type.Object(PageQuery)
-/** What the team that runs an integration sees of an installation on another account: what its token would say. */
+/** The team that runs an integration sees of an installation what its token would show. */
 export const InstallationsOf = Type.Object({
   installations: Type.Array(
     Type.Object({
@@ -68,5 +68,5 @@ export const InstallationsOf = Type.Object({
 export const ProjectAccess = Type.Object({ allowed: Type.Boolean() })
 export type ProjectAccess = Static<typeof ProjectAccess>
 
-/** The pending scopes, as the person who confirms them has seen them. */
+/** The pending scopes that the user saw. */
 export const ConfirmScopes = Type.Object({ scopes: Scopes })

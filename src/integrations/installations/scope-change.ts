@@ -1,7 +1,6 @@
 /**
- * An integration requests other scopes than before. Scopes that it gives up end on every installation at once. Scopes that it
- * adds are pending on each installation until a person has seen and confirmed them. Pending scopes are not stored: they are
- * what the integration requests beyond what the installation was granted. Specification: Integration configuration.
+ * Changes of the requested scopes. Removed scopes end on every installation at once. Added scopes are pending per installation until a user confirms
+ * them; they are computed as requested minus granted. Specification: Integration configuration.
  */
 
 import type { EventAccount, Input, OperatorCtx } from '../../context.ts'
@@ -24,7 +23,7 @@ import { mailPendingScopes } from './scope-mail.ts'
 type Grant = Pick<Installation, 'id' | 'scopes_json'>
 type Request = Pick<Row<'integration'>, 'scopes_json'>
 
-/** Changes the fields that the body has, and carries a change of scopes to every installation. Refuses: bad_request 400. */
+/** Changes the fields in the body and applies a change of scopes to every installation. Refuses: bad_request 400. */
 export async function updateIntegrationAndInstallations(
   ctx: OperatorCtx,
   integration: Row<'integration'>,
@@ -35,10 +34,7 @@ export async function updateIntegrationAndInstallations(
   return showIntegration(ctx, changed)
 }
 
-/**
- * Cuts the grant of every installation to what the integration requests now, as of this commit. Mails those who can confirm the
- * scopes that are requested anew. `before`: what it requested until now; where nothing was added, nobody is mailed.
- */
+/** Limits every grant to the requested scopes, and emails users who can confirm added ones. `before`: the scopes requested until now. */
 async function applyScopes(ctx: OperatorCtx, integration: Row<'integration'>, before: string[]): Promise<void> {
   const requested = scopesOf(integration)
   if (requested.join() === before.join()) return
@@ -46,16 +42,15 @@ async function applyScopes(ctx: OperatorCtx, integration: Row<'integration'>, be
   if (addedScopes(requested, before).length > 0) await mailPendingScopes(ctx, integration)
 }
 
-/** The scopes that wait for a confirmation, each at the level that it would have. */
+/** Returns the pending scopes, each with the level that it would get. */
 export function pendingScopes(integration: Request, installation: Pick<Grant, 'scopes_json'>): string[] {
   return addedScopes(scopesOf(integration), scopesOf(installation))
 }
 
 /**
- * Grants all pending scopes together, when they are the ones that a person saw and confirmed (`shown`). Emits
- * `integration-configuration.scope-change-confirmed`. Scopes that are granted already are not confirmed, or told, twice. Gives
- * the scopes that are granted now. Refuses: scopes_changed 409 (other scopes are pending; the answer lists them), not_found 404
- * (uninstalled meanwhile).
+ * Grants all pending scopes, if they equal those that the user saw (`shown`). Emits `integration-configuration.scope-change-confirmed` for newly
+ * granted ones. Returns the granted scopes. Refuses: scopes_changed 409 (other scopes are pending; the error lists them), not_found 404 (uninstalled
+ * meanwhile).
  */
 export async function confirmScopes(
   ctx: OperatorCtx,
@@ -69,7 +64,7 @@ export async function confirmScopes(
   if (pending.length === 0 && addedScopes(approved, granted).length === 0) return granted
   if (pending.join() !== approved.join()) {
     const now = pending.length === 0 ? 'nothing is pending' : `${pending.join(', ')} is pending`
-    const message = `What the integration requests has changed: now ${now}. Look again, then confirm exactly that.`
+    const message = `The requested scopes have changed: now ${now}. Review them, then confirm exactly those.`
     refuse('scopes_changed', message, { pendingScopes: pending })
   }
   const scopes = normalizeScopes([...granted, ...pending])
@@ -85,7 +80,7 @@ async function readAgain({ db }: OperatorCtx, id: string): Promise<InstallationW
   return (await withIntegrations(db, [installation]))[0]!
 }
 
-/** Tells `owner`, the account of an installation, that its pending scopes were confirmed, and what is granted now. Specification: Events. */
+/** Emits an event that `owner`, the account, confirmed the pending scopes, with the granted ones. Specification: Events. */
 export function emitScopesConfirmed(
   ctx: Pick<OperatorCtx, 'emit'>,
   granted: { id: string; scopes: string[] },
@@ -95,7 +90,7 @@ export function emitScopesConfirmed(
   ctx.emit('integration-configuration.scope-change-confirmed', { configuration: granted }, about, owner)
 }
 
-/** Installations with the same grant are changed by one statement. */
+/** One statement changes all installations with the same grant. */
 async function withdrawScopes(ctx: OperatorCtx, integrationId: string, requested: readonly string[]): Promise<void> {
   const installations = await selectInstallations(ctx.db)
     .where('configuration.integration_id', '=', integrationId)

@@ -1,4 +1,4 @@
-/** Letters to those who can confirm the scopes that an integration requests anew. Specification: Integration configuration. */
+/** Emails to users who can confirm added scopes. Specification: Integration configuration. */
 import type { OperatorCtx } from '../../context.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -10,7 +10,7 @@ import { scopesOf } from '../../platform/permissions/scopes.ts'
 
 type Pending = { installationId: string; account: string; scopes: string[] }
 
-/** Queues one letter a person. It names the pending scopes of every installation that the person can confirm: other scopes are other news. */
+/** Queues one email per user with the pending scopes of every installation that they can confirm. */
 export async function mailPendingScopes(ctx: OperatorCtx, integration: Row<'integration'>): Promise<void> {
   const requested = scopesOf(integration)
   const byRecipient = new Map<string, Pending[]>()
@@ -26,13 +26,13 @@ export async function mailPendingScopes(ctx: OperatorCtx, integration: Row<'inte
       topic: `scopes ${integration.id}`,
       news: fingerprint(JSON.stringify(pending)),
       recipient,
-      subject: `${name} asks for more access`,
+      subject: `${name} requests more access`,
       text: letterOf(ctx, name, pending),
     })
   }
 }
 
-/** One row for each installation and person who is told: on a personal account its user, on a team its OWNERs, or every member where it has none. */
+/** One row per installation and recipient: the user of a personal account, or the OWNERs of a team, or all members of a team without one. */
 async function readConfirmers(ctx: OperatorCtx, integrationId: string) {
   const installations = ctx.db
     .selectFrom('configuration')
@@ -54,12 +54,12 @@ function letterOf({ deps }: OperatorCtx, name: string, pending: readonly Pending
   const parts = pending.map(({ installationId, account, scopes }) => [
     `On ${account}:`,
     ...scopes.map((scope) => `  ${scope}`),
-    'Look at it here, and confirm it or leave it as it is:',
+    'Review and confirm it here:',
     `${deps.origin()}/integrations/confirm/${installationId}`,
     '',
   ])
   return [
-    `The integration ${name} asks for more access than it has.`,
+    `The integration ${name} requests more access than it has.`,
     '',
     ...parts.flat(),
     'Until you confirm, it keeps the access that it has.',

@@ -1,4 +1,4 @@
-/** The projects that an installation sees, where it was given a selection and not all. docs/spec/decisions.md: Accounts, actors, permissions. */
+/** The selected projects of an installation. docs/spec/decisions.md: Accounts, actors, permissions. */
 
 import type { Ctx } from '../../context.ts'
 import type { Installation } from '../../model/installation.ts'
@@ -8,12 +8,12 @@ import type { Queries } from '../../platform/db/db.ts'
 
 type Selecting = Pick<Installation, 'id' | 'project_selection'>
 
-/** An installation as its events tell it: its id, and the projects that it sees. */
+/** Returns an installation for its events: its id and selected projects. */
 export async function selectionPayload(db: Queries, { id, project_selection }: Selecting) {
   return { id, projectSelection: project_selection, projects: await readSelection(db, id) }
 }
 
-/** The ids of the selected projects, sorted, at most `limit`. Empty also for an installation that sees all projects. */
+/** Returns the ids of the selected projects, sorted, at most `limit`. Empty also for an installation with all projects. */
 export async function readSelection(db: Queries, installationId: string, limit?: number): Promise<string[]> {
   const selected = db
     .selectFrom('configuration_project')
@@ -23,10 +23,7 @@ export async function readSelection(db: Queries, installationId: string, limit?:
   return rows.map((row) => row.project_id).sort()
 }
 
-/**
- * For each installation with a selection, the selected projects that the caller sees. A token that is limited to some projects
- * learns no ids of others.
- */
+/** Returns the selected projects that the caller sees, by installation. A project-limited token gets no ids of other projects. */
 export async function readVisibleSelections(
   ctx: Ctx,
   installations: readonly Selecting[],
@@ -47,14 +44,14 @@ export async function readVisibleSelections(
   return selections
 }
 
-/** A project that an installation creates joins its selection. Otherwise the installation could not see the project. */
+/** Adds a project that an installation creates to its selection, so that the installation can see it. */
 export async function addToSelection({ db, caller }: Ctx, projectId: string): Promise<void> {
   if (caller.installationId === null || caller.projectIds === null) return
   const joined = { configuration_id: caller.installationId, project_id: projectId }
   await db.insertInto('configuration_project').values(joined).execute()
 }
 
-/** Takes a removed project out of all selections. Gives the installations that had it. An empty selection stays one: it sees no project. */
+/** Removes a deleted project from all selections and returns the installations that had it. An empty selection stays and sees no project. */
 export async function removeFromSelections({ db }: Pick<Ctx, 'db'>, projectId: string): Promise<string[]> {
   const rows = await db
     .deleteFrom('configuration_project')

@@ -1,13 +1,11 @@
-/** An OWNER of the team takes an installation over. A disabled one is enabled by that. Specification: Integration configuration. */
 import type { Ctx } from '../../context.ts'
 import type { Installation } from '../../model/installation.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { selectionPayload } from './selection.ts'
 
 /**
- * Makes the caller the owner of an installation. A disabled one is enabled: its tokens are accepted again, and the held events
- * are sent, oldest first. For an enabled installation that the caller owns already, nothing changes and nothing is told.
- * Refuses: not_found 404 (removed meanwhile).
+ * Makes the caller, an OWNER, the owner of an installation. A disabled one is enabled: its tokens work again and held events are sent, oldest first.
+ * No event when nothing changes. Refuses: not_found 404 (removed meanwhile). Specification: Integration configuration.
  */
 export async function transferOwnership(ctx: Ctx, installation: Installation): Promise<void> {
   const { id, disabled_at, user_id: previousUserId } = installation

@@ -1,4 +1,4 @@
-/** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/integrations.md. */
+/** Integrations, managed by their team or by the operator. docs/integrations.md. */
 import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { isUniqueViolation, type Queries } from '../../platform/db/db.ts'
@@ -32,7 +32,7 @@ export async function createTeamIntegration(
   { body }: Input<unknown, NewTeamIntegration>,
 ) {
   const team = await ctx.db.selectFrom('account').select('kind').where('id', '=', body.teamId).executeTakeFirst()
-  if (team?.kind !== 'team') refuse('unknown_team', `There is no team "${body.teamId}".`)
+  if (team?.kind !== 'team') refuse('unknown_team', `Team "${body.teamId}" not found.`)
   return insertIntegration(ctx, body.teamId, body)
 }
 
@@ -62,7 +62,7 @@ async function insertIntegration(ctx: OperatorCtx, teamId: string, body: NewInte
   return { id: row.id, clientId: row.id, clientSecret: secret.clientSecret, secretId: secret.id }
 }
 
-/** The integration with this id or this slug, of any team; undefined when there is none. */
+/** Reads an integration of any team, by id or slug. */
 export function readIntegration(
   db: Queries,
   by: { id: string } | { slug: string },
@@ -71,16 +71,16 @@ export function readIntegration(
   return ('id' in by ? all.where('id', '=', by.id) : all.where('slug', '=', by.slug)).executeTakeFirst()
 }
 
-/** An integration of any team, by its id or its slug. Refuses: not_found 404. */
+/** Finds an integration of any team, by id or slug. Refuses: not_found 404. */
 export async function findIntegration(ctx: Pick<OperatorCtx, 'db'>, params: Params): Promise<Row<'integration'>> {
   const idOrSlug = params.id ?? params.slug ?? ''
-  // An id has an underscore, and a slug never has one.
+  // Ids contain an underscore, slugs never do.
   const row = await readIntegration(ctx.db, idOrSlug.startsWith('oac_') ? { id: idOrSlug } : { slug: idOrSlug })
   if (row === undefined) refuse('not_found', `No integration "${idOrSlug.slice(0, 100)}".`)
   return row
 }
 
-/** An integration of the caller's team, by its id or its slug. Refuses: not_found 404, also for another team's integration. */
+/** Finds an integration of the caller's team, by id or slug. Refuses: not_found 404 (also for another team's integration). */
 export async function findOwnIntegration(ctx: Ctx, params: Params): Promise<Row<'integration'>> {
   const row = await findIntegration(ctx, params)
   if (row.team_id !== ctx.account.id) refuse('not_found', `No integration "${params.id?.slice(0, 100)}".`)
@@ -109,15 +109,12 @@ async function listOf(ctx: OperatorCtx, { teamId, until, limit = DEFAULT_LIMIT }
   return { integrations: await showIntegrations(ctx, items), pagination }
 }
 
-/** An integration as the answer shows it: which secrets it has, but never a secret itself. */
+/** Formats an integration with the ids of its secrets, never a secret. */
 export async function showIntegration(ctx: OperatorCtx, row: Row<'integration'>): Promise<Integration> {
   return (await showIntegrations(ctx, [row]))[0]!
 }
 
-/**
- * Writes the fields that the body has, on the integration alone: `updateIntegrationAndInstallations` carries a change of scopes to its
- * installations. Refuses: bad_request 400.
- */
+/** Changes the integration alone. `updateIntegrationAndInstallations` applies scopes to its installations. Refuses: bad_request 400. */
 export async function updateIntegration(
   ctx: OperatorCtx,
   integration: Row<'integration'>,
@@ -141,7 +138,7 @@ export async function updateIntegration(
   return row
 }
 
-/** Removes an integration that is installed nowhere. Refuses: integration_installed 409. */
+/** Deletes an integration without installations. Refuses: integration_installed 409. */
 export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'integration'>): Promise<void> {
   const rows = await ctx.db
     .deleteFrom('integration')
@@ -159,7 +156,7 @@ export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'int
     .returning('id')
     .executeTakeFirst()
   if (rows === undefined) {
-    refuse('integration_installed', `"${name}" is installed. It can be removed once nobody has it installed.`)
+    refuse('integration_installed', `"${name}" is installed. Uninstall it everywhere, then remove it.`)
   }
   await ctx.db.deleteFrom('integration_secret').where('integration_id', '=', id).execute()
   await removeIntegrationWebhook(ctx, id)

@@ -1,4 +1,7 @@
-/** The routes by which a team, or the operator, registers and removes integrations. A change is in integrations/installations/routes.ts, because it reaches installations. docs/spec/operator-api.md; docs/integrations.md: Registering. */
+/**
+ * Routes that register and delete integrations. Changing one is in integrations/installations/routes.ts, because it affects installations.
+ * docs/spec/operator-api.md; docs/integrations.md: Registering.
+ */
 
 import type { Ctx } from '../../context.ts'
 import { notLimitedToProjects } from '../../platform/access/guards.ts'
@@ -78,7 +81,7 @@ const ofTeams = [
     method: 'DELETE',
     path: '/v1/integrations/apps/:id',
     operationId: 'deleteIntegration',
-    summary: 'Remove an integration of the team that nobody has installed',
+    summary: 'Delete an integration of the team without installations',
     tag,
     needs: write,
     load: findOwnIntegration,
@@ -91,7 +94,7 @@ const ofTeams = [
     method: 'POST',
     path: '/v1/integrations/apps/:id/secrets',
     operationId: 'createIntegrationSecret',
-    summary: 'Make a second client secret; the first works until it is deleted',
+    summary: 'Create a second client secret; the first works until it is deleted',
     tag,
     needs: write,
     load: findOwnIntegration,
@@ -159,7 +162,7 @@ const ofOperator = [
     method: 'DELETE',
     path: '/operator/v1/integrations/:id',
     operationId: 'operatorDeleteIntegration',
-    summary: 'Remove an integration that nobody has installed',
+    summary: 'Delete an integration without installations',
     tag: operatorTag,
     load: findIntegration,
     run: deleteIntegration,
@@ -170,7 +173,7 @@ const ofOperator = [
     method: 'POST',
     path: '/operator/v1/integrations/:id/secrets',
     operationId: 'operatorCreateIntegrationSecret',
-    summary: 'Make a second client secret; the first works until it is deleted',
+    summary: 'Create a second client secret; the first works until it is deleted',
     tag: operatorTag,
     load: findIntegration,
     run: (ctx, integration) => addSecret(ctx, integration),

@@ -1,18 +1,17 @@
-/** What an integration may be registered with. docs/integrations.md: Registering. */
+/** Valid fields of an integration. docs/integrations.md: Registering. */
 
 import type { Ctx } from '../../context.ts'
 import { guard } from '../../platform/access/guards.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { mustBeEndpointUrl } from '../webhooks/rules.ts'
 
-/** An integration belongs to a team. */
+/** Requires a team, because an integration belongs to one. */
 export const teamOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unknown) => {
   if (ctx.account.kind !== 'team') {
     refuse('missing_permission', 'An integration belongs to a team: name the team by the query parameter teamId.')
   }
 })
 
-/** The checked fields of an integration. An absent field is not checked. */
 type Checked = {
   name?: string | undefined
   redirectUrl?: string | undefined
@@ -21,12 +20,12 @@ type Checked = {
   scopes?: string[] | undefined
 }
 
-/** Refuses: bad_request 400 (names the field that an integration may not have so). */
+/** Checks the fields that are present. Refuses: bad_request 400 (names the invalid field). */
 export function mustBeIntegration(
   ctx: Pick<Ctx, 'deps'>,
   { name, redirectUrl, webhookUrl, logoUrl, scopes }: Checked,
 ): void {
-  // People decide by the name, so it is visible and does not reverse the text around it.
+  // Users decide by the name, so it must be visible and must not reverse the text around it.
   if (name !== undefined && (name.trim() === '' || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))) {
     fault('name', 'should be visible characters')
   }
@@ -39,7 +38,7 @@ export function mustBeIntegration(
   if (scopes !== undefined) mustBeScopes(scopes)
 }
 
-/** Codes are sent there, so it is https, or http to the developer's own machine. RFC 9700, 4.1; RFC 8252, 7.3. */
+/** Receives codes, so it must be https, or http to the developer's own machine. RFC 9700, 4.1; RFC 8252, 7.3. */
 function mustBeRedirectUrl(text: string): void {
   const url = urlOf('redirectUrl', text, ['https:', 'http:'])
   if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) {
@@ -51,7 +50,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 function urlOf(field: string, text: string, protocols: string[]): URL {
   const url = URL.parse(text)
-  // The URL parser accepts spaces, line ends and backslashes. A URL that is compared byte for byte and put into headers must not have them.
+  // The URL parser accepts spaces, line ends and backslashes, which are unsafe in a URL that is compared byte for byte and sent in headers.
   if (url === null || !/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) fault(field, 'should be an absolute URL in ASCII')
   if (!protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`))) {
     fault(field, `should begin with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)

@@ -1,4 +1,4 @@
-/** What callers send and get for integrations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
+/** Bodies and replies of integrations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import { GRANT_DESCRIPTION, GRANT_PATTERN } from '../../platform/permissions/scopes.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -10,11 +10,11 @@ export const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, descripti
   description: 'each scope once',
 })
 
-/** Words that begin other paths below /integrations. The consent page has the path /integrations/<slug>/new. */
+/** Start of other paths below /integrations. The consent page has the path /integrations/<slug>/new. */
 const RESERVED_SLUGS = 'apps|configuration|configurations|confirm|installed|log-drains|new'
 const Slug = Type.String({
   pattern: `^(?!(${RESERVED_SLUGS})$)[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$`,
-  description: 'lower case letters, digits and -; up to 48',
+  description: 'lower-case letters, digits and -; up to 48',
 })
 
 const changeable = {
@@ -59,7 +59,7 @@ export const Integration = Type.Object(
     logoUrl: Nullable(Type.String()),
     scopes: Type.Array(Type.String()),
     secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Timestamp })),
-    installUrl: Type.String({ description: 'where a person installs it' }),
+    installUrl: Type.String({ description: 'the page that installs it' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },

@@ -1,4 +1,4 @@
-/** Client secrets: one, or two while the new one replaces the old one. Stored as a hash, and sealed, because webhooks are signed with them. */
+/** Client secrets: one, or two during a rotation. Stored as a hash, and encrypted because they sign webhooks. */
 import { sql } from 'kysely'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { fingerprint, newClientSecret, newId } from '../../platform/base/ids.ts'
@@ -8,7 +8,7 @@ import { openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
 
 const MAX_SECRETS = 2
 
-/** Makes a secret and gives it, this one time. An older secret still works. Refuses: secrets_full 409 (there are two already). */
+/** Creates a secret and returns it once. An older secret still works. Refuses: secrets_full 409 (two exist). */
 export async function addSecret(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'stamp'>,
   { id: integrationId, team_id }: Pick<Row<'integration'>, 'id' | 'team_id'>,
@@ -36,7 +36,7 @@ export async function addSecret(
   return { id, clientSecret }
 }
 
-/** Ends a secret at once. Refuses: not_found 404, last_secret 409 (an integration always has one). */
+/** Revokes a secret at once. Refuses: not_found 404, last_secret 409 (an integration needs one). */
 export async function deleteSecret(
   ctx: OperatorCtx,
   { id: integrationId }: Row<'integration'>,

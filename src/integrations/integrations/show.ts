@@ -1,11 +1,9 @@
-/** Integrations as an answer shows them. */
-
 import type { OperatorCtx } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { Integration } from './schema.ts'
 
-/** Each integration with its webhook and the ids of its secrets, but never a secret itself. */
+/** Formats integrations with webhook and ids of secrets, never a secret. */
 export async function showIntegrations(ctx: OperatorCtx, rows: Row<'integration'>[]): Promise<Integration[]> {
   if (rows.length === 0) return []
   const ids = rows.map((row) => row.id)

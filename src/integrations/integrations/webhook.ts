@@ -1,10 +1,10 @@
-/** The one webhook of an integration. It serves all of its installations, and its payloads are signed with the client secrets. */
+/** The webhook of an integration, for all of its installations, signed with the client secrets. */
 import type { OperatorCtx } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { DROPPED } from '../../platform/outbox/delivery.ts'
 
-/** Sets the URL of the integration's webhook. Past failures no longer count, and a webhook that failures had disabled is enabled. */
+/** Sets the URL of the integration's webhook, resets its failures and enables it if failures had disabled it. */
 export async function setIntegrationWebhook(
   ctx: OperatorCtx,
   integration: Pick<Row<'integration'>, 'id' | 'team_id'>,
@@ -29,7 +29,7 @@ export async function setIntegrationWebhook(
     .execute()
 }
 
-/** Removes the integration's webhook, and drops the deliveries that are pending for it. */
+/** Removes the integration's webhook and drops its pending deliveries. */
 export async function removeIntegrationWebhook(ctx: OperatorCtx, integrationId: string): Promise<void> {
   const row = await ctx.db
     .deleteFrom('webhook')

@@ -1,10 +1,10 @@
-/** What an integration sends along with a person who is to consent, and where the answer goes. RFC 6749 4.1, RFC 7636, RFC 9207. */
+/** Parameters of a consent request and the redirect back. RFC 6749 4.1, RFC 7636, RFC 9207. */
 import type { Static } from 'typebox'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 
-/** Goes back to the integration unchanged, so its length is limited here. */
+/** Returned to the integration unchanged, so its length is limited. */
 const Echoed = Type.Optional(Type.String({ maxLength: 2000 }))
 
 export const ConsentQuery = Type.Object({
@@ -13,14 +13,14 @@ export const ConsentQuery = Type.Object({
   redirect_uri: Type.Optional(Type.String({ maxLength: 2000 })),
   code_challenge: Type.Optional(Type.String({ maxLength: 200 })),
   code_challenge_method: Type.Optional(Type.String({ maxLength: 20 })),
-  /** The account that the person chose on the page before. */
+  /** The account chosen in the first step. */
   account: Type.Optional(Type.String({ maxLength: 64 })),
 })
 export type ConsentQuery = Static<typeof ConsentQuery>
 
 type Registered = Pick<Row<'integration'>, 'redirect_url' | 'slug'>
 
-/** What is wrong with the PKCE parameters, as a sentence; undefined when nothing is. Only S256 is taken: a plain challenge proves nothing. */
+/** Returns the error of the PKCE parameters, if any. Only S256 is accepted: a plain challenge verifies nothing. */
 export function pkceError(query: Pick<ConsentQuery, 'code_challenge' | 'code_challenge_method'>): string | undefined {
   const { code_challenge: challenge, code_challenge_method: method } = query
   if (challenge === undefined) return method === undefined ? undefined : 'code_challenge_method needs a code_challenge.'
@@ -29,21 +29,21 @@ export function pkceError(query: Pick<ConsentQuery, 'code_challenge' | 'code_cha
   return undefined
 }
 
-/** Refuses: bad_request 400 (the redirect_uri is not the registered one). Nobody is redirected to another URL. */
+/** Refuses: bad_request 400 (redirect_uri is not the registered one). Berth redirects to no other URL. */
 export function mustBeRegisteredRedirect(integration: Registered, query: Pick<ConsentQuery, 'redirect_uri'>): void {
   if (query.redirect_uri !== undefined && query.redirect_uri !== integration.redirect_url) {
-    refuse('bad_request', 'The redirect_uri is not the one that the integration has registered. Tell whoever runs it.')
+    refuse('bad_request', 'The redirect_uri is not the registered one. Contact the developer of the integration.')
   }
 }
 
-/** Refuses: bad_request 400 (another redirect_uri than the registered one, or wrong PKCE parameters). */
+/** Refuses: bad_request 400 (redirect_uri is not the registered one, or invalid PKCE parameters). */
 export function mustBeValidRequest(integration: Registered, query: ConsentQuery): void {
   mustBeRegisteredRedirect(integration, query)
   const fault = pkceError(query)
-  if (fault !== undefined) refuse('bad_request', `${fault} Tell whoever runs the integration.`)
+  if (fault !== undefined) refuse('bad_request', `${fault} Contact the developer of the integration.`)
 }
 
-/** The registered redirect URL with these parameters added. Keeps the query that the URL has. */
+/** Returns the registered redirect URL with its query and these parameters. */
 export function redirectTo({ redirect_url }: Registered, parameters: Record<string, string | undefined>): string {
   const fragment = redirect_url.indexOf('#')
   const url = fragment < 0 ? redirect_url : redirect_url.slice(0, fragment)
@@ -54,7 +54,7 @@ export function redirectTo({ redirect_url }: Registered, parameters: Record<stri
   return `${url}${separator}${pairs.join('&')}`
 }
 
-/** The path of the consent page for a request: where the account is chosen, or, with `account`, the step after it. */
+/** Returns the path of the consent page: the choice of an account or, with `account`, the next step. */
 export function consentPath({ slug }: Registered, query: ConsentQuery, account?: string): string {
   const { state, next, redirect_uri, code_challenge, code_challenge_method } = query
   const fields = { state, next, redirect_uri, code_challenge, code_challenge_method, account }

@@ -1,4 +1,4 @@
-/** The authorization endpoint as OAuth clients know it. It leads to the consent page. RFC 6749 4.1.1 and 4.1.2.1. */
+/** The authorization endpoint for OAuth clients. RFC 6749 4.1.1 and 4.1.2.1. */
 import type { Static } from 'typebox'
 import { withValues } from '../../platform/http/parse-request.ts'
 import { type Screen, type ScreenInput, type UserPageCtx, userScreen, type View } from '../../platform/pages/screen.ts'
@@ -31,14 +31,14 @@ export const oauthScreens: readonly Screen[] = [
 ]
 
 /**
- * Leads to the consent page. An unknown client and a wrong redirect_uri are told to the person and never redirected; any other
- * fault is told to the client. Refuses: bad_request 400.
+ * Redirects to the consent page. Shows an unknown client or a wrong redirect_uri to the user without a redirect; redirects other errors to the
+ * client. Refuses: bad_request 400.
  */
 async function authorize(ctx: UserPageCtx, input: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<View> {
   const query = withValues(input.query)
   const integration = await readIntegration(ctx.db, { id: query.client_id ?? '' })
   if (integration === undefined)
-    refuse('bad_request', 'The client_id is missing or unknown. Tell whoever sent you here.')
+    refuse('bad_request', 'The client_id is missing or unknown. Contact the developer of the integration.')
   mustBeRegisteredRedirect(integration, query)
   const tellClient = (error: string, fault: string) => ({
     redirectTo: redirectTo(integration, {

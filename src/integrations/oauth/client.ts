@@ -1,4 +1,4 @@
-/** An OAuth client proves by its client secret which integration it is: in the form, or by HTTP Basic. RFC 6749, 2.3.1. */
+/** Authentication of OAuth clients by client secret, in the form or by HTTP Basic. RFC 6749, 2.3.1. */
 import { timingSafeEqual } from 'node:crypto'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { fingerprint } from '../../platform/base/ids.ts'
@@ -10,13 +10,13 @@ import { readIntegration } from '../integrations/integrations.ts'
 type ClientForm = { client_id?: string; client_secret?: string }
 type Credentials = Pick<Input<unknown, ClientForm>, 'body' | 'authorization' | 'address'>
 
-/** What every route for clients may refuse with when it authenticates the client. */
+/** Errors of every route that authenticates a client. */
 export const CLIENT_REFUSALS = ['invalid_client', 'invalid_request'] as const
 
 /**
- * The integration that the client secret proves. An unknown client and a wrong secret get the same answer, after the same work.
- * Refuses: invalid_client 401, invalid_request 400 (no credentials, or credentials in two ways), rate_limited 429 in place of
- * invalid_client after many failures; right credentials are accepted even then.
+ * Returns the integration of the client credentials. An unknown client and a wrong secret get the same response, after the same work. Refuses:
+ * invalid_client 401, invalid_request 400 (no credentials, or two sets), rate_limited 429 instead of invalid_client after many failures; right
+ * credentials still work then.
  */
 export async function authenticateClient(
   ctx: Pick<OperatorCtx, 'db' | 'deps'>,
@@ -37,7 +37,7 @@ export async function authenticateClient(
   refuse('invalid_client')
 }
 
-/** A required field of a form. Refuses: invalid_request 400. */
+/** Returns a required field of a form. Refuses: invalid_request 400. */
 export function fieldOf<F extends string>(form: Partial<Record<F, string>>, name: F): string {
   const value = form[name]
   if (!value) refuse('invalid_request', `The parameter \`${name}\` is missing.`)
@@ -46,7 +46,7 @@ export function fieldOf<F extends string>(form: Partial<Record<F, string>>, name
 
 const NO_HASH = '0'.repeat(64)
 
-/** Compares with two hashes in constant time, however many secrets there are. */
+/** Compares with two hashes in constant time, regardless of the number of secrets. */
 function isOneOf(secret: string, hashes: readonly string[]): boolean {
   const digest = Buffer.from(fingerprint(secret))
   let isMatch = false
@@ -56,7 +56,7 @@ function isOneOf(secret: string, hashes: readonly string[]): boolean {
   return isMatch
 }
 
-/** Id and secret of a client, of the form or of HTTP Basic; empty where they are no text. Refuses: invalid_request 400 (none, or in two ways). RFC 6749 2.3.1. */
+/** Returns id and secret from the form or HTTP Basic, empty for invalid text. Refuses: invalid_request 400 (none, or two sets). RFC 6749 2.3.1. */
 export function credentialsOf(form: ClientForm, authorization: string | undefined): { id: string; secret: string } {
   const basic = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(authorization ?? '')?.[1]
   if (basic === undefined) return { id: fieldOf(form, 'client_id'), secret: fieldOf(form, 'client_secret') }
@@ -76,7 +76,7 @@ export function credentialsOf(form: ClientForm, authorization: string | undefine
   return { id, secret }
 }
 
-/** Within HTTP Basic, id and secret are form-encoded: RFC 6749, 2.3.1. Text that is not becomes empty, which no client has. */
+/** Decodes form encoding within HTTP Basic: RFC 6749, 2.3.1. Invalid text becomes empty, which matches no client. */
 function decodeFormText(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

@@ -4,15 +4,15 @@ import { fingerprint, newCode } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
 const CODE_VALID_MS = 30 * 60_000
-/** A used code is remembered for a day after it expired, so that a replay still ends the token that it gave. */
+/** A used code is stored for a day after its expiry, so that a replay still revokes its token. */
 const CODE_REMEMBERED_MS = 86_400_000
 
 type Code = Row<'authorization_code'>
 
-/** What a client sends to exchange a code. `challenge`: the S256 hash of its verifier; null when it sent none. */
+/** `challenge`: the S256 hash of the client's verifier; null when it sent none. */
 export type CodeExchange = { codeHash: string; redirectUri: string; challenge: string | null }
 
-/** Issues a code for an installation to its integration. `challenge`: the PKCE challenge (S256) of the consent, or null. */
+/** Issues a code to an installation's integration. `challenge`: the PKCE challenge (S256) of the consent, or null. */
 export async function issueCode(
   ctx: Pick<OperatorCtx, 'db' | 'now'>,
   integration: Row<'integration'>,
@@ -35,10 +35,9 @@ export async function issueCode(
 }
 
 /**
- * Uses a code, and notes `tokenId` as the token that it gives. One statement decides, so that of several callers one wins: the
- * code is this client's, unused and not expired; redirect URI and challenge match; its installation is not removed. Undefined
- * when one of these does not hold. A verifier for a code without a challenge does not match either: somebody else may have
- * begun the consent (RFC 9700, 2.1.1).
+ * Redeems a code for the token `tokenId`, in one statement, so one of several callers wins. Undefined unless the code is this client's, unused and
+ * not expired, redirect URI and challenge match, and its installation exists. A verifier for a code without a challenge does not match: an attacker
+ * may have started the consent (RFC 9700, 2.1.1).
  */
 export async function redeemCode(
   ctx: OperatorCtx,
@@ -67,7 +66,7 @@ export async function redeemCode(
     .executeTakeFirst()
 }
 
-/** The code, when it was used already and client and redirect URI match; undefined otherwise. */
+/** Finds a used code whose client and redirect URI match. */
 export async function findRedeemedCode(
   { db }: OperatorCtx,
   integrationId: string,
@@ -84,7 +83,7 @@ export async function findRedeemedCode(
   return row && { installationId: row.configuration_id, tokenId: row.token_id, usedStamp: row.used_stamp! }
 }
 
-/** Sweep: forgets codes that expired more than a day ago. */
+/** Sweep: deletes codes that expired more than a day ago. */
 export async function purgeOldCodes(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('authorization_code')

@@ -17,13 +17,11 @@ import type { ExchangedToken, ExchangeForm } from './schema.ts'
 type Exchange = Input<unknown, Static<typeof ExchangeForm>>
 
 /**
- * Runs before the transaction: authenticates the client, and looks whether the code was used before this request began. Such a
- * replay ends the token that the first use gave (RFC 6749, 4.1.2). This request is refused and the token must end all the same,
- * so ending it is a write of its own. A request that had begun before the code was used has only lost a race, and ends nothing.
- * Refuses as `exchangeCode` does.
+ * Authenticates the client and revokes the token of a replayed code (RFC 6749, 4.1.2). Runs before the transaction, because the revocation must
+ * survive the refusal. A request from before the code was used only lost a race and revokes nothing. Refuses as `exchangeCode` does.
  */
 export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchange): Promise<void> {
-  // When the request came. It may have waited since, while another request used the code.
+  // Arrival time: the request may have waited while another one used the code.
   const began = ctx.now * STAMPS_PER_MS
   const integration = await authenticateClient(ctx, input)
   const used = await findRedeemedCode(ctx, integration.id, proofOf(input.body))
@@ -38,16 +36,14 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
       .execute()
     await recordWrite({ ...ctx, db, stamp: ctx.deps.clock.stamp() }, [], 'endReplayedToken', installationId, [])
   })
-  ctx.deps.log.warn({ installationId }, 'a code was used again; the token that it gave was ended')
+  ctx.deps.log.warn({ installationId }, 'a code was used again; its token was revoked')
   refuse('invalid_grant')
 }
 
 /**
- * Redeems a code for the token of an installation, at most once, also under simultaneous calls. The answer names the granted scopes, since it is the
- * person who decides them and not what the client asked for (RFC 6749 5.1). Refuses: invalid_client 401,
- * invalid_grant 400 (unknown, used or expired code; another client, redirect URI or verifier; the installation is removed),
- * invalid_request 400, rate_limited 429 (many failures), integration_configuration_disabled 403. The last leaves the code
- * unused: once an OWNER has taken the installation over, it can still be exchanged until it expires.
+ * Redeems a code for an installation token, at most once. The response lists the granted scopes, because the user decides them (RFC 6749 5.1).
+ * Refuses: invalid_client 401, invalid_grant 400 (unknown, used or expired code; another client, redirect URI or verifier; the installation is
+ * removed), invalid_request 400, rate_limited 429 (many failures), integration_configuration_disabled 403 (the code stays valid for a new owner).
  */
 export async function exchangeCode(
   ctx: OperatorCtx,
@@ -80,7 +76,7 @@ export async function exchangeCode(
   if (installation.completed_at === null) {
     await ctx.db.updateTable('configuration').set({ completed_at: ctx.now }).where('id', '=', id).execute()
   }
-  // The audit line takes `id` as its subject. The reply schema does not declare it, so it does not leave.
+  // The audit entry uses `id` as its subject. The reply schema does not declare it, so it is not sent.
   const exchanged = {
     id,
     token_type: 'Bearer',
@@ -93,7 +89,7 @@ export async function exchangeCode(
   return exchanged
 }
 
-/** The installation of a code, whose owner may still act for the account. Refuses: integration_configuration_disabled 403. */
+/** Reads the installation of a code, whose owner must still have access. Refuses: integration_configuration_disabled 403. */
 async function readActive(ctx: OperatorCtx, installationId: string) {
   const installation = await ctx.db
     .selectFrom('configuration')

@@ -1,4 +1,4 @@
-/** What a client may ask and do about its own tokens: RFC 7662 and RFC 7009. A token of another client is to it like no token. */
+/** Token introspection (RFC 7662) and revocation (RFC 7009). Tokens of other clients are treated as unknown. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { abortInstallationWrites } from '../../platform/access/installation.ts'
@@ -10,7 +10,7 @@ import type { Introspection, TokenForm } from './schema.ts'
 
 type TokenInput = Input<unknown, Static<typeof TokenForm>>
 
-/** Says whether a token is active, and which scopes it was granted. Refuses: invalid_client 401, invalid_request 400. */
+/** Returns whether a token is active, and its granted scopes. Refuses: invalid_client 401, invalid_request 400. */
 export async function introspectToken(
   ctx: OperatorCtx,
   _: undefined,
@@ -38,8 +38,8 @@ export async function introspectToken(
 }
 
 /**
- * Ends a token of the client. For any other token it does nothing, and answers the same. Gives the installation for the audit
- * log. Refuses: invalid_client 401, invalid_request 400.
+ * Revokes a token of the client; any other token gets the same response. Returns the installation for the audit log. Refuses: invalid_client 401,
+ * invalid_request 400.
  */
 export async function revokeClientToken(
   ctx: OperatorCtx,
@@ -57,7 +57,7 @@ export async function revokeClientToken(
   return { id: installation.id }
 }
 
-/** The installation of the token in the form, where it is a token of this integration. */
+/** The installation of the form's token, if it belongs to this integration. */
 function selectOwnToken({ db }: OperatorCtx, integrationId: string, form: TokenInput['body']) {
   return db
     .selectFrom('token')

@@ -1,8 +1,8 @@
-/** The metadata document by which an OAuth client configures itself: RFC 8414. docs/integrations.md: The exchange of codes. */
+/** The metadata document for OAuth clients: RFC 8414. docs/integrations.md: The exchange of codes. */
 import type { PublicPage } from '../../platform/http/public-page.ts'
 import { SCOPES } from '../../platform/permissions/scopes.ts'
 
-/** The document at its well-known path. `origin`: the address by which the service is reached; it is the issuer. */
+/** Returns the document at its well-known path. `origin`: the service's public address, which is the issuer. */
 export function metadataPages(origin: () => string): PublicPage[] {
   return [
     {

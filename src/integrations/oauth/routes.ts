@@ -1,4 +1,3 @@
-/** The routes for OAuth clients: exchange a code, introspect a token, revoke a token. */
 import { clientRoute } from '../../platform/http/route.ts'
 import { CLIENT_REFUSALS } from './client.ts'
 import { exchangeCode, refuseReplay } from './exchange.ts'
@@ -27,7 +26,7 @@ export const oauthRoutes = [
     method: 'POST',
     path: '/v2/oauth/introspect',
     operationId: 'introspectToken',
-    summary: 'Say whether a token of the client is active, and what it was granted (RFC 7662)',
+    summary: 'Return whether a token of the client is active, and its scopes (RFC 7662)',
     tag,
     body: TokenForm,
     formBody: true,

@@ -1,4 +1,7 @@
-/** The forms that clients send, and the answers.  RFC 6749, 7662, 7009; docs/spec/wire.md 3.3. Every field is optional here, because a missing one is refused with OAuth's invalid_request. */
+/**
+ * Forms and replies for OAuth clients. RFC 6749, 7662, 7009; docs/spec/wire.md 3.3. Fields are optional here, because a missing one returns OAuth's
+ * invalid_request.
+ */
 
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable } from '../../platform/schema/fields.ts'
@@ -19,7 +22,7 @@ export const ExchangedToken = Type.Object({
   installation_id: Type.String(),
   user_id: Type.String(),
   team_id: Nullable(Type.String()),
-  scope: Type.String({ description: 'what was granted, whatever was asked: names with spaces between' }),
+  scope: Type.String({ description: 'the granted scopes, separated by spaces' }),
 })
 
 export const TokenForm = Type.Object({ ...client, token: Field, token_type_hint: Field })

@@ -1,18 +1,18 @@
-/** Disables an endpoint that cannot be sent to any more, and writes a letter about it. docs/webhooks.md: When it fails, When too much waits. */
+/** Disables an endpoint that keeps failing or overflows, and emails its users. docs/webhooks.md: Retries, Backlog limit. */
 import type { OperatorCtx } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { type MailMessage, queueMail } from '../../platform/mail/mail.ts'
 import { ENDPOINT_KIND_NAME, type EndpointTable } from './held.ts'
 
-/** How many deliveries of an account may wait, pending and held together. docs/webhooks.md: When too much waits. */
+/** Per account, pending and held together. docs/webhooks.md: Backlog limit. */
 export const MAX_PENDING_DELIVERIES = 10_000
 
 type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
 type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
 
-/** Disables an endpoint and writes a letter to its people. An endpoint that is disabled already stays as it is, and nobody gets a letter. */
+/** Disables an endpoint and emails its users. Does nothing for a disabled one. */
 export async function disableEndpoint(
   ctx: Writing,
   table: EndpointTable,
@@ -38,7 +38,7 @@ export async function disableEndpoint(
   await mailEndpointOwners(ctx, endpoint, { subject: `A ${what} is disabled: ${host}`, text })
 }
 
-/** Writes a letter to whoever made an endpoint. When they have left the account, its owners get the letter. */
+/** Emails the creator of an endpoint or, after they left the account, its owners. */
 export async function mailEndpointOwners(
   ctx: Writing,
   { account_id, created_by }: Pick<Endpoint, 'account_id' | 'created_by'>,
@@ -60,9 +60,9 @@ function howToGoOn({ id, integration_id }: Row<'webhook'>): string[] {
 }
 
 const WHY: Record<Reason, string> = {
-  gone: 'it answered 410, which says that it is gone for good',
+  gone: 'it responded 410, which means that it was removed permanently',
   failing: 'nothing could be delivered to it in five days',
-  overflow: `more than ${MAX_PENDING_DELIVERIES.toLocaleString('en')} deliveries of the account waited, most of them for this endpoint. Those were dropped`,
+  overflow: `more than ${MAX_PENDING_DELIVERIES.toLocaleString('en')} deliveries of the account were pending, most of them for this endpoint. Those were dropped`,
 }
 
 async function addressesOf(db: Queries, account_id: string, created_by: string | null): Promise<string[]> {

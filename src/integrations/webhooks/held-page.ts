@@ -1,4 +1,4 @@
-/** The held webhooks and log drains on the page `/integrations/installed`, each with a button by which an OWNER takes it over. */
+/** Webhooks and log drains on hold, on the page `/integrations/installed`, each with a button for OWNERs. */
 
 import { day, type Html, html } from '../../platform/pages/html.ts'
 import { accountContext, findOwnAccount, type OwnAccount } from '../../platform/pages/own-accounts.ts'
@@ -19,19 +19,19 @@ export const heldScreens: readonly Screen[] = [
   userScreen({ method: 'POST', path: PATH, name: 'takeOverEndpoint', run: takeOver, refuses: ['owner_only'] }),
 ]
 
-/** The section of the page; undefined when nothing is held on the account. */
+/** Renders the section; undefined when nothing is on hold. */
 export async function heldSection(ctx: UserPageCtx, account: OwnAccount): Promise<Html | undefined> {
   const endpoints = await listHeldEndpoints(ctx, account.id)
   if (endpoints.length === 0) return undefined
   return html`<h3>Webhooks and log drains without an owner</h3>
-<p class="notice bad">Whoever made these left the team, or may not have them any more. Nothing is sent to them. An OWNER of the team can take
-them over. Take over only those whose address you know.</p>
+<p class="notice bad">The users who created these left the team or lost their access. Nothing is sent to them. An OWNER of the team can become
+their owner. Do so only for addresses that you know.</p>
 <ul class="plain rows">${endpoints.map((one) => {
     const goes = html`<p>The ${ENDPOINT_KIND_NAME[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
     const button =
       account.role === 'OWNER' &&
       html`<form method="post" action="/endpoints/${account.id}/${one.id}/take-over">${csrfFields(ctx)}
-<p class="actions"><button>Take over ${one.host}</button></p></form>`
+<p class="actions"><button>Become owner of ${one.host}</button></p></form>`
     return html`<li id="${one.id}">${goes}${button}</li>`
   })}</ul>`
 }
@@ -41,7 +41,7 @@ async function takeOver(ctx: UserPageCtx, { params }: ScreenInput): Promise<View
   if (account.role !== 'OWNER') refuse('owner_only')
   const one = (await listHeldEndpoints(ctx, account.id)).find(({ id }) => id === params.endpointId)
   if (one === undefined)
-    refuse('not_found', 'No webhook or log drain with this id is held. It may have been taken over or removed.')
+    refuse('not_found', 'No webhook or log drain with this id is on hold. It may have a new owner, or was removed.')
   const by = accountContext(ctx, account)
   await transferEndpointOwnership(by, one.table, one)
   return { redirectTo: '/integrations/installed', audit: { by, subjectId: one.id } }

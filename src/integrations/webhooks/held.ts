@@ -1,6 +1,6 @@
 /**
- * Webhooks and log drains of people who have lost their access. They are held: nothing is sent to an address that perhaps nobody of the team
- * knows. After 30 days they are removed, unless an OWNER takes them over. docs/webhooks.md: When the maker has lost access.
+ * Endpoints whose creator lost access are on hold: nothing is sent to an address that the team may not control. They are deleted after 30 days
+ * without a new owner. docs/webhooks.md: Endpoints without an owner.
  */
 import { sql } from 'kysely'
 import type { Ctx, OperatorCtx } from '../../context.ts'
@@ -16,13 +16,12 @@ export type EndpointTable = 'webhook' | 'log_drain'
 const HELD_RETENTION_MS = 30 * 86_400_000
 const TABLES = ['webhook', 'log_drain'] as const
 
-/** The word for an endpoint in letters and messages. */
+/** Name of an endpoint kind in emails and messages. */
 export const ENDPOINT_KIND_NAME: Record<EndpointTable, string> = { webhook: 'webhook', log_drain: 'log drain' }
 
 /**
- * Holds the endpoints that a user made on a team, and writes a letter to the present owners of the team. An endpoint that is held already
- * stays as it is: its 30 days run from the first time. Endpoints of installations are not held here, because their installation is
- * disabled. Webhooks of integrations belong to the integration and go on.
+ * Puts a user's endpoints on a team on hold and emails the team's owners. An endpoint on hold keeps its 30 days. Skips endpoints of installations,
+ * which are disabled, and webhooks of integrations, which belong to the integration.
  */
 export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: string, reason: Reason): Promise<void> {
   const lines: string[] = []
@@ -33,7 +32,7 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
       .where('account_id', '=', team.id)
       .where('created_by', '=', userId)
       .where('configuration_id', 'is', null)
-      // A suspension may end again. A lasting loss of access replaces it as the reason.
+      // A suspension can be lifted. A lasting loss of access replaces it as the reason.
       .where((eb) =>
         reason === 'disabled-by-admin'
           ? eb('held_at', 'is', null)
@@ -47,7 +46,7 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
   if (lines.length + apps.length > 0) await tellOwners(ctx, team, userId, reason, lines, apps)
 }
 
-/** The integrations of the team whose webhook URL this user set. They go on, because they belong to the team. */
+/** Integrations whose webhook URL this user set. They continue, because they belong to the team. */
 async function appsHeardBy(ctx: OperatorCtx, team: Team, userId: string): Promise<string[]> {
   const rows = await ctx.db
     .selectFrom('webhook')
@@ -71,12 +70,12 @@ async function tellOwners(
   const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
   const person = user?.slug ?? userId
   const ofPeople = [
-    `${person} ${WHY[reason]}. ${person} made these webhooks and log drains of the team ${team.slug}:`,
+    `${person} ${WHY[reason]}. ${person} created these webhooks and log drains of the team ${team.slug}:`,
     '',
     ...lines,
     '',
-    'They are held: nothing is sent to them. Events wait; log lines are not kept. When an owner of the team takes one over, the events that wait are sent.',
-    `${reason === 'disabled-by-admin' ? 'Until then they stay held' : 'After 30 days they are removed'}. Take over only those whose address you know:`,
+    'They are on hold: nothing is sent to them. Events stay pending; log lines are dropped. When an OWNER of the team becomes the owner, the pending events are sent.',
+    `${reason === 'disabled-by-admin' ? 'Until then they stay on hold' : 'After 30 days they are removed'}. Become the owner only of those whose address you know:`,
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
     '',
   ]
@@ -101,8 +100,8 @@ const WHY: Record<Reason, string> = {
 }
 
 /**
- * Makes the caller the owner of an endpoint. When it was held, it is sent to again, and the events that waited are sent oldest first.
- * Refuses: bad_request 400 (it belongs to an installation), not_found 404 (it was removed meanwhile).
+ * Makes the caller the owner of an endpoint. If it was on hold, it resumes and pending events are sent, oldest first. Refuses: bad_request 400 (it
+ * belongs to an installation), not_found 404 (removed meanwhile).
  */
 export async function transferEndpointOwnership(
   ctx: Ctx,
@@ -122,11 +121,11 @@ export async function transferEndpointOwnership(
     .where('account_id', '=', ctx.account.id)
     .returning('id')
     .executeTakeFirst()
-  if (rows === undefined) refuse('not_found', `There is no ${ENDPOINT_KIND_NAME[table]} "${id}".`)
+  if (rows === undefined) refuse('not_found', `The ${ENDPOINT_KIND_NAME[table]} "${id}" was not found.`)
   ctx.deps.wakeups.deliveries()
 }
 
-/** The held endpoints of an account, webhooks before log drains, each oldest first. */
+/** Lists the endpoints on hold, webhooks before log drains, each oldest first. */
 export async function listHeldEndpoints(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
   const endpoints = []
   for (const table of TABLES) {
@@ -149,7 +148,7 @@ export async function listHeldEndpoints(ctx: Pick<OperatorCtx, 'db'>, accountId:
   return endpoints
 }
 
-/** Sweep: removes endpoints that nobody took over in 30 days. The worker drops the deliveries that waited for them. */
+/** Sweep: deletes endpoints that got no new owner in 30 days. The worker drops their pending deliveries. */
 export async function purgeHeldEndpoints(ctx: OperatorCtx, limit: number): Promise<number> {
   let count = 0
   for (const table of TABLES) {
@@ -157,7 +156,7 @@ export async function purgeHeldEndpoints(ctx: OperatorCtx, limit: number): Promi
       .selectFrom(table)
       .select('id')
       .where('held_at', '<=', ctx.now - HELD_RETENTION_MS)
-      // Whoever is suspended may come back, and finds everything again.
+      // A suspended user may return, so their endpoints stay.
       .where('held_reason', '!=', 'disabled-by-admin')
       .limit(limit - count)
     const rows = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
@@ -167,13 +166,13 @@ export async function purgeHeldEndpoints(ctx: OperatorCtx, limit: number): Promi
   return count
 }
 
-/** Sweep: removes the webhooks of installations that ended, once no delivery waits for them any more. */
+/** Sweep: deletes webhooks of removed installations once no delivery is pending for them. */
 export async function purgeEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('webhook')
     .select('id')
     .where('ended_at', '>=', 0)
-    // A scalar subquery is run for each webhook. PostgreSQL would turn `not exists` into a join with all deliveries.
+    // A scalar subquery runs per webhook. PostgreSQL would turn `not exists` into a join with all deliveries.
     .where((eb) => {
       const pending = eb.selectFrom('delivery').select('delivery.id').where(PENDING)
       const itsOwn = pending.whereRef('delivery.account_id', '=', 'webhook.account_id')

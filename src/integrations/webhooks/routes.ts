@@ -73,7 +73,7 @@ export const webhookRoutes = [
     method: 'POST',
     path: '/v1/webhooks/:id/transfer-ownership',
     operationId: 'transferWebhookOwnership',
-    summary: 'Become the owner of a webhook. If it was held, it is sent to again',
+    summary: 'Become the owner of a webhook; one on hold receives events again',
     tag,
     needs: ['webhook:write', 'installation:grant'],
     load: findWebhook,

@@ -1,4 +1,4 @@
-/** What an endpoint may be: its URL, its events and its projects. Whoever registers it must be allowed to see what is sent there. */
+/** Valid URLs, events and projects of an endpoint. Its creator must be allowed to see everything sent there. */
 import { isIP } from 'node:net'
 import type { Ctx } from '../../context.ts'
 import { EVENTS } from '../../events.ts'
@@ -9,10 +9,10 @@ import { urlError } from '../../platform/adapters/egress.ts'
 import { isEmittedEvent, resolveEventName, WEBHOOK_EVENT_NAMES } from '../../platform/outbox/event-names.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
-/** How many webhooks, and how many log drains, the people of an account may register, and each installation on it. */
+/** Webhooks, and log drains, that the users of an account can register, and each installation on it. */
 export const MAX_ENDPOINTS = 20
 
-/** Refuses: bad_request 400 for a URL that nothing can be posted to. A host name is looked up when something is sent, because its addresses can change. */
+/** Refuses: bad_request 400 for a URL that cannot be posted to. Host names are resolved at each delivery, because their addresses can change. */
 export function mustBeEndpointUrl(ctx: Pick<Ctx, 'deps'>, text: string, field = 'url'): void {
   const fault = urlError(text) ?? (ctx.deps.config.allowPrivateWebhooks ? undefined : privateFault(text))
   if (fault !== undefined) refuse('bad_request', `Invalid request: \`${field}\`: ${fault}.`)
@@ -25,8 +25,8 @@ function privateFault(text: string): string | undefined {
 }
 
 /**
- * Gives the names of events, each once, as the caller spelled them. Nobody subscribes to events that they may not see. A token that is limited
- * to some projects subscribes only to events that tell of one project. Refuses: bad_request 400 (it lists the names), missing_permission 403.
+ * Returns the event names without duplicates, as spelled. Callers can subscribe only to events that they may see, project-limited tokens only to
+ * events of one project. Refuses: bad_request 400 (it lists the names), missing_permission 403.
  */
 export function validateEvents(ctx: Ctx, names: readonly string[]): string[] {
   const unknown = names.find((name) => resolveEventName(name) === undefined)
@@ -41,26 +41,26 @@ export function validateEvents(ctx: Ctx, names: readonly string[]): string[] {
     const name = resolveEventName(spelling)!
     if (!isEmittedEvent(name)) continue
     permit(ctx.caller, EVENTS[name].needs)
-    // A webhook of an installation hears of the installation's own variables only. A person's webhook hears of all variables.
+    // A webhook of an installation gets events of its own variables only. A user's webhook gets those of all variables.
     if (name.startsWith('project.env-variable.') && ctx.caller.installationId === null) permit(ctx.caller, ['env:all'])
     if (isNarrow(ctx) && !('project' in EVENTS[name].payload.properties)) {
       refuse(
         'missing_permission',
-        `This token is limited to some projects: \`${spelling}\` tells of the whole account. Leave it out, or use a token of all projects.`,
+        `This token is limited to some projects: \`${spelling}\` covers the whole account. Leave it out, or use a token for all projects.`,
       )
     }
   }
   return [...new Set(names)]
 }
 
-/** Whether the caller is a person whose token is limited to some projects. The events of an installation are limited when they are sent. */
+/** Whether the caller is a user with a project-limited token. Events of an installation are filtered at delivery. */
 function isNarrow({ caller }: Ctx): boolean {
   return caller.projectIds !== null && caller.installationId === null
 }
 
 /**
- * Gives the projects that an endpoint is limited to; null: it hears of all. A token that is limited to some projects cannot register an
- * endpoint that hears of others. (The selection of an installation is read at every event.) Refuses: unknown_project 400, missing_permission 403.
+ * Returns the projects of an endpoint; null for all. A project-limited token cannot register an endpoint for others. (An installation's selection is
+ * read at every event.) Refuses: unknown_project 400, missing_permission 403.
  */
 export async function validateProjects(ctx: Ctx, ids: readonly string[] | null | undefined): Promise<string[] | null> {
   if (ids === null || ids === undefined) {
@@ -76,14 +76,11 @@ export async function validateProjects(ctx: Ctx, ids: readonly string[] | null |
     .execute()
   const there = new Set(rows.map(({ id }) => id).filter((id) => canSeeProject(ctx.caller, id)))
   const unknown = ids.find((id) => !there.has(id))
-  if (unknown !== undefined) refuse('unknown_project', `There is no project with the id "${unknown.slice(0, 100)}".`)
+  if (unknown !== undefined) refuse('unknown_project', `Project "${unknown.slice(0, 100)}" not found.`)
   return [...there]
 }
 
-/**
- * Whether the caller may know that an endpoint exists. An installation knows of those that it registered. A token that is limited to some projects
- * knows of those that hear of no other project.
- */
+/** Whether an endpoint is visible to the caller. An installation sees its own. A project-limited token sees those limited to its projects. */
 export function canSeeEndpoint(
   { caller }: Ctx,
   row: { configuration_id: string | null; project_ids_json: string | null },

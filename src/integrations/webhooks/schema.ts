@@ -1,4 +1,4 @@
-/** What callers send and get for webhooks and their deliveries. docs/spec/wire.md 3.8 and 6. */
+/** Bodies and replies of webhooks and deliveries. docs/spec/wire.md 3.8 and 6. */
 import type { Static } from 'typebox'
 import { EVENT_NAMES } from '../../events.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -10,7 +10,7 @@ import { Nullable, OneOf, PageQuery, Pagination, Timestamp } from '../../platfor
 const Id = Type.String({ minLength: 1, maxLength: 100 })
 export const Url = Type.String({ minLength: 1, maxLength: 2048, description: 'https:// or http://' })
 export const ProjectIds = Type.Array(Id, { minItems: 1, maxItems: 50 })
-/** The operation checks the names, and its refusal lists all of them. */
+/** The operation checks the names, and its error lists all invalid ones. */
 const Events = Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 100 })
 
 export const NewWebhook = Type.Object({ url: Url, events: Events, projectIds: Type.Optional(Nullable(ProjectIds)) })
@@ -24,7 +24,7 @@ export const PatchWebhook = Type.Object({
 export type PatchWebhook = Static<typeof PatchWebhook>
 export const ListWebhooksQuery = Type.Object({ projectId: Type.Optional(Id) })
 
-/** While these are there, nothing is sent until an OWNER takes the endpoint over. It is removed 30 days after `heldAt`. */
+/** Present while the endpoint is on hold: nothing is sent until an OWNER becomes its owner. Deleted 30 days after `heldAt`. */
 export const HeldFields = {
   heldAt: Type.Optional(Timestamp),
   heldReason: Type.Optional(
@@ -51,7 +51,7 @@ export type Webhook = Static<typeof Webhook>
 export const WebhookList = Type.Array(Webhook)
 export const CreatedWebhook = Type.Object({ ...fields, secret: Type.String({ description: 'shown once' }) })
 
-/** The webhook as it is answered. `agent`: the `User-Agent` of the caller. */
+/** Formats a webhook. `agent`: the caller's `User-Agent`. */
 export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Webhook {
   return {
     id: row.id,
@@ -69,7 +69,7 @@ export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Web
   }
 }
 
-/** Since when and why an endpoint is held; nothing where it is not. */
+/** Returns since when and why an endpoint is on hold; empty otherwise. */
 export function showHeld({ held_at, held_reason }: Pick<Row<'webhook'>, 'held_at' | 'held_reason'>) {
   return { ...(held_at !== null && { heldAt: held_at }), ...(held_reason !== null && { heldReason: held_reason }) }
 }
@@ -89,7 +89,7 @@ const Attempt = Type.Object({
   durationMs: Type.Integer(),
   statusCode: Nullable(Type.Integer()),
   error: Nullable(Type.String()),
-  response: Nullable(Type.String({ description: 'the first KiB of the answer' })),
+  response: Nullable(Type.String({ description: 'the first KiB of the response' })),
 })
 export const Delivery = Type.Object({
   id: Type.String(),
@@ -104,32 +104,32 @@ export const Delivery = Type.Object({
   doneAt: Nullable(Timestamp),
   attempts: Type.Array(Attempt),
   request: Type.Optional(
-    Type.String({ description: 'the body that was sent: of one delivery, for those who may send it again' }),
+    Type.String({ description: 'the body that was sent: of one delivery, for callers who can resend it' }),
   ),
 })
 export type Delivery = Static<typeof Delivery>
 export const DeliveryList = Type.Object({ deliveries: Type.Array(Delivery), pagination: Pagination })
 
 export const ReplayRange = Type.Object({
-  since: Type.Integer({ minimum: 0, description: 'deliveries written after this moment, or the `next` of an answer' }),
+  since: Type.Integer({ minimum: 0, description: 'deliveries written after this time, or the `next` of a response' }),
   until: Type.Optional(Timestamp),
   status: Type.Optional(OneOf('failed', 'dropped', 'delivered')),
 })
 export const RangeReplayed = Type.Object({
-  replayed: Type.Integer({ description: 'how many are sent again; at most 100' }),
+  replayed: Type.Integer({ description: 'number of deliveries resent; at most 100' }),
   next: Nullable(Type.Integer({ description: 'there are more: send it as `since`' })),
 })
 
 export const WebhookTested = Type.Object({
-  arrived: Type.Boolean({ description: 'whether the answer was a 2xx' }),
+  arrived: Type.Boolean({ description: 'whether the response was a 2xx' }),
   statusCode: Nullable(Type.Integer()),
-  error: Nullable(Type.String({ description: 'why there was no answer' })),
-  response: Nullable(Type.String({ description: 'the first KiB of the answer' })),
+  error: Nullable(Type.String({ description: 'why there was no response' })),
+  response: Nullable(Type.String({ description: 'the first KiB of the response' })),
   durationMs: Type.Integer(),
   request: Type.String({ description: 'the body that was sent' }),
 })
 
-/** A delivery as the answer shows it, with its attempts. */
+/** Formats a delivery with its attempts. */
 export function showDelivery(
   row: Row<'delivery'> & { event_id: string | null },
   attempts: readonly Row<'delivery_attempt'>[],

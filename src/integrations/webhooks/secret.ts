@@ -1,14 +1,14 @@
-/** The secret of a webhook, and the key of Standard Webhooks that it stands for. docs/webhooks.md: For receivers. */
+/** The secret of a webhook and its Standard Webhooks key. docs/webhooks.md: Receiving webhooks. */
 import { randomBytes } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
-/** Makes a secret, in the form in which it is shown once: `whsec_` and base64 of 32 random bytes. */
+/** Returns a new secret: `whsec_` and base64 of 32 random bytes. */
 export function newWebhookSecret(): string {
   return `${PREFIX}${randomBytes(32).toString('base64')}`
 }
 
-/** The key of Standard Webhooks: the bytes behind `whsec_`, or all bytes of a secret without it, as client secrets are. */
+/** Returns the Standard Webhooks key: the bytes after `whsec_`, or all bytes of a secret without the prefix, such as a client secret. */
 export function standardKey(secret: string): Buffer {
   return secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret)
 }

@@ -1,4 +1,4 @@
-/** Webhooks of an account: register, list, get, change, remove. docs/spec/wire.md 3.8; docs/webhooks.md. */
+/** Webhooks of an account. docs/spec/wire.md 3.8; docs/webhooks.md. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -17,7 +17,10 @@ import {
 } from './schema.ts'
 import { newWebhookSecret } from './secret.ts'
 
-/** Registers a webhook. Its secret is in this answer and in no other. Refuses: bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400. */
+/**
+ * Registers a webhook. Only this response contains its secret. Refuses: bad_request 400, unknown_project 400, missing_permission 403,
+ * too_many_endpoints 400.
+ */
 export async function createWebhook(
   ctx: Ctx,
   _: undefined,
@@ -53,7 +56,7 @@ export async function createWebhook(
   return { ...showWebhook(row, agent), secret }
 }
 
-/** Refuses: too_many_endpoints 400, when the people of the account, or the installation that asks, have MAX_ENDPOINTS webhooks already. */
+/** Refuses: too_many_endpoints 400, when the users of the account, or the calling installation, have MAX_ENDPOINTS webhooks. */
 async function mustHaveRoom(ctx: Ctx): Promise<void> {
   const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.caller.installationId)
   if (own.length >= MAX_ENDPOINTS) refuse('too_many_endpoints')
@@ -71,7 +74,7 @@ async function allOf(ctx: Ctx): Promise<Row<'webhook'>[]> {
   return rows.filter((row) => row.integration_id === null)
 }
 
-/** Finds a webhook of the account that the caller may know of. The webhook of an integration is shown with the integration. Refuses: not_found 404. */
+/** Finds a webhook that is visible to the caller, except that of an integration. Refuses: not_found 404. */
 export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
   const id = params.id ?? ''
   const row = await ctx.db
@@ -82,13 +85,13 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
     .where('integration_id', 'is', null)
     .where('ended_at', 'is', null)
     .executeTakeFirst()
-  if (row === undefined || !canSeeEndpoint(ctx, row)) refuse('not_found', `There is no webhook "${id.slice(0, 100)}".`)
+  if (row === undefined || !canSeeEndpoint(ctx, row)) refuse('not_found', `Webhook "${id.slice(0, 100)}" not found.`)
   return row
 }
 
 /**
- * Finds a webhook whose deliveries the caller may see: one that `findWebhook` gives, or the webhook of an integration of the team. The latter is
- * for people who may see the team's integrations and all of its projects. Refuses: not_found 404.
+ * Finds a webhook whose deliveries the caller may see: as `findWebhook`, or of an integration, for users who see the team's integrations and all of
+ * its projects. Refuses: not_found 404.
  */
 export async function findDeliveryWebhook(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
   const { permissions, projectIds, installationId } = ctx.caller
@@ -104,12 +107,12 @@ export async function findDeliveryWebhook(ctx: Ctx, params: Params): Promise<Row
   return row ?? findWebhook(ctx, params)
 }
 
-/** A webhook as the answer shows it, without its secret. */
+/** Returns a webhook without its secret. */
 export function getWebhook(_ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Webhook {
   return showWebhook(row, agent)
 }
 
-/** Lists the webhooks that the caller may know of, newest first. With `projectId` it lists those that hear of that project. */
+/** Lists the webhooks that are visible to the caller, newest first. `projectId`: only those that receive its events. */
 export async function listWebhooks(
   ctx: Ctx,
   _: undefined,
@@ -122,9 +125,8 @@ export async function listWebhooks(
 }
 
 /**
- * Changes what the body names, and enables a webhook that was disabled. Whoever changes a webhook must be allowed to see all that it then
- * hears, because a new URL is a new reader. Refuses as `createWebhook`, and besides: endpoint_held 409 (a new URL, other
- * events or other projects for a webhook that is held: an OWNER decides what is sent where once they take it over).
+ * Changes the fields in the body, and enables a disabled webhook. The caller must be allowed to see all its events, because a new URL is a new
+ * reader. Refuses as `createWebhook`, and: endpoint_held 409 (URL, events or projects of a webhook on hold, which needs a new owner first).
  */
 export async function updateWebhook(
   ctx: Ctx,
@@ -149,7 +151,7 @@ export async function updateWebhook(
       events_json: JSON.stringify(events),
       project_ids_json: projectIds && JSON.stringify(projectIds),
       updated_at: ctx.now,
-      // How long the old URL failed says nothing about the new one. Whoever sets a URL is its maker, and it is held when their access ends.
+      // Failures of the old URL do not count for the new one. The user who sets a URL becomes the creator, and the webhook goes on hold when their access ends.
       ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.caller.userId }) }),
       ...(body.enabled && { failing_since: null, disabled_at: null, disabled_reason: null }),
     })
@@ -159,13 +161,13 @@ export async function updateWebhook(
   return showWebhook(changed, agent)
 }
 
-/** Makes the caller, an OWNER, the owner of a webhook. If it was held, it is sent to again. Refuses: bad_request 400, not_found 404. */
+/** Makes the caller, an OWNER, the owner of a webhook, and resumes it if it was on hold. Refuses: bad_request 400, not_found 404. */
 export async function transferWebhook(ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Promise<Webhook> {
   await transferEndpointOwnership(ctx, 'webhook', row)
   return showWebhook(await findWebhook(ctx, { id: row.id }), agent)
 }
 
-/** Removes a webhook. Deliveries that wait for it are dropped. */
+/** Deletes a webhook and drops its pending deliveries. */
 export async function deleteWebhook(ctx: Ctx, row: Row<'webhook'>): Promise<void> {
   await ctx.db.deleteFrom('webhook').where('id', '=', row.id).execute()
 }

@@ -1,4 +1,4 @@
-/** A backup: one portable file with every table, consistent, taken while the service writes. docs/backup.md. */
+/** A backup: one portable file with all tables, from a consistent snapshot. docs/backup.md. */
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,16 +13,15 @@ import { checkIntegrity, checkKeys, type KeyCheck } from './integrity.ts'
 import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
 
-/** `leftOut`: tables beside those of Berth, which are another program's. */
+/** `leftOut`: tables of other programs. */
 export type Backup = { file: string; manifest: Manifest; keys: KeyCheck; keysFile?: string; leftOut: string[] }
 
-/** How often the growing copy is looked at, for those who wait for it. */
+/** How often the size of the growing copy is read, for the progress. */
 const LOOK_MS = 200
 
 /**
- * Copies the store of the settings to a file (or to a file named by the moment, in a folder), proves the copy, and writes its
- * manifest beside it. What was acknowledged before it began is in it, and no half of a transaction. The keyring is not;
- * `withKeys` copies it to a file of its own. Throws when the file is there already, and leaves nothing behind then.
+ * Copies the database to a file, or to a file named by the time in a directory, verifies the copy and writes its manifest next to it. The keyring is
+ * not included; `withKeys` copies it to a separate file. Throws when the file exists, and then leaves nothing behind.
  */
 export async function createBackup(
   config: Config,
@@ -61,15 +60,14 @@ function placeFor(to: string, begunAt: string): string {
   const file = isFolder ? join(path, `berth-${begunAt.replaceAll(':', '-')}.db`) : path
   makeLastFolder(dirname(file))
   for (const path of [file, manifestFile(file)])
-    if (existsSync(path)) throw new Error(`${path} is there already: name another file, or a folder`)
+    if (existsSync(path)) throw new Error(`${path} exists already: name another file, or a directory`)
   return file
 }
 
-/** The file is copied as it is, with all that is in it. */
+/** Copies the complete file. */
 async function copySqlite({ database }: Config, half: string, progress: Progress): Promise<string[]> {
   if (database.engine !== 'sqlite') return []
-  if (!existsSync(database.file))
-    throw new Error(`there is no store at ${database.file}; see BERTH_DATA and DATABASE_URL`)
+  if (!existsSync(database.file)) throw new Error(`no database at ${database.file}; see BERTH_DATA and DATABASE_URL`)
   await mustBeStore(database.file)
   const { vacuumInto } = await import('../../platform/db/sqlite/vacuum.ts')
   const total = statSync(database.file).size
@@ -87,7 +85,7 @@ async function copySqlite({ database }: Config, half: string, progress: Progress
   return []
 }
 
-/** One snapshot of all tables of Berth, written into a file with the same tables. Gives the tables that are left out. */
+/** Writes one snapshot of Berth's tables into a SQLite file. Returns the tables that were left out. */
 async function copyPostgres({ database }: Config, half: string, progress: Progress): Promise<string[]> {
   if (database.engine !== 'postgres') return []
   const { openPostgresConnection } = await import('../../platform/db/postgres/open.ts')
@@ -104,7 +102,7 @@ async function copyPostgres({ database }: Config, half: string, progress: Progre
         if (unknown.length > 0)
           throw new Error(`a newer version of Berth wrote this store (${unknown}): back it up with that one`)
         await migrate(file, applied.at(-1))
-        // The file is new, and nobody believes it before it is synced as a whole.
+        // The file is new and counts as complete only after a sync of the whole file.
         await sql`pragma synchronous = off`.execute(file)
         return file.transaction().execute((to) => copyRows(from, to, progress))
       })
@@ -125,7 +123,7 @@ async function prove(half: string, config: Config) {
   }
 }
 
-/** The keyring, for those who keep it as carefully as what it opens. */
+/** The keyring copy must be stored as safely as the values that it decrypts. */
 function keysPlace(backup: string): string {
   const file = `${backup}.keys.json`
   if (existsSync(file)) throw new Error(`${file} is there already: name another file`)

@@ -1,19 +1,19 @@
-/** A store's rows, table by table, from one engine to the other. */
+/** Copies rows, table by table, between engines. */
 import { sql } from 'kysely'
 import { MAX_UNCONFIRMED_MS } from '../../accounts/single-sign-on/identities.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { countRows, isSqlite, rowsOf, type Store, tablesOf } from '../../platform/db/tables.ts'
 import type { Progress } from './progress.ts'
 
-/** Triggers write it as the other tables are filled, so it is copied last. */
+/** Triggers write it while other tables are filled, so it is copied last. */
 const NOTED_BY_TRIGGERS = 'edge_change'
 
-/** The key of the row by which a restore says that anything may differ from what was known before. */
+/** Key of the row that marks a restore: all cached state may be stale. */
 export const RESTORED = 'restored'
 
 /**
- * Notes in a restored store that it was restored: no row says what was lost, so whoever followed the former store takes all. What it knows of
- * people at a provider is old too.
+ * Marks a restored database. No row records which changes were lost, so followers of the previous one must reload everything. Refresh tokens of
+ * identities are stale too.
  */
 export async function noteRestore(db: Queries): Promise<void> {
   await deleteVouching(db)
@@ -27,9 +27,8 @@ export async function noteRestore(db: Queries): Promise<void> {
 }
 
 /**
- * A refresh token from before a restore says nothing of its person: the provider may have changed it since, and one that sees an old token
- * may end the newer ones, which production has. So none is kept. Whoever signs in by a provider is asked to do it again, as where a provider
- * gives no such token: docs/single-sign-on.md: After a restore.
+ * The provider may have rotated refresh tokens since the backup, and using an old one may revoke the tokens of production. So none is kept, and users
+ * must sign in again. docs/single-sign-on.md: After a restore.
  */
 async function deleteVouching(db: Queries): Promise<void> {
   const now = Date.now()
@@ -42,7 +41,7 @@ async function deleteVouching(db: Queries): Promise<void> {
     .execute()
 }
 
-/** The tables that hold data, in the order in which they are filled. Kysely's own say what migrations ran, and are not copied. */
+/** Lists the tables with data, in the order in which they are filled. Excludes Kysely's own, which record migrations. */
 export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
   const all = await tablesOf(db)
   const names = [...all.keys()].filter((name) => !name.startsWith('kysely_'))
@@ -51,9 +50,9 @@ export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
 }
 
 /**
- * Copies every row; what migrations put into `to` goes first. Both are transactions (or `from` is a file that nobody writes) and have the same tables.
- * Other programs may have more in the schema of a PostgreSQL: nothing of theirs is read or written. Gives the tables of `from` that were left out so.
- * Throws when a table or column is missing on one side, or a row got lost on the way.
+ * Copies every row and replaces rows that migrations inserted into `to`. Both are transactions with the same tables (or `from` is an unchanging
+ * file). Tables of other programs in a PostgreSQL schema are not touched; returns those of `from`. Throws when a table or column is missing, or a row
+ * was lost.
  */
 export async function copyRows(from: Queries, to: Queries, progress: Progress): Promise<string[]> {
   const [one, other] = [await tablesToCopy(from), await tablesToCopy(to)]
@@ -73,13 +72,13 @@ export async function copyRows(from: Queries, to: Queries, progress: Progress): 
       progress('copy', copied, total)
     }
     const there = await countRows(to, table)
-    if (there !== count) throw new Error(`the table ${table} has ${there} rows of ${count}; nothing was kept`)
+    if (there !== count) throw new Error(`the table ${table} has ${there} rows of ${count}; nothing was saved`)
   }
   if (!isSqlite(to)) await goOnCounting(to, own)
   return [...one.keys()].filter((name) => !own.has(name))
 }
 
-/** PostgreSQL numbers rows by sequences, which do not notice rows that bring their number. SQLite looks for the greatest. */
+/** PostgreSQL sequences do not notice rows with explicit numbers. SQLite uses the greatest number. */
 async function goOnCounting(to: Store, own: ReadonlyMap<string, unknown>): Promise<void> {
   const numbered = sql<{ table: string; column: string }>`select table_name as "table", column_name as "column"
     from information_schema.columns where table_schema = current_schema() and is_identity = 'YES'`
@@ -88,7 +87,7 @@ async function goOnCounting(to: Store, own: ReadonlyMap<string, unknown>): Promi
       from ${sql.table(table)}`.execute(to)
 }
 
-/** The order of columns may differ: what was added by a migration stands where the engine puts it. */
+/** The order of columns may differ between engines after migrations. */
 function mustBeAlike(one: Map<string, string[]>, other: Map<string, string[]>): void {
   const textOf = (tables: Map<string, string[]>) =>
     [...tables].map(([name, columns]) => `${name}(${columns.toSorted()})`).sort()

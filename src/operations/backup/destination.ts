@@ -1,4 +1,4 @@
-/** Where scheduled backups go: a folder, or a bucket. A backup is there whole once its manifest is. docs/backup.md: Scheduled. */
+/** Destinations of scheduled backups: a directory or a bucket. A backup is complete once its manifest exists. docs/backup.md: Scheduled backups. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { BadSetting, type Config } from '../../config.ts'
@@ -13,28 +13,28 @@ import type { BackupDestinationSetting } from '../../platform/settings/backups.t
 import { manifestFile, parseManifest } from './manifest.ts'
 
 export type BackupDestination = {
-  /** As people and the store call it. */
+  /** Name for users and the database. */
   name: string
-  /** Its disk may be away, and the folder on which it is mounted is then there and empty. A bucket that answers is the bucket. */
+  /** An unmounted disk leaves an empty directory. A bucket that responds is always mounted. */
   isMounted: boolean
-  /** Has `make` write a backup into a folder, and brings it here. Gives what `make` gave: the file and more. */
+  /** Lets `make` write a backup into a directory and stores it here. Returns the result of `make`. */
   store<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
-  /** As `keep`, beside a scheduled backup that may be on its way. Throws where the name is taken. */
+  /** As `store`, next to a scheduled backup that may be in progress. Throws when the name exists. */
   storeManual<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
-  /** The names of the whole backups here, in no order. */
+  /** Names of the complete backups, in no order. */
   list(stop: AbortSignal): Promise<string[]>
-  /** Has `work` look at a backup, as a file with its manifest beside it. */
+  /** Calls `work` with a backup as a file next to its manifest. */
   read<T>(name: string, work: (file: string) => Promise<T>, stop: AbortSignal): Promise<T>
   remove(name: string, stop: AbortSignal): Promise<void>
 }
 
-/** What was cut short has not changed for so long. */
+/** An interrupted write has not changed for this long. */
 const DEAD_MS = 3_600_000
-/** A copy that is checked changes no more while it is checked. */
+/** A copy does not change while it is being verified. */
 const DEAD_CHECK_MS = 24 * DEAD_MS
 const CHECK = 'backup-check-'
 
-/** A place for backups; by default the one that BERTH_BACKUP_TO names. Throws BadSetting for a bucket without a key. */
+/** Opens a destination, by default that of BERTH_BACKUP_TO. Throws BadSetting for a bucket without a key. */
 export async function openBackupDestination(
   { backups, s3, dataDirectory }: Config,
   at: BackupDestinationSetting = backups.to,
@@ -45,7 +45,7 @@ export async function openBackupDestination(
   return bucketPlace(await openBucket(s3, at.bucket), destinationName(at), at.prefix, dataDirectory)
 }
 
-/** As people and the store call it. */
+/** Returns the name for users and the database. */
 export function destinationName(at: BackupDestinationSetting): string {
   return 'folder' in at ? at.folder : `s3://${at.bucket}/${at.prefix}`.replace(/\/$/, '')
 }
@@ -64,7 +64,7 @@ function folderPlace(folder: string): BackupDestination {
     list: async () => wholeOnes(namesIn(folder)),
     read: (name, work) => work(join(folder, name)),
     async remove(name) {
-      // Without its manifest it is no backup, so nobody takes half of one for whole.
+      // The manifest goes first, so a partly deleted backup never counts as complete.
       for (const file of [manifestFile(join(folder, name)), join(folder, name)]) rmSync(file, { force: true })
     },
   }
@@ -100,7 +100,7 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
   }
 }
 
-/** How a backup comes into a bucket: it is made in a folder of this machine, and uploaded. */
+/** Bucket: the backup is written to a local directory and then uploaded. */
 function bucketKeeps(
   bucket: Bucket,
   name: string,
@@ -110,12 +110,12 @@ function bucketKeeps(
   const upload = async (file: string, stop: AbortSignal) => {
     const key = `${prefix}${basename(file)}`
     await bucket.upload(key, file, stop)
-    // The manifest comes last: a backup without it is none.
+    // The manifest comes last, because a backup without it is incomplete.
     await bucket.upload(manifestFile(key), manifestFile(file), stop)
   }
   return {
     async store(make, stop) {
-      // One instance at a time makes a scheduled backup, so what is there was cut short.
+      // Only one instance makes a scheduled backup, so leftovers are from an interrupted one.
       const folder = join(dataFolder, 'backup-on-its-way')
       rmSync(folder, { recursive: true, force: true })
       removeOldChecks(dataFolder)
@@ -131,14 +131,14 @@ function bucketKeeps(
     async storeManual(make, stop) {
       createDirectory(dataFolder)
       removeOldChecks(dataFolder)
-      // A folder of its own, which a scheduled backup does not empty. What a kill leaves goes as an old check does.
+      // A separate directory, which a scheduled backup does not empty. Leftovers of a killed process are removed like old checks.
       const folder = mkdtempSync(join(dataFolder, CHECK))
       try {
         const made = await make(folder)
         const key = `${prefix}${basename(made.file)}`
         const taken = (await bucket.list(key, stop)).find((one) => one === key || one === manifestFile(key))
         if (taken !== undefined)
-          throw new Error(`${name}/${taken.slice(prefix.length)} is there already: name another file, or a folder`)
+          throw new Error(`${name}/${taken.slice(prefix.length)} exists already: name another file, or a directory`)
         await upload(made.file, stop)
         return made
       } finally {
@@ -148,13 +148,12 @@ function bucketKeeps(
   }
 }
 
-/** The names of backups whose manifest is there too. */
 function wholeOnes(names: readonly string[]): string[] {
   const all = new Set(names)
   return names.filter((name) => name.endsWith('.db') && all.has(manifestFile(name)))
 }
 
-/** None where there is no such folder. */
+/** Lists the names in a directory; empty when it does not exist. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -164,7 +163,7 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** A check that was killed leaves its copy. */
+/** A killed check leaves its copy. */
 function removeOldChecks(dataFolder: string): void {
   for (const name of namesIn(dataFolder).filter((one) => one.startsWith(CHECK))) {
     const stats = statSync(join(dataFolder, name), { throwIfNoEntry: false })

@@ -1,4 +1,4 @@
-/** Backups that the running service makes and keeps in its data folder, and checks of those that it can read. docs/backup.md: From the console. */
+/** Backups in the data directory, made by the running instance, and checks of backups. docs/backup.md: Console and API. */
 import { basename, dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
@@ -14,12 +14,11 @@ import { readManifest } from './manifest.ts'
 import { recordBackup, recordVerification } from './records.ts'
 import { BadBackup, verifyBackup } from './verify.ts'
 
-/** The newest so many are listed. */
 const MAX_LISTED = 100
 
 type Opened = { config: Config; db: Db; clock: Clock }
 
-/** The backups of this instance, in the folder `backups` of its data folder. Each is checked once it is made, and noted in the store. */
+/** Opens the backups in the directory `backups` of the data directory. Each is verified once made, and recorded in the database. */
 export function createBackups(opened: Opened): Backups {
   const folder = join(opened.config.dataDirectory, 'backups')
   let ending: Promise<unknown> = Promise.resolve()
@@ -77,13 +76,13 @@ function listFolder(folder: string): { name: string; manifest: BackupManifest }[
       try {
         return [{ name, manifest: readManifest(join(folder, name)) }]
       } catch {
-        // No backup, or one whose manifest was taken away: nothing can be restored from it.
+        // No backup, or one without a manifest, which cannot be restored.
         return []
       }
     })
 }
 
-/** Checks that operators ask for, one at a time. */
+/** Checks requested by operators, one at a time. */
 function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'check' | 'checkState' | 'end'> {
   const stop = new AbortController()
   let ending: Promise<unknown> = Promise.resolve()
@@ -107,7 +106,7 @@ function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'c
     },
     checkState: () => ({ running: checking, failed }),
     async end() {
-      // What is on its way from a bucket is given up.
+      // Aborts a download from a bucket.
       stop.abort()
       await ending
     },
@@ -116,7 +115,7 @@ function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'c
 
 type Placed = { folder: string; backup: KeptBackup; actor: Actor; stop: AbortSignal }
 
-/** Checks a backup where it lies. The store and the audit log keep what was found. Throws where it could not be looked at. */
+/** Verifies a backup and writes the result to the database and the audit log. Throws when it cannot be read. */
 async function checkPlaced({ config, db, clock }: Opened, { folder, backup, actor, stop }: Placed): Promise<void> {
   const place = await openBackupDestination(config, backup.place === folder ? { folder } : config.backups.to)
   const look = (file: string) => verifyBackup(config, file, () => {})

@@ -1,4 +1,4 @@
-/** What must hold of a copy before it is believed: it is whole, and its values open with the keyring at hand. */
+/** Verification of a copy: it is intact, and the keyring decrypts its values. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
@@ -10,7 +10,7 @@ import { type Keyring, openKeyring } from '../../platform/secrets/keyring.ts'
 import { matchesStoredKey } from '../../platform/secrets/root-keys.ts'
 import type { Manifest } from './manifest.ts'
 
-/** Reads the whole file of a copy. Gives the rows of each table. Throws when the file is damaged inside. */
+/** Reads the complete file of a copy and returns the row count per table. Throws when it is damaged. */
 export async function checkIntegrity(file: string): Promise<Record<string, number>> {
   const { faults, strays, rows } = await inspectFile(file).catch((error: Error) => {
     throw new Error(`${file} is damaged: ${error.message}`, { cause: error })
@@ -20,7 +20,7 @@ export async function checkIntegrity(file: string): Promise<Record<string, numbe
   return rows
 }
 
-/** Throws when the tables of a backup have other rows than its manifest says. */
+/** Throws when the row counts of a backup differ from its manifest. */
 export function checkRowCounts(file: string, there: Record<string, number>, { rows }: Pick<Manifest, 'rows'>): void {
   const odd = Object.keys({ ...rows, ...there }).find((table) => rows[table] !== there[table])
   if (odd !== undefined)
@@ -28,21 +28,21 @@ export function checkRowCounts(file: string, there: Record<string, number>, { ro
 }
 
 export type KeyCheck = {
-  /** The root keys that the store was written with. */
+  /** The root keys used by the database. */
   ids: string[]
-  /** Those that the keyring lacks. */
+  /** Keys that the keyring does not have. */
   missing: string[]
-  /** Those under whose id the keyring has another key. */
+  /** Keys whose id has another key in the keyring. */
   wrong: string[]
-  /** Values that were opened, one for each root key that seals some. */
+  /** Values decrypted, one per root key in use. */
   opened: number
-  /** Root keys that are right, and a value under them did not open all the same. */
+  /** Correct root keys for which a value failed to decrypt. */
   shut: string[]
-  /** Why the keyring could not be read at all. */
+  /** Why the keyring could not be read. */
   trouble?: string
 }
 
-/** Holds the keyring of the settings against a store: every root key, and one value of each. Makes no keyring. */
+/** Checks every root key of a database, and one value of each, against the keyring. Never creates a keyring. */
 export async function checkKeys(db: Queries, config: Config): Promise<KeyCheck> {
   const proof: KeyCheck = { ids: [], missing: [], wrong: [], opened: 0, shut: [] }
   if (!(await tablesOf(db)).has('root_key')) return proof
@@ -76,19 +76,19 @@ async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: 
     .limit(1)
     .executeTakeFirst()
   if (row === undefined) return
-  // What does not open is told by the proof.
+  // Failures are reported by the check.
   const log = { error() {} } as Pick<Logger, 'error'>
   const box = await openSecretBox({ db, deps: { keyring, log } }, row.project_id)
   if (box.open(row.id, row.value_version, row.sealed_value) === undefined) proof.shut.push(rootKeyId)
   else proof.opened++
 }
 
-/** What is wrong with the keys, as sentences for people; none when all is well. */
+/** Describes problems with the keys as messages; empty when none. */
 export function describeKeyProblems({ missing, wrong, shut, trouble }: KeyCheck): string[] {
   return [
     ...(trouble === undefined ? [] : [trouble]),
-    ...missing.map((id) => `the keyring lacks the key ${id}: put it back from your backup of the keyring`),
+    ...missing.map((id) => `the keyring does not have the key ${id}: restore it from your backup of the keyring`),
     ...wrong.map((id) => `the keyring has another key under the id ${id}: it is the keyring of another installation`),
-    ...shut.map((id) => `a value that the key ${id} protects does not open`),
+    ...shut.map((id) => `a value encrypted with the key ${id} cannot be decrypted`),
   ]
 }

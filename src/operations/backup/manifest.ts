@@ -1,4 +1,4 @@
-/** What lies beside a backup and says what it must be: `<backup>.json`. Without it, or against it, nothing is restored. */
+/** The manifest of a backup, `<backup>.json`. A backup that does not match it is not restored. */
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -8,12 +8,12 @@ import type { Progress } from './progress.ts'
 
 export type Manifest = BackupManifest
 
-/** The path of the manifest that lies beside a backup. */
+/** Returns the path of a backup's manifest. */
 export function manifestFile(backup: string): string {
   return `${backup}.json`
 }
 
-/** Throws, saying what to do, when there is none or it is not one of ours. */
+/** Throws with advice when it is missing or not a manifest of Berth. */
 export function readManifest(backup: string): Manifest {
   const file = manifestFile(backup)
   let text: string
@@ -26,7 +26,7 @@ export function readManifest(backup: string): Manifest {
   return parseManifest(file, text)
 }
 
-/** As `readManifest`, of a text. `file`: what it is called. */
+/** As `readManifest`, from a text. `file`: its name for messages. */
 export function parseManifest(file: string, text: string): Manifest {
   let manifest: Partial<Manifest> | null
   try {
@@ -38,11 +38,12 @@ export function parseManifest(file: string, text: string): Manifest {
   if (format !== undefined && format !== 1)
     throw new Error(`${file} has the format ${format}, which this version of Berth does not know: use a newer one`)
   const well = typeof bytes === 'number' && typeof sha256 === 'string' && Array.isArray(migrations)
-  if (format === undefined || !well || typeof rows !== 'object') throw new Error(`${file} is no manifest of a backup`)
+  if (format === undefined || !well || typeof rows !== 'object')
+    throw new Error(`${file} is not the manifest of a backup`)
   return manifest as Manifest
 }
 
-/** Reads the backup whole. Throws when a bit of it is not as it was written. */
+/** Throws when size or SHA-256 of a backup differ from its manifest. */
 export async function verifyChecksum(backup: string, manifest: Manifest, progress: Progress): Promise<void> {
   const { bytes, sha256 } = await fingerprintFile(backup, manifest.bytes, progress)
   if (bytes !== manifest.bytes || sha256 !== manifest.sha256) {
@@ -52,7 +53,7 @@ export async function verifyChecksum(backup: string, manifest: Manifest, progres
   }
 }
 
-/** Size and SHA-256 of a file, read in pieces. `total` is what the progress is told against. */
+/** Returns size and SHA-256 of a file, read in chunks. `total`: the total for the progress. */
 export async function fingerprintFile(file: string, total: number, progress: Progress) {
   const hash = createHash('sha256')
   let bytes = 0
@@ -64,13 +65,13 @@ export async function fingerprintFile(file: string, total: number, progress: Pro
   return { bytes, sha256: hash.digest('hex') }
 }
 
-/** A rename is on disk once its folder is. */
+/** Renames a file and syncs its directory, which makes the rename durable. */
 export function renameDurably(from: string, to: string): void {
   renameSync(from, to)
   syncPath(dirname(to))
 }
 
-/** Puts a file, or the names of a folder, on disk. */
+/** Syncs a file or a directory to disk. */
 export function syncPath(path: string): void {
   const handle = openSync(path, 'r')
   fsyncSync(handle)

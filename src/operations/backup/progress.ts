@@ -1,2 +1,2 @@
-/** Hears how far long work is: which part of it, how much is done, of how much. */
+/** Receives the progress of long work: its part, and how much of the total is done. */
 export type Progress = (part: 'copy' | 'check', done: number, total: number) => void

@@ -1,19 +1,19 @@
-/** What the store knows of its backups: which were made, where they lie, and what the last check of each found. docs/backup.md: Watched. */
+/** Records of backups: when and where they were made, and the last check of each. docs/backup.md: Monitoring. */
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
-/** The oldest rows beyond so many are forgotten. */
+/** Older rows are deleted. */
 const MOST = 1000
-/** A sentence, and not the whole of what a server answered. */
+/** A message, not the complete response of a server. */
 const MAX_FAULT = 2000
 
 type Made = Pick<Row<'backup'>, 'place' | 'name' | 'made_by' | 'begun_at' | 'bytes' | 'sha256'>
-/** `fault`: what is wrong; null when it is whole and its values open. */
+/** `fault`: the error; null when intact and its values decrypt. */
 export type BackupCheckResult = { at: number; fault: string | null }
 
-/** Notes a backup that was made. */
+/** Records a backup. */
 export async function recordBackup(tx: Queries, made: Made): Promise<void> {
   const row = { ...made, verified_at: null, fault: null }
   await tx
@@ -24,7 +24,7 @@ export async function recordBackup(tx: Queries, made: Made): Promise<void> {
   await deleteOldest(tx)
 }
 
-/** Notes what a check of a backup found, also of one that this store did not know. */
+/** Records the result of a check, also of a backup without a record. */
 export async function recordVerification(
   tx: Queries,
   backup: Omit<Made, 'made_by'>,
@@ -44,14 +44,14 @@ async function deleteOldest(tx: Queries): Promise<void> {
   await tx.deleteFrom('backup').where('begun_at', '<=', old).execute()
 }
 
-/** The newest backups that are known, at most `limit`. */
+/** Lists the newest recorded backups, at most `limit`. */
 export function listRecordedBackups(db: Queries, limit: number): Promise<Row<'backup'>[]> {
   return db.selectFrom('backup').selectAll().orderBy('begun_at', 'desc').limit(limit).execute()
 }
 
 type Wanted = { places: readonly string[]; place?: string | undefined; name?: string | undefined }
 
-/** The newest backup that lies in one of the places, and has this place and this name where they are given. */
+/** Finds the newest recorded backup in one of the places, filtered by place and name if given. */
 export function findRecordedBackup(db: Queries, { places, place, name }: Wanted): Promise<Row<'backup'> | undefined> {
   let known = db.selectFrom('backup').selectAll().where('place', 'in', places)
   if (place !== undefined) known = known.where('place', '=', place)
@@ -59,34 +59,34 @@ export function findRecordedBackup(db: Queries, { places, place, name }: Wanted)
   return known.orderBy('begun_at', 'desc').limit(1).executeTakeFirst()
 }
 
-/** The scheduled backups of a place. */
+/** Lists the scheduled backups of a place. */
 export function listScheduledBackups(db: Queries, place: string): Promise<Row<'backup'>[]> {
   return db.selectFrom('backup').selectAll().where('place', '=', place).where('made_by', '=', 'schedule').execute()
 }
 
-/** Forgets backups that are no longer in their place. */
+/** Deletes the records of backups that no longer exist in their place. */
 export async function deleteBackupRecords(tx: Queries, place: string, names: readonly string[]): Promise<void> {
   await tx.deleteFrom('backup').where('place', '=', place).where('name', 'in', names).execute()
 }
 
 export type BackupStatus = {
-  /** When the newest good backup was begun, in ms. Null: there is none. Good is what no check found a fault in. */
+  /** Start of the newest backup without a failed check, in ms; null when none exists. */
   lastGood: number | null
-  /** When the newest one was begun that a check found whole. */
+  /** Start of the newest backup that a check found intact. */
   lastVerified: number | null
-  /** How many the last check found damaged. */
+  /** Number of backups that failed their last check. */
   damaged: number
-  /** Why the last scheduled backup could not be made. Null: it could, or there was none. */
+  /** Error of the last scheduled backup; null when it succeeded or never ran. */
   failed: string | null
 }
 
-/** What doctor and the figures say of backups. Where scheduled ones go to a bucket, only backups in a bucket are good: docs/backup.md: Watched. */
+/** Reads the state of backups for doctor and metrics. With a bucket as destination, only backups in a bucket count as good. docs/backup.md: Monitoring. */
 export async function readBackupStatus(db: Queries, { backups }: Pick<Config, 'backups'>): Promise<BackupStatus> {
   const rows = await db.selectFrom('backup').select(['place', 'begun_at', 'verified_at', 'fault']).execute()
   const run = await db
     .selectFrom('backup_run')
     .select('fault')
-    // One that runs says nothing yet.
+    // Excludes runs in progress.
     .where((eb) => eb.or([eb('ended_at', 'is not', null), eb('fault', 'is not', null)]))
     .orderBy('began_at', 'desc')
     .limit(1)

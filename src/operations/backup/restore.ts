@@ -1,4 +1,4 @@
-/** A restore: a backup becomes the store of the settings, on either engine. docs/backup.md. */
+/** Restores a backup into either engine. docs/backup.md. */
 import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
@@ -14,17 +14,16 @@ import type { Progress } from './progress.ts'
 
 export type RestoreResult = {
   manifest: Manifest
-  /** The migrations that brought an older backup to this program's schema. */
+  /** Migrations applied to an older backup. */
   migrated: string[]
   keys: KeyCheck
-  /** Where the store that was there before now is. */
+  /** Path of the previous database. */
   putAside?: string
 }
 
 /**
- * Restores a backup into an empty store; with `force`, over one that is not. It is all there, or the store is as it was. Throws when
- * the backup is not as it was written or is from a newer Berth, when the store holds something, and while a service runs on it.
- * Whether the keyring at hand opens the values is in the answer: it may be brought later.
+ * Restores a backup into an empty database or, with `force`, replaces one. All or nothing. Throws when the backup is damaged or from a newer Berth,
+ * the database is not empty, or a service uses it. The result reports whether the keyring decrypts the values: it may be supplied later.
  */
 export async function restoreBackup(
   config: Config,
@@ -35,7 +34,7 @@ export async function restoreBackup(
   const backup = resolve(from)
   const stats = statSync(backup, { throwIfNoEntry: false })
   if (stats === undefined) throw new Error(`${backup} is not there: name a file that berth backup wrote`)
-  if (stats.isDirectory()) throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
+  if (stats.isDirectory()) throw new Error(`${backup} is a directory: name the file in it that berth backup wrote`)
   const manifest = readManifest(backup)
   await verifyChecksum(backup, manifest, progress)
   const pending = await mustBeKnown(backup, manifest)
@@ -46,7 +45,7 @@ export async function restoreBackup(
   return { manifest, ...restored, keys: await keysOf(config) }
 }
 
-/** Gives the migrations that the backup lacks. */
+/** Returns the migrations that the backup does not have. */
 async function mustBeKnown(backup: string, manifest: Manifest): Promise<string[]> {
   const { applied, pending, unknown } = await withFile(backup, true, schemaOf)
   if (unknown.length > 0)
@@ -61,13 +60,13 @@ async function mustBeKnown(backup: string, manifest: Manifest): Promise<string[]
 async function restoreSqlite(url: string, backup: string, force: boolean) {
   return withExclusiveFile(url, 0, async (file) => {
     const isEmpty = !existsSync(file) || (await withFile(file, false, isEmptyStore))
-    if (!isEmpty && !force) throw notEmpty(file, `the store is then put aside, as ${file}.before-<moment>`)
+    if (!isEmpty && !force) throw notEmpty(file, `the database is then renamed to ${file}.before-<time>`)
     const fresh = `${file}.restoring`
     try {
       const migrated = await copyAndMigrate(backup, fresh)
       await withFile(fresh, false, noteRestore)
       syncPath(fresh)
-      // Closing the store folded its log into it. A log that is left would be read into the restored file.
+      // Closing SQLite merged its WAL. A remaining one would be applied to the restored file.
       if (existsSync(`${file}-wal`)) throw new Error(`another program has ${file} open: end it, then restore`)
       const putAside = isEmpty ? undefined : keepAside(file)
       renameDurably(fresh, file)
@@ -88,14 +87,14 @@ async function copyAndMigrate(backup: string, fresh: string): Promise<string[]> 
   return migrated
 }
 
-/** Gives a second name to the store that is there: the restored one then takes its first one, and at no moment there is none. */
+/** Links the previous database to a second name first, so its path always has a database. */
 function keepAside(file: string): string {
   const previous = `${file}.before-${new Date().toISOString().replaceAll(':', '-')}`
   linkSync(file, previous)
   return previous
 }
 
-/** In one transaction: killed half-way, the database is as it was. */
+/** One transaction, so an interrupted restore changes nothing. */
 async function restorePostgres(
   { dataDirectory }: Config,
   url: string,
@@ -123,7 +122,7 @@ async function restorePostgres(
   }
 }
 
-/** Whoever starts meanwhile waits at the locked tables, and gives up. */
+/** A service that starts meanwhile waits for the table locks and times out. */
 async function replaceRows(from: Queries, to: Queries, force: boolean, progress: Progress): Promise<void> {
   const own = await tablesToCopy(from)
   const all = [...(await tablesToCopy(to)).keys()].filter((name) => own.has(name)).map((name) => sql.table(name))
@@ -142,16 +141,16 @@ async function mustBeAlone(db: Queries): Promise<void> {
 }
 
 async function mustBeEmpty(db: Queries): Promise<void> {
-  if (!(await isEmptyStore(db))) throw notEmpty('the database', 'what it holds is then gone')
+  if (!(await isEmptyStore(db))) throw notEmpty('the database', 'its content is then deleted')
 }
 
-/** A store that was migrated, and in which no start has made its first account, is empty. */
+/** Empty: migrated, without a first account. */
 async function isEmptyStore(db: Store): Promise<boolean> {
   return !(await tablesOf(db)).has('account') || !(await hasRows(db, 'account'))
 }
 
 function notEmpty(place: string, loss: string): Error {
-  return new Error(`${place} is not empty: restore into an empty store, or say --force (${loss})`)
+  return new Error(`${place} is not empty: restore into an empty database, or use --force (${loss})`)
 }
 
 async function keysOf(config: Config): Promise<KeyCheck> {

@@ -1,18 +1,18 @@
-/** Which backups stay. docs/backup.md: Scheduled. */
+/** Retention of backups. docs/backup.md: Scheduled backups. */
 import type { BackupRetention } from '../../platform/settings/backups.ts'
 
-/** A scheduled backup. `whole`: the last check found it whole. `begunAt` in ms. */
+/** `whole`: the last check found it intact. `begunAt` in ms. */
 export type StoredBackup = { name: string; begunAt: number; whole: boolean }
 
 const DAY_MS = 86_400_000
-/** The first of January 1970 was a Thursday; weeks begin on Mondays. */
+/** January 1, 1970 was a Thursday; weeks begin on Mondays. */
 const FIRST_MONDAY_MS = 4 * DAY_MS
-/** Those that no check found whole are kept while no newer one is, and at most so many. */
+/** Backups without a successful check are kept while no newer intact one exists, at most this many. */
 const MAX_DOUBTFUL = 5
 
 /**
- * Gives the names of the backups that may go. Only whole ones count: the newest `last`, the newest of each of the newest `daily` days, and the same
- * for weeks, in UTC. So the newest whole one never goes.
+ * Returns the names to delete. Counts intact backups only: the newest `last`, and the newest of each of the last `daily` days and `weekly` weeks, in
+ * UTC. The newest intact one always stays.
  */
 export function backupsToPrune(backups: readonly StoredBackup[], { last, daily, weekly }: BackupRetention): string[] {
   const newestFirst = backups.toSorted((one, other) => other.begunAt - one.begunAt)

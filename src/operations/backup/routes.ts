@@ -1,4 +1,3 @@
-/** Backups by the API. docs/backup.md: From the console. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { operatorRoute } from '../../platform/http/route.ts'
@@ -17,23 +16,23 @@ import { nextOfSchedule } from './runs.ts'
 
 const tag = 'operator'
 const Backup = Type.Object({
-  name: Type.String({ description: 'of the file in the folder `backups` of the data folder' }),
+  name: Type.String({ description: 'of the file in `backups` of the data directory' }),
   begunAt: Timestamp,
   bytes: Type.Integer(),
   sha256: Type.String(),
   engine: OneOf('sqlite', 'postgres'),
   version: Type.String({ description: 'of Berth' }),
   rows: Type.Integer({ description: 'of all tables' }),
-  keyIds: Type.Array(Type.String(), { description: 'the root keys without which its sealed values stay shut' }),
+  keyIds: Type.Array(Type.String(), { description: 'the root keys required to decrypt its values' }),
 })
 const Known = Type.Object({
-  place: Type.String({ description: 'a folder, or `s3://bucket/prefix`' }),
+  place: Type.String({ description: 'a directory, or `s3://bucket/prefix`' }),
   name: Type.String(),
   madeBy: OneOf('schedule', 'operator', 'command'),
   begunAt: Timestamp,
   bytes: Type.Integer(),
-  verifiedAt: Nullable(Type.Integer({ description: 'when a check last found it whole' })),
-  fault: Nullable(Type.String({ description: 'what the last check found wrong' })),
+  verifiedAt: Nullable(Type.Integer({ description: 'when a check last found it intact' })),
+  fault: Nullable(Type.String({ description: 'the error that the last check found' })),
   isHere: Type.Boolean({ description: 'it lies where this instance can check it' }),
 })
 export const BackupList = Type.Object({
@@ -42,44 +41,39 @@ export const BackupList = Type.Object({
   failed: Nullable(Type.Object({ at: Timestamp, message: Type.String() })),
 })
 export const RecordedBackups = Type.Object({
-  known: Type.Array(Known, { description: 'the newest 100 that were made or checked, wherever they lie' }),
+  known: Type.Array(Known, { description: 'the newest 100 that were made or checked, at any destination' }),
   scheduled: Type.Object({
     schedule: Nullable(Type.String({ description: 'BERTH_BACKUP_SCHEDULE' })),
     to: Type.String({ description: 'BERTH_BACKUP_TO' }),
     keep: Type.String({ description: 'BERTH_BACKUP_KEEP' }),
-    nextAt: Nullable(Type.Integer({ description: 'the next moment of the schedule' })),
-    fault: Nullable(Type.String({ description: 'why the last one could not be made' })),
+    nextAt: Nullable(Type.Integer({ description: 'the next scheduled time' })),
+    fault: Nullable(Type.String({ description: 'the error of the last one' })),
   }),
   check: Type.Object(
     {
       running: Nullable(Type.Object({ since: Timestamp, place: Type.String(), name: Type.String() })),
       failed: Nullable(
-        Type.Object(
-          { at: Timestamp, message: Type.String() },
-          { description: 'why the last one could not be looked at' },
-        ),
+        Type.Object({ at: Timestamp, message: Type.String() }, { description: 'why the last one could not be read' }),
       ),
     },
-    { description: 'the check that this instance was asked for last' },
+    { description: 'the last check requested from this instance' },
   ),
 })
 const WantedCheck = Type.Object({
-  place: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1024, description: 'as the list of known backups says' }),
-  ),
+  place: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, description: 'as in the list of known backups' })),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'without it the newest' })),
 })
 const Begun = Type.Object({ since: Timestamp, place: Type.String(), name: Type.String() })
 
 const BackupReport = Type.Object({
-  place: Type.String({ minLength: 1, maxLength: 1024, description: 'a folder, or `s3://bucket/prefix`' }),
+  place: Type.String({ minLength: 1, maxLength: 1024, description: 'a directory, or `s3://bucket/prefix`' }),
   name: Type.String({ minLength: 1, maxLength: 255 }),
   begunAt: Type.Optional(Timestamp),
   bytes: Type.Optional(Type.Integer({ minimum: 0 })),
   sha256: Type.Optional(Type.String({ maxLength: 64 })),
   check: Type.Optional(
     Type.Object({
-      fault: Nullable(Type.String({ maxLength: 4000, description: 'what is wrong; null: it is whole' })),
+      fault: Nullable(Type.String({ maxLength: 4000, description: 'the error; null: it is intact' })),
     }),
   ),
 })
@@ -90,7 +84,7 @@ export const backupRoutes = [
     method: 'GET',
     path: '/operator/v1/backups',
     operationId: 'operatorListBackups',
-    summary: 'List the backups in the data folder, the one that is being made, and why the last one failed',
+    summary: 'List the backups in the data directory, the one in progress, and the error of the last one',
     tag,
     run: listBackups,
     list: { rows: 100, rowBytes: 8 * 1024 },
@@ -101,8 +95,7 @@ export const backupRoutes = [
     method: 'GET',
     path: '/operator/v1/backups/known',
     operationId: 'operatorListKnownBackups',
-    summary:
-      'List the backups of every instance and command, what the last check of each found, and how the schedule fares',
+    summary: 'List the backups of every instance and command, the last check of each, and the state of the schedule',
     tag,
     run: listKnown,
     list: { rows: 100, rowBytes: 8 * 1024 },
@@ -113,7 +106,7 @@ export const backupRoutes = [
     method: 'POST',
     path: '/operator/v1/backups/reports',
     operationId: 'operatorReportBackup',
-    summary: 'Say that a backup was made, or what a check of it found, for doctor and the figures',
+    summary: 'Report a backup, or the result of a check, for doctor and the metrics',
     tag,
     body: BackupReport,
     run: reportBackup,
@@ -123,7 +116,7 @@ export const backupRoutes = [
     method: 'POST',
     path: '/operator/v1/backups',
     operationId: 'operatorMakeBackup',
-    summary: 'Begin a backup into the data folder; the list tells when it is there',
+    summary: 'Start a backup into the data directory; the list shows when it is complete',
     tag,
     prepare: beginBackup,
     run: (_ctx, _subject, _input, begun) => begun,
@@ -135,7 +128,7 @@ export const backupRoutes = [
     method: 'POST',
     path: '/operator/v1/backups/verify',
     operationId: 'operatorVerifyBackup',
-    summary: 'Begin to check a known backup; the list of known ones and the audit log tell what was found',
+    summary: 'Start a check of a known backup; the list of known ones and the audit log show the result',
     tag,
     body: WantedCheck,
     prepare: beginCheck,
@@ -189,14 +182,14 @@ async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): P
   }
 }
 
-/** A copy takes as long as it takes, so nobody waits for it. Refuses: backup_running 409. */
+/** Runs in the background, because a copy takes long. Refuses: backup_running 409. */
 async function beginBackup({ deps, now }: OperatorCtx): Promise<{ runningSince: number }> {
   const begun = deps.backups.begin(now, (error) => deps.log.warn({ err: error }, 'a backup could not be made'))
   if (!begun) refuse('backup_running')
   return { runningSince: now }
 }
 
-/** A check reads all of a backup, so nobody waits for it. `id`: for the audit log. Refuses: not_found 404, backup_check_running 409. */
+/** Runs in the background, because a check reads the complete backup. `id`: for the audit log. Refuses: not_found 404, backup_check_running 409. */
 async function beginCheck(
   { deps, now, actor }: OperatorCtx,
   _: undefined,
@@ -215,7 +208,7 @@ async function beginCheck(
   return { id: name, since: now, place, name }
 }
 
-/** Commands copy and check by themselves, so they say afterwards what came of it. */
+/** Commands copy and check in their own process and report the result here. */
 async function reportBackup(
   { db, now }: OperatorCtx,
   _: undefined,
@@ -224,7 +217,7 @@ async function reportBackup(
   const { place, name, begunAt = 0, bytes = 0, sha256 = '', check } = body
   const backup = { place, name, begun_at: begunAt, bytes, sha256 }
   if (check === undefined) return recordBackup(db, { ...backup, made_by: 'command' })
-  // Without a manifest nothing says that the file ever was a backup: damaged is only one that is known.
+  // Without a manifest or a record, the file may never have been a backup, so it does not count as damaged.
   const isBackup = body.begunAt !== undefined || (await findRecordedBackup(db, { places: [place], name })) !== undefined
   if (isBackup) await recordVerification(db, backup, { at: now, fault: check.fault })
 }

@@ -1,29 +1,29 @@
-/** Which moment of the schedule is due, and which instance makes its backup. docs/backup.md: Scheduled. */
+/** Finds the due run of the schedule, and the instance that makes it. docs/backup.md: Scheduled backups. */
 import type { Cron } from 'croner'
 import { sql } from 'kysely'
 import { BadSetting } from '../../config.ts'
 import type { Db, Queries } from '../../platform/db/db.ts'
 
 const MINUTE_MS = 60_000
-/** For so long a run belongs to the instance that took it, unless it says that it goes on. */
+/** Lease of a run; the instance renews it while it works. */
 const HELD_MS = 2 * MINUTE_MS
-/** A run that failed is tried again after this, so often. */
+/** Delay before a failed run is retried, and the number of tries. */
 const RETRY_MS = 10 * MINUTE_MS
 const MAX_TRIES = 3
-/** Runs before the newest so many are forgotten. */
+/** Older runs are deleted. */
 const MAX_RUNS = 100
 
-/** `tries`: which try of it this is. Whoever holds a later one writes the outcome. */
+/** `tries`: number of this try. Only the holder of the latest one writes the outcome. */
 export type BackupRun = { dueAt: number; tries: number }
 
-/** Reads the fields of cron, in UTC. Gives the last moment that they name, up to `now`. Throws BadSetting. */
+/** Parses cron fields, in UTC. Returns a function that finds the last scheduled time up to `now`. Throws BadSetting. */
 export async function parseSchedule(text: string): Promise<(now: number) => number | undefined> {
   const cron = await openCron(text)
-  // The library looks at whole seconds before the one that it is given.
+  // The library searches whole seconds before the given one.
   return (now) => cron.previousRuns(1, new Date(Math.floor(now / 1000) * 1000 + 1000))[0]?.getTime()
 }
 
-/** The first moment after `now` that a schedule names; null: there is none. Throws BadSetting. */
+/** Returns the next scheduled time after `now`; null when none exists. Throws BadSetting. */
 export async function nextOfSchedule(text: string, now: number): Promise<number | null> {
   return (await openCron(text)).nextRun(new Date(now))?.getTime() ?? null
 }
@@ -32,14 +32,14 @@ async function openCron(text: string): Promise<Cron> {
   const { Cron } = await import('croner')
   try {
     const cron = new Cron(text, { timezone: 'UTC', paused: true, mode: '5-part' })
-    if (cron.nextRun() === null) throw new Error('it names no moment')
+    if (cron.nextRun() === null) throw new Error('it names no time')
     return cron
   } catch (error) {
     throw new BadSetting(`BERTH_BACKUP_SCHEDULE "${text}" cannot be read: ${(error as Error).message}`)
   }
 }
 
-/** Takes the run that is due at a moment; undefined where it was made, or another instance is at it. One statement decides. */
+/** Acquires the run of a scheduled time. Undefined when it was made or another instance holds it. One statement decides. */
 export async function acquireRun(db: Db, dueAt: number, now: number): Promise<BackupRun | undefined> {
   const there = await db.read.selectFrom('backup_run').selectAll().where('due_at', '=', dueAt).executeTakeFirst()
   if (there && (there.ended_at !== null || there.held_until > now)) return undefined
@@ -63,7 +63,7 @@ export async function acquireRun(db: Db, dueAt: number, now: number): Promise<Ba
   })
 }
 
-/** Only those before this one: a clock that was once ahead must not make the run of today forgotten. */
+/** Only earlier ones, so that a clock that was once ahead does not delete today's run. */
 async function purgeOldRuns(tx: Queries, dueAt: number): Promise<void> {
   const old = tx
     .selectFrom('backup_run')
@@ -75,7 +75,7 @@ async function purgeOldRuns(tx: Queries, dueAt: number): Promise<void> {
   await tx.deleteFrom('backup_run').where('due_at', '<=', old).execute()
 }
 
-/** Keeps the run for longer. */
+/** Renews the lease of the run. */
 export async function renewRun(db: Db, { dueAt, tries }: BackupRun, now: number): Promise<void> {
   await db.write((tx) =>
     tx
@@ -88,7 +88,7 @@ export async function renewRun(db: Db, { dueAt, tries }: BackupRun, now: number)
   )
 }
 
-/** Writes what came of a run. `fault`: why there is no good backup; the run is then tried again, twice. */
+/** Records the outcome of a run. `fault`: the error, after which the run is tried twice more. */
 export async function finishRun(db: Db, { dueAt, tries }: BackupRun, now: number, fault: string | null): Promise<void> {
   const isOver = fault === null || tries >= MAX_TRIES
   const end = isOver ? { ended_at: now, fault } : { held_until: now + RETRY_MS, fault }
@@ -97,7 +97,7 @@ export async function finishRun(db: Db, { dueAt, tries }: BackupRun, now: number
       .updateTable('backup_run')
       .set(end)
       .where('due_at', '=', dueAt)
-      // If the lease ended meanwhile and another instance took the run, that instance writes the outcome.
+      // If the lease expired and another instance acquired the run, that instance writes the outcome.
       .where('tries', '=', tries)
       .execute(),
   )

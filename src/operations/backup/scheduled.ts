@@ -1,4 +1,4 @@
-/** Backups by BERTH_BACKUP_SCHEDULE: one instance makes each, checks it where it lies, and removes those that may go. docs/backup.md: Scheduled. */
+/** Backups by BERTH_BACKUP_SCHEDULE: one instance makes each, verifies it and prunes old ones. docs/backup.md: Scheduled backups. */
 import { basename } from 'node:path'
 import type { Deps } from '../../context.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
@@ -15,7 +15,7 @@ const HOLD_MS = 30_000
 const MAX_FAULT = 2000
 const NEVER = new AbortController().signal
 
-/** Makes the backup that is due at `now`, if it was not made. Gives how many it made. */
+/** Makes the backup due at `now`, unless it was made. Returns the number made. */
 export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = NEVER): Promise<number> {
   const { schedule } = deps.config.backups
   const dueAt = schedule && (await parseSchedule(schedule))(now)
@@ -33,7 +33,7 @@ export async function runDueBackup(deps: Deps, now: number, stop: AbortSignal = 
   return fault === null ? 1 : 0
 }
 
-/** How much time has passed. */
+/** Measures elapsed time. */
 function openPassed(): () => number {
   const began = performance.now()
   return () => Math.round(performance.now() - began)
@@ -41,11 +41,11 @@ function openPassed(): () => number {
 
 function tell({ log }: Deps, { dueAt, tries }: BackupRun, fault: string | null): void {
   const fields = { dueAt: new Date(dueAt).toISOString(), tries }
-  if (fault === null) log.info(fields, 'a scheduled backup was made and is whole')
-  else log.warn({ ...fields, reason: fault }, 'a scheduled backup could not be made, or is not whole')
+  if (fault === null) log.info(fields, 'a scheduled backup was made and is intact')
+  else log.warn({ ...fields, reason: fault }, 'a scheduled backup could not be made, or is not intact')
 }
 
-/** Starts to look each 10 s whether one is due. The answer stops it, and waits for one that is being made. */
+/** Checks every 10 s for a due backup. Returns a function that stops it and waits for a backup in progress. */
 export function startScheduledBackups(deps: Deps): () => Promise<void> {
   if (deps.config.backups.schedule === undefined) return async () => {}
   const stop = new AbortController()
@@ -57,7 +57,7 @@ export function startScheduledBackups(deps: Deps): () => Promise<void> {
     running = runDueBackup(deps, deps.clock.now(), stop.signal)
       .then(
         () => {},
-        (error) => deps.log.warn({ err: error }, 'whether a backup is due could not be read; it is read again in 10 s'),
+        (error) => deps.log.warn({ err: error }, 'could not read whether a backup is due; retrying in 10 s'),
       )
       .finally(() => {
         isRunning = false
@@ -95,8 +95,8 @@ async function makeAndCheck(deps: Deps, stop: AbortSignal): Promise<void> {
 }
 
 /**
- * Throws where scheduled backups of this store lay and none lies now: its disk is away, and a backup would fill another one. What a restored
- * store does not know is newer than all that it knows: names are moments. docs/backup.md: A disk that is away.
+ * Throws when scheduled backups are recorded here and none exists: the disk is not mounted, and a backup would fill another one. Unrecorded backups
+ * with a newer name also count, because a restored database does not know them. docs/backup.md: Unmounted disk.
  */
 async function mustHoldOurs({ db }: Deps, place: BackupDestination, stop: AbortSignal): Promise<void> {
   const known = (await listScheduledBackups(db.read, place.name)).map(({ name }) => name).sort()
@@ -105,13 +105,13 @@ async function mustHoldOurs({ db }: Deps, place: BackupDestination, stop: AbortS
   const names = await place.list(stop)
   if (names.some((name) => known.includes(name) || (name.startsWith('berth-') && name > newest))) return
   throw new Error(
-    `${place.name} holds none of the backups that were made there: mount its disk. Where it is meant to begin again, name another folder in BERTH_BACKUP_TO`,
+    `${place.name} holds none of the backups that were made there: mount its disk. To start over, set BERTH_BACKUP_TO to another directory`,
   )
 }
 
 /**
- * Only what this store made by schedule, and what is still there, is counted: nothing else in the place is touched. A name is forgotten
- * only where another backup from before this run is there: an empty place is no proof that it is gone. `made`: the backup of this run.
+ * Deletes only scheduled backups of this database. A missing file loses its record only if another backup from before this run exists: an empty
+ * directory may be unmounted. `made`: the backup of this run.
  */
 async function removeOld(
   { config, db }: Deps,

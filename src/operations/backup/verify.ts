@@ -1,4 +1,4 @@
-/** Whether a backup could be restored now: it is read whole, and its values open with the keys at hand. docs/backup.md: Verify. */
+/** Verifies that a backup can be restored: it is intact and the keys decrypt its values. docs/backup.md: Verify. */
 import { statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
@@ -11,7 +11,7 @@ import { checkIntegrity, checkKeys, checkRowCounts, describeKeyProblems, type Ke
 import { type Manifest, readManifest, verifyChecksum } from './manifest.ts'
 import type { Progress } from './progress.ts'
 
-/** The backup itself is bad, or its keys are not at hand. Any other error says that it could not be looked at. */
+/** The backup is damaged or its keys are missing. Any other error means that it could not be read. */
 export class BadBackup extends Error {
   readonly manifest: Manifest | undefined
 
@@ -21,18 +21,17 @@ export class BadBackup extends Error {
   }
 }
 
-/** `entries`: how many entries its audit log has in the chain. */
+/** `entries`: audit entries in its chain. */
 export type VerifiedBackup = { manifest: Manifest; entries: number; keys: KeyCheck }
 
 /**
- * Checks a backup: size and SHA-256 against its manifest, every page, references, the rows of each table, the chain of the audit log, and that
- * the keyring of the settings opens a value of every root key. Throws BadBackup with what is wrong first, and the system's error where the
- * file cannot be read.
+ * Verifies a backup: size and SHA-256, every page, references, row counts, the audit chain, and one value of every root key. Throws BadBackup with
+ * the first problem, or the system's error when the file cannot be read.
  */
 export async function verifyBackup(config: Config, file: string, progress: Progress): Promise<VerifiedBackup> {
   const stats = statSync(file, { throwIfNoEntry: false })
   if (stats === undefined) throw new Error(`${file} is not there: name a file that berth backup wrote`)
-  if (stats.isDirectory()) throw new Error(`${file} is a folder: name the file in it that berth backup wrote`)
+  if (stats.isDirectory()) throw new Error(`${file} is a directory: name the file in it that berth backup wrote`)
   let manifest: Manifest | undefined
   try {
     manifest = readManifest(file)
@@ -41,7 +40,7 @@ export async function verifyBackup(config: Config, file: string, progress: Progr
     return { manifest, ...(await readInside(config, file)) }
   } catch (error) {
     const { code = '', syscall } = error as NodeJS.ErrnoException
-    // The disk or the rights failed, which says nothing of the backup.
+    // A disk or permission error does not mean that the backup is damaged.
     if (syscall !== undefined && code !== 'ENOENT') throw error
     throw new BadBackup(describeError(error), manifest, error)
   }
@@ -64,7 +63,7 @@ async function readInside(config: Config, file: string): Promise<Omit<VerifiedBa
   }
 }
 
-/** Walks the chain of the audit log. A store from before the chain has none. */
+/** Verifies the audit chain. A database from before the chain has none. */
 async function chainOf(db: Queries, file: string): Promise<number> {
   if (!(await tablesOf(db)).get('audit')?.includes('position')) return 0
   const head = await readChainHead(db)

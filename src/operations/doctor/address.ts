@@ -1,4 +1,3 @@
-/** What `berth doctor` says of the address that people and proxies are given. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Config } from '../../config.ts'
@@ -10,7 +9,7 @@ import type { Finding } from './finding.ts'
 const MOST_TOLD = 5
 const LOOPBACK = /^(localhost|127\.|::1$|\[::1\]$)/
 
-/** Links in letters and on pages lead there, so it must resolve; and a token that travels in clear is anybody's. */
+/** Links in emails and pages use this address, so it must resolve. Tokens sent without https can be intercepted. */
 export async function checkAddress({ host, publicUrl, tls }: Config): Promise<Finding[]> {
   const about = 'address'
   const name = publicUrl === undefined ? host : new URL(publicUrl).hostname
@@ -19,14 +18,14 @@ export async function checkAddress({ host, publicUrl, tls }: Config): Promise<Fi
     findings.push({
       about,
       is: 'wrong',
-      found: `${name} of BERTH_PUBLIC_URL does not resolve here: links in letters and on pages lead nowhere`,
-      advice: 'make its DNS record, or set BERTH_PUBLIC_URL right',
+      found: `${name} of BERTH_PUBLIC_URL does not resolve here: links in emails and pages do not work`,
+      advice: 'create its DNS record, or correct BERTH_PUBLIC_URL',
     })
   if (!LOOPBACK.test(host) && tls === undefined && publicUrl?.startsWith('https:') !== true)
     findings.push({
       about,
       is: 'worry',
-      found: `HOST=${host} is open to other machines, and tokens travel to it in clear (http)`,
+      found: `HOST=${host} is open to other machines, and tokens are sent to it unencrypted (http)`,
       advice:
         'set BERTH_TLS_CERT and BERTH_TLS_KEY (docs/tls.md), put a proxy with https in front and set BERTH_PUBLIC_URL to its https address, or set HOST=127.0.0.1',
     })

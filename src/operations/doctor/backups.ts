@@ -1,4 +1,4 @@
-/** What `berth doctor` says of backups. docs/backup.md: Watched. */
+/** Backups in `berth doctor`. docs/backup.md: Monitoring. */
 
 import type { Config } from '../../config.ts'
 import { pluralize } from '../../platform/base/text.ts'
@@ -9,11 +9,11 @@ import type { Finding } from './finding.ts'
 import { withStore } from './store.ts'
 
 const HOUR_MS = 3_600_000
-/** A day, and the time that a daily backup may take. */
+/** A day, plus the duration of a daily backup. */
 const OLD_MS = 26 * HOUR_MS
 const about = 'backups'
 
-/** When the last good one was made, and whether any is damaged. Nothing where there is no store, which another check says. */
+/** Checks the age of the last good backup, and damaged ones. Empty without a database, which another check reports. */
 export async function checkBackups(config: Config): Promise<Finding[]> {
   if (config.backups.schedule !== undefined) await parseSchedule(config.backups.schedule)
   const state = await withStore(config, async (db) =>
@@ -22,7 +22,7 @@ export async function checkBackups(config: Config): Promise<Finding[]> {
   return state === undefined ? [] : backupFindings(state, Date.now())
 }
 
-/** What is to be said of the backups that a store knows; `now` in ms. */
+/** Returns the findings for the recorded backups; `now` in ms. */
 export function backupFindings({ lastGood, lastVerified, damaged, failed }: BackupStatus, now: number): Finding[] {
   const findings: Finding[] = []
   if (failed !== null)
@@ -33,10 +33,10 @@ export function backupFindings({ lastGood, lastVerified, damaged, failed }: Back
       about,
       is: 'worry',
       found,
-      advice: 'the page Backups says which: make another, and look at the disk',
+      advice: 'the page Backups shows which: make another, and check the disk',
     })
   }
-  if (lastGood === null) findings.push({ about, is: 'worry', found: 'there is none', advice: MAKE })
+  if (lastGood === null) findings.push({ about, is: 'worry', found: 'no backup exists', advice: MAKE })
   else if (now - lastGood > OLD_MS) {
     const found = `the last good one was begun at ${new Date(lastGood).toISOString()}`
     findings.push({ about, is: 'worry', found, advice: MAKE })
@@ -46,4 +46,4 @@ export function backupFindings({ lastGood, lastVerified, damaged, failed }: Back
   return [{ about, is: 'well', found: `the last good one was begun at ${new Date(lastGood!).toISOString()}` }]
 }
 
-const MAKE = 'set BERTH_BACKUP_SCHEDULE, or make one by berth backup each day (docs/backup.md)'
+const MAKE = 'set BERTH_BACKUP_SCHEDULE, or run berth backup each day (docs/backup.md)'

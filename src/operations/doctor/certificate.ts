@@ -1,4 +1,4 @@
-/** What `berth doctor` says of the certificate of https. docs/tls.md. */
+/** The https certificate in `berth doctor`. docs/tls.md. */
 import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { Config } from '../../config.ts'
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 /** Certificates of 90 days are renewed with 30 left. */
 const SOON_DAYS = 14
 
-/** Days until it expires, whether it is good for the name by which Berth is reached, and who can read the key. */
+/** Checks the days until it expires, the name of the public URL, and the permissions of the key file. */
 export async function checkCertificate({ tls, publicUrl, host }: Config): Promise<Finding[]> {
   if (tls === undefined) return []
   const about = 'certificate'
@@ -20,7 +20,7 @@ export async function checkCertificate({ tls, publicUrl, host }: Config): Promis
     about,
     is: days < 0 ? 'wrong' : days < SOON_DAYS ? 'worry' : 'well',
     found: days < 0 ? `${tls.cert} expired on ${until}` : `${tls.cert} is good for ${days} days, until ${until}`,
-    ...(days < SOON_DAYS && { advice: 'renew it: a running Berth takes the new files by itself' }),
+    ...(days < SOON_DAYS && { advice: 'renew it: a running Berth loads the new files automatically' }),
   }
   const findings = [age]
   if (leaf.validFromDate.getTime() > Date.now())
@@ -34,6 +34,6 @@ export async function checkCertificate({ tls, publicUrl, host }: Config): Promis
       advice: 'set BERTH_PUBLIC_URL to a name of the certificate, or get one for this name',
     })
   if (process.platform !== 'win32' && (statSync(tls.key).mode & 0o007) !== 0)
-    findings.push({ about, is: 'worry', found: `${tls.key} can be read by everybody`, advice: `chmod o= ${tls.key}` })
+    findings.push({ about, is: 'worry', found: `${tls.key} can be read by all users`, advice: `chmod o= ${tls.key}` })
   return findings
 }

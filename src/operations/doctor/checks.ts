@@ -1,4 +1,4 @@
-/** The checks of `berth doctor`, in the order in which somebody would mend what they find. */
+/** The checks of `berth doctor`, in the order in which to fix their findings. */
 import { existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -22,9 +22,9 @@ import { checkFiles, checkSites, checkSuffixNames } from './sites.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
 const MIB = 1024 * 1024
-/** Below the first, a full disk is near; below the second, it is there for whoever writes a log or a copy. */
+/** Below the first, the disk is nearly full. Below the second, it is full for logs and copies. */
 const [LITTLE_SPACE, NO_SPACE] = [1024 * MIB, 64 * MIB]
-/** Everybody can ask for it; that it is there or not is both an answer. */
+/** A common name: both a record and its absence are valid answers. */
 const ASKED_NAME = 'example.com'
 
 export const CHECKS: Record<string, Check> = {
@@ -49,7 +49,7 @@ export const CHECKS: Record<string, Check> = {
   mail: checkMail,
 }
 
-/** The data folder and what lies in it are for the eyes of the service alone. */
+/** The data directory and its files must be readable by the service only. */
 async function checkFolder({ dataDirectory, database }: Config): Promise<Finding[]> {
   const about = 'folder'
   if (!existsSync(dataDirectory)) {
@@ -59,11 +59,11 @@ async function checkFolder({ dataDirectory, database }: Config): Promise<Finding
         {
           about,
           is: 'wrong',
-          found: `${dataDirectory} is not there and cannot be made in ${above}`,
-          advice: 'set BERTH_DATA to a folder that this user may make, or make it for this user',
+          found: `${dataDirectory} does not exist and cannot be created in ${above}`,
+          advice: 'set BERTH_DATA to a directory that this user can create, or create it for this user',
         },
       ]
-    return [{ about, is: 'well', found: `${dataDirectory} is not there yet; the first start makes it` }]
+    return [{ about, is: 'well', found: `${dataDirectory} does not exist yet; the first start creates it` }]
   }
   if (!statSync(dataDirectory).isDirectory())
     return [
@@ -71,7 +71,7 @@ async function checkFolder({ dataDirectory, database }: Config): Promise<Finding
         about,
         is: 'wrong',
         found: `BERTH_DATA is ${dataDirectory}, which is a file`,
-        advice: 'set BERTH_DATA to a folder',
+        advice: 'set BERTH_DATA to a directory',
       },
     ]
   const findings: Finding[] = []
@@ -80,7 +80,7 @@ async function checkFolder({ dataDirectory, database }: Config): Promise<Finding
       about,
       is: 'wrong',
       found: `${dataDirectory} cannot be written by this user`,
-      advice: `give it to this user: chown -R ${process.getuid?.() ?? '<user>'} ${dataDirectory}`,
+      advice: `make this user its owner: chown -R ${process.getuid?.() ?? '<user>'} ${dataDirectory}`,
     })
   const store = database.engine === 'sqlite' ? [database.file] : []
   for (const path of [dataDirectory, join(dataDirectory, 'credentials.json'), ...store]) {
@@ -99,21 +99,21 @@ function nearestFolder(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
 }
 
-/** Whether the ring can be read; whether it fits the store is asked where the store can be. */
+/** Whether the keyring can be read. The database check compares it with the database. */
 async function checkKeyring(config: Config): Promise<Finding[]> {
   const about = 'keyring'
   if ('file' in config.keys && !existsSync(config.keys.file)) {
-    const found = `${config.keys.file} is not there`
+    const found = `${config.keys.file} does not exist`
     const store = await import('./store.ts')
     const proof = await store.withStore(config, (db) => checkKeys(db, config)).catch(() => undefined)
     if (proof === undefined || proof.ids.length === 0)
-      return [{ about, is: 'well', found: `${found} yet; the first start makes it` }]
+      return [{ about, is: 'well', found: `${found} yet; the first start creates it` }]
     return [
       {
         about,
         is: 'wrong',
         found,
-        advice: 'put it back from your backup of the keyring, or point BERTH_KEYS at it: the store needs it',
+        advice: 'restore it from your backup of the keyring, or point BERTH_KEYS at it: the database needs it',
       },
     ]
   }
@@ -123,7 +123,7 @@ async function checkKeyring(config: Config): Promise<Finding[]> {
   const troubles = proof === undefined ? [] : describeKeyProblems(proof)
   if (troubles.length > 0)
     return troubles.map((found) => ({ about, is: 'wrong', found, advice: 'see docs/variables.md, At rest' }))
-  const fits = proof === undefined ? '' : `, and they fit the store (${pluralize(proof.opened, 'value')} opened)`
+  const fits = proof === undefined ? '' : `, and they fit the database (${pluralize(proof.opened, 'value')} decrypted)`
   return [{ about, is: 'well', found: `${ring.place} has ${pluralize(ring.ids().length, 'root key')}${fits}` }]
 }
 
@@ -133,7 +133,7 @@ async function checkSpace({ dataDirectory, database }: Config): Promise<Finding[
   const free = bavail * bsize
   const found = `${Math.floor(free / MIB)} MiB free at ${dataDirectory}`
   if (free < NO_SPACE)
-    return [{ about, is: 'wrong', found, advice: 'make room: writes are refused with 507 when the disk is full' }]
+    return [{ about, is: 'wrong', found, advice: 'free disk space: writes fail with 507 when the disk is full' }]
   const size = database.engine === 'sqlite' && existsSync(database.file) ? statSync(database.file).size : 0
   if (free < size)
     return [
@@ -141,14 +141,14 @@ async function checkSpace({ dataDirectory, database }: Config): Promise<Finding[
         about,
         is: 'worry',
         found,
-        advice: `the store has ${Math.ceil(size / MIB)} MiB: a backup on this disk does not fit`,
+        advice: `the database has ${Math.ceil(size / MIB)} MiB: a backup on this disk does not fit`,
       },
     ]
-  if (free < LITTLE_SPACE) return [{ about, is: 'worry', found, advice: 'make room before the disk is full' }]
+  if (free < LITTLE_SPACE) return [{ about, is: 'worry', found, advice: 'free disk space before the disk is full' }]
   return [{ about, is: 'well', found }]
 }
 
-/** Each resolver is asked by itself: one that is away makes every look-up slow. */
+/** Queries each resolver separately, because one that is unavailable slows down every lookup. */
 async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
   const about = 'DNS'
   const servers = dnsServers ?? [undefined]
@@ -156,15 +156,15 @@ async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
     servers.map(async (server): Promise<Finding> => {
       const name = server ?? 'the resolver of the system'
       const answer = await openDns(server === undefined ? undefined : [server]).readA(ASKED_NAME, about)
-      if (answer !== undefined) return { about, is: 'well', found: `${name} answers` }
+      if (answer !== undefined) return { about, is: 'well', found: `${name} responds` }
       const advice =
         server === undefined
-          ? 'set BERTH_DNS_SERVERS to resolvers that do'
-          : 'take it out of BERTH_DNS_SERVERS, or start it'
+          ? 'set BERTH_DNS_SERVERS to resolvers that respond'
+          : 'remove it from BERTH_DNS_SERVERS, or start it'
       return {
         about,
         is: 'wrong',
-        found: `${name} does not answer for ${ASKED_NAME}: no domain can be verified`,
+        found: `${name} does not respond for ${ASKED_NAME}: no domain can be verified`,
         advice,
       }
     }),
@@ -180,7 +180,7 @@ async function checkSuffix({ domains }: Config): Promise<Finding[]> {
   } catch (error) {
     return [{ about, is: 'wrong', found: (error as Error).message, advice: 'the service does not start with it' }]
   }
-  return [{ about, is: 'well', found: `names right under ${domains.platformSuffix} go to who comes first` }]
+  return [{ about, is: 'well', found: `names directly under ${domains.platformSuffix} belong to the first claimant` }]
 }
 
 async function checkMail({ mail }: Config): Promise<Finding[]> {
@@ -190,7 +190,7 @@ async function checkMail({ mail }: Config): Promise<Finding[]> {
       {
         about,
         is: 'worry',
-        found: `letters are written to ${mail.folder} and reach nobody`,
+        found: `emails are written to ${mail.folder} and not sent`,
         advice: 'set BERTH_SMTP_URL and BERTH_MAIL_FROM',
       },
     ]
@@ -207,5 +207,5 @@ async function checkMail({ mail }: Config): Promise<Finding[]> {
       },
     ]
   }
-  return [{ about, is: 'well', found: `${place} takes letters from ${mail.from.address}` }]
+  return [{ about, is: 'well', found: `${place} accepts emails from ${mail.from.address}` }]
 }

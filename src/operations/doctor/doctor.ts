@@ -1,16 +1,14 @@
-/** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
-
 import { BadSetting, type Config } from '../../config.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
 import type { Finding } from './finding.ts'
 
 const MAX_MS = 5000
 
-/** What a command gets that it needs, and what it gives: cli/command-line/command.ts. */
+/** Input of a command: cli/command-line/command.ts. */
 type Asked = { settings(): Config; progress: { show(label: string, done: number, all: number): void; end(): void } }
 type Report = { data: { well: boolean; findings: Finding[] }; text: string; code: 0 | 1 }
 
-/** `berth doctor`: examines settings, files, ports and the store, for at most 5 s. The code is 1 when something is wrong. */
+/** `berth doctor`: checks settings, files, ports and the database, for at most 5 s. Exit status 1 on an error. */
 export async function doctorCommand({ settings, progress }: Asked): Promise<Report> {
   const config = readSettings(settings)
   const findings =
@@ -18,16 +16,16 @@ export async function doctorCommand({ settings, progress }: Asked): Promise<Repo
   progress.end()
   const wrong = findings.filter((finding) => finding.is === 'wrong').length
   const worries = findings.filter((finding) => finding.is === 'worry').length
-  const end = wrong > 0 ? `${wrong} wrong` : worries > 0 ? `nothing is wrong, ${worries} to look at` : 'all is well'
+  const end = wrong > 0 ? `${wrong} wrong` : worries > 0 ? `no errors; warnings: ${worries}` : 'all is well'
   const text = [...findings.map(lineOf), '', end].join('\n')
   return { data: { well: wrong === 0, findings }, text, code: wrong === 0 ? 0 : 1 }
 }
 
-/** Makes every check, and gives what each found. `progress` is told how many of how many are done. */
+/** Runs every check and returns the findings. `progress` receives the number done and the total. */
 export async function runChecks(config: Config, progress: (done: number, all: number) => void): Promise<Finding[]> {
   const checks = Object.entries((await import('./checks.ts')).CHECKS)
   let finished = 0
-  // Side by side: what hangs keeps nothing else waiting.
+  // In parallel, so a hanging check does not delay others.
   const results = checks.map(async ([about, check]) => {
     const result = await inTime(about, check(config))
     progress(++finished, checks.length)
@@ -42,14 +40,14 @@ function settingsFindings({ unknownSettings, drill }: Config): Finding[] {
     about,
     is: 'worry',
     found,
-    advice: 'set what was meant, or take it away: it does nothing',
+    advice: 'correct or remove it: it has no effect',
   }))
   if (drill)
     findings.push({
       about,
       is: 'worry',
-      found: 'BERTH_DRILL is on: nothing is delivered, mailed, backed up or asked outside',
-      advice: 'take it away where this is production',
+      found: 'BERTH_DRILL is on: nothing is delivered, mailed, backed up or requested outside',
+      advice: 'remove it in production',
     })
   return findings.length > 0 ? findings : [{ about, is: 'well', found: 'can be read' }]
 }
@@ -59,16 +57,16 @@ function readSettings(settings: () => Config): Config | Finding {
     return settings()
   } catch (error) {
     if (!(error instanceof BadSetting)) throw error
-    const advice = 'set it right and run berth doctor again; nothing else was checked'
+    const advice = 'correct it and run berth doctor again; nothing else was checked'
     return { about: 'settings', is: 'wrong', found: error.message, advice }
   }
 }
 
-/** A check that throws, or never ends, has found something wrong too. */
+/** A check that throws or times out is an error finding. */
 async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding[]> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${MAX_MS / 1000} s`)), MAX_MS)
+    timer = setTimeout(() => reject(new Error(`no response within ${MAX_MS / 1000} s`)), MAX_MS)
   })
   try {
     return await Promise.race([check, late])

@@ -1,4 +1,4 @@
-/** What `berth doctor` says of the copy of the keyring. docs/variables.md: An encrypted copy. */
+/** The keyring copy in `berth doctor`. docs/variables.md: Encrypted keyring copy. */
 import type { Config } from '../../config.ts'
 import { hasTable } from '../../platform/db/tables.ts'
 import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
@@ -7,7 +7,7 @@ import { withStore } from './store.ts'
 
 const about = 'keyring copy'
 
-/** Whether every root key was seen in an encrypted copy at another place. Nothing where there is no store. */
+/** Checks that every root key is in a recorded off-site copy. Empty without a database. */
 export async function checkKeyringCopy(config: Config): Promise<Finding[]> {
   const state = await withStore(config, async (db) =>
     (await hasTable(db, 'keyring_copy')) ? readKeyringCopyStatus(db) : undefined,
@@ -15,7 +15,7 @@ export async function checkKeyringCopy(config: Config): Promise<Finding[]> {
   if (state === undefined) return []
   const { missing, verifiedAt, place } = state
   if (missing.length > 0) {
-    const found = `no copy at another place was verified that holds ${missing.join(', ')}: if the keyring is lost, so is every value`
+    const found = `no verified off-site copy has ${missing.join(', ')}: if the keyring is lost, every value is lost`
     return [{ about, is: 'worry', found, advice: 'run berth keys export, then berth keys verify (docs/variables.md)' }]
   }
   if (verifiedAt === null) return []

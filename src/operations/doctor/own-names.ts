@@ -1,4 +1,4 @@
-/** Domains of projects that are names of Berth itself. None can be added today, but the settings may have changed, or an earlier version let one in. */
+/** Project domains that equal names of Berth. New ones cannot be added, but settings may have changed, or an earlier version may have allowed one. */
 import type { Config } from '../../config.ts'
 import { tablesOf } from '../../platform/db/tables.ts'
 import type { Finding } from './finding.ts'
@@ -6,23 +6,23 @@ import { withStore } from './store.ts'
 
 const MOST = 20
 
-/** Names up to 20 domains of projects at which Berth itself is reached. */
+/** Lists up to 20 project domains at which Berth itself is reached. */
 export async function checkOwnNames(config: Config): Promise<Finding[]> {
   const about = 'own names'
   const own = [...new Set(config.domains.ownNames)]
   if (own.length === 0) return []
-  // What the database check tells is not told twice.
+  // The database check reports this error.
   const rows = await readHolders(config, own.flatMap(coveredBy)).catch(() => [])
   if (rows.length === 0) return [{ about, is: 'well', found: `no project has ${own.join(' or ')} as its domain` }]
   return rows.map(({ name, project, slug }) => ({
     about,
     is: 'wrong',
-    found: `${name} is a verified domain of the project ${project} of ${slug}, and Berth itself is reached there`,
-    advice: `remove it as ${slug} (DELETE /v9/projects/${project}/domains/${name}), or give Berth another name`,
+    found: `${name} is a verified domain of the project ${project} of ${slug}, and also a name of Berth itself`,
+    advice: `remove it as ${slug} (DELETE /v9/projects/${project}/domains/${name}), or use another name for Berth`,
   }))
 }
 
-/** The domains under which a name is served: itself, and the wildcards of the names above it. */
+/** The domains that serve a name: itself, and the wildcards of its parents. */
 function coveredBy(name: string): string[] {
   const labels = name.split('.')
   return [name, ...labels.slice(1).map((_, at) => `*.${labels.slice(at + 1).join('.')}`)]

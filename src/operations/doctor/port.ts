@@ -1,15 +1,14 @@
-/** What `berth doctor` says of the two ports. */
 import { createServer } from 'node:net'
 import { type Config, listenOrigin } from '../../config.ts'
 import type { Finding } from './finding.ts'
 import { createTrustedFetch } from './trusted-fetch.ts'
 
-/** Whether the port of the API is free, or a Berth answers at it. */
+/** Checks that the API port is free or in use by Berth. */
 export async function checkOwnPort(config: Config): Promise<Finding[]> {
   return [await checkPort('port', 'PORT', config, config.port, listenOrigin(config))]
 }
 
-/** The same of the port for proxies, where one is set. */
+/** Checks the edge port, if set. */
 export async function checkPortForProxies(config: Config): Promise<Finding[]> {
   const { host, edge } = config
   if (edge.port === undefined) return []
@@ -17,7 +16,6 @@ export async function checkPortForProxies(config: Config): Promise<Finding[]> {
   return [await checkPort('port for proxies', 'BERTH_EDGE_PORT', config, edge.port, origin)]
 }
 
-/** The port is free, or a Berth has it. */
 async function checkPort(
   about: string,
   setting: string,
@@ -29,13 +27,13 @@ async function checkPort(
   const place = `${host}:${port}`
   const code = await tryToListen(host, port)
   if (code === undefined)
-    return { about, is: 'well', found: port === 0 ? 'a free one is taken at each start' : `${place} is free` }
+    return { about, is: 'well', found: port === 0 ? 'each start uses a free one' : `${place} is free` }
   if (code === 'EADDRINUSE') {
-    if (await isBerth(config, origin)) return { about, is: 'well', found: `a Berth answers at ${place}` }
+    if (await isBerth(config, origin)) return { about, is: 'well', found: `a Berth responds at ${place}` }
     return {
       about,
       is: 'wrong',
-      found: `${place} is taken by another program`,
+      found: `another program uses ${place}`,
       advice: `end it, or set ${setting} to another port`,
     }
   }
@@ -54,7 +52,7 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
   })
 }
 
-/** The API says so by its document; the listener for proxies by its refusal of a question that it does not know. */
+/** The API is recognized by its document, the edge listener by its error for an unknown path. */
 async function isBerth(config: Config, origin: string): Promise<boolean> {
   try {
     const ask = await createTrustedFetch(config)

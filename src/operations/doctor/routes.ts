@@ -1,4 +1,3 @@
-/** What `berth doctor` says, asked of the running service. docs/operations.md: Health. */
 import { operatorRoute } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'

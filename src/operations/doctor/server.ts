@@ -1,11 +1,11 @@
-/** What `berth doctor` asks of the database server: each thing that Berth needs, by doing it. */
+/** Checks of the database server in `berth doctor`, each by using the required capability. */
 import type { Config } from '../../config.ts'
 import type { Finding } from './finding.ts'
 
-/** The oldest one that Berth is tested with. */
+/** The oldest version that Berth is tested with. */
 const OLDEST = 15
 
-/** Nothing for the embedded store. */
+/** Checks the PostgreSQL server. Empty for SQLite. */
 export async function checkServer({ database, pool }: Config): Promise<Finding[]> {
   if (database.engine === 'sqlite') return []
   const about = 'database server'
@@ -16,19 +16,19 @@ export async function checkServer({ database, pool }: Config): Promise<Finding[]
       ({ need, why, fatal }): Finding => ({
         about,
         is: fatal ? 'wrong' : 'worry',
-        found: `${version} lacks ${need}: ${why}`,
+        found: `${version} does not support ${need}: ${why}`,
         advice: fatal
           ? 'do not run Berth over it (docs/scaling.md, Over a distributed engine)'
-          : 'the edge asks every 2 s instead; pgbouncer in transaction mode is a usual cause (docs/scaling.md)',
+          : 'the edge polls every 2 s instead; pgbouncer in transaction mode is a usual cause (docs/scaling.md)',
       }),
     )
     if (major < OLDEST) {
       const advice = `Berth is tested with PostgreSQL ${OLDEST} and later: upgrade the server`
       findings.push({ about, is: 'worry', found: `${version} is old`, advice })
     }
-    return findings.length > 0 ? findings : [{ about, is: 'well', found: `${version} does all that Berth needs` }]
+    return findings.length > 0 ? findings : [{ about, is: 'well', found: `${version} has everything that Berth needs` }]
   } catch (error) {
-    const advice = 'check DATABASE_URL, that it leads to the server that writes, and that this user may make tables'
-    return [{ about, is: 'wrong', found: `cannot be asked: ${(error as Error).message}`, advice }]
+    const advice = 'check that DATABASE_URL points to the primary server and that this user can create tables'
+    return [{ about, is: 'wrong', found: `cannot be queried: ${(error as Error).message}`, advice }]
   }
 }

@@ -1,4 +1,4 @@
-/** What `berth doctor` says of what visitors of deployments with files need: the files, a sites server, names that lead to it. docs/deploying-sites.md. */
+/** Files, sites server and domains of deployments in `berth doctor`. docs/deploying-sites.md. */
 import { existsSync, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { pathOfFile } from '../../delivery/files/folder-store.ts'
@@ -11,30 +11,30 @@ import { isBesideSites } from '../../platform/tls/local-certificate.ts'
 import type { Finding } from './finding.ts'
 import { withStore } from './store.ts'
 
-/** The newest are looked for: where the folder is another one, all are missing. */
+/** The newest files only: with a wrong directory, all are missing. */
 const LOOKED_FOR = 100
 const TIMEOUT_MS = 2000
 
-/** The folder of files can be written, and holds what deployments name. */
+/** Checks that the directory of files is writable and holds the files of deployments. */
 export async function checkFiles(config: Config): Promise<Finding[]> {
   const about = 'files'
   const { to } = config.files
   const files = await withStore(config, newestFiles).catch(() => [])
   const wrong = (found: string): Finding[] => {
-    const advice = 'set BERTH_FILES_TO to the folder that has them, mount its disk, or put them back from your backup'
+    const advice = 'set BERTH_FILES_TO to the directory that has them, mount its disk, or restore them from your backup'
     return [{ about, is: 'wrong', found, advice }]
   }
   if (!existsSync(to)) {
     if (files.length > 0) return wrong(`${to} is not there, and deployments have files`)
-    return [{ about, is: 'well', found: `${to} is not there yet; the first start makes it` }]
+    return [{ about, is: 'well', found: `${to} does not exist yet; the first start creates it` }]
   }
   if (!statSync(to).isDirectory() || !mayWrite(to))
     return [
       {
         about,
         is: 'wrong',
-        found: `${to} is no folder that this user can write: no upload is taken`,
-        advice: 'give it to the user of the service, or set BERTH_FILES_TO to another folder',
+        found: `${to} is not a directory that this user can write: uploads fail`,
+        advice: 'make the user of the service its owner, or set BERTH_FILES_TO to another directory',
       },
     ]
   const missing = files.filter(({ account_id, sha256 }) => !existsSync(pathOfFile(to, account_id, sha256))).length
@@ -48,7 +48,7 @@ function newestFiles(db: Queries): Promise<{ account_id: string; sha256: string 
   return used.orderBy('id', 'desc').limit(LOOKED_FOR).execute()
 }
 
-/** A sites server answers where proxies are sent, or one that the service of a laptop starts can have its port. */
+/** Checks that a sites server responds, or that the port of the local one is free. */
 export async function checkSites(config: Config): Promise<Finding[]> {
   const about = 'sites server'
   const { edge, sites, host } = config
@@ -56,26 +56,26 @@ export async function checkSites(config: Config): Promise<Finding[]> {
   const origin = edge.sitesAddress ?? (isBeside ? `http://${host}:${sites.port}` : undefined)
   if (origin === undefined) return checkNoSites(config)
   const answer = await askSites(origin)
-  if (answer === 'sites') return [{ about, is: 'well', found: `one answers at ${origin}` }]
+  if (answer === 'sites') return [{ about, is: 'well', found: `one responds at ${origin}` }]
   if (answer === 'other')
     return [
       {
         about,
         is: 'wrong',
-        found: `what answers at ${origin} is no sites server`,
-        advice: isBeside ? 'end it, or set BERTH_SITES_PORT to another port' : 'set BERTH_SITES_ADDRESS right',
+        found: `the server at ${origin} is not a sites server`,
+        advice: isBeside ? 'end it, or set BERTH_SITES_PORT to another port' : 'correct BERTH_SITES_ADDRESS',
       },
     ]
   if (isBeside) return [{ about, is: 'well', found: `berth serve starts one at ${origin}` }]
-  const advice = 'start berth sites there, or set BERTH_SITES_ADDRESS right'
+  const advice = 'start berth sites there, or correct BERTH_SITES_ADDRESS'
   return [{ about, is: 'wrong', found: `${origin} of BERTH_SITES_ADDRESS: ${answer.fault}`, advice }]
 }
 
-/** That nobody shows what was deployed is worth a look once something was. */
+/** Without a sites server, warns only once something was deployed. */
 async function checkNoSites(config: Config): Promise<Finding[]> {
   const about = 'sites server'
   if (config.edge.sitesToken !== undefined)
-    return [{ about, is: 'well', found: 'those that have BERTH_SITES_TOKEN are answered' }]
+    return [{ about, is: 'well', found: 'those with BERTH_SITES_TOKEN are served' }]
   if ((await withStore(config, newestFiles).catch(() => [])).length === 0) return []
   return [
     {
@@ -87,7 +87,7 @@ async function checkNoSites(config: Config): Promise<Finding[]> {
   ]
 }
 
-/** A name that is nobody's: a sites server says so in its own header, or that it cannot ask. */
+/** Requests an unassigned name: a sites server identifies itself in a header, or reports that it cannot resolve. */
 async function askSites(origin: string): Promise<'sites' | 'other' | { fault: string }> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
@@ -99,10 +99,10 @@ async function askSites(origin: string): Promise<'sites' | 'other' | { fault: st
   }
 }
 
-/** Any name under the suffix of the platform leads somewhere: a deployment has a new one. */
+/** Checks that a random name under the suffix resolves, because every deployment gets a new one. */
 export async function checkSuffixNames({ domains, dnsServers }: Config): Promise<Finding[]> {
   const suffix = domains.platformSuffix
-  // Browsers take what ends in "localhost" for their own machine (RFC 6761 6.3).
+  // Browsers resolve names under "localhost" to their own machine (RFC 6761 6.3).
   if (suffix === undefined || `.${suffix}`.endsWith('.localhost')) return []
   const about = 'names of sites'
   const dns = openDns(dnsServers)
@@ -115,8 +115,8 @@ export async function checkSuffixNames({ domains, dnsServers }: Config): Promise
     {
       about,
       is: 'worry',
-      found: `${name} does not resolve: the addresses of deployments lead nowhere`,
-      advice: `make a DNS record *.${suffix} that leads to your proxy or sites server`,
+      found: `${name} does not resolve: the URLs of deployments do not work`,
+      advice: `create a DNS record *.${suffix} that points to your proxy or sites server`,
     },
   ]
 }

@@ -1,4 +1,4 @@
-/** What `berth doctor` asks of the store. It never makes one, and never changes one. */
+/** Database checks of `berth doctor`, which are read-only. */
 import { existsSync, statSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
@@ -9,12 +9,12 @@ import { explainStoreError } from '../../platform/db/sqlite/store-errors.ts'
 import { isSqlite, tablesOf } from '../../platform/db/tables.ts'
 import type { Finding } from './finding.ts'
 
-/** A server that hangs is told within 5 s: a connection and a statement. */
+/** Connection and statement together stay below 5 s. */
 const TIMEOUT_MS = 2000
-/** Apart by more than this, moments in answers and expiries are wrong. */
+/** Above this difference, timestamps and expiries are wrong. */
 const CLOCK_APART_MS = 5000
 
-/** Runs `work` on the store of the settings, for reading. Throws when it is not there or cannot be reached. */
+/** Runs `work` on the database, read-only. Throws when it does not exist or cannot be reached. */
 export async function withStore<T>({ database }: Config, work: (db: Queries) => Promise<T>): Promise<T> {
   const db =
     database.engine === 'sqlite'
@@ -27,12 +27,12 @@ export async function withStore<T>({ database }: Config, work: (db: Queries) => 
   }
 }
 
-/** It answers, and has the schema of this version. */
+/** Checks that the database responds and has the schema of this version. */
 export async function checkDatabase(config: Config): Promise<Finding[]> {
   const about = 'database'
   const { database } = config
   if (database.engine === 'sqlite' && !existsSync(database.file))
-    return [{ about, is: 'well', found: `${database.file} is not there yet; the first start makes it` }]
+    return [{ about, is: 'well', found: `${database.file} does not exist yet; the first start creates it` }]
   const name = database.engine === 'sqlite' ? database.file : 'PostgreSQL'
   try {
     const { applied, pending, unknown } = await withStore(config, schemaOf)
@@ -51,8 +51,8 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
         {
           about,
           is: 'worry',
-          found: `${name} lacks ${pending.join(', ')}`,
-          advice: 'berth migrate, or the next start, brings it up to date: make a backup first',
+          found: `${name} is missing ${pending.join(', ')}`,
+          advice: 'make a backup, then run berth migrate, or let the next start do it',
         },
       ]
     const found = `${name} has the schema of this version`
@@ -64,7 +64,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     return [{ about, is: 'well', found }]
   } catch (error) {
     if (database.engine === 'postgres') {
-      const advice = 'check DATABASE_URL and that the server runs and lets this user in'
+      const advice = 'check DATABASE_URL, and that the server runs and accepts this user'
       return [{ about, is: 'wrong', found: `${name} cannot be used: ${describeError(error)}`, advice }]
     }
     const fault = explainStoreError(error, database.file)
@@ -72,17 +72,17 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       const found = (fault as Error).message
       return [{ about, is: 'wrong', found, ...(/ is damaged/.test(found) && { advice: RESTORE }) }]
     }
-    const advice = 'mend the rights of the file and of its folder'
+    const advice = 'fix the permissions of the file and its directory'
     return [{ about, is: 'wrong', found: `${name} cannot be used: ${describeError(error)}`, advice }]
   }
 }
 
-/** All pages of a larger file may take longer to read than a check has. */
+/** Reading all pages of a larger file may exceed the time of a check. */
 const MAX_READ_BYTES = 1024 ** 3
 const READ_WHOLE = 'berth backup verify reads every page of a copy'
 const RESTORE = 'stop the service, keep the file, and restore a backup (docs/backup.md)'
 
-/** The clock of this machine against what the store has seen, and against that of the database server. */
+/** Checks this machine's clock against the database's newest timestamp and its server. */
 export async function checkClock(config: Config): Promise<Finding[]> {
   const about = 'clock'
   const now = Date.now()
@@ -93,8 +93,8 @@ export async function checkClock(config: Config): Promise<Finding[]> {
       {
         about,
         is: 'wrong',
-        found: `${at}, and the store was written at ${new Date(moments.latest).toISOString()}`,
-        advice: 'one of the two clocks is wrong: set this one by NTP',
+        found: `${at}, and the database was last written at ${new Date(moments.latest).toISOString()}`,
+        advice: 'one of the two clocks is wrong: synchronize this one by NTP',
       },
     ]
   if (moments?.server !== undefined && Math.abs(moments.server - now) > CLOCK_APART_MS)

@@ -1,12 +1,12 @@
-/** How commands ask a service that speaks https with a certificate that may be known to nobody else. docs/tls.md. */
+/** Requests of commands to a service with a private certificate. docs/tls.md. */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { checkServerIdentity, rootCertificates } from 'node:tls'
 import type { Config } from '../../config.ts'
 
 /**
- * `fetch` as commands use it: where BERTH_TLS_CERT is set, the very certificate of that file is trusted, by whatever name the
- * service is asked; any other must be good for the name and signed by somebody whom the runtime trusts.
+ * Returns a `fetch` that trusts exactly the certificate of BERTH_TLS_CERT, under any name, if set. Other certificates must be valid for the name and
+ * trusted by the runtime.
  */
 export async function createTrustedFetch({ tls }: Config): Promise<typeof fetch> {
   if (tls === undefined) return fetch

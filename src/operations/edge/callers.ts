@@ -1,4 +1,4 @@
-/** Who may ask the listener for proxies, and who is a sites server. docs/edge.md: Where it listens, and who may ask. */
+/** Authentication at the edge listener. docs/edge.md: Listener and authentication. */
 import type { IncomingMessage } from 'node:http'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { bearerOf, pathOf, plain, tokenCheck } from './plain-answer.ts'
@@ -6,7 +6,7 @@ import { bearerOf, pathOf, plain, tokenCheck } from './plain-answer.ts'
 export const CHECK = '/edge/v1/check'
 export const PAGE = '/edge/v1/page'
 
-/** Admits by the token where one is set. Where none is set, admits this machine, by a name of this machine: DNS rebinding leads pages of others here. */
+/** Admits requests with the token, if set. Without a token, admits this machine under its own names, to stop DNS rebinding. */
 export function admission(
   token: string | undefined,
 ): (request: IncomingMessage, query: URLSearchParams) => EdgeResponse | undefined {
@@ -14,7 +14,7 @@ export function admission(
   return (request, query) => {
     if (isToken === undefined) {
       if (!isLoopback(request.socket.remoteAddress ?? ''))
-        return plain(403, 'Set BERTH_EDGE_TOKEN to let proxies on other machines ask.')
+        return plain(403, 'Set BERTH_EDGE_TOKEN to allow proxies on other machines.')
       return isForUs(request) ? undefined : plain(403, NOT_OUR_NAME)
     }
     if (isToken(query.get('token'))) return undefined
@@ -22,10 +22,7 @@ export function admission(
   }
 }
 
-/**
- * Whether a request is of a sites server, which serves outputs by itself and needs no upstream. The token comes in the query where the visitor has
- * an Authorization of their own.
- */
+/** Recognizes a sites server, which serves outputs and needs no upstream. Its token is in the query when the visitor has an Authorization header. */
 export function sitesCheck(token: string | undefined): (request: IncomingMessage, query: URLSearchParams) => boolean {
   if (token === undefined) return () => false
   const isToken = tokenCheck(token)
@@ -33,11 +30,11 @@ export function sitesCheck(token: string | undefined): (request: IncomingMessage
 }
 
 const NOT_OUR_NAME =
-  'Without BERTH_EDGE_TOKEN this listener answers to 127.0.0.1, [::1] and localhost alone: ask by one of them, or set the token.'
+  'Without BERTH_EDGE_TOKEN this listener accepts only 127.0.0.1, [::1] and localhost as Host: use one of them, or set the token.'
 
 /**
- * Whether the `Host` is one that no page of another site can bring. A visitor's request has the name of the site, and a port that is not this
- * listener's. A browser always sends `Host`, and probes may leave it out.
+ * Whether the `Host` cannot come from a page of another site. Visitor requests have the site's name and another port. Browsers always send `Host`;
+ * probes may omit it.
  */
 function isForUs(request: IncomingMessage): boolean {
   const { host } = request.headers
@@ -47,7 +44,7 @@ function isForUs(request: IncomingMessage): boolean {
 
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d{1,5})?$/i
 
-/** Whether a path is asked for a visitor, with the visitor's own `Host`. */
+/** Whether a path carries the visitor's own `Host`. */
 export function isOfVisitor(path: string): boolean {
   return path === PAGE || path === CHECK || path.startsWith(`${CHECK}/`)
 }

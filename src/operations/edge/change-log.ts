@@ -1,21 +1,21 @@
-/** What visitors feel and has changed: the rows that triggers write into `edge_change`. docs/decisions/0073. */
+/** Changes that affect visitors, written by triggers into `edge_change`. docs/decisions/0073. */
 import type { Deps, OperatorCtx } from '../../context.ts'
 import { RESTORED } from '../backup/copy.ts'
 import type { Change } from './change-ring.ts'
 
 const SLICE = 500
-/** On PostgreSQL a transaction that noted a change early may commit late; none takes as long as this. */
+/** On PostgreSQL a transaction may commit later than its stamp; none takes this long. */
 const LATEST_COMMIT_MS = 60_000
-/** Far longer than any instance needs to read them. One that was away for longer reads all hosts anew. */
+/** Far longer than instances need to read them. An instance that was disconnected for longer reloads all hosts. */
 const KEPT_MS = 60 * 60_000
-/** The clocks of instances may differ so much: what is kept is certain only for so much less. */
+/** Clocks of instances may differ by this much, so retention is certain only for less. */
 const CERTAIN_MS = KEPT_MS - 5 * 60_000
-/** The most changes of before the start that are read for sites servers. */
+/** Limit of earlier changes that are read for sites servers at the start. */
 const MAX_RECENT = 10_000
 
 /**
- * What changed since it was last asked. On SQLite rows become visible in the order of their stamps; on PostgreSQL one may
- * show up behind later ones, so the last minute is always looked at again, and what was seen is passed over.
+ * Opens a reader of changes since its last call. On PostgreSQL a change may appear behind later ones, so it rereads the last minute and skips changes
+ * that it has returned.
  */
 export function createChangeLog({ db, clock }: Deps) {
   const overlap = db.engine === 'sqlite' ? 0 : LATEST_COMMIT_MS
@@ -23,11 +23,11 @@ export function createChangeLog({ db, clock }: Deps) {
   let newest = 0
 
   return {
-    /** How much later than its stamp a change may become visible. */
+    /** Maximum delay between a stamp and its visibility. */
     overlapMs: overlap,
-    /** What changed before `begin`, so that a sites server need not take all after each start of this process. */
+    /** Changes before `begin`, so that sites servers need no full reload after a restart. */
     recent: () => readRecent(db, overlap, clock.now() - CERTAIN_MS, newest),
-    /** What is there now is in what will be read after this. */
+    /** Changes from now on are read after this. */
     async begin(): Promise<void> {
       const last = await db.read
         .selectFrom('edge_change')
@@ -37,9 +37,8 @@ export function createChangeLog({ db, clock }: Deps) {
         .executeTakeFirst()
       newest = last?.stamp ?? 0
     },
-    /** The newest stamp that was seen. */
     newest: () => newest,
-    /** Slices of changes. A slice that is not dealt with, because reading what it names fails, comes again. */
+    /** Yields slices of changes. A slice comes again if processing it failed. */
     async *next(): AsyncGenerator<Change[]> {
       const from = newest - overlap
       let at = { stamp: from, key: '' }
@@ -68,7 +67,7 @@ export function createChangeLog({ db, clock }: Deps) {
   }
 }
 
-/** Changes, oldest first, up to the newest stamp. `floor`: all with a later stamp are among them. Nobody goes on from before a restore. */
+/** Changes, oldest first, up to the newest stamp. `floor`: all later changes are included. Versions from before a restore are not continued. */
 async function readRecent(db: Deps['db'], overlap: number, since: number, newest: number) {
   const rows = await db.read
     .selectFrom('edge_change')
@@ -78,14 +77,14 @@ async function readRecent(db: Deps['db'], overlap: number, since: number, newest
     .orderBy('key', 'desc')
     .limit(MAX_RECENT)
     .execute()
-  // Where nothing can come late, nothing is missing behind the newest one either.
+  // Without late commits, nothing is missing after the newest one either.
   const quiet = overlap === 0 ? Math.min(since, newest) : since
   const complete = rows.length < MAX_RECENT ? quiet : rows.at(-1)!.stamp
   const restored = rows.find(({ key }) => key === RESTORED)?.stamp ?? 0
   return { changes: rows.reverse(), stamp: newest, floor: Math.max(complete, restored) }
 }
 
-/** Sweep: notes that everybody has read. The newest stays: on SQLite stamps are counted on from it. */
+/** Sweep: deletes changes that all instances have read. The newest stays, because SQLite continues counting from its stamp. */
 export async function purgeEdgeChanges(ctx: OperatorCtx, limit: number): Promise<number> {
   const newest = await ctx.db
     .selectFrom('edge_change')

@@ -1,35 +1,35 @@
 /**
- * The newest changes of the index, in the order in which this process applied them, for sites servers that ask what changed since. Pure and
- * bounded: whoever asks for more than it holds takes all. docs/deploying-sites.md: What the sites server knows.
+ * The newest changes of the index, as this process applied them, for sites servers. Bounded: older versions get a full snapshot.
+ * docs/deploying-sites.md: Data of the sites server.
  */
 
-/** A change of a row of `edge_change`: `domain <name>`, `deployment <id>` or `project <id>`, and its stamp in the database. */
+/** `key`: `domain <name>`, `deployment <id>` or `project <id>`. `stamp`: that of the database row. */
 export type Change = { key: string; stamp: number }
 
-/** Where a reader is. `sequence` counts the changes that one process applied, `stamp` is the newest of the database that they have. */
+/** Position of a reader. `sequence` counts changes applied by one process; `stamp` is their newest in the database. */
 export type Place = { sequence: number; stamp: number }
 
 export type ChangeRing = {
-  /** Behind the newest change. */
+  /** Position after the newest change. */
   place(): Place
   add(changes: readonly Change[]): void
-  /** All before is unknown: readers take all. */
+  /** Forgets all changes: readers need a full snapshot. */
   clear(place: { stamp: number; floor: number }): void
-  /** The place of a reader that got here with another process, and has all up to a stamp. Undefined where changes behind it may be missing. */
+  /** Position of a reader from another process that has all up to a stamp. Undefined when later changes may be missing. */
   placeOf(stamp: number): Place | undefined
-  /** The next different keys behind a place, at most so many, and the place behind them. Undefined where some are not held any more. */
+  /** The next distinct keys after a position, and the position after them. Undefined when some are no longer held. */
   next(place: Place, most: number): { keys: string[]; place: Place } | undefined
 }
 
 const MOST = 50_000
 const MAX_CHARACTERS = 4 * 1024 ** 2
-/** It is cut down to this part of its bounds, so that cutting costs little for each change. */
+/** Trimming to this part of the limits makes it rare. */
 const KEPT = 0.8
 
-/** `before`: the sequence of the change before the first one. `floor`: all with a later stamp are here. */
+/** `before`: sequence before the first change. `floor`: all changes with a later stamp are held. */
 type Held = { changes: Change[]; characters: number; before: number; floor: number; newest: number }
 
-/** An empty ring. `overlapMs`: how much later than its stamp a change may become visible. */
+/** Creates an empty ring. `overlapMs`: maximum delay between a stamp and its visibility. */
 export function openChangeRing(overlapMs: number, { most = MOST, mostCharacters = MAX_CHARACTERS } = {}): ChangeRing {
   const held: Held = { changes: [], characters: 0, before: 0, floor: 0, newest: 0 }
   return {
@@ -43,7 +43,7 @@ export function openChangeRing(overlapMs: number, { most = MOST, mostCharacters 
       if (held.changes.length > most || held.characters > mostCharacters) cut(held, most * KEPT, mostCharacters * KEPT)
     },
     clear({ stamp, floor }) {
-      // Also for who had all of it.
+      // Also for readers that had everything.
       const before = held.before + held.changes.length + 1
       Object.assign(held, { changes: [], characters: 0, before, floor, newest: stamp })
     },
@@ -75,11 +75,11 @@ function next({ changes, before, newest }: Held, { sequence, stamp }: Place, mos
   for (; at < changes.length; at++) {
     const change = changes[at]!
     if (keys.size >= most && !keys.has(change.key)) break
-    // The one that changed last stands last.
+    // Keeps the order of the last change per key.
     keys.delete(change.key)
     keys.add(change.key)
     reached = Math.max(reached, change.stamp)
   }
-  // Behind the newest change everything is known, also what was noted before it.
+  // The newest position also covers changes recorded before it.
   return { keys: [...keys], place: { sequence: before + at, stamp: at >= changes.length ? newest : reached } }
 }

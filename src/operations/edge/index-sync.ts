@@ -1,6 +1,6 @@
 /**
- * Keeps the index right: reads all of it in slices at the start, and then what `edge_change` names. What cannot be read
- * now stays as it was: visitors are served while the database is away. docs/decisions/0073.
+ * Syncs the host index: loads it in slices at the start, then applies `edge_change`. On database errors it keeps its content, so visitors are still
+ * served. docs/decisions/0073.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Deps } from '../../context.ts'
@@ -19,27 +19,26 @@ import { type ChangeRing, openChangeRing } from './change-ring.ts'
 import { keysThatDiffer } from './site-lines.ts'
 
 const SLICE = 500
-/** The net under notifications that were missed. */
+/** Fallback for missed notifications. */
 const POLL_MS = 2000
-/** Everything is read anew this often: the net under the net. */
+/** Full reload, as a fallback for missed changes. */
 const WHOLE_MS = 15 * 60_000
 
 export type SyncedHosts = {
   hosts(): HostIndex
-  /** Grows with every change. */
+  /** Increases with every change. */
   version(): number
-  /** What changed last. */
   changes: Pick<ChangeRing, 'place' | 'placeOf' | 'next'>
-  /** Calls the listener after every change that was applied. */
+  /** Calls the listener after every applied change. */
   onChange(listener: () => void): void
-  /** For how long the database could not be read; 0 while it can. */
+  /** How long the database could not be read; 0 when it can. */
   staleMs(): number
-  /** Resolves when what is committed by now is known. Throws when the database cannot be read. */
+  /** Resolves when the index includes everything committed by now. Throws when the database cannot be read. */
   catchUp(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Reads the whole index and follows what changes. Throws when the first reading fails. */
+/** Loads the host index and keeps it in sync. Throws when the first load fails. */
 export async function startHostSync(deps: Deps): Promise<SyncedHosts> {
   const log = createChangeLog(deps)
   let hosts = createHostIndex()
@@ -83,7 +82,7 @@ export async function startHostSync(deps: Deps): Promise<SyncedHosts> {
   }
 }
 
-/** Reads all, and adds to the ring what is different from the index before; for the first one, what changed of late. */
+/** Loads everything and adds the differences from the previous index to the ring; at the start, the recent changes. */
 async function readWhole(
   deps: Deps,
   log: ReturnType<typeof createChangeLog>,
@@ -103,7 +102,7 @@ async function readWhole(
   return fresh
 }
 
-/** One reading at a time; asked for while one runs, another follows it. */
+/** One read at a time; requests during a read share the next one. */
 function openReader({ log }: Deps, readNow: () => Promise<void>) {
   let running: Promise<void> | undefined
   let again = false
@@ -126,7 +125,7 @@ function openReader({ log }: Deps, readNow: () => Promise<void>) {
         readAt = performance.now()
       },
       (error) => {
-        if (!failing) log.warn({ err: error }, 'the edge cannot read the database; it goes on with what it knows')
+        if (!failing) log.warn({ err: error }, 'database unavailable; the edge keeps serving from its index')
         failing = true
       },
     )
@@ -146,7 +145,7 @@ function openReader({ log }: Deps, readNow: () => Promise<void>) {
   }
 }
 
-/** Slice by slice, with a turn for visitors after each. */
+/** In slices, yielding to visitors after each. */
 async function readAll({ db }: Deps): Promise<HostIndex> {
   const hosts = createHostIndex()
   for (let after = ''; ; ) {
@@ -174,7 +173,7 @@ async function readAll({ db }: Deps): Promise<HostIndex> {
   return hosts
 }
 
-/** Reads anew what these keys name. */
+/** Rereads the rows of these keys. */
 async function apply({ db }: Pick<Deps, 'db'>, hosts: HostIndex, keys: readonly string[]): Promise<void> {
   const of = (kind: string) => keys.filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1))
   for (const names of chunks(of('domain'))) {
@@ -186,7 +185,7 @@ async function apply({ db }: Pick<Deps, 'db'>, hosts: HostIndex, keys: readonly 
   await complete({ db }, hosts)
 }
 
-/** Reads the deployments and projects that names lead to and that are not there yet. */
+/** Reads the deployments and projects that names point to and the index does not have. */
 async function complete({ db }: Pick<Deps, 'db'>, hosts: HostIndex): Promise<void> {
   for (const ids of chunks(hosts.missing().deployments)) await setDeployments({ db }, hosts, ids)
   for (const ids of chunks(hosts.missing().projects)) {

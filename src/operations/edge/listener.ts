@@ -1,6 +1,6 @@
 /**
- * The listener that proxies ask, apart from the API: its own port, its own credential, and nothing but what is in memory.
- * Bare node:http, because it answers each visitor's request once more (docs/edge.md: A listener of its own).
+ * The edge listener for proxies: a separate port and token, served from memory. Uses node:http directly, because it adds a request to every visit
+ * (docs/edge.md: A listener of its own).
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,22 +31,22 @@ import { isOfSites, openSitesChannel } from './sites-channel.ts'
 import { createSnapshots, type SnapshotForm } from './snapshot.ts'
 import { readName, readSeenBySites, readVisitor } from './visitor.ts'
 
-/** Not by `import`: that reads every export, and reading WebSocket loads a whole HTTP client (16 MB, 45 ms at start). */
+/** `import` would read every export, and reading WebSocket loads an HTTP client (16 MB, 45 ms at start). */
 const { createServer } = process.getBuiltinModule('node:http')
 
 export type Edge = {
-  /** Listens; gives the address as a URL. */
+  /** Listens and returns its URL. */
   listen(host: string, port: number): Promise<string>
   followed: SyncedHosts
   close(): Promise<void>
 }
 
-/** Longer than proxies keep a connection that is idle, so that they let go first. */
+/** Longer than the idle timeout of proxies, so that they close first. */
 const KEEP_ALIVE_MS = 125_000
-/** Younger than this, what is known is fresh: a poll may take its time. */
+/** Younger data counts as fresh, because a poll may take some time. */
 const STALE_MS = 5000
 
-/** Reads all hosts and makes the listener. Throws when the hosts cannot be read. */
+/** Loads all hosts and creates the listener. Throws when the hosts cannot be read. */
 export async function openEdge(deps: Deps): Promise<Edge> {
   const followed = await startHostSync(deps)
   const sites = await openSitesChannel(deps, followed)
@@ -71,7 +71,7 @@ export async function openEdge(deps: Deps): Promise<Edge> {
       const answered = isOfSites(path) ? sites.answer(request, response, query) : ofProxies(request, path, query)
       answered
         .catch((error) => {
-          deps.log.error({ err: error, path: ownPath(path) }, 'the edge failed to answer')
+          deps.log.error({ err: error, path: ownPath(path) }, 'the edge failed to respond')
           if (!response.headersSent) return plain(500, 'Something failed on our side.')
           return void response.destroy()
         })
@@ -125,7 +125,7 @@ function send(
   else outgoing.pipe(response)
 }
 
-/** A question without a body but the path; `check` is asked with the visitor's own method by some proxies. */
+/** Requests have no body. Some proxies send `check` with the visitor's method. */
 function answering(deps: Deps, followed: SyncedHosts) {
   const { token, sitesToken, sitesAddress } = deps.config.edge
   const mayAsk = admission(token)
@@ -151,12 +151,12 @@ function answering(deps: Deps, followed: SyncedHosts) {
       return counted(await checkAuthRequest(judged, admit, visitor))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
+      return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
     }
     switch (path) {
       case '/edge/v1/ask': {
         const domain = query.get('domain')
-        if (domain === null) return plain(400, 'Say which domain: ?domain=example.com')
+        if (domain === null) return plain(400, 'Specify a domain: ?domain=example.com')
         return isCertificateAllowed(hosts, readName(domain)) ? plain(200, 'yes') : plain(404, 'no')
       }
       case PAGE:
@@ -171,12 +171,12 @@ function answering(deps: Deps, followed: SyncedHosts) {
       case '/edge/v1/ready':
         return { status: 200, headers: { ...PLAIN, 'content-type': 'application/json' }, body: readiness(followed) }
       default:
-        return plain(404, 'There is nothing here. What there is: docs/edge.md')
+        return plain(404, 'Not found. The paths are in docs/edge.md')
     }
   }
 }
 
-/** By what the proxy is told, which is one of few words. */
+/** By verdict, which has few values. */
 function countVerdicts({ metrics }: Deps): (answer: EdgeResponse) => EdgeResponse {
   return (answer) => {
     const { status, headers } = answer
@@ -187,12 +187,12 @@ function countVerdicts({ metrics }: Deps): (answer: EdgeResponse) => EdgeRespons
   }
 }
 
-/** What follows the check is a visitor's, and may hold what opens something. */
+/** The rest of a check path is the visitor's and may contain secrets. */
 function ownPath(path: string): string {
   return path.startsWith(CHECK) ? CHECK : path
 }
 
-/** The status that nginx was told; only those for which there is a page. */
+/** Accepts only statuses that have a page. */
 function readStatus(header: string | string[] | undefined): number | undefined {
   return header === '401' || header === '403' || header === '404' || header === '503' ? Number(header) : undefined
 }

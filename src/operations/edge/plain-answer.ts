@@ -1,27 +1,27 @@
-/** Short answers of the listener for proxies and sites servers, and what they have in common. docs/edge.md. */
+/** Short responses of the edge listener. docs/edge.md. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 
 export const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
 
-/** An answer that is a line of text. */
+/** Returns a response with one line of text. */
 export function plain(status: number, text: string): EdgeResponse {
   return { status, headers: { ...PLAIN }, body: `${text}\n` }
 }
 
-/** The path of a request, without its query. */
+/** Returns the path of a request without its query. */
 export function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** The token that a request brings as `Authorization: Bearer`. */
+/** Returns the token of `Authorization: Bearer`. */
 export function bearerOf({ headers }: IncomingMessage): string | undefined {
   return /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** Compares tokens with this one, in a time that tells nothing of either. */
+/** Returns a constant-time comparison with this token. */
 export function tokenCheck(token: string): (given: string | null | undefined) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   const expected = digest(token)

@@ -1,4 +1,4 @@
-/** What the edge answers: the operations behind the paths of the listener. docs/edge.md says what a proxy makes of each. */
+/** Operations of the edge listener. docs/edge.md. */
 import { type AdmitVisitor, guardOfSourceMap, requiresAdmission } from '../../platform/verdict/admission.ts'
 import type { HostIndex } from '../../platform/verdict/hosts.ts'
 import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
@@ -15,20 +15,20 @@ export type Judge = (visitor: Visitor) => Verdict
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
-/** Decides for proxies: `judge`, where a deployment is live only if there is an origin to send its visitors to. */
+/** Resolves verdicts for proxies: a deployment is live only if it has an origin. */
 export function judgeForProxy(hosts: HostIndex, sitesAddress: string | undefined): Judge {
   return (visitor) => {
     const verdict = resolveVerdict(hosts, visitor)
     if (!('live' in verdict) || verdict.live.upstream !== null) return verdict
     const { live } = verdict
     const upstream = upstreamOf(live, sitesAddress)
-    // Let in without a place to go to, a visitor would get a bare error of the proxy, or what a forged header says.
+    // Without an upstream, the proxy would show a bare error or follow a forged header.
     if (upstream === null) return { status: 404, error: 'DEPLOYMENT_NOT_FOUND', projectId: live.projectId }
     return { ...verdict, live: { ...live, upstream } }
   }
 }
 
-/** Decides for sites servers, which serve an output by themselves and say where a visitor asks for a source map. */
+/** Resolves verdicts for sites servers, which serve outputs and report requests for source maps. */
 export function judgeForSites(hosts: HostIndex): Judge {
   return (visitor) => {
     const entry = hosts.find(visitor.host)
@@ -38,17 +38,17 @@ export function judgeForSites(hosts: HostIndex): Judge {
   }
 }
 
-/** The origin where a proxy sends visitors: the upstream that the build system registered, or the sites server for an output; null where there is none. */
+/** Returns the origin for a proxy: the registered upstream, or the sites server for an output; null when none exists. */
 export function upstreamOf({ upstream, output }: Live, sitesAddress: string | undefined): string | null {
   return upstream ?? (output === null ? null : (sitesAddress ?? null))
 }
 
-/** `check` as Caddy's forward_auth, Traefik's ForwardAuth and Envoy's ext_authz take it: 200 lets in, all else is for the visitor as it is. */
+/** Handles `check` for Caddy's forward_auth, Traefik's ForwardAuth and Envoy's ext_authz: 200 admits, other responses go to the visitor. */
 export async function checkForwardAuth(judge: Judge, admit: AdmitVisitor, visitor: Visitor): Promise<EdgeResponse> {
   return answerFor(await decide(judge, admit, visitor), visitor)
 }
 
-/** `check` as a sites server takes it: as for a proxy, and where a sign-in would let the visitor in, with the page for it. */
+/** Handles `check` for a sites server: as for a proxy, plus the sign-in page where signing in would help. */
 export async function checkForSites(
   judge: Judge,
   admit: AdmitVisitor,
@@ -61,15 +61,12 @@ export async function checkForSites(
   return { ...answer, headers: { ...answer.headers, [SIGN_IN_HEADERS.page]: signInPage } }
 }
 
-/** `check` as nginx's auth_request takes it: 200 lets in, 403 does not, and headers say what to do instead. */
+/** Handles `check` for nginx's auth_request: 200 admits, 403 does not, and headers contain the verdict. */
 export async function checkAuthRequest(judge: Judge, admit: AdmitVisitor, visitor: Visitor): Promise<EdgeResponse> {
   return nginxAnswerOf(await decide(judge, admit, visitor))
 }
 
-/**
- * The same for a host, whoever the visitor is, so that nginx may keep it for a second. A protected host is a 401: this
- * visitor has to be asked for.
- */
+/** As `checkAuthRequest`, for a host and any visitor, so that nginx can cache it for a second. A protected host returns 401: check this visitor. */
 export function checkAuthRequestForHost(judge: Judge, visitor: Visitor): EdgeResponse {
   const verdict = judge(visitor)
   const guarded = 'live' in verdict && requiresAdmission(verdict.guard)
@@ -77,10 +74,7 @@ export function checkAuthRequestForHost(judge: Judge, visitor: Visitor): EdgeRes
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'max-age=1' } }
 }
 
-/**
- * The page for a visitor that nginx did not let in, with its true status. `status`: the status that the check had given, which
- * stands where the state has changed in between.
- */
+/** Renders the page for a visitor that nginx rejected, with its actual status. `status`: that of the check, used if the state has changed since. */
 export async function nginxErrorPage(
   judge: Judge,
   admit: AdmitVisitor,
@@ -115,7 +109,6 @@ function answerFor(verdict: Verdict, visitor: Visitor): EdgeResponse {
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
-/** What every flavour tells in headers. */
 function headersOf(verdict: Verdict): Record<string, string> {
   if ('live' in verdict) {
     const { projectId, deploymentId, upstream } = verdict.live
@@ -130,7 +123,7 @@ function headersOf(verdict: Verdict): Record<string, string> {
   return { ...project, ...retryHeaders(verdict), 'x-edge-error': verdict.error }
 }
 
-/** `host:port` of an origin: what Caddy and HAProxy dial. */
+/** Returns `host:port` of an origin, as Caddy and HAProxy dial it. */
 export function dialAddress(upstream: string): string {
   const { hostname, port, protocol } = new URL(upstream)
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`

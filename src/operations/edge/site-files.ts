@@ -1,6 +1,6 @@
 /**
- * Files of accounts and routing manifests, as sites servers fetch them: a bounded number at once, accounts in turn, and a piece in memory of each.
- * docs/deploying-sites.md: What the sites server knows.
+ * Files and routing manifests for sites servers: limited concurrency, fair between accounts, one chunk in memory each. docs/deploying-sites.md: Data
+ * of the sites server.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -11,14 +11,13 @@ import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { becomes } from '../../sites/static/send.ts'
 import { PLAIN, plain } from './plain-answer.ts'
 
-/** Files that are sent at once. An account has a part of them, and never more than are left free. */
+/** Concurrent file responses. An account gets a part of them, and never more than it leaves free. */
 const MAX_OF_ALL = 128
 const MAX_OF_ONE = 32
-/** Requests for files of one account that wait. */
+/** Waiting file requests per account. */
 const MAX_WAITING = 64
-/** How long a request waits for its turn. */
 const TIMEOUT_MS = 10_000
-/** A sites server that takes less than a piece in this time is not waited for. */
+/** A sites server that reads less than a chunk in this time is disconnected. */
 const STALL_MS = 20_000
 
 export type FileRules = {
@@ -30,7 +29,7 @@ export type FileRules = {
 }
 
 export type SiteFiles = {
-  /** The answer to a GET or HEAD of a path that `isOfFiles`; undefined where it was already sent. */
+  /** Handles GET and HEAD of paths that `isOfFiles` accepts. Undefined when the response was already sent. */
   answer(
     request: IncomingMessage,
     response: ServerResponse,
@@ -39,12 +38,12 @@ export type SiteFiles = {
   ): Promise<EdgeResponse | undefined>
 }
 
-/** Whether a path is that of a file or of a manifest. */
+/** Whether a path is that of a file or a manifest. */
 export function isOfFiles(path: string): boolean {
   return path.startsWith('/sites/v1/files/') || path.startsWith('/sites/v1/outputs/')
 }
 
-/** Opens the files of a service to sites servers that have shown their token. */
+/** Opens the files for authenticated sites servers. */
 export function openSiteFiles(
   { db, files, shutdownSignal }: Pick<Deps, 'db' | 'files' | 'shutdownSignal'>,
   rules: FileRules = {},
@@ -88,9 +87,9 @@ export function openSiteFiles(
 }
 
 const HOW_TO_ASK =
-  'Ask for a file of an account by its SHA-256: /sites/v1/files/<64 hexadecimal digits>?account=<id>, or /sites/v1/outputs/ for a routing manifest.'
-const NOT_THERE = 'The file is not in the folder of BERTH_FILES_TO: is it the right one, and mounted?'
-const BUSY = 'Other files are being sent. Come again.'
+  'Request a file of an account by its SHA-256: /sites/v1/files/<64 hexadecimal digits>?account=<id>, or /sites/v1/outputs/ for a routing manifest.'
+const NOT_THERE = 'The file is not in the directory of BERTH_FILES_TO. Check that it is correct and mounted.'
+const BUSY = 'Too many file requests. Try again.'
 
 function readQuestion(path: string, accountId: string) {
   const [, kind, sha256] = /^\/sites\/v1\/(files|outputs)\/([0-9a-f]{64})$/.exec(path) ?? []
@@ -98,7 +97,7 @@ function readQuestion(path: string, accountId: string) {
   return { isManifest: kind === 'outputs', accountId, sha256 }
 }
 
-/** Whether the account has the file. One that is to be removed counts as missing: after a restore its bytes may be gone. */
+/** A file marked for removal counts as missing: after a restore its bytes may not exist. */
 async function hasFile(db: Queries, accountId: string, sha256: string): Promise<boolean> {
   return (await blobOf(db, accountId, sha256).executeTakeFirst()) !== undefined
 }
@@ -117,7 +116,7 @@ function blobOf(db: Queries, accountId: string, sha256: string) {
     .where('condemned_at', 'is', null)
 }
 
-/** Aborted when whoever asked leaves. */
+/** Aborts when the client disconnects. */
 function goneWith(response: ServerResponse): AbortSignal {
   const leaving = new AbortController()
   response.once('close', () => leaving.abort())
@@ -125,9 +124,9 @@ function goneWith(response: ServerResponse): AbortSignal {
   return leaving.signal
 }
 
-/** Throws what reading throws, and ends the connection then: a length was promised. */
+/** On a read error, closes the connection, because the content length was sent, and rethrows. */
 async function send(bytes: Readable, response: ServerResponse, size: number, stallMs: number): Promise<void> {
-  // Whoever leaves is no fault: `close` follows.
+  // A disconnect is not an error: `close` follows.
   response.on('error', () => {})
   response.once('close', () => bytes.destroy())
   let sent = 0

@@ -1,4 +1,4 @@
-/** The index of hosts as lines for sites servers. docs/deploying-sites.md: What the sites server knows. */
+/** The host index as lines for sites servers. docs/deploying-sites.md: Data of the sites server. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   deploymentLine,
@@ -11,10 +11,10 @@ import {
 import type { DeploymentRecord } from '../../platform/verdict/facts.ts'
 import type { HostIndex, Known } from '../../platform/verdict/hosts.ts'
 
-/** Facts that are written or compared before proxies have a turn. */
+/** Facts written or compared before yielding to proxies. */
 const SLICE = 250
 
-/** What is known now of the thing that a key of `edge_change` names. Of a name also what it leads to, which the reader may not have yet. */
+/** Yields the facts for a key of `edge_change`, with the targets of a name, which the reader may not have. */
 export function* linesOf({ facts }: HostIndex, key: string): Generator<FactLine> {
   const [kind, id] = split(key)
   if (kind === 'deployment') yield lineOfDeployment(facts, id)
@@ -28,7 +28,7 @@ export function* linesOf({ facts }: HostIndex, key: string): Generator<FactLine>
   }
 }
 
-/** All names and what they lead to, in pieces of text, with a turn for proxies after each. It counts into `count` the facts that it wrote. */
+/** Yields all facts as chunks of text, yielding to proxies after each. Counts the facts in `count`. */
 export async function* allLines({ facts }: HostIndex, count: { lines: number }): AsyncGenerator<Buffer> {
   const deployments = new Set<string>()
   const projects = new Set<string>()
@@ -53,12 +53,12 @@ export async function* allLines({ facts }: HostIndex, count: { lines: number }):
   yield Buffer.from(text)
 }
 
-/** A line with its end. */
+/** Formats a fact as a line. */
 export function textOf(line: SnapshotLine): string {
   return `${JSON.stringify(line)}\n`
 }
 
-/** The keys of what two indexes say differently, as `edge_change` names them. */
+/** Returns the keys, as in `edge_change`, in which two indexes differ. */
 export async function keysThatDiffer({ facts: one }: HostIndex, { facts: other }: HostIndex): Promise<string[]> {
   const ofDeployment = (facts: DeploymentRecord) => `${facts.url} ${textOf(deploymentLine(facts))}`
   return [

@@ -1,4 +1,4 @@
-/** Takes the reports of sites servers on what they answered. docs/deploying-sites.md: Usage. */
+/** Ingests usage reports of sites servers. docs/deploying-sites.md: Usage. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
@@ -8,8 +8,8 @@ import { addUsage } from '../../projects/deployments/usage.ts'
 import { PLAIN, plain } from './plain-answer.ts'
 
 /**
- * A POST of a report: 200 once it is counted, also where it was counted before; 400 where it is none, 413 where it is too long, 503 where the store
- * does not take it now. To be called in the turn in which the request came, before anything of its body is dropped.
+ * Handles a POST of a report: 200 once counted, also when repeated; 400 when malformed, 413 when too long, 503 when the database is unavailable. Call
+ * it in the same event loop turn as the request, before parts of the body are lost.
  */
 export async function answerReport(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -27,17 +27,17 @@ export async function answerReport(
   try {
     await db.write((tx) => addUsage(tx, report, clock.now()))
   } catch (error) {
-    // The sites server sends it again.
+    // The sites server retries.
     if (db.refusalOf(error) === undefined && !(error instanceof Refusal)) throw error
     return {
-      ...plain(503, 'The store does not take it now. Send it again.'),
+      ...plain(503, 'The database is unavailable. Send it again.'),
       headers: { ...PLAIN, 'retry-after': '1' },
     }
   }
   return plain(200, 'counted')
 }
 
-/** Undefined: it is too long. What is cut off is no report either way. */
+/** Undefined when it is too long. */
 function readBody(request: IncomingMessage): Promise<string | undefined> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = []

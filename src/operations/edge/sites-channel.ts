@@ -1,6 +1,6 @@
 /**
- * What sites servers ask of the control plane: all hosts or what changed since a version, and own urls of deployments. It is answered from the index
- * of the edge, in pieces between which proxies are answered. docs/deploying-sites.md: What the sites server knows.
+ * Requests of sites servers: snapshots, changes since a version, and single deployments. Served from the index in chunks, yielding to proxies.
+ * docs/deploying-sites.md: Data of the sites server.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -24,22 +24,22 @@ import { answerReport } from './site-usage.ts'
 import { readName } from './visitor.ts'
 
 const MAX_WAIT_S = 25
-/** More requests do not wait for a change. */
+/** Above this, requests do not wait for a change. */
 const MAX_WAITING = 500
-/** Changed things in one answer; of each name come three lines. */
+/** Changed keys per response; each name has three lines. */
 const MAX_KEYS = 1000
-/** Whole snapshots that are written at once. */
+/** Concurrent full snapshots. */
 const WHOLES = 2
-/** A connection that takes nothing of a whole snapshot for so long is ended. */
+/** A connection that reads nothing of a snapshot for this long is closed. */
 const STALL_MS = 20_000
 const HOSTS = '/sites/v1/hosts/'
 const DEPLOYMENTS = '/sites/v1/deployments/'
 const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
 
 export type SitesChannel = {
-  /** The answer to a request; undefined where it was already sent. */
+  /** Handles a request. Undefined when the response was already sent. */
   answer(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): Promise<EdgeResponse | undefined>
-  /** Answers those that wait. Nobody waits from now on. */
+  /** Answers waiting requests, and lets no others wait. */
   close(): void
 }
 
@@ -48,16 +48,16 @@ type State = {
   store: string
   instance: string
   wholes: ReturnType<typeof createSemaphore>
-  /** Waits for the next change, for so many ms at most, or until the response is closed. */
+  /** Waits up to `ms` for the next change, or until the response is closed. */
   nextChange(response: ServerResponse, ms: number): Promise<void>
 }
 
-/** Whether a path is asked by sites servers. */
+/** Whether a path belongs to sites servers. */
 export function isOfSites(path: string): boolean {
   return path.startsWith('/sites/')
 }
 
-/** Opens the channel over an index that is followed. Throws when the store cannot be read. */
+/** Opens the channel on the synced index. Throws when the database cannot be read. */
 export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promise<SitesChannel> {
   const { sitesToken } = deps.config.edge
   const isToken = sitesToken === undefined ? undefined : tokenCheck(sitesToken)
@@ -71,24 +71,24 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     nextChange: waiting.next,
   }
   const answerOf = async (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => {
-    if (isToken === undefined) return plain(403, 'Set BERTH_SITES_TOKEN on the control plane to let sites servers ask.')
+    if (isToken === undefined) return plain(403, 'Set BERTH_SITES_TOKEN on the control plane to allow sites servers.')
     if (!isToken(bearerOf(request))) return plain(401, 'Send BERTH_SITES_TOKEN as a bearer token.')
     const path = pathOf(request)
     if (path === REDEEM_PATH) return answerCode(deps, request)
     if (path === USAGE_PATH) return answerReport(deps, request)
     const allowed = isOfFiles(path) ? ['GET', 'HEAD'] : ['GET']
     if (!allowed.includes(request.method!))
-      return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }
+      return { ...plain(405, 'Only GET is supported here.'), headers: { ...PLAIN, allow: allowed.join(', ') } }
     if (isOfFiles(path)) return files.answer(request, response, path, query)
     if (path === '/sites/v1/snapshot') return answerSnapshot(state, response, query)
     if (path.startsWith(HOSTS)) return answerHost(state, readName(path.slice(HOSTS.length)))
     if (path.startsWith(DEPLOYMENTS)) return answerDeployment(state, path.slice(DEPLOYMENTS.length))
-    return plain(404, 'There is nothing here. What there is: docs/deploying-sites.md')
+    return plain(404, 'Not found. The paths are in docs/deploying-sites.md')
   }
   return {
     async answer(request, response, query) {
       const answer = await answerOf(request, response, query)
-      // Who waited would ask again on its connection, which then never ends.
+      // A waiting client would call again on its connection, which would then never close.
       if (waiting.isOver() && answer !== undefined) answer.headers.connection = 'close'
       return answer
     },
@@ -96,7 +96,7 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
   }
 }
 
-/** Which database this is: whoever followed another one takes all. */
+/** Identity of this database: readers of another one need a snapshot. */
 async function nameOfStore({ db }: Deps): Promise<string> {
   const fact = db.read.selectFrom('fact').select('value').where('name', '=', 'bootstrapped')
   return fingerprint((await fact.executeTakeFirst())?.value ?? '').slice(0, 8)
@@ -155,14 +155,14 @@ async function answerSnapshot(
   return { status: 200, headers: { ...LINES }, body: all.map(textOf).join('') }
 }
 
-/** Where a reader is that has this version. `all`: nowhere that is known. `reset`: it has more than the database, which was restored. */
+/** Position of a reader with this version. `all`: unknown position. `reset`: newer than the database, which was restored. */
 async function placeOf({ followed, store, instance }: State, since: string | null): Promise<Place | 'all' | 'reset'> {
   const version = readVersion(since ?? '')
   if (version === undefined || version.store !== store) return 'all'
   const { sequence, stamp } = version
   if (version.instance === instance) return { sequence, stamp }
   if (stamp > followed.changes.place().stamp) {
-    // Another instance may have read a change before this one did.
+    // Another instance may have read a change before this one.
     try {
       await followed.catchUp()
     } catch {
@@ -173,16 +173,16 @@ async function placeOf({ followed, store, instance }: State, since: string | nul
   return followed.changes.placeOf(stamp) ?? 'all'
 }
 
-/** It is of the moment in which it begins: what changes meanwhile comes again behind it, which `more` says. */
+/** A snapshot of its start; later changes follow it, as `more` indicates. */
 async function sendAll(state: State, response: ServerResponse, reset: boolean): Promise<EdgeResponse | undefined> {
   if (!(await state.wholes.acquire('', STALL_MS)))
-    return { ...plain(503, 'Other sites servers take all. Come again.'), headers: { ...PLAIN, 'retry-after': '1' } }
+    return { ...plain(503, 'Too many concurrent snapshots. Try again.'), headers: { ...PLAIN, 'retry-after': '1' } }
   try {
     response.writeHead(200, LINES)
     response.setTimeout(STALL_MS, () => response.destroy())
     await pipeline(Readable.from(whole(state, reset), { highWaterMark: 2 }), response)
   } catch (error) {
-    // Whoever asked has gone.
+    // The client disconnected.
     if (!response.destroyed) throw error
   } finally {
     state.wholes.release('')
@@ -202,18 +202,18 @@ function versionOf({ store, instance }: State, place: Place): string {
   return writeVersion({ store, instance, ...place })
 }
 
-/** The facts of an own url. A name under which somebody serves by a domain is none: it is in the snapshot. */
+/** The facts of a deployment URL. Names assigned as domains are excluded, because the snapshot has them. */
 function answerHost(state: State, host: string): EdgeResponse {
-  if (host === '') return plain(400, 'Ask for a host name: /sites/v1/hosts/web-1.example.com')
+  if (host === '') return plain(400, 'Specify a host name: /sites/v1/hosts/web-1.example.com')
   const { names, urls } = state.followed.hosts().facts
   const deployment = names.get(host)?.domain === undefined ? urls.get(host) : undefined
   return factsOf(state, deployment, 'No deployment has this url.')
 }
 
-/** The facts of a deployment, with the moment that its age is counted from. */
+/** The facts of a deployment, with its creation time. */
 function answerDeployment(state: State, id: string): EdgeResponse {
   const deployment = state.followed.hosts().facts.deployments.get(id)
-  return factsOf(state, deployment, 'There is no such deployment.', deployment?.createdAt)
+  return factsOf(state, deployment, 'Deployment not found.', deployment?.createdAt)
 }
 
 function factsOf(

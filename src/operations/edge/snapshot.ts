@@ -1,4 +1,4 @@
-/** All hosts at once, for agents and for the maps of HAProxy. Made when it is asked for, and kept until something changes. */
+/** Snapshots of all hosts, for agents and HAProxy maps. Built on request and cached until a change. */
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { requiresAdmission } from '../../platform/verdict/admission.ts'
@@ -9,10 +9,10 @@ import { dialAddress, upstreamOf } from './responses.ts'
 export type Snapshot = { body: string; etag: string; contentType: string }
 export type SnapshotForm = 'json' | 'state' | 'hosts' | 'redirects'
 
-/** Hosts that are shown before others have a turn. */
+/** Hosts formatted before yielding. */
 const SLICE = 1000
 
-/** Makes snapshots of what is followed. Hosts are in the order of their names, so that equal states have equal tags. */
+/** Creates snapshots, sorted by host, so that equal states have equal tags. */
 export function createSnapshots(
   followed: SyncedHosts,
   sitesAddress: string | undefined,
@@ -44,7 +44,7 @@ async function make(followed: SyncedHosts, form: SnapshotForm, sitesAddress: str
   return { body, etag, contentType: form === 'json' ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8' }
 }
 
-/** The kinds that `check` knows; `unknown` is what is not listed. */
+/** The states of `check`; unlisted hosts are `unknown`. */
 function jsonOf(host: string, { serving, guard }: HostEntry, sitesAddress: string | undefined): string {
   if (serving.kind !== 'live') {
     const { kind: state, ...more } = serving
@@ -62,7 +62,7 @@ function jsonOf(host: string, { serving, guard }: HostEntry, sitesAddress: strin
   })
 }
 
-/** A line of a map: `state` of every host, `hosts` with the address of those that are live, `redirects` with the new origin. */
+/** A line of a map: `state` for every host, `hosts` with the address of live ones, `redirects` with the new origin. */
 function mapLineOf(
   form: Exclude<SnapshotForm, 'json'>,
   host: string,

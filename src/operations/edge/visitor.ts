@@ -1,13 +1,13 @@
 /**
- * Reads a visitor's request from what the proxy in front says of it. Only headers that the proxy sets by itself are believed:
- * X-Forwarded-Host, -Proto, -For and -Uri, or else Host and the path. X-Edge-* of a visitor is never read. docs/edge.md.
+ * Reads a visitor's request from the headers of the proxy. Trusts only those that proxies set: X-Forwarded-Host, -Proto, -For and -Uri, or else Host
+ * and the path; never X-Edge-* of a visitor. docs/edge.md.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { readHost } from '../../platform/verdict/host-name.ts'
 import { SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
 import type { Visitor } from '../../platform/verdict/verdict.ts'
 
-/** `path`: what follows the path of the check, where Envoy puts the visitor's own. */
+/** Reads the visitor. `path`: the part after the check path, where Envoy puts the visitor's own. */
 export function readVisitor(headers: IncomingHttpHeaders, path: string): Visitor {
   const { host, port } = readHost(lastOf(headers['x-forwarded-host']) ?? headers.host ?? '') ?? NO_HOST
   const uri = readUri(lone(headers['x-forwarded-uri']) ?? path)
@@ -22,7 +22,7 @@ export function readVisitor(headers: IncomingHttpHeaders, path: string): Visitor
   }
 }
 
-/** What only a sites server says: the secret of a member's cookie, which it takes off what visitors send to sites, and whether a source map is asked for. */
+/** Reads headers of sites servers: the member's cookie secret, which they strip from visitor requests, and whether a source map is requested. */
 export function readSeenBySites(headers: IncomingHttpHeaders): Pick<Visitor, 'session' | 'wantsSourceMap'> {
   return {
     session: lone(headers[SIGN_IN_HEADERS.session]),
@@ -37,22 +37,21 @@ function bypassIn(uri: string): string | undefined {
   return new URLSearchParams(uri.slice(uri.indexOf('?') + 1)).get(BYPASS) ?? undefined
 }
 
-/** What follows the first colon (RFC 7617). */
+/** The password follows the first colon (RFC 7617). */
 function readPassword(authorization = ''): string | undefined {
   const [, encoded] = /^Basic ([\w+/]+=*)$/i.exec(authorization) ?? []
   const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
   return text.includes(':') ? text.slice(text.indexOf(':') + 1) : undefined
 }
 
-/** Nobody has it. */
 const NO_HOST = { host: '', port: '' }
 
-/** A name as `ask` is given it. */
+/** Normalizes a host name. */
 export function readName(header: string): string {
   return (readHost(header) ?? NO_HOST).host
 }
 
-/** Where proxies stand in a row, the last entry is that of the one in front of us. */
+/** With several proxies in a row, the last entry is from the one in front of Berth. */
 function lastOf(header: string | string[] | undefined): string | undefined {
   return lone(header)?.split(',').at(-1)?.trim()
 }
@@ -61,7 +60,7 @@ function lone(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.at(-1) : header
 }
 
-/** From the first slash on: a request line may hold a whole URL, and what comes before its path is not the visitor's to say. */
+/** From the first slash on: a request line may hold a full URL, whose start is untrusted. */
 function readUri(header: string): string {
   if (header.startsWith('/')) return header
   const url = URL.parse(header)

@@ -1,4 +1,3 @@
-/** The audit log as the operator reads it: who did what to which subject, and which fields were sent. */
 import type { Static } from 'typebox'
 import { pageOfAudit } from '../../accounts/accounts/audit-page.ts'
 import type { Input, OperatorCtx } from '../../context.ts'

@@ -1,4 +1,4 @@
-/** First start: one user, one team, one token, so that the first call needs nothing but what was printed. docs/spec/operator-api.md. */
+/** First start: one user, team and token, so that the printed credentials are enough for the first call. docs/spec/operator-api.md. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { newWelcomeLink, welcomeLinkRow } from '../../accounts/sign-in/welcome-link.ts'
@@ -11,15 +11,14 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { newId, newToken } from '../../platform/base/ids.ts'
 import type { Db } from '../../platform/db/db.ts'
 
-/** `welcome`: path and query of the page on which the first person sets their first password. It works once. */
+/** `welcome`: path and query of the single-use setup page. */
 type FirstCredentials = { userId: string; teamId: string; token: string; welcome: string }
-/** The first ones are there when this data folder was there on the first start of the store. */
+/** The first credentials exist only in the data directory of the first start. */
 export type StartCredentials = { operatorToken: string } & Partial<FirstCredentials>
 
 /**
- * The operator token: the setting, else what `credentials.json` says, else a new one written there; and, on an empty store,
- * the first user, team and token. The file is written before the rows that it opens: killed between the two, the next start
- * finds an empty store and uses the same file.
+ * Returns the operator token: the setting, or that of `credentials.json`, or a new one. Fills an empty database with the first user, team and token.
+ * Writes the file before the rows, so a start that is killed between the two continues with the same file.
  */
 export async function openCredentials(db: Db, clock: Clock, config: Config) {
   const file = join(config.dataDirectory, 'credentials.json')
@@ -33,7 +32,7 @@ export async function openCredentials(db: Db, clock: Clock, config: Config) {
     const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), welcome: newWelcomeLink(), ...rest }
     keep(first)
     if (await bootstrap(db, clock, config, first)) return { credentials: { operatorToken, ...first }, firstStart: true }
-    // Another instance was first: what this one wrote down opens nothing.
+    // Another instance was first, so these credentials are invalid.
     keep({})
     return { credentials: { operatorToken }, firstStart: false }
   }
@@ -44,7 +43,7 @@ export async function openCredentials(db: Db, clock: Clock, config: Config) {
 const FIRST_USER = { kind: 'user', slug: 'admin', name: 'Admin', email: 'admin@berth.localhost' } as const
 const FIRST_TEAM = { kind: 'team', slug: 'team', name: 'Team', email: null } as const
 
-/** Fills an empty store, once, also when two instances start at the same moment. True when this call did it. */
+/** Fills an empty database once, also with concurrent instances. True when this call did it. */
 async function bootstrap(
   db: Db,
   clock: Clock,
@@ -93,7 +92,7 @@ function readJson(file: string): Partial<StartCredentials> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new Error(`${file} is not JSON; mend it, or move it away to have new credentials made`, { cause: error })
+    throw new Error(`${file} is not JSON; fix it, or move it away to create new credentials`, { cause: error })
   }
 }
 

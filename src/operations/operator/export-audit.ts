@@ -1,4 +1,4 @@
-/** The audit log in the order of its chain, in pages, so that a copy of it can be checked without Berth. docs/operations.md: Audit log. */
+/** Exports the audit log in chain order, so that a copy can be verified without Berth. docs/operations.md: Audit log. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS } from '../../platform/base/clock.ts'
@@ -7,9 +7,8 @@ import { GENESIS_LINK, readChainHead } from '../../platform/outbox/audit-chain.t
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, Timestamp } from '../../platform/schema/fields.ts'
 
-/** Entries of a page. */
 const MOST = 1000
-/** The order of the chain and that of the moments differ by what was committed at the same time. So many are looked at around a bound. */
+/** Chain order and time order differ for concurrent commits, so this many entries around a bound are checked. */
 const AROUND = 1000
 
 export const AuditExportQuery = Type.Object({
@@ -41,8 +40,8 @@ export const AuditExport = Type.Object({
 })
 
 /**
- * Gives a page of the chain: every entry from the first one at or after `since` to the last one before `until`, without a gap, in the order of the
- * chain. Both in ms. An entry that is in no chain yet is left out.
+ * Returns a page of the chain without gaps: from the first entry at or after `since` to the last before `until`, in ms. Excludes entries that are not
+ * yet in the chain.
  */
 export async function exportAudit(
   { db }: OperatorCtx,

@@ -1,4 +1,4 @@
-/** Figures that are only asked for when somebody reads them: of the process, and of what waits in the store. */
+/** Gauges of the process and the database, read when they are collected. */
 import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
@@ -12,14 +12,14 @@ import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
 import { type BackupStatus, readBackupStatus } from '../backup/records.ts'
 import { storeBytes } from '../statistics/store-size.ts'
 
-/** A backlog beyond it is not counted to its end. */
+/** A larger backlog is not counted to its end. */
 const MOST = 10_000
-/** A store that is away keeps nobody from reading the other figures. */
+/** An unavailable database must not block the other metrics. */
 const MAX_MS = 2000
 const RESOLUTION_MS = 20
 const NANO = 1e9
 
-/** Starts to watch the process. The answer stops it. */
+/** Starts the gauges. Returns a function that stops them. */
 export function startGauges(deps: Deps): () => void {
   const { metrics } = deps
   const stop = watchProcess(metrics)
@@ -60,7 +60,7 @@ function watchProcess(metrics: Metrics): () => void {
   return () => lag.disable()
 }
 
-/** What waits, and what the store says of itself. Where it does not answer in time, these figures are not told but for `berth_store_up`. */
+/** Reads backlogs and the state of the database. On a timeout, only `berth_store_up` is reported. */
 async function readStore(deps: Deps): Promise<void> {
   const { db, clock, metrics } = deps
   const now = clock.now()
@@ -87,7 +87,7 @@ async function readStore(deps: Deps): Promise<void> {
   tellBackups(metrics, backups)
 }
 
-/** A moment that never was is 0, so that a rule on its age needs no second one. */
+/** A missing time is 0, so that a rule on its age needs no second condition. */
 function tellBackups(metrics: Metrics, state: BackupStatus | undefined): void {
   const moment = (at: number | null) => (at ?? 0) / 1000
   metrics.gauge('berth_backup_last_good_timestamp_seconds').value = state ? moment(state.lastGood) : Number.NaN
@@ -101,7 +101,7 @@ async function readDisk({ config, metrics }: Deps): Promise<void> {
   metrics.gauge('berth_disk_free_bytes').value = disk ? disk.bavail * disk.bsize : Number.NaN
 }
 
-/** Undefined where it fails, or takes too long. */
+/** Undefined on failure or timeout. */
 async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
   let timeout: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
@@ -112,7 +112,7 @@ async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
 
 async function due(db: Queries, table: 'delivery' | 'mail', now: number) {
   const some = db.selectFrom(table).select('due_at').where('due_at', '<=', now).limit(MOST)
-  // The index of deliveries holds what is pending.
+  // The index of deliveries covers pending ones only.
   const counted = table === 'delivery' ? some.where(sql<boolean>`status = 'pending'`) : some
   return db
     .selectFrom(counted.as('some'))

@@ -1,4 +1,4 @@
-/** Root keys as the operator sees and turns them: never a key, only its id and what it still wraps. */
+/** Root keys for operators: ids and uses, never a key. */
 
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
@@ -38,7 +38,7 @@ export const keyRoutes = [
     method: 'GET',
     path: '/operator/v1/keys',
     operationId: 'operatorListKeys',
-    summary: 'List the root keys and what each one still wraps',
+    summary: 'List the root keys and the data keys that each one wraps',
     tag,
     run: listKeys,
     list: { rows: 100, rowBytes: 1 * 1024 },
@@ -49,7 +49,7 @@ export const keyRoutes = [
     method: 'POST',
     path: '/operator/v1/keys/rotate',
     operationId: 'operatorRotateKeys',
-    summary: 'Make a new root key active and wrap every project key by it; goes on where an earlier call was cut short',
+    summary: 'Activate a new root key and rewrap every project key; resumes an interrupted call',
     tag,
     prepare: rotateKeys,
     run: (_ctx, _subject, _input, rotated) => rotated,
@@ -62,7 +62,7 @@ export const keyRoutes = [
     path: '/operator/v1/keys/copies',
     operationId: 'operatorNoteKeyringCopy',
     summary:
-      'Say which root keys an encrypted copy of the keyring at another place holds; each is proved by an HMAC, and is not sent',
+      'Report the root keys in an off-site encrypted copy of the keyring; each is verified by an HMAC, and is not sent',
     tag,
     body: CopyNote,
     run: noteCopy,
@@ -87,15 +87,15 @@ export const keyRoutes = [
 ]
 
 /**
- * Notes that a copy of the keyring holds these root keys. Keys that the store does not know are passed over. Refuses: keyring_copy_wrong 409
- * (another key under an id that the store knows). docs/variables.md: An encrypted copy.
+ * Records that a keyring copy holds these root keys. Skips unknown keys. Refuses: keyring_copy_wrong 409 (another key under a known id).
+ * docs/variables.md: Encrypted keyring copy.
  */
 async function noteCopy(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, Static<typeof CopyNote>>) {
   const known = new Set((await ctx.db.selectFrom('root_key').select('id').execute()).map(({ id }) => id))
   const proofs = matchProofs(ctx.deps.keyring, body.keys).filter(({ id }) => known.has(id))
   const wrong = proofs.find(({ matches }) => !matches)
   if (wrong !== undefined)
-    refuse('keyring_copy_wrong', `The copy holds another key under the id ${wrong.id}: make a new copy.`)
+    refuse('keyring_copy_wrong', `The copy has another key under the id ${wrong.id}: make a new copy.`)
   for (const { id } of proofs) {
     const row = { root_key_id: id, verified_at: ctx.now, place: body.place }
     await ctx.db
@@ -109,7 +109,7 @@ async function noteCopy(ctx: OperatorCtx, _: undefined, { body }: Input<unknown,
   return { verified: proofs.map(({ id }) => id), missing: (await readKeyringCopyStatus(ctx.db)).missing }
 }
 
-/** The file and the slices have transactions of their own, so this runs before the request's. */
+/** The file and the slices have their own transactions, so this runs before the request's. */
 async function rotateKeys(ctx: OperatorCtx): Promise<{ activeKeyId: string; rewrapped: number }> {
   await beginRotation(ctx.deps)
   const rewrapped = await runTimer(ctx.deps, 'rewrap-project-keys', ctx.now)

@@ -1,4 +1,4 @@
-/** What machines ask of the service: does the process live, should it get requests, what are its figures. docs/operations.md. */
+/** Health checks and metrics. docs/operations.md. */
 
 import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
@@ -11,14 +11,13 @@ import type { Probe } from '../../platform/http/public-page.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { activeKeyId } from '../../platform/secrets/root-keys.ts'
 
-/** How long the store may take to answer. */
 const MAX_MS = 1000
-/** Whoever asks more often is told what was found last. */
+/** More frequent requests get the cached result. */
 const KEPT_MS = 500
 
 type Check = 'store' | 'migrations' | 'keys'
 
-/** The pages for machines: `/healthz`, `/readyz` and `/metrics`. docs/operations.md: Health, Metrics. */
+/** Creates the routes `/healthz`, `/readyz` and `/metrics`. docs/operations.md: Health, Metrics. */
 export function createProbes(deps: Deps): Probe[] {
   const failing = openChecks(deps)
   return [
@@ -27,7 +26,7 @@ export function createProbes(deps: Deps): Probe[] {
       path: '/readyz',
       contentType: 'application/json',
       async answer() {
-        // Nothing has to be asked to know this one, and it is true at once.
+        // Known without a query, and valid at once.
         const faults = deps.shutdownSignal.aborted ? ['stopping'] : await failing()
         const ready = faults.length === 0
         return { status: ready ? 200 : 503, body: `${JSON.stringify({ ready, failing: faults })}\n` }
@@ -44,7 +43,7 @@ export function createProbes(deps: Deps): Probe[] {
   ]
 }
 
-/** BERTH_METRICS_TOKEN, which opens nothing else, or the operator token. Refuses: metrics_only 401, rate_limited 429. */
+/** Accepts BERTH_METRICS_TOKEN, which grants nothing else, or the operator token. Refuses: metrics_only 401, rate_limited 429. */
 async function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer): Promise<void> {
   const hash = (text: string) => Buffer.from(fingerprint(text))
   const { metricsToken } = deps.config
@@ -55,7 +54,7 @@ async function admitScraper(deps: Deps, authorization: string | undefined, peer:
   refuse('metrics_only')
 }
 
-/** Asks the store at most once at a time and twice a second, however many ask. */
+/** Queries the database at most once at a time and twice a second, regardless of the number of requests. */
 function openChecks(deps: Deps): () => Promise<Check[]> {
   let asking: Promise<Check[]> | undefined
   let last: { at: number; failing: Check[] } | undefined
@@ -70,7 +69,7 @@ function openChecks(deps: Deps): () => Promise<Check[]> {
   }
 }
 
-/** A store that has not answered in time does not answer. */
+/** A timeout counts as unavailable. */
 function soon(asking: Promise<Check[]>): Promise<Check[]> {
   let timeout: NodeJS.Timeout | undefined
   const late = new Promise<Check[]>((resolve) => {
@@ -83,7 +82,7 @@ async function findFailing({ db, keyring }: Deps): Promise<Check[]> {
   try {
     const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db.read)
     const applied = new Set(rows.map(({ name }) => name))
-    // A newer instance may have applied more: what this one knows is there, and it goes on until it is replaced.
+    // A newer instance may have applied more migrations. If all of this one's exist, it continues until it is replaced.
     const failing: Check[] = Object.keys(MIGRATIONS).every((name) => applied.has(name)) ? [] : ['migrations']
     if (!hasKey(keyring, await activeKeyId(db.read))) failing.push('keys')
     return failing
@@ -92,7 +91,7 @@ async function findFailing({ db, keyring }: Deps): Promise<Check[]> {
   }
 }
 
-/** A key that another instance made has to reach this one's keyring. */
+/** A key made by another instance has to reach this one's keyring. */
 function hasKey(keyring: Deps['keyring'], id: string): boolean {
   try {
     return keyring.find(id) !== undefined

@@ -1,4 +1,3 @@
-/** The sweeps as the operator sees and runs them. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -19,7 +18,7 @@ export const TimerList = Type.Object({
   ),
 })
 
-/** Lists the sweeps by name. What they did is counted by each instance for itself, and not kept. */
+/** Lists the sweeps by name. Their results are counted per instance and not stored. */
 export function listTimers({ deps: { metrics } }: OperatorCtx): Static<typeof TimerList> {
   return {
     timers: Object.entries(TIMERS).map(([name, timer]) => {
@@ -35,7 +34,7 @@ export function listTimers({ deps: { metrics } }: OperatorCtx): Static<typeof Ti
   }
 }
 
-/** A sweep has transactions of its own, so it runs before this request's. Refuses: not_found 404, test_clock_off 403. */
+/** Runs a sweep before this request's transaction, because it has its own. Refuses: not_found 404, test_clock_off 403. */
 export async function runTimerNow(
   ctx: OperatorCtx,
   _: undefined,

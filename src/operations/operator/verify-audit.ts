@@ -1,4 +1,4 @@
-/** Whether the audit log is still what was written: its chain, walked from the first entry to the last. docs/operations.md. */
+/** Verification of the audit log's hash chain. docs/operations.md. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import { type ChainLink, countUnlinked, readChainHead } from '../../platform/outbox/audit-chain.ts'
@@ -11,14 +11,14 @@ export const VerifyQuery = Type.Object({
     Type.String({
       pattern: '^[0-9]{1,15}\\.[A-Za-z0-9_-]{43}$',
       maxLength: 60,
-      description: 'the head that an earlier call gave',
+      description: 'the head from an earlier call',
     }),
   ),
 })
 export const AuditVerification = Type.Object({
   verified: Type.Boolean(),
   entries: Type.Integer({ description: 'the entries of the chain' }),
-  head: Nullable(Type.String({ description: 'the last entry: keep it elsewhere, and verify against it' })),
+  head: Nullable(Type.String({ description: 'the last entry: store it elsewhere, and verify against it' })),
   unlinked: Type.Integer({ description: 'entries that the sweep audit-chain has not come to yet; at most 10000' }),
   late: Type.Integer({ description: 'entries that are a minute and more older than one before them' }),
   firstBroken: Nullable(
@@ -31,13 +31,13 @@ export const AuditVerification = Type.Object({
 })
 type Answer = Static<typeof AuditVerification>
 
-/** Walks the chain as far as it goes now, up to the first entry that is not what it was. `head`: an anchor that an earlier call gave. */
+/** Verifies the chain up to the first invalid entry. `head`: an anchor that an earlier call returned. */
 export async function verifyAudit(
   { db, deps }: OperatorCtx,
   _: undefined,
   { query }: Input<Static<typeof VerifyQuery>>,
 ): Promise<Answer> {
-  // Who changed an entry may have done it behind the back of this process.
+  // An entry may have been changed by another process.
   deps.db.refreshSnapshot()
   const head = await readChainHead(db)
   const { firstBroken, late } = await verifyChain(db, head, readAnchor(query.head))

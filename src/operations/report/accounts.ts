@@ -1,14 +1,13 @@
-/** What the report tells of people, their tokens and their teams. */
 import { sql } from 'kysely'
 import { STAMPS_PER_MS, stampToMs } from '../../platform/base/clock.ts'
 import type { ReportPart } from './table-scan.ts'
 
 const DAY_MS = 86_400_000
 const UNUSED_MS = 90 * DAY_MS
-/** Whoever was added a week ago has had time to come. */
+/** A user added a week ago has had time to sign in. */
 const NEW_MS = 7 * DAY_MS
 
-/** The tokens of people: those of installations go with their installation. */
+/** Tokens of users. Those of installations are removed with their installation. */
 export const TOKENS: ReportPart = {
   kinds: ['tokens-of-suspended', 'tokens-unused', 'tokens-without-end'],
   table: 'token',
@@ -43,7 +42,7 @@ export const TOKENS: ReportPart = {
       if (row.suspended_at !== null) tally.add('tokens-of-suspended', { ...item, since: row.suspended_at, advice: end })
       if (row.unused) tally.add('tokens-unused', { ...item, since: row.seen_at ?? made, advice: end })
       if (row.expires_at === null)
-        tally.add('tokens-without-end', { ...item, since: made, advice: `${end}, and make one with --expires` })
+        tally.add('tokens-without-end', { ...item, since: made, advice: `${end}, and create one with --expires` })
     }
   },
 }
@@ -54,7 +53,7 @@ export function hasOwner(team: string) {
     where "member"."team_id" = ${sql.ref(team)} and "member"."role" = 'OWNER' and "owner"."suspended_at" is null limit 1) is not null`
 }
 
-/** People whom nobody saw, and teams that nobody owns. */
+/** Inactive users, and teams without an owner. */
 export const ACCOUNTS: ReportPart = {
   kinds: ['people-never-seen', 'teams-without-owner'],
   table: 'account',
@@ -81,7 +80,7 @@ export const ACCOUNTS: ReportPart = {
   },
 }
 
-/** Integrations whose team nobody owns. */
+/** Integrations of teams without an owner. */
 export const INTEGRATIONS: ReportPart = {
   kinds: ['integrations-without-owner'],
   table: 'integration',
@@ -109,7 +108,7 @@ export const INTEGRATIONS: ReportPart = {
   },
 }
 
-/** What the operator does where a team has no OWNER. */
+/** Returns the advice for a team without an OWNER. */
 export function giveOwner(team: string): string {
   return `berth team member add ${team} USER --role OWNER`
 }

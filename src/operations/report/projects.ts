@@ -1,4 +1,3 @@
-/** What the report tells of projects, domains, and what is sent for them. */
 import { STAMPS_PER_MS, stampToMs } from '../../platform/base/clock.ts'
 import { giveOwner, hasOwner } from './accounts.ts'
 import type { ReportPart } from './table-scan.ts'
@@ -7,7 +6,7 @@ const DAY_MS = 86_400_000
 const PENDING_MS = 7 * DAY_MS
 const PAUSED_MS = 90 * DAY_MS
 
-/** Domains of projects that were added and never proven, or were lost. */
+/** Project domains that were never verified, or were lost. */
 export const PROJECT_DOMAINS: ReportPart = {
   kinds: ['domains-pending'],
   table: 'project_domain',
@@ -27,13 +26,13 @@ export const PROJECT_DOMAINS: ReportPart = {
       .where('project_domain.created_stamp', '<', (now - PENDING_MS) * STAMPS_PER_MS)
       .execute()
     for (const { name, created_stamp, slug, project } of rows) {
-      const advice = `${slug} proves or removes it at /console/t/${slug}/projects/${project}/domains/${name}`
+      const advice = `${slug} verifies or removes it at /console/t/${slug}/projects/${project}/domains/${name}`
       tally.add('domains-pending', { id: null, what: name, where: slug, since: stampToMs(created_stamp), advice })
     }
   },
 }
 
-/** Domains of whole accounts that were added and never proven. */
+/** Account domains that were never verified. */
 export const ACCOUNT_DOMAINS: ReportPart = {
   kinds: ['domains-pending'],
   table: 'account_domain',
@@ -52,13 +51,13 @@ export const ACCOUNT_DOMAINS: ReportPart = {
       .where('account_domain.created_stamp', '<', (now - PENDING_MS) * STAMPS_PER_MS)
       .execute()
     for (const { name, created_stamp, slug } of rows) {
-      const advice = `${slug} proves or removes the apex (docs/domains.md: Domains of the account)`
+      const advice = `${slug} verifies or removes the apex (docs/domains.md: Account domains)`
       tally.add('domains-pending', { id: null, what: name, where: slug, since: stampToMs(created_stamp), advice })
     }
   },
 }
 
-/** Projects that were paused long ago: nobody misses them, or nobody knows why their visitors get nothing. */
+/** Projects that were paused long ago: forgotten, or an outage without a known cause. */
 export const PAUSED: ReportPart = {
   kinds: ['projects-paused'],
   table: 'project',
@@ -83,13 +82,13 @@ export const PAUSED: ReportPart = {
   },
 }
 
-/** TABLE the kinds of endpoints: their table, what people call one, and the section of the console that shows it. */
+/** TABLE Endpoint kinds: table, display name and console section. */
 const KINDS_OF_ENDPOINTS = [
   { table: 'webhook', noun: 'webhook', section: 'webhooks' },
   { table: 'log_drain', noun: 'log drain', section: 'drains' },
 ] as const
 
-/** Endpoints to which nothing arrives. Their address may hold a secret, so only its host is told. */
+/** Endpoints that keep failing. Their URL may contain a secret, so only the host is reported. */
 export const ENDPOINTS = KINDS_OF_ENDPOINTS.map(
   ({ table, noun, section }): ReportPart => ({
     kinds: ['endpoints-failing'],
@@ -116,13 +115,13 @@ export const ENDPOINTS = KINDS_OF_ENDPOINTS.map(
             eb('held_at', 'is not', null),
           ]),
         )
-        // Somebody switched it off on purpose.
+        // Disabled on purpose by its owner.
         .where((eb) => eb.or([eb('disabled_reason', 'is', null), eb('disabled_reason', '!=', 'owner')]))
         .execute()
       for (const { id, url, slug, ...at } of rows) {
         const state = at.held_at ? 'is held' : at.disabled_at ? `is disabled (${at.disabled_reason})` : 'fails'
         const since = at.failing_since ?? at.disabled_at ?? at.held_at
-        const advice = `${slug} looks at /console/t/${slug}/${section}/${id}`
+        const advice = `${slug} checks /console/t/${slug}/${section}/${id}`
         tally.add('endpoints-failing', {
           id,
           what: `${noun} to ${new URL(url).host} ${state}`,
@@ -135,7 +134,7 @@ export const ENDPOINTS = KINDS_OF_ENDPOINTS.map(
   }),
 )
 
-/** Installations that nobody has taken over since their owner left, or that the operator shut with their owner. */
+/** Installations without an active owner: theirs left, or was suspended by the operator. */
 export const INSTALLATIONS: ReportPart = {
   kinds: ['installations-disabled'],
   table: 'configuration',
@@ -159,7 +158,7 @@ export const INSTALLATIONS: ReportPart = {
       ])
       .where(within)
       .execute()
-    // Asked for in the statement, PostgreSQL would walk through an index of all that are not deleted.
+    // As a condition of the statement, PostgreSQL would scan an index of all that are not deleted.
     for (const { id, disabled_at, disabled_reason, account, slug, has_owner } of rows.filter(
       (row) => row.deleted_at === null,
     )) {
@@ -168,7 +167,7 @@ export const INSTALLATIONS: ReportPart = {
           ? 'its owner is suspended: berth user resume, or it is removed with them'
           : has_owner
             ? `an OWNER of ${account} takes it over at /integrations/installed; after 30 days it is removed`
-            : `${account} has no OWNER who can take it over: ${giveOwner(account ?? 'TEAM')}; after 30 days it is removed`
+            : `${account} has no OWNER who can become its owner: ${giveOwner(account ?? 'TEAM')}; after 30 days it is removed`
       tally.add('installations-disabled', { id, what: slug ?? id, where: account, since: disabled_at, advice })
     }
   },

@@ -1,4 +1,4 @@
-/** What waits for somebody, over the whole service: what `berth report` and the page Needs attention tell. docs/operations.md: What needs attention. */
+/** The attention report of `berth report` and the console. docs/operations.md: Attention report. */
 
 import { readKeyringCopyStatus } from '../../platform/secrets/keyring-copy.ts'
 import { readBackupStatus } from '../backup/records.ts'
@@ -12,8 +12,8 @@ import { createTally, type Tally } from './tally.ts'
 const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJECT_DOMAINS, ACCOUNT_DOMAINS, PAUSED]
 
 /**
- * Looks through the store for what needs attention. It changes nothing, and no secret is in it. One part after the other, so that no more
- * than one statement waits. `slices`: how many rows of a table are looked through, and how many at once.
+ * Scans the database for open items, read-only and without secrets. Parts run one at a time, so at most one statement waits. `slices`: rows per
+ * table, and rows at once.
  */
 export async function buildReport(ctx: ReportCtx, slices?: Slices): Promise<Report> {
   const tally = createTally()
@@ -25,7 +25,7 @@ export async function buildReport(ctx: ReportCtx, slices?: Slices): Promise<Repo
   return { sections: tally.sections(), at: ctx.now }
 }
 
-/** Backups and copies of the keyring, as `berth doctor` judges them. */
+/** Backups and keyring copies, by the rules of `berth doctor`. */
 async function findSafekeeping({ db, now, deps }: ReportCtx, tally: Tally): Promise<void> {
   const state = await readBackupStatus(db, deps.config)
   for (const { is, found, advice = 'see the page Backups' } of backupFindings(state, now)) {

@@ -1,4 +1,3 @@
-/** The report by the API. docs/operations.md: What needs attention. */
 import { operatorRoute } from '../../platform/http/route.ts'
 import { buildReport } from './report.ts'
 import { KINDS, Report } from './schema.ts'
@@ -8,7 +7,7 @@ export const reportRoutes = [
     method: 'GET',
     path: '/operator/v1/report',
     operationId: 'operatorGetReport',
-    summary: 'Tell what needs attention: stale tokens, domains without a proof, endpoints that fail, what nobody owns',
+    summary: 'Report stale tokens, unverified domains, failing webhooks and resources without an owner',
     tag: 'operator',
     run: (ctx) => buildReport(ctx),
     list: { rows: Object.keys(KINDS).length, rowBytes: 128 * 1024 },

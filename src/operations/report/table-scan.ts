@@ -1,4 +1,4 @@
-/** How the report looks through tables that grow: a slice at a time, and not beyond a limit. docs/operations.md: What needs attention. */
+/** Scans growing tables in slices, up to a limit. docs/operations.md: Attention report. */
 import { type RawBuilder, sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { createYielder } from '../../platform/db/chunks.ts'
@@ -7,24 +7,23 @@ import type { Schema } from '../../platform/db/schema.ts'
 import type { Kind } from './schema.ts'
 import type { Tally } from './tally.ts'
 
-/** `rows`: those of a slice, without those that share its last value. `most`: slices of a table. */
+/** `rows`: rows of a slice, without those that share its last value. `most`: slices of a table. */
 export type Slices = { rows: number; most: number }
 const SLICES: Slices = { rows: 1000, most: 100 }
 
-/** A table, the indexed column by which it is walked through, and a value below all of that column. */
+/** A table, the indexed column of the scan, and a value below all of that column. */
 type Walked = { table: keyof Schema; by: string; first: string | number }
 
-/** The condition that a row of the table lies within the slice. */
 type Within = RawBuilder<boolean>
 
 export type ReportCtx = Pick<OperatorCtx, 'db' | 'now' | 'deps'>
 
-/** What is told of one table: the kinds, and how a slice of it is looked through for them. */
+/** A scanned table: its report kinds, and how one slice is searched. */
 export type ReportPart = Walked & { kinds: Kind[]; find(ctx: ReportCtx, tally: Tally, within: Within): Promise<void> }
 
 /**
- * Walks through a table, and lets others run between the slices. `look` reads one slice by the condition that it is given. Gives whether
- * the table has more than the 100,000 rows (or those of `slices`) that were looked through.
+ * Scans a table, yielding between slices. `look` reads one slice by its condition. Returns whether the table has more than the 100,000 rows (or those
+ * of `slices`) scanned.
  */
 export async function scanTable(
   db: Queries,

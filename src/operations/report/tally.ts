@@ -1,17 +1,16 @@
-/** What was found of each kind: all is counted, and the longest are kept. */
 import { type AttentionItem, KINDS, type Kind, MAX_REPORTED, type Section } from './schema.ts'
 
 export type Tally = {
   add(kind: Kind, item: AttentionItem): void
-  /** Says that there is more than was looked through. */
+  /** Marks kinds whose scan reached its limit. */
   isPartial(...kinds: Kind[]): void
   sections(): Section[]
 }
 
-/** More are kept for a while, so that they are not put in order for each one. */
+/** Keeps a surplus, so that items are not sorted after each one. */
 const MAX_KEPT = 4 * MAX_REPORTED
 
-/** Counts what waits for somebody, by kind. Of each kind it keeps the items that wait the longest. */
+/** Counts open items by kind and keeps the oldest of each. */
 export function createTally(): Tally {
   const found = new Map<Kind, { count: number; items: AttentionItem[] }>()
   const partial = new Set<Kind>()
@@ -36,7 +35,7 @@ export function createTally(): Tally {
   }
 }
 
-/** What is so without a known beginning comes first. */
+/** Items without a known start come first. */
 function longest(items: readonly AttentionItem[]): AttentionItem[] {
   return items.toSorted((one, other) => (one.since ?? 0) - (other.since ?? 0)).slice(0, MAX_REPORTED)
 }

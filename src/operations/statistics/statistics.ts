@@ -1,4 +1,4 @@
-/** The service in numbers, as the operator's first page shows them. docs/operations.md: The service in numbers. */
+/** Statistics of the operator's first page. docs/operations.md: Statistics. */
 import { performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
@@ -13,12 +13,12 @@ import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 const HOUR_MS = 3_600_000
 const HOURS = 24
 const DAYS = 90
-/** More than so many are not counted to the end. */
+/** Upper limit of counts. */
 const MOST = 10_000
 
-/** Rows of history are not counted further. */
+/** Upper limit of counts of history. */
 const MAX_HISTORY = 100_000
-/** So many kinds of refusals are told, the most frequent. */
+/** The most frequent error kinds that are shown. */
 const MAX_REFUSALS = 12
 
 const Count = Type.Integer({ description: 'of the newest 10000 accounts' })
@@ -40,14 +40,14 @@ export const Statistics = Type.Object({
       deliveries: Type.Integer(),
       variableVersions: Type.Integer(),
     },
-    { description: 'rows of what is kept of the past, each at most 100000' },
+    { description: 'rows of history, each at most 100000' },
   ),
   refusals: Type.Array(Type.Object({ key: Type.String(), count: Type.Integer() }), {
     description: 'of this instance since it started, the 12 most frequent',
   }),
   deliveries: Type.Array(
     Type.Object({
-      hour: Type.Integer({ description: 'the moment at which it began' }),
+      hour: Type.Integer({ description: 'the time at which it began' }),
       delivered: Type.Integer(),
       failed: Type.Integer(),
       dropped: Type.Integer(),
@@ -60,7 +60,7 @@ export const Statistics = Type.Object({
 })
 type Statistics = Static<typeof Statistics>
 
-/** The service in numbers. docs/operations.md: The service in numbers. */
+/** Returns the statistics. docs/operations.md: Statistics. */
 export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
   const { db, deps } = ctx
   const [accounts, projects, history, store, deliveries] = await Promise.all([
@@ -88,7 +88,7 @@ export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
   }
 }
 
-/** Of the newest accounts: more are not counted to the end. */
+/** Counts the newest accounts only, up to the limit. */
 async function countAccounts({ db }: OperatorCtx): Promise<{ users: number; teams: number }> {
   const newest = db.selectFrom('account').select('kind').orderBy('created_stamp', 'desc').limit(sql.lit(MOST))
   const rows = await db
@@ -109,7 +109,6 @@ async function countProjects({ db }: OperatorCtx): Promise<number> {
   return Number(count)
 }
 
-/** How much is kept of the past. */
 async function countHistory(ctx: OperatorCtx): Promise<Statistics['history']> {
   const [auditLines, events, deliveries, variableVersions] = await Promise.all([
     countRows(ctx, 'audit', 'stamp'),
@@ -120,14 +119,14 @@ async function countHistory(ctx: OperatorCtx): Promise<Statistics['history']> {
   return { auditLines, events, deliveries, variableVersions }
 }
 
-/** The rows of a table, which is walked through in the order of an index and not to its end. */
+/** Counts in the order of an index, up to the limit. */
 async function countRows({ db }: OperatorCtx, table: keyof Schema, by: string): Promise<number> {
   const rowsOfTable = sql`select 1 as one from ${sql.table(table)} order by ${sql.ref(by)} limit ${sql.lit(MAX_HISTORY)}`
   const { rows } = await sql<{ count: number }>`select count(*) as count from (${rowsOfTable}) as counted`.execute(db)
   return Number(rows[0]!.count)
 }
 
-/** Of the newest deliveries: a store that sends millions a day is not counted through for a page. */
+/** Of the newest deliveries only, because a page must not count millions. */
 async function deliveriesByHour({ db, now }: OperatorCtx): Promise<Statistics['deliveries']> {
   const newest = db
     .selectFrom('delivery')

@@ -1,12 +1,12 @@
-/** How large the store is, written down each hour, one row a day. docs/operations.md: The service in numbers. */
+/** Hourly size of the database, one row a day. docs/operations.md: Statistics. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 
 const DAY_MS = 86_400_000
-/** A year and a bit, so that a year is seen whole. */
+/** More than a year, so that a full year is visible. */
 const RETENTION_DAYS = 400
 
-/** Sweep: writes down the size of the store for today, and forgets what is older than 400 days. Gives the number of days that went. */
+/** Sweep: records today's database size and deletes rows older than 400 days. Returns the number of deleted days. */
 export async function recordStoreSize(ctx: OperatorCtx, limit: number): Promise<number> {
   const row = { day: dayOf(ctx.now), bytes: await storeBytes(ctx) }
   await ctx.db
@@ -27,7 +27,7 @@ function dayOf(moment: number): string {
   return new Date(moment).toISOString().slice(0, 10)
 }
 
-/** The bytes that the store takes on disk, free pages too. */
+/** Returns the database size on disk, including free pages. */
 export async function storeBytes({ db, deps }: Pick<OperatorCtx, 'db' | 'deps'>): Promise<number> {
   const { rows } = await (deps.db.engine === 'sqlite'
     ? sql<{ bytes: number }>`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`

@@ -1,4 +1,4 @@
-/** From a bearer token and `teamId`/`slug` to who acts, for which account, with which permissions. Specification: Authentication. */
+/** Resolves a token and `teamId`/`slug` to a caller with an account and permissions. Specification: Authentication. */
 import { timingSafeEqual } from 'node:crypto'
 import { fingerprint } from '../base/ids.ts'
 import { preparedQuery, type Queries } from '../db/db.ts'
@@ -21,7 +21,7 @@ import {
 } from './token-query.ts'
 import type { Account, Caller } from './who.ts'
 
-/** What a request says of who it is: a bearer token, or, of a page of the console, the secret of a session. */
+/** Credentials of a request: a bearer token, or the session secret of a console page. */
 export type Credentials = {
   authorization: string | undefined
   session?: string | undefined
@@ -37,10 +37,10 @@ const holdByTeamId = preparedQuery<ById, TokenRow>((db, value) => withRoleLocked
 const holdBySlug = preparedQuery<BySlug, TokenRow>((db, value) => withRoleLocked(bySlug(db, value)))
 
 /**
- * Identifies the caller by a bearer token. The answer is the same for a team that does not exist and one that the user is not in; membership is read
- * each time, so that leaving a team ends access with the commit. Within a write on PostgreSQL token and membership are held
- * until the commit (person.ts). `idOrName`: of a project that is read ahead (PostgreSQL, GET). The token of an installation on a team names the team on every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
- * integration_configuration_disabled 403, team_id_required 403, team_forbidden 403, second_factor_required 403.
+ * Identifies the caller by a bearer token. A missing team and a foreign team get the same response. Membership is read each time, so leaving a team
+ * takes effect with the commit. A write on PostgreSQL locks token and membership until the commit. `idOrName`: the project to prefetch (PostgreSQL,
+ * GET). Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled), integration_configuration_disabled 403,
+ * team_id_required 403, team_forbidden 403, second_factor_required 403.
  */
 export async function identifyByToken(
   db: Queries,
@@ -79,7 +79,7 @@ function readToken(db: Queries, { hash, teamId, slug, idOrName }: Asked): Promis
   return idOrName === undefined ? (hold ? holdBySlug : findBySlug)(db, by) : aheadBySlug(db, by, idOrName)
 }
 
-/** Reads a token together with a project of its account, by the id or the name of the project. */
+/** Reads a token together with a project of its account. */
 function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, value: By) => TokenAndAccount) {
   const by = (column: 'id' | 'name') =>
     preparedQuery<By & { idOrName: string }, TokenRow>((db, value) =>
@@ -90,7 +90,7 @@ function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, v
     (isProjectId(idOrName) ? byId : byName)(db, { ...value, idOrName })
 }
 
-/** Lets a caller through who has all of the permissions. Refuses: missing_permission 403, which names those that are not there. */
+/** Checks that the caller has all the permissions. Refuses: missing_permission 403, which names the missing ones. */
 export function permit(caller: Caller, needs: readonly Permission[]): void {
   const lacking = needs.filter((permission) => !caller.permissions.has(permission))
   if (lacking.length > 0) {
@@ -98,38 +98,37 @@ export function permit(caller: Caller, needs: readonly Permission[]): void {
   }
 }
 
-/** Lets the operator through, in constant time. Refuses: operator_only 401. */
+/** Checks the operator token in constant time. Refuses: operator_only 401. */
 export function authenticateOperator(authorization: string | undefined, operatorTokenHash: string): void {
   if (!isOperator(authorization, operatorTokenHash)) refuse('operator_only')
 }
 
-/** Whether an `Authorization` header holds the operator token; takes constant time. */
+/** Whether an `Authorization` header holds the operator token. Takes constant time. */
 export function isOperator(authorization: string | undefined, operatorTokenHash: string): boolean {
   const digest = Buffer.from(fingerprint(parseBearer(authorization) ?? ''))
   return timingSafeEqual(digest, Buffer.from(operatorTokenHash))
 }
 
-/** The token of an `Authorization` header; undefined when it holds none that could be one. */
+/** Returns the token of an `Authorization` header; undefined without a well-formed one. */
 export function parseBearer(authorization: string | undefined): string | undefined {
   return /^Bearer +([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
+/** A personal token can act for its user and their teams; a token bound to a team only for that team. */
 export function canActFor(token: TokenRow, slug: string | undefined): boolean {
   if (token.team_id !== null && token.account_id !== token.team_id) return false
   if (slug !== undefined && token.slug !== slug) return false
   if (token.kind === 'team') return token.role !== null
-  // Clients say whose account it is by `teamId`, also when it is the user's own.
+  // Clients send `teamId` even for the user's own account.
   return slug === undefined && token.account_id === token.user_id
 }
 
-/** An installation acts for the one account that it is on. */
 function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
   if (slug !== undefined && token.slug !== slug) return false
   return token.team_id !== null ? token.account_id === token.team_id : token.account_id === token.user_id
 }
 
-/** Who acts, as a row says. Refuses: second_factor_required 403. An installation is no person, so no team demands a factor of it. */
+/** Builds the caller of a row. An installation is not a user, so no team requires a factor of it. Refuses: second_factor_required 403. */
 export function toCaller(row: CallerRow, installation: InstallationCaller | undefined): Caller {
   const shareId = row.holder_id ?? row.account_id
   const acts = { account: accountOf(row), shareId, tokenTeamId: row.team_id, tokenExpiresAt: row.expires_at }

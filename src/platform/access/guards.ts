@@ -1,11 +1,11 @@
-/** Shared reasons to refuse, each a statement that must hold. Order in a route is the order of refusal. */
+/** Shared guards. Their order in a route is the order of the errors. */
 import type { Caller, Ctx, Guard, Input } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import { preparedQuery } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusals/refusal.ts'
 
-/** Operations 1, 4, 6, 10 and 16 answer 402 while the account owes something. docs/spec/decisions.md: Plans and billing. */
+/** Operations 1, 4, 6, 10 and 16 return 402 for an account with open invoices. docs/spec/decisions.md: Plans and billing. */
 export const accountInGoodStanding = guard(
   ['account_soft_blocked', 'payment_method_missing'],
   (ctx: Ctx, _subject: unknown) => {
@@ -15,25 +15,24 @@ export const accountInGoodStanding = guard(
 )
 
 /**
- * While a project moves to another account nothing in it changes. Specification: Project transfer. For operations that write
- * other rows than the project's: on PostgreSQL its row is held until they commit, so that none of them lands behind the
- * start of a transfer that was answered already (the order that PostgreSQL finds for serializable transactions may differ from that of
- * the clock). The lock is that of a write, because some of these operations write the row in the end.
+ * Blocks changes to a project during its transfer. Specification: Project transfer. For operations that write other rows than the project's. On
+ * PostgreSQL the project row stays locked until the commit, so no write lands after the start of a transfer was confirmed. The lock is a write lock
+ * because some of these operations write the row later.
  */
 export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, subject: OfProject) => {
   const project = projectOf(subject)
   mustNotBeInTransfer(project)
-  // Before the transaction a lock would hold nothing, and would wait for other writes.
+  // Outside a transaction the lock would end at once and only wait for other writes.
   if (ctx.deps.db.engine === 'postgres' && ctx.db.isTransaction)
     await holdProject(ctx.db, { accountId: project.account_id, id: project.id })
 })
 
-/** As `notInTransfer`, for operations that write the row of the project: two writes of one row never pass each other. */
+/** As `notInTransfer`, for operations that write the project row itself and so conflict on it. */
 export const notInTransferUnlocked = guard(['in_transfer'], (_ctx: Ctx, subject: OfProject) =>
   mustNotBeInTransfer(projectOf(subject)),
 )
 
-/** A project, or something with the project that it is of: one guard serves both. */
+/** A project, or a row with its project. */
 type OfProject = Row<'project'> | { project: Row<'project'> }
 
 function projectOf(subject: OfProject): Row<'project'> {
@@ -53,19 +52,22 @@ const holdProject = preparedQuery<{ accountId: string; id: string }, { id: strin
     .forNoKeyUpdate(),
 )
 
-/** Whether the caller may see a project of the account. No answer names the id of one that the caller may not see. */
+/** Whether the caller can see a project of the account. No response contains the id of a project that the caller cannot see. */
 export function canSeeProject({ projectIds }: Pick<Caller, 'projectIds'>, projectId: string): boolean {
   return projectIds === null || projectIds.includes(projectId)
 }
 
-/** A token that is limited to some projects changes no integration or installation, since these reach all projects. An installation acts on itself by its scopes. */
+/** Project-limited tokens cannot change integrations or installations, because these reach all projects. An installation acts on itself by its scopes. */
 export const notLimitedToProjects = guard(['missing_permission'], ({ caller }: Ctx, _subject: unknown) => {
   if (caller.projectIds !== null && caller.installationId === null) {
-    refuse('missing_permission', 'This token is limited to some projects: integrations are the whole account\u2019s.')
+    refuse(
+      'missing_permission',
+      'This token is limited to some projects, but integrations belong to the entire account.',
+    )
   }
 })
 
-/** Makes a guard of a check and the refusals it may give. */
+/** Builds a guard from a check and the errors that it can return. */
 export function guard<C, S>(
   refuses: readonly RefusalKey[],
   check: (ctx: C, subject: S, input: Input) => void | Promise<void>,

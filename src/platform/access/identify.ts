@@ -1,4 +1,4 @@
-/** The caller of a request: read from the store, or from the cache while nothing of it has changed. docs/architecture.md: What is remembered. */
+/** Reads the caller of a request from the database, or from the cache while nothing relevant changed. docs/architecture.md: Caching. */
 import type { Caller, Deps } from '../../context.ts'
 import { fingerprint } from '../base/ids.ts'
 import type { Topic } from '../db/change-feed.ts'
@@ -7,11 +7,11 @@ import { refuse } from '../refusals/refusal.ts'
 import { type Credentials, identifyByToken, parseBearer } from './authenticate.ts'
 import { identifyBySession } from './session-authentication.ts'
 
-/** Bytes that a person or an installation takes, and each project that it is limited to. */
+/** Estimated bytes of a cached caller, and of each project of a project-limited token. */
 const BYTES = 1000
 const PROJECT_BYTES = 40
 
-/** As `identify` on the read connection, from the cache where it can be. Not for a write within its transaction: access that ended while it waited has ended. Refuses as `identify` does. */
+/** As `identify`, from the cache where possible. Not for writes within their transaction, which must notice revoked access. Refuses as `identify` does. */
 export async function identifyCached(
   { db, cache }: Pick<Deps, 'db' | 'cache'>,
   credentials: Credentials,
@@ -26,7 +26,7 @@ export async function identifyCached(
   const key = `who ${fingerprint(token)} ${account}`
   const known = cache.get(key) as Caller | undefined
   if (known !== undefined) {
-    // No commit says that a token has ended by the clock.
+    // Expiry by the clock has no commit that would invalidate the entry.
     if (known.tokenExpiresAt !== null && known.tokenExpiresAt <= now)
       refuse('invalid_token', undefined, { invalidToken: true })
     return known
@@ -40,8 +40,8 @@ export async function identifyCached(
 }
 
 /**
- * Reads the caller, by a token or by a session. `idOrName`: of a project that is read with it (PostgreSQL, GET). Refuses as
- * `identifyByToken` and `identifyBySession` do. Specification: Authentication.
+ * Reads the caller by a token or a session. `idOrName`: the project to prefetch (PostgreSQL, GET). Refuses as `identifyByToken` and
+ * `identifyBySession` do. Specification: Authentication.
  */
 export function identify(db: Queries, credentials: Credentials, now: number, idOrName?: string): Promise<Caller> {
   const { session } = credentials
@@ -49,13 +49,13 @@ export function identify(db: Queries, credentials: Credentials, now: number, idO
   return identifyBySession(db, fingerprint(session), credentials.teamId, now)
 }
 
-/** Whether a caller is in the cache. Only then another request may come by the same object. */
+/** Whether a caller is in the cache. Only then later requests can share the object. */
 export function isCachedCaller(caller: Caller): boolean {
   return kept.has(caller)
 }
 const kept = new WeakSet<Caller>()
 
-/** What says who acts: the account, with its members and installations, and the person with their tokens. */
+/** Topics of a cached caller: the account with its members and installations, and the user with their tokens. */
 export function callerTopics({ account, userId }: Caller): Topic[] {
   return userId === account.id ? [`account ${userId}`] : [`account ${account.id}`, `account ${userId}`]
 }

@@ -1,4 +1,4 @@
-/** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States and transitions. */
+/** The installation behind a token: its grants, its account and its status. Specification: Authentication, States and transitions. */
 import { sql } from 'kysely'
 import { chunks } from '../db/chunks.ts'
 import { preparedQuery, type Queries } from '../db/db.ts'
@@ -7,15 +7,14 @@ import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusals/refusal.ts'
 import type { Caller } from './who.ts'
 
-/** The fields of `Who` that an installation sets. */
+/** The fields of `Caller` that an installation sets. */
 export type InstallationCaller = Pick<Caller, 'userId' | 'installationId' | 'projectIds'> & {
   permissions: ReadonlySet<Permission>
 }
 
 /**
- * Reads the installation of a token. A write on PostgreSQL holds it until the commit: whoever disables or removes it, or takes a
- * scope away, waits for the writes that are under way, and none is committed later. Refuses:
- * invalid_token 401 (uninstalled), integration_configuration_disabled 403.
+ * Reads the installation of a token. A write on PostgreSQL locks it until the commit, so disabling it, removing it or reducing its scopes waits for
+ * writes in flight. Refuses: invalid_token 401 (uninstalled), integration_configuration_disabled 403.
  */
 export async function readInstallation(db: Queries, installationId: string): Promise<InstallationCaller> {
   const select = db.isTransaction ? holdInstallation : selectInstallation
@@ -27,19 +26,19 @@ export async function readInstallation(db: Queries, installationId: string): Pro
     userId: row.user_id,
     installationId,
     projectIds: selected?.length === 0 ? NO_PROJECT : (selected?.map(({ project_id }) => project_id) ?? null),
-    // An installation may do what was granted to it. The role of the user who installed it does not limit that.
+    // The granted scopes decide. The role of the user who installed it does not limit them.
     permissions: permissionsOf('OWNER', row.scopes_json),
   }
 }
 
-/** For an empty selection: an id that no project has. An empty list is not SQL that both engines accept. */
+/** An id that no project has, for an empty selection: the two engines have no common SQL for an empty list. */
 const NO_PROJECT = ['']
 
 const selectInstallation = preparedQuery<{ installationId: string }, InstallationColumns>((db, value) =>
   queryInstallation(db, value.installationId),
 )
 
-/** The row lock decides. The advisory lock before it only keeps the order: row locks alone would let readers that share a lock starve a waiting writer. */
+/** The row lock decides. Without the advisory lock before it, readers that share a row lock would starve a waiting writer. */
 const holdInstallation = preparedQuery<{ installationId: string }, InstallationColumns>((db, value) =>
   queryInstallation(db, value.installationId)
     .innerJoin(
@@ -63,7 +62,7 @@ function queryInstallation(db: Queries, installationId: string) {
 
 /** Marks these locks among other locks of the database. */
 const LOCKS = 0x62657274
-/** How many locks there are. Waiting for many installations takes no more locks than this. */
+/** Number of locks. Bounds the locks taken for a user with many installations. */
 const BUCKETS = 256
 
 function bucketOf(id: string | ReturnType<typeof sql.ref>) {
@@ -71,8 +70,8 @@ function bucketOf(id: string | ReturnType<typeof sql.ref>) {
 }
 
 /**
- * Waits until no write of these installations is under way, and lets none begin before the commit. Call it before they are
- * disabled, removed, or lose a scope. On SQLite writes run one after another anyway.
+ * Waits for the writes of these installations in flight and blocks new ones until the commit. Call it before they are disabled, removed or lose a
+ * scope. SQLite runs writes one at a time anyway.
  */
 export async function lockInstallationWrites(db: Queries, installationIds: readonly string[]): Promise<void> {
   if (!db.isTransaction) return
@@ -91,8 +90,8 @@ export async function lockInstallationWrites(db: Queries, installationIds: reado
 }
 
 /**
- * Call it before a single token of the installation ends. It waits as `lockInstallationWrites` does, and writes the row unchanged: a
- * write that has read the token already and waits then fails to serialize (PostgreSQL: 40001), starts again and is refused.
+ * Call it before a single token of the installation is revoked. Waits as `lockInstallationWrites` does and rewrites the row unchanged. A waiting
+ * write that already read the token then fails to serialize (PostgreSQL: 40001), retries and is refused.
  */
 export async function abortInstallationWrites(db: Queries, installationId: string): Promise<void> {
   await lockInstallationWrites(db, [installationId])

@@ -1,7 +1,4 @@
-/**
- * When people and tokens were last seen. It is noted in memory, to the hour, and written for all of them once a minute, so that no read is
- * a write. After a year it is forgotten.
- */
+/** Times when users and tokens were last seen, to the hour. They are buffered and written once a minute, so that reads stay reads. Purged after a year. */
 import type { Logger } from 'pino'
 import { chunks } from '../db/chunks.ts'
 import type { Db, Queries } from '../db/db.ts'
@@ -9,17 +6,17 @@ import type { Db, Queries } from '../db/db.ts'
 const HOUR_MS = 3_600_000
 const PERIOD_MS = 60_000
 const KEPT_MS = 365 * 24 * HOUR_MS
-/** How many are remembered as written. Those beyond it are written once more. */
+/** Written entries to cache. Entries beyond it are written a second time. */
 const KNOWN = 20_000
 
 export type LastSeen = {
-  /** Notes that a person or a token was seen. `id`: of the person or the token; `now`: in milliseconds. */
+  /** Records that a user or token was seen. `id`: of the user or token; `now`: in ms. */
   record(id: string, now: number): void
-  /** Gives what is to be written, and takes it as written. `at`: the beginning of the hour, in milliseconds. */
+  /** Returns the entries to write and marks them as written. `at`: start of the hour, in ms. */
   drain(): { id: string; at: number }[]
 }
 
-/** Nobody was seen yet. */
+/** Creates an empty buffer. */
 export function createLastSeen(): LastSeen {
   let stored = new Map<string, number>()
   let pending = new Map<string, number>()
@@ -39,7 +36,7 @@ export function createLastSeen(): LastSeen {
   }
 }
 
-/** Writes who was seen since the last time. */
+/** Writes the buffered entries. */
 export async function writeLastSeen({ db, lastSeen }: { db: Db; lastSeen: LastSeen }): Promise<void> {
   for (const rows of chunks(lastSeen.drain())) {
     await db.write((tx) =>
@@ -52,7 +49,7 @@ export async function writeLastSeen({ db, lastSeen }: { db: Db; lastSeen: LastSe
   }
 }
 
-/** Sweep: forgets when people and tokens were last seen, after a year. Lists then show no such moment for them. */
+/** Sweep: purges last-seen times older than a year. Lists then show no time for them. */
 export async function purgeLastSeen(ctx: { db: Queries; now: number }, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('seen')
@@ -65,13 +62,13 @@ export async function purgeLastSeen(ctx: { db: Queries; now: number }, limit: nu
   return ids.length
 }
 
-/** Starts to write, once a minute; every instance writes what it saw itself. The function that it gives stops it. */
+/** Starts to write once a minute; every instance writes its own entries. Returns the function that stops it. */
 export function startLastSeen(deps: { db: Db; lastSeen: LastSeen; log: Logger }): () => Promise<void> {
   let running = Promise.resolve()
   const timer = setInterval(() => {
     running = running
       .then(() => writeLastSeen(deps))
-      .catch((error) => deps.log.warn({ err: error }, 'who was seen could not be written down'))
+      .catch((error) => deps.log.warn({ err: error }, 'last-seen times could not be written'))
   }, PERIOD_MS).unref()
   return async () => {
     clearInterval(timer)
@@ -79,10 +76,10 @@ export function startLastSeen(deps: { db: Db; lastSeen: LastSeen; log: Logger })
   }
 }
 
-/** Who made a request: `installationId` is null of a person. */
+/** `installationId`: null for a user. */
 type Seen = { actor: { tokenId: string | null }; userId: string; installationId: string | null }
 
-/** Notes that the token and the person of a request were seen at `now`, in ms; an integration is no person. */
+/** Records the token and the user of a request as seen at `now`, in ms. Integrations have no user to record. */
 export function recordLastSeen(lastSeen: LastSeen, { actor, userId, installationId }: Seen, now: number): void {
   if (actor.tokenId !== null) lastSeen.record(actor.tokenId, now)
   if (installationId === null) lastSeen.record(userId, now)

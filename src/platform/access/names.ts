@@ -1,8 +1,8 @@
-/** What an operator calls an account by: its id, slug, username or email. One place, for every operator route. docs/operations.md: People. */
+/** Resolves what an operator calls an account by: id, slug, username or email. docs/operations.md: User administration. */
 import type { Input } from '../../context.ts'
 import type { Queries } from '../db/db.ts'
 
-/** TABLE the fields of paths, queries and bodies that name an account, and of which kind; null: of either. */
+/** TABLE Fields of paths, queries and bodies that name an account → its kind; null: either */
 const FIELDS: Readonly<Record<string, 'user' | 'team' | null>> = {
   userId: 'user',
   ownerId: 'user',
@@ -12,7 +12,7 @@ const FIELDS: Readonly<Record<string, 'user' | 'team' | null>> = {
   actorId: null,
 }
 
-/** The same input with ids where names stood. A name that nobody has stays: the operation says that there is none. */
+/** Returns the input with ids for names. Unknown names stay, so that the operation returns its 404. */
 export async function resolveNames(db: Queries, input: Input): Promise<Input> {
   const [params, query, body] = [
     await resolveIn(db, input.params),
@@ -32,7 +32,7 @@ async function resolveIn<T>(db: Queries, values: T): Promise<T> {
   return resolved as T
 }
 
-/** No slug looks like an id, and none holds an "@". */
+/** A slug never looks like an id and never contains an "@". */
 async function findId(db: Queries, idOrName: string, kind: 'user' | 'team' | null): Promise<string | undefined> {
   if (/^(usr|team)_/.test(idOrName)) return idOrName
   const name = idOrName.toLowerCase()

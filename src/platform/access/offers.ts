@@ -1,6 +1,6 @@
 /**
- * What people offer now and somebody accepts later. Whoever accepts asks here, in the transaction of the acceptance, whether its giver may
- * still give it: a person who was suspended, removed or demoted gives nothing, however early they offered it. docs/accounts.md: Offers.
+ * Offers that another user accepts later. The acceptance checks in its transaction whether the giver still has the right to offer. Offers of a
+ * suspended, removed or demoted user are void. docs/accounts.md: Offers.
  */
 import type { OperatorCtx } from '../../context.ts'
 import type { Queries } from '../db/db.ts'
@@ -8,14 +8,14 @@ import type { Schema } from '../db/schema.ts'
 import { canOwnInstallations, type Permission, ROLE_PERMISSIONS, type Role } from '../permissions/roles.ts'
 import { hasSecondFactor } from './second-factor.ts'
 
-/** An offer: its table, and the roles in the giving account that may make it. On a personal account its user is an OWNER. */
+/** An offer: its table, and the roles in the account that can make it. The user of a personal account is its OWNER. */
 type OfferKind = { table: keyof Schema; may: (role: Role) => boolean }
 
-/** TABLE what can be offered. */
+/** TABLE Offers */
 export const OFFERS = {
   'transfer code': { table: 'transfer_request', may: needs('project:transfer') },
   invitation: { table: 'invitation', may: needs('member:write') },
-  /** Given by whoever owns the installation now: an OWNER who took it over consented to it by that. */
+  /** Counts as given by the current owner of the installation: a new OWNER consents by the transfer. */
   'authorization code': { table: 'authorization_code', may: canOwnInstallations },
   'password link': { table: 'password_link', may: anybody },
   'email link': { table: 'email_change', may: anybody },
@@ -32,16 +32,14 @@ function anybody(): boolean {
 export type Offer = keyof typeof OFFERS
 
 /**
- * Who offered, for which account (their own, or a team), and by which token; null: by none. `operatorId`: the operator who made the offer
- * for them; null: none did, or the operator token.
+ * User, account (their own or a team) and token of the offer; `tokenId` is null without a token. `operatorId`: the operator who made the offer for
+ * them; null for none and for the operator token.
  */
 export type Giver = { userId: string; accountId: string; tokenId: string | null; operatorId?: string | null }
 
 /**
- * Whether the giver of an offer may still make it: not suspended (by the operator or because the identity provider no longer vouches), with
- * the role for it in the account and the second factor that the team demands, by a token that has not ended; and whether an operator who
- * made it for them is still one. Within a write on PostgreSQL what was read stays so until the commit, so that no acceptance is committed
- * after the end of the giver was answered.
+ * Whether the giver of an offer can still make it: not suspended, with the required role and second factor, and with a valid token. An operator who
+ * made it for them must still be one. A write on PostgreSQL locks these rows until the commit, so no acceptance commits after a confirmed revocation.
  */
 export async function mayStillGive(ctx: Pick<OperatorCtx, 'db' | 'now'>, offer: Offer, giver: Giver): Promise<boolean> {
   const role = await roleOf(ctx.db, giver)
@@ -49,7 +47,7 @@ export async function mayStillGive(ctx: Pick<OperatorCtx, 'db' | 'now'>, offer: 
   return (await isTokenGood(ctx, giver)) && (await isStillOperator(ctx.db, giver))
 }
 
-/** The role in which the giver is let into the account; undefined: they are not let in. */
+/** Returns the role of the giver in the account; undefined without access. */
 async function roleOf(db: Queries, { userId, accountId }: Giver): Promise<Role | undefined> {
   if ((await findLetIn(db, userId)) === undefined) return undefined
   if (accountId === userId) return 'OWNER'
@@ -64,7 +62,7 @@ async function roleOf(db: Queries, { userId, accountId }: Giver): Promise<Role |
   return lacksFactor ? undefined : place?.role
 }
 
-/** A person who is not suspended. */
+/** Returns the user unless suspended. */
 async function findLetIn(db: Queries, userId: string): Promise<{ operator_at: number | null } | undefined> {
   const query = db
     .selectFrom('account')

@@ -1,26 +1,28 @@
 /**
- * On PostgreSQL each statement is a message to another process. So a GET of a project reads the project and its variables in the
- * statement that says who acts. docs/scaling.md.
+ * Each PostgreSQL statement is a round trip. So a GET of a project reads the project and its variables in the statement that identifies the caller.
+ * docs/scaling.md.
  */
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Db } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 
-/** What was read ahead for a caller. `project`: null for one that is not there. `variables`, last made first: null for many or heavy ones, which are read when they are needed. */
+/**
+ * Rows prefetched with a caller. `project`: null if it does not exist. `variables`, newest first: null if they are many or large; then they are read
+ * on demand.
+ */
 export type Prefetched = { idOrName: string; project: Row<'project'> | null; variables: Row<'env_var'>[] | null }
-/** As a row gives it. */
 export type AheadColumns = Omit<Prefetched, 'idOrName'>
 
-/** More variables, or heavier ones, are not read ahead: the statement shares its connection with others. */
+/** More or larger variables are not prefetched, because the statement shares its connection with others. */
 const MAX_VARIABLES = 100
 const MAX_BYTES = 64 * 1024
 
-/** Whether a text is an id, or else a name. */
+/** Whether a text is an id; otherwise it is a name. */
 export function isProjectId(idOrName: string): boolean {
   return idOrName.startsWith('prj_')
 }
 
-/** What `identifyByToken` reads ahead on a GET of a project; undefined where a statement is no message to another process. */
+/** Returns what `identifyByToken` prefetches on a GET of a project; undefined on SQLite, which needs no round trips. */
 export function projectToPrefetch(
   { engine }: Pick<Db, 'engine'>,
   { idOrName = '' }: Readonly<Record<string, string>>,
@@ -28,7 +30,7 @@ export function projectToPrefetch(
   return engine === 'postgres' && !idOrName.includes('\0') ? idOrName : undefined
 }
 
-/** The variables of a project, last made first; undefined where they were not read ahead. */
+/** Returns the variables of a project, newest first; undefined without a prefetch. */
 export function prefetchedVariables(
   { caller }: { caller: { prefetched?: Prefetched } },
   projectId: string,
@@ -36,7 +38,7 @@ export function prefetchedVariables(
   return caller.prefetched?.project?.id === projectId ? (caller.prefetched.variables ?? undefined) : undefined
 }
 
-/** Adds the project of the account that has this id or name, and its variables. */
+/** Adds the project of the account with this id or name, and its variables. */
 export function withPrefetchedProject<T>(
   query: SelectQueryBuilder<Schema & { account: Row<'account'> }, never, T>,
   column: 'id' | 'name',

@@ -1,12 +1,12 @@
 /**
- * A team may demand a second factor of its members. Whoever has none is let into nothing of the team, by token or by session. This is the
- * one place that says so. docs/accounts.md: A second factor of every member.
+ * A team can require a second factor. Members without one have no access to the team, by token or by session. This is the only check.
+ * docs/accounts.md: Required two-factor authentication.
  */
 import { sql } from 'kysely'
 import type { Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
 
-/** Whether a person has a second factor: one-time codes that are confirmed, or a passkey. */
+/** Whether a user has a second factor: confirmed one-time codes or a passkey. */
 export async function hasSecondFactor(db: Queries, userId: string): Promise<boolean> {
   const totp = db
     .selectFrom('totp')
@@ -17,10 +17,7 @@ export async function hasSecondFactor(db: Queries, userId: string): Promise<bool
   return (await totp.unionAll(passkeys).limit(1).execute()).length > 0
 }
 
-/**
- * A column of a query over `account`: 1 where the account demands a factor that the person has not. Where it demands none, nothing is
- * looked up, so it costs no time.
- */
+/** Returns a column for queries over `account`: 1 if the account requires a factor that the user does not have. Costs nothing where none is required. */
 export function missingFactorColumn(userColumn: string) {
   const user = sql.ref(userColumn)
   return sql<number>`case when account.factor_demanded_at is null then 0
@@ -29,11 +26,11 @@ export function missingFactorColumn(userColumn: string) {
     else 1 end`.as('lacks_factor')
 }
 
-/** Refuses: second_factor_required 403, where the column says that the person lacks the factor. */
+/** Refuses: second_factor_required 403, if the column is 1. */
 export function mustHaveSecondFactor({ lacks_factor, slug }: { lacks_factor: number; slug: string | null }): void {
   if (lacks_factor === 0) return
   refuse(
     'second_factor_required',
-    `The team ${slug} asks its members for a second factor, and you have none. Set one up in the console, at /console/account/security/factors, and try again.`,
+    `The team ${slug} requires a second factor, and you have none. Set one up in the console, at /console/account/security/factors, and try again.`,
   )
 }

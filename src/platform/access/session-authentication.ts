@@ -1,4 +1,4 @@
-/** From the session of a browser to who acts: for the pages of the console, which ask the routes with it in the place of a token. */
+/** Resolves a browser session to a caller, for the console pages that call routes without a token. */
 import { sql } from 'kysely'
 import { preparedQuery, type Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
@@ -18,9 +18,8 @@ const find = preparedQuery<ById, TokenRow>((db, value) => withRole(sessionQuery(
 const hold = preparedQuery<ById, TokenRow>((db, value) => withRoleLocked(sessionQuery(db, value)))
 
 /**
- * Identifies a person by the hash of a session's secret, with all that their role in the account allows. Within a write on PostgreSQL
- * session and membership are held until the commit, as those of a token. Refuses: invalid_token 401 (no session, or one that ended),
- * team_forbidden 403, second_factor_required 403.
+ * Identifies a user by the hash of a session secret, with all permissions of their role. A write on PostgreSQL locks session and membership until the
+ * commit. Refuses: invalid_token 401 (no session, or an expired one), team_forbidden 403, second_factor_required 403.
  */
 export async function identifyBySession(
   db: Queries,
@@ -36,17 +35,14 @@ export async function identifyBySession(
   return { ...caller, actor: { ...caller.actor, tokenId: null } }
 }
 
-/**
- * Lets a person through who is an operator, by a session in which they proved of late that it is them. Refuses: operator_only
- * 401, sign_in_again 403.
- */
+/** Checks that the session belongs to an operator with a recent sign-in. Refuses: operator_only 401, sign_in_again 403. */
 export async function authenticateOperatorSession(db: Queries, secret: string, now: number): Promise<void> {
   const visitor = await findSessionUser(db, secret, now)
   if (visitor === undefined || !visitor.isOperator) refuse('operator_only')
   if (!isRecentlyAuthenticated(visitor, now)) refuse('sign_in_again')
 }
 
-/** A session in the place of the token: it is bound to no team and narrowed in nothing, and `findSessionUser` says when it ends. */
+/** A session in place of a token: without a team or project limit. `findSessionUser` decides when it expires. */
 function sessionQuery(db: Queries, { hash, team }: ById) {
   const query = db
     .selectFrom('session as token')

@@ -1,9 +1,7 @@
-/** From the secret of a session cookie to the person behind it. */
 import type { SessionRules } from '../../config.ts'
 import { fingerprint } from '../base/ids.ts'
 import { preparedQuery, type Queries } from '../db/db.ts'
 
-/** A person who is signed in. */
 export type SessionUser = {
   userId: string
   username: string
@@ -12,15 +10,15 @@ export type SessionUser = {
   sessionHash: string
   usedAt: number
   createdAt: number
-  /** When they last proved in this session that it is them. */
+  /** Time of the last authentication in this session. */
   confirmedAt: number
 }
 
 const HOUR_MS = 3_600_000
-/** What is used is written down at most this often, so that reading a page is not a write. */
+/** The last use is written at most this often, so that reading a page is not a write. */
 export const SESSION_TOUCH_MS = 5 * 60_000
 
-/** How long a proof is enough for what shows secrets or runs the service. */
+/** How long an authentication is recent enough for pages that show secrets or run the service. */
 const FRESH_MS = HOUR_MS
 
 const select = preparedQuery<{ hash: string }, SessionRow>((db, value) =>
@@ -30,11 +28,11 @@ const select = preparedQuery<{ hash: string }, SessionRow>((db, value) =>
     .select(['account.id as user_id', 'account.slug', 'account.name', 'account.operator_at'])
     .select(['session.used_at', 'session.expires_at', 'session.created_at', 'session.confirmed_at'])
     .where('session.hash', '=', value.hash)
-    // Whoever is suspended is let in by nothing, however a session of theirs began.
+    // A suspended user has no access, whatever started the session.
     .where('account.suspended_at', 'is', null),
 )
 
-/** Who is signed in by this secret; undefined when nobody is, or no longer. */
+/** Returns the user of a session secret; undefined if it is unknown or expired. */
 export async function findSessionUser(
   db: Queries,
   secret: string | undefined,
@@ -63,12 +61,12 @@ export async function findSessionUserByHash(
   }
 }
 
-/** Whether the person proved within the last hour that it is them. */
+/** Whether the user authenticated within the last hour. */
 export function isRecentlyAuthenticated({ confirmedAt }: Pick<SessionUser, 'confirmedAt'>, now: number): boolean {
   return confirmedAt + FRESH_MS > now
 }
 
-/** When a session ends that is used now: so long after it began, and for an operator so long after its last use. */
+/** Returns when a session in use expires: a fixed time after its start, and for operators also after the last use. */
 export function endOfSession(
   { lastMs, operatorIdleMs }: SessionRules,
   { createdAt, isOperator }: Pick<SessionUser, 'createdAt' | 'isOperator'>,
@@ -78,7 +76,7 @@ export function endOfSession(
   return isOperator ? Math.min(last, now + operatorIdleMs) : last
 }
 
-/** Writes down that a session is in use. */
+/** Stores the last use of a session. */
 export async function touchSession(db: Queries, visitor: SessionUser, now: number, rules: SessionRules): Promise<void> {
   await db
     .updateTable('session')

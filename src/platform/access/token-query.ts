@@ -1,4 +1,4 @@
-/** The statements that say who acts: a token, the account that it acts for, and the role of its person there. */
+/** The statements that read a token, its account and the role of its user there. */
 import { sql } from 'kysely'
 import type { Queries } from '../db/db.ts'
 import { missingFactorColumn } from './second-factor.ts'
@@ -34,7 +34,7 @@ function tokenQuery(db: Queries) {
     ])
 }
 
-/** By the id of the account; without one, for the team of the token or its person. */
+/** By the id of the account; without one, for the team of the token or its user. */
 export function byTeamId(db: Queries, { hash, team }: ById) {
   return tokenQuery(db)
     .where('token.hash', '=', hash)
@@ -53,13 +53,13 @@ export function bySlug(db: Queries, { hash, slug }: BySlug) {
 export type TokenAndAccount = ReturnType<typeof byTeamId>
 
 /**
- * The person who has had the account for longest as its OWNER, by their own consent. The accounts of one person share what an account
- * may do at once. A team that nobody accepted to own stands for itself.
+ * The OWNER who has had the account for longest and accepted it. The accounts of one holder share their concurrency limits. A team without such an
+ * OWNER has its own.
  */
 const HOLDER = sql<string | null>`(select holder.user_id from member as holder where holder.team_id = account.id
   and holder.role = 'OWNER' and holder.owner_put_at is null order by holder.created_stamp limit 1)`
 
-/** With the role of the person in the account. */
+/** Adds the role of the user in the account. */
 export function withRole(query: TokenAndAccount) {
   return query
     .leftJoin('member', (join) =>
@@ -70,7 +70,7 @@ export function withRole(query: TokenAndAccount) {
     .select(missingFactorColumn('token.user_id'))
 }
 
-/** As `withRole`, and token and membership stay as they are until the commit; the line is taken before either (PostgreSQL only). */
+/** As `withRole`, and locks token and membership until the commit, after the write lock of the user (PostgreSQL only). */
 export function withRoleLocked(query: TokenAndAccount) {
   return query
     .innerJoinLateral(sharedUserWriteLock('token.user_id').as('line'), (join) => join.onTrue())

@@ -1,4 +1,4 @@
-/** The world beyond the database, as operations see it. Tests hand in others, made by us and kept beside the real ones. */
+/** Adapters for external systems. Tests pass replacements. */
 import type { Config } from '../../config.ts'
 import type { Traces } from '../tracing/traces.ts'
 import { isPublicAddress } from './addresses.ts'
@@ -10,29 +10,29 @@ import { type Mailer, openMailer } from './mailer.ts'
 import { openPasswords, type Passwords } from './passwords.ts'
 
 export type Adapters = {
-  /** Hashes passwords in turn. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
+  /** Password hashing with a queue. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
   passwords: Passwords
   dns: Dns
-  /** HTTP to where others say. */
+  /** HTTP to addresses that users chose. */
   egress: Egress
   mailer: Mailer
   git: Readonly<Record<Provider, GitClient>>
-  /** Who vouches for people; undefined without single sign-on. */
+  /** The single sign-on provider, if configured. */
   provider: IdentityProvider | undefined
 }
 
-/** `traces`: undefined where nobody collects them. In a drill nothing reaches anybody: docs/backup.md: Beside production. */
+/** Opens the adapters. `traces`: undefined without a collector. A drill contacts no external system: docs/backup.md: Restore next to production. */
 export function openAdapters(config: Config, traces: Traces | undefined): Adapters {
   if (config.drill) return { passwords: openPasswords(), ...IN_DRILL }
   const newDns = () => tracedDns(openDns(config.dnsServers), traces)
   const dns = newDns()
-  // Places of its own: names that tenants have looked up, however slow they are, never hold up what is sent.
+  // A DNS client of its own: slow names that tenants look up do not delay deliveries.
   const egress = openEgress(newDns(), config.allowPrivateWebhooks ? () => true : isPublicAddress)
   const provider = config.singleSignOn && openIdentityProvider(config.singleSignOn)
   return { passwords: openPasswords(), dns, egress, mailer: openMailer(config.mail), git: GIT_CLIENTS, provider }
 }
 
-const WHY = 'BERTH_DRILL is on, so nobody is reached'
+const WHY = 'BERTH_DRILL is on: no external system is contacted'
 async function noAnswer(): Promise<undefined> {}
 
 async function fault(): Promise<{ fault: string }> {
@@ -41,7 +41,7 @@ async function fault(): Promise<{ fault: string }> {
 
 const noGit: GitClient = { readRepository: fault, addHook: fault, removeHook: fault }
 
-/** Each as the real one is while nobody answers. */
+/** Each behaves as if the external system were unreachable. */
 const IN_DRILL: Omit<Adapters, 'passwords'> = {
   dns: {
     readTxt: noAnswer,

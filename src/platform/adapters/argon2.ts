@@ -1,4 +1,4 @@
-/** argon2id of passwords, as PHC strings. Slow on purpose: platform/adapters/passwords.ts decides when one runs, and nothing else calls it. */
+/** argon2id of passwords, as PHC strings. Only platform/adapters/passwords.ts calls it, because it limits how many run. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
@@ -6,24 +6,24 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 type Argon2 = Parameters<typeof argon2>
 
-/** By hand: importing node:util for its promisify costs 3 MB and 19 ms at start. */
+/** Written out: importing node:util for its promisify costs 3 MB and 19 ms at start. */
 function derive(algorithm: Argon2[0], parameters: Argon2[1]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     argon2(algorithm, parameters, (error, tag) => (error ? reject(error) : resolve(tag)))
   })
 }
 
-/** The PHC string of a password. */
+/** Returns the PHC string of a password. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16)
   const tag = await derive('argon2id', { message: password, nonce, ...COST })
   return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
 }
 
-/** A PHC string of the same cost that no password makes: what is compared against where there is none. */
+/** A PHC string of the same cost that matches no password, for users without one. */
 export const DUMMY_HASH = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(Buffer.alloc(16))}$${unpadded(Buffer.alloc(COST.tagLength))}`
 
-/** True when the password made this PHC string. */
+/** Returns whether a password matches a PHC string. */
 export async function passwordMatches(password: string, phc: string): Promise<boolean> {
   const [, , , cost = '', nonce = '', tag = ''] = phc.split('$')
   const { m, t, p } = Object.fromEntries(cost.split(',').map((pair) => pair.split('=')))

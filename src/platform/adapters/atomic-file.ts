@@ -1,6 +1,6 @@
 /**
- * The one place that makes files: each is there whole or not at all, also after a power cut, and only its owner reads it. It is
- * written under a name that nobody can guess and that must be new, so that no link or file of somebody else waits there.
+ * Atomic file writes: a file is complete or absent, also after a power cut, and only its owner can read it. The temporary file has an unguessable new
+ * name, so no link or file of another user is used.
  */
 import { closeSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { link, open, opendir, rename, rm, stat } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { randomText } from '../base/ids.ts'
 import { syncDirectory, syncHandle } from './directory.ts'
 import { ofFile } from './file-errors.ts'
 
-/** Writes a file, in the place of one that is there. Throws what the system says, and leaves nothing behind then. */
+/** Writes a file and replaces an existing one. On a system error it throws and leaves nothing behind. */
 export function writeFileAtomically(file: string, text: string): void {
   const fresh = createTemporaryFile(file, text)
   try {
@@ -21,7 +21,7 @@ export function writeFileAtomically(file: string, text: string): void {
   syncDirectory(file)
 }
 
-/** As `writeFileAtomically`, where there is no file yet: gives false, and changes nothing, when there is one. */
+/** Creates a file. Returns false, and changes nothing, when it exists. */
 export function createFileAtomically(file: string, text: string): boolean {
   const fresh = createTemporaryFile(file, text)
   try {
@@ -36,12 +36,12 @@ export function createFileAtomically(file: string, text: string): boolean {
   return true
 }
 
-/** As `writeFileAtomically`, without holding up the process while the disk works. */
+/** Writes a file as `writeFileAtomically`, without blocking the event loop. */
 export async function writeFileAtomicallyAsync(file: string, bytes: Buffer): Promise<void> {
   await writeStreamAtomically(file, [bytes])
 }
 
-/** As `writeFileAtomicallyAsync`, of pieces that come one after another: memory stays flat. */
+/** Writes a file from a stream, with constant memory. */
 export async function writeStreamAtomically(
   file: string,
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
@@ -50,8 +50,8 @@ export async function writeStreamAtomically(
 }
 
 /**
- * As `writeStreamAtomically`, of a file whose name follows from its content: `nameOf` is asked once all pieces are on disk, and what it
- * throws leaves nothing behind. `folder`: on the same filesystem as the name. `mode`: of the file once it is whole.
+ * Writes a stream to a file whose name depends on its content. `nameOf` runs when all data is on disk; if it throws, nothing remains. `folder`: on the
+ * same filesystem as the name. `mode`: of the finished file.
  */
 export async function writeNamedWhole(
   folder: string,
@@ -91,14 +91,14 @@ async function writeNamedLater(
 }
 
 /**
- * Removes a file that was written before a moment (in ms); one that is not there, or was written later, is no fault. It is looked at in `folder`, on the
- * same filesystem, where nobody replaces it meanwhile: what is judged is what is removed.
+ * Deletes a file that was written before a time (in ms); a missing or newer one is not an error. The check happens in `folder` (same filesystem),
+ * where no other process can replace the file.
  */
 export async function removeOlder(file: string, folder: string, writtenBefore: number): Promise<void> {
   const aside = nameBeside(join(folder, 'old'))
   const moved = await rename(file, aside).then(() => true, unless('ENOENT'))
   if (moved === undefined) return
-  // A file that took its place meanwhile is as new.
+  // A file that replaced it meanwhile is equally new.
   if ((await stat(aside)).mtimeMs >= writtenBefore) await link(aside, file).catch(unless('EEXIST'))
   await rm(aside)
 }
@@ -109,7 +109,7 @@ function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
   }
 }
 
-/** Removes what a killed process left of files that begin so, once nothing changed it for `deadMs`. */
+/** Deletes temporary files of killed processes with this prefix, unchanged for `deadMs`. */
 export function removeStaleTemporaryFiles(folder: string, begins: string, deadMs: number): void {
   for (const name of readdirSync(folder)) {
     if (!isPart(name) || !name.startsWith(`.${begins}`)) continue
@@ -118,13 +118,13 @@ export function removeStaleTemporaryFiles(folder: string, begins: string, deadMs
   }
 }
 
-/** As `removeStaleTemporaryFiles` of all files, without holding up the process: what nobody changed, renamed or linked since a moment (in ms). Gives how many. */
+/** Deletes all temporary files that were unchanged since a time (in ms), without blocking. Returns how many. */
 export async function removeCutShortLater(folder: string, before: number): Promise<number> {
   let removed = 0
   for await (const { name } of await opendir(folder)) {
     if (!isPart(name)) continue
     const stats = await stat(join(folder, name)).catch(unless('ENOENT'))
-    // A file that is looked at to be removed has the time of its content, and was renamed just now.
+    // A file that is checked for deletion keeps its content time and was renamed just now.
     if (stats === undefined || Math.max(stats.mtimeMs, stats.ctimeMs) >= before) continue
     await rm(join(folder, name), { force: true })
     removed++
@@ -136,7 +136,7 @@ function isPart(name: string): boolean {
   return name.startsWith('.') && /\.part(-journal)?$/.test(name)
 }
 
-/** Makes a file beside the one that it is to become, for others to fill, and gives its name. Empty unless `text` is given. */
+/** Creates a temporary file next to its target and returns its name. Empty unless `text` is set. */
 export function createTemporaryFile(file: string, text = ''): string {
   const fresh = nameBeside(file)
   const handle = openNew(fresh, file)
@@ -160,7 +160,7 @@ function openNew(fresh: string, file: string): number {
   }
 }
 
-/** Short whatever the name of the file is: a name may have 255 bytes. */
+/** Short for any file name: a name may have 255 bytes. */
 function nameBeside(file: string): string {
   return join(dirname(file), `.${basename(file).slice(0, 40)}.${randomText(16)}.part`)
 }

@@ -1,4 +1,4 @@
-/** Folders and files of the service's own, for its eyes only. */
+/** Private directories and files of the service. */
 import {
   accessSync,
   closeSync,
@@ -15,8 +15,8 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 
 /**
- * Makes a folder and those above it, readable by nobody else and there after a power cut. Throws what the system says. Step by
- * step, because the recursive mkdir of the platform never ends below a folder that takes none (/proc).
+ * Creates a directory and its parents, private and durable. Throws the system's error. It works step by step, because Node's recursive mkdir never
+ * returns below a directory that accepts none (/proc).
  */
 export function createDirectory(path: string): void {
   const folder = resolve(path)
@@ -26,10 +26,7 @@ export function createDirectory(path: string): void {
   syncDirectory(folder)
 }
 
-/**
- * Makes a folder in one that is there. Throws, naming the missing one: below a disk that is not mounted a whole row of folders would be made
- * on another disk.
- */
+/** Creates a directory in an existing one. Throws, naming the missing parent: on an unmounted disk all parents would be created on another disk. */
 export function makeLastFolder(path: string): void {
   const above = dirname(resolve(path))
   if (!existsSync(path) && !existsSync(above))
@@ -37,12 +34,12 @@ export function makeLastFolder(path: string): void {
   createDirectory(path)
 }
 
-/** One name for one file, however many links lead to it. Its folder must be there; the file need not. */
+/** Returns the canonical path of a file without links. Its directory must exist; the file need not. */
 export function canonicalPath(file: string): string {
   return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
 }
 
-/** Makes the name of a file or folder last: what was made or renamed is there after a power cut once its folder is on disk. */
+/** Syncs the directory of a file, so that a created or renamed file survives a power cut. */
 export function syncDirectory(file: string): void {
   const folder = openSync(dirname(file), 'r')
   try {
@@ -52,7 +49,7 @@ export function syncDirectory(file: string): void {
   }
 }
 
-/** Brings what is open as `handle` to the disk. Throws what the system says, which does not name the file by itself. */
+/** Syncs an open file. Throws the system's error with the path, which the system omits. */
 export function syncHandle(path: string, handle: number): void {
   try {
     fsyncSync(handle)
@@ -63,8 +60,8 @@ export function syncHandle(path: string, handle: number): void {
 }
 
 /**
- * Writes what a file reads as once more, and syncs it. After a failed fsync a system may read from memory what never reached the
- * disk, and take it for written: a second fsync alone would do nothing. docs/faults.md: After a failed fsync. Nobody else may write the file meanwhile.
+ * Rewrites a file with its own content and syncs it. After a failed fsync a system may treat lost pages as written, so a second fsync alone does
+ * nothing. docs/faults.md: After a failed fsync. No other process may write the file meanwhile.
  */
 export function rewriteAndSync(file: string): void {
   if (!existsSync(file)) return
@@ -82,7 +79,7 @@ export function rewriteAndSync(file: string): void {
   }
 }
 
-/** Remembers which files these names lead to. The answer throws once one leads to another file, or to none. */
+/** Records the identity of these files. Returns a function that throws once a name refers to another file, or to none. */
 export function watchFileIdentity(names: string[]): () => void {
   const idOf = (name: string) => {
     const stats = statSync(name, { throwIfNoEntry: false })
@@ -95,10 +92,10 @@ export function watchFileIdentity(names: string[]): () => void {
   }
 }
 
-/** What is written to a file that no name leads to is gone when the process ends. */
+/** Data that is written to an unlinked file is lost when the process ends. */
 export class FileReplaced extends Error {}
 
-/** Whether this user may make files in a folder. */
+/** Returns whether this user can create files in a directory. */
 export function mayWrite(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)

@@ -1,39 +1,37 @@
-/** Real DNS through the configured resolvers. They are trusted: what they say of a name is taken for its owner's word. */
+/** DNS through the configured resolvers, whose answers are trusted. */
 import { getServers, Resolver } from 'node:dns/promises'
 import { READERS } from '../../readers.ts'
 import { createSemaphore } from '../fairness/semaphore.ts'
 import type { Traces } from '../tracing/traces.ts'
 
-/** What a look-up gives: what was found, `[]` when the name has nothing of it, undefined when no resolver answered. */
+/** Records of a lookup: `[]` when there are none, undefined when no resolver answered. */
 export type DnsAnswer<T> = T[] | undefined
 
-/** `asker`: the account for which it is asked. Slow names of one account hold up no other. */
+/** `asker`: the account of the lookup. Slow names of one account delay no other. */
 export type Dns = {
-  /** TXT records, the chunks of each joined. CNAMEs are followed, a truncated answer is asked for again over TCP. */
+  /** TXT records, with joined chunks. Follows CNAMEs; retries a truncated answer over TCP. */
   readTxt(name: string, asker: string): Promise<DnsAnswer<string>>
-  /** As `readTxt`, of each name server by itself, in their order; at most 4. */
+  /** As `readTxt`, per name server, in their order; at most 4. */
   readTxtOfEach(name: string, asker: string): Promise<DnsAnswer<string>[]>
   readCname(name: string, asker: string): Promise<DnsAnswer<string>>
-  /** IPv4 addresses. */
   readA(name: string, asker: string): Promise<DnsAnswer<string>>
-  /** IPv6 addresses. */
   readAaaa(name: string, asker: string): Promise<DnsAnswer<string>>
 }
 
-/** Two tries of 1.5 s a server, and never longer than this in all, waiting for a slot included. */
+/** Two attempts of 1.5 s per server, and never longer than this in all, including the wait for a slot. */
 const TRIES = { timeout: 1500, tries: 2 }
 const MAX_MS = 5000
-/** Beyond this a resolver starts to lose questions (docs/spec/reliability.md 2e). */
+/** Above this a resolver starts to drop queries (docs/spec/reliability.md 2e). */
 const MAX_IN_FLIGHT = 32
-/** Servers that are asked by themselves. */
+/** Servers that are queried separately. */
 const MAX_SERVERS = 4
 
-/** "There is no such name" and "the name has no such record": an answer. Everything else is none. */
+/** "No such name" and "no such record" are answers. Other errors are not. */
 const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** `servers`: `address:port` of each; the system's when undefined. */
+/** Opens DNS. `servers`: `address:port` each; undefined: those of the system. */
 export function openDns(servers: string[] | undefined): Dns {
-  // Each asker takes only as many slots as it leaves free: one alone has half of them, and for somebody new one is free at once.
+  // An asker may use as many slots as remain free: at most half, and a new asker finds one at once.
   const semaphore = createSemaphore({ slots: MAX_IN_FLIGHT, canAcquire: (_, inUse, free) => inUse < free })
   const ask = async <T>(
     asker: string,
@@ -68,12 +66,12 @@ export function openDns(servers: string[] | undefined): Dns {
   }
 }
 
-/** The same resolvers, and each look-up is a span where traces are collected. docs/operations.md: Traces. */
+/** Adds a span per lookup where traces are collected. docs/operations.md: Traces. */
 export function tracedDns(dns: Dns, traces: Traces | undefined): Dns {
   if (traces === undefined) return dns
   return {
     readTxt: (name, asker) => traces.lookUp('TXT', () => dns.readTxt(name, asker)),
-    // One span for all: they are asked at once.
+    // One span for all: the queries run in parallel.
     readTxtOfEach: async (name, asker) => (await traces.lookUp('TXT', () => dns.readTxtOfEach(name, asker))) ?? [],
     readCname: (name, asker) => traces.lookUp('CNAME', () => dns.readCname(name, asker)),
     readA: (name, asker) => traces.lookUp('A', () => dns.readA(name, asker)),

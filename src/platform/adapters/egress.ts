@@ -1,7 +1,6 @@
 /**
- * HTTP to addresses that others chose, for webhooks and log drains. It reaches no private network: an address in the URL, every address of a
- * name, and the address that is connected to in the end are checked. It follows no redirect, and time and size are limited.
- * docs/spec/reliability.md 2f.
+ * HTTP to addresses that users chose, for webhooks and log drains. It blocks private networks: it checks an address in the URL, every address of a
+ * name, and the connected address. It follows no redirect, and limits time and size. docs/spec/reliability.md 2f.
  */
 import { isIP, type LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
@@ -13,15 +12,15 @@ export type OutgoingRequest = {
   url: string
   headers: Record<string, string>
   body: string
-  /** The account that set the URL. Names are looked up in its share of the places, and connections are kept for it alone. */
+  /** The account that set the URL. It has its own share of DNS slots, and its own connections. */
   accountId: string
 }
-/** The answer: a status with the first KiB of the body. Or a sentence that says why there is no answer. */
+/** A status with the first KiB of the body, or the reason for a missing response. */
 export type OutgoingResult =
   | { statusCode: number; response: string; retryAfter: string | undefined }
   | { error: string }
 
-/** A request that is sent on for somebody. `accountId`: whose rule says where. */
+/** A request to forward. `accountId`: the account whose rule has the destination. */
 type Forwarded = {
   url: string
   method: string
@@ -31,9 +30,9 @@ type Forwarded = {
 }
 export type ForwardedAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>
 
-/** A request could not be sent on, or was not answered. Its message is a sentence that names no address. */
+/** A forwarded request without a response. Its message names no address. */
 export class Unanswered extends Error {
-  /** Whether the other side was too slow. */
+  /** Whether it timed out. */
   readonly isLate: boolean
 
   constructor(message: string, isLate: boolean) {
@@ -44,29 +43,29 @@ export class Unanswered extends Error {
 
 export type Egress = {
   /**
-   * Sends a request on, and hands the answer over as it comes: `take` reads it, and what it throws is thrown. `signal` ends it. An answer begins
-   * within 30 s, and no pause in it is longer than a minute. Throws Unanswered.
+   * Forwards a request and streams the response to `take`, whose errors are rethrown. `signal` aborts it. A response starts within 30 s, with no pause
+   * above a minute. Throws Unanswered.
    */
   forward(request: Forwarded, signal: AbortSignal, take: (answer: ForwardedAnswer) => Promise<void>): Promise<void>
 
-  /** Posts. It never throws: a failure is the `error` of the answer. `signal` can end it sooner than the time-out. */
+  /** Posts. It never throws: a failure is the `error` of the result. `signal` can abort it early. */
   post(request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResult>
   close(): Promise<void>
 }
 
-/** For all of it: look-up, connection, request and the whole answer. */
+/** For lookup, connection, request and the complete response. */
 const TIMEOUT_MS = 15_000
 const { bytes: MAX_READ, parts: MAX_CHUNKS } = READERS['answer of a receiver']
 const KEPT = 1024
-/** Of what is sent on: how long it may take to begin an answer, and to go on with it. */
+/** Of a forwarded request: the limit for the start of the response. */
 const BEGIN_MS = 30_000
 const PAUSE_MS = 60_000
-/** How long an idle connection is kept for the next delivery. It is short, because a delivery fails if its receiver closes the connection at that moment. */
+/** How long an idle connection is reused. It is short, because a delivery fails if its receiver closes the connection at that time. */
 const IDLE_MS = 2000
 
 class Forbidden extends Error {}
 
-/** `may`: which addresses may be reached. `timeoutMs` is for tests. */
+/** Opens egress. `may`: the allowed addresses. `timeoutMs` is for tests. */
 export function openEgress(dns: Dns, may: (address: string) => boolean, timeoutMs = TIMEOUT_MS): Egress {
   const agents = openAgents(dns, may)
   return {
@@ -103,13 +102,10 @@ export function openEgress(dns: Dns, may: (address: string) => boolean, timeoutM
 
 type Undici = typeof import('undici')
 
-/**
- * Keeps the connections of each account in an agent of its own. A connector does not learn for which request it connects, but it has to look names up
- * in the share of one account (dns.ts).
- */
+/** One agent per account. A connector does not know its request, but must look up names in the DNS share of one account (dns.ts). */
 function openAgents(dns: Dns, may: (address: string) => boolean) {
   const agents = new Map<string, { agent: Agent; posts: number; idle?: NodeJS.Timeout }>()
-  // Loaded at the first delivery: a service that sends nothing starts sooner.
+  // Loaded at the first delivery, for a faster start.
   let undici: Promise<Undici> | undefined
   return {
     async use<T>(accountId: string, post: (agent: Agent, request: Undici['request']) => Promise<T>): Promise<T> {
@@ -137,7 +133,7 @@ function openAgents(dns: Dns, may: (address: string) => boolean) {
   }
 }
 
-/** Why nothing can be posted to a URL; undefined: it can. */
+/** Returns why a URL is not allowed, or undefined. */
 export function urlError(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'the URL must begin with https:// or http://'
@@ -145,7 +141,7 @@ export function urlError(text: string): string | undefined {
   return undefined
 }
 
-/** A connector that checks the address before it connects, and checks the address that it is connected to afterwards. */
+/** A connector that checks the address before and after it connects. */
 function guarded(
   build: typeof buildConnector,
   dns: Dns,
@@ -171,7 +167,7 @@ function guarded(
   }
 }
 
-/** A look-up that gives all addresses of a name. It fails when one of them may not be reached. */
+/** A lookup of all addresses of a name. It fails when one of them is not allowed. */
 function guardedLookup(dns: Dns, may: (address: string) => boolean, accountId: string): LookupFunction {
   return (name, _options, callback) => {
     addressesOf(dns, name, accountId).then(
@@ -195,7 +191,7 @@ async function addressesOf(dns: Dns, name: string, accountId: string): Promise<s
   throw new Error(v4 && v6 ? 'the name has no address' : 'the name servers did not answer')
 }
 
-/** The first KiB of an answer. After 64 KiB, or very many small pieces, the rest is not read. An answer that breaks off throws. */
+/** Returns the first KiB of a response. It stops reading after 64 KiB or very many small chunks. Throws for an incomplete response. */
 export async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
   let head = Buffer.alloc(0)
   let [read, chunks] = [0, 0]
@@ -208,7 +204,7 @@ export async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
   return head.toString('utf8').replaceAll('\0', '\uFFFD')
 }
 
-/** A sentence about a failure. It names no address of this network. */
+/** Describes a failure without addresses of this network. */
 function sentenceOf(error: unknown, timeoutMs: number): string {
   const { name, code, message } = error as { name: string; code?: string; message: string }
   if (error instanceof Forbidden) return 'the address is private, local or reserved, and is not connected to'

@@ -1,31 +1,31 @@
-/** The REST APIs of git providers, as far as a link needs them: read a repository, make its webhook, remove it. */
+/** REST APIs of git providers for links: read a repository, create and delete its webhook. */
 import { READERS } from '../../readers.ts'
 
 export type Provider = 'gitlab' | 'bitbucket'
 
-/** Where a provider is, and who speaks to it. */
+/** The address and credentials of a provider. */
 export type GitAccess = { baseUrl: string; username: string | null; token: string }
 
 export type Hook = { url: string; secret: string | null }
 
-/** What a link shows of a repository, by provider (docs/spec/wire.md 2.2), and what every provider says. */
+/** The fields of a repository in a link, per provider (docs/spec/wire.md 2.2), and the common ones. */
 type Repository = {
   shown: Record<string, string | number>
-  /** How the provider itself names it, in paths. */
+  /** The provider's path for it. */
   path: string
   id: string
   url: string
   defaultBranch: string
 }
 
-/** `fault` says what went wrong, for people; it holds nothing secret. */
+/** `fault`: the reason for users, without secrets. */
 export type GitResult<T> = { value: T } | { fault: string }
 
 export type GitClient = {
   readRepository(access: GitAccess, repo: string): Promise<GitResult<Repository>>
-  /** Gives the id by which the hook is removed. */
+  /** Returns the id of the hook. */
   addHook(access: GitAccess, path: string, hook: Hook): Promise<GitResult<string>>
-  /** A hook that is gone already is no fault. */
+  /** Deletes a hook; a missing one is not an error. */
   removeHook(access: GitAccess, path: string, hookId: string): Promise<GitResult<true>>
 }
 
@@ -100,7 +100,7 @@ async function ask(
     const answer = await fetch(`${access.baseUrl}${path}`, {
       method,
       headers,
-      // Followed, a redirect could carry the token to another host.
+      // A followed redirect could send the token to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(MAX_MS),
       ...(body && { body: JSON.stringify(body) }),
@@ -115,7 +115,7 @@ async function ask(
   }
 }
 
-/** With a user name, the token is that user's password (an app password); else it speaks for itself. */
+/** With a user name, the token is that user's app password; otherwise a bearer token. */
 function authorizationOf({ username, token }: GitAccess): string {
   if (username === null) return `Bearer ${token}`
   return `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
@@ -132,7 +132,7 @@ async function readBounded(answer: Response): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** What an answer says, or that it says something else than the provider's documentation. */
+/** Reads a response. Reports one that does not match the provider's documentation. */
 function understood<T>(result: Answer | { fault: string }, read: (body: Body) => T): GitResult<T> {
   if ('fault' in result) return result
   if (result.status >= 300) return { fault: `it answered ${result.status}` }

@@ -1,46 +1,46 @@
 /**
- * The provider of single sign-on, over `openid-client`: OpenID Connect Core 1.0, code flow with PKCE (RFC 7636) and `iss` (RFC 9207). The
- * signature of every ID token is checked. The library is loaded at the first sign-in.
+ * The single sign-on provider, with `openid-client`: OpenID Connect Core 1.0, code flow with PKCE (RFC 7636) and `iss` (RFC 9207). Every ID token's
+ * signature is verified. The library is loaded at the first sign-in.
  */
 import type { Configuration } from 'openid-client'
 import type { SingleSignOnSettings } from '../../config.ts'
 import { discover, isNamed, type Library, namesOf } from './openid/discovery.ts'
 
-/** A person, as the provider vouches for them. */
+/** Identity claims of the provider. */
 export type IdentityClaims = {
-  /** `iss` of the ID token, which is the name of the provider however a setting spells it. */
+  /** `iss` of the ID token: the provider's own spelling of its name. */
   issuer: string
-  /** Other names by which the provider may stand in the store: with and without a last slash, and what the setting says. */
+  /** Other stored names of the provider: with and without a trailing slash, and the setting. */
   alsoNamed: string[]
   sub: string
-  /** As the provider wrote it. */
+  /** In the provider's spelling. */
   email: string | undefined
   emailVerified: boolean
   name: string | undefined
   username: string | undefined
-  /** Undefined: the provider said nothing of groups. */
+  /** Undefined: the provider sent no groups. */
   groups: string[] | undefined
-  /** With it the provider is asked later whether it still vouches for the person. */
+  /** For later checks that the provider still confirms the user. */
   refreshToken: string | undefined
 }
 
-/** What ties an answer to the request of this browser: three values that only this browser's requests have. */
+/** Binds a response to the request of this browser. */
 export type AuthorizationState = { state: string; nonce: string; verifier: string }
 
 export type IdentityProvider = {
-  /** How people know it: its host. */
+  /** The display name: its host. */
   name: string
-  /** Where the browser goes. `again`: the person has to prove anew that it is them. Throws ProviderError. */
+  /** The authorization URL. `again`: requires reauthentication. Throws ProviderError. */
   addressOf(redirectUri: string, tie: AuthorizationState, again: boolean): Promise<string>
-  /** Redeems what the browser brought back. Throws ProviderError. */
+  /** Redeems the callback of the browser. Throws ProviderError. */
   redeem(url: URL, tie: AuthorizationState, again: boolean): Promise<IdentityClaims>
-  /** Whether this is the provider of an issuer in the store. Throws ProviderError when it does not answer. */
+  /** Whether a stored issuer is this provider. Throws ProviderError when it is unreachable. */
   isNamed(issuer: string): Promise<boolean>
-  /** Asks whether the provider still vouches for somebody. Undefined: it does not. Throws ProviderError when it does not answer. */
+  /** Checks whether the provider still confirms a user. Undefined: it does not. Throws ProviderError when it is unreachable. */
   refresh(refreshToken: string, caller: Pick<IdentityClaims, 'issuer' | 'sub'>): Promise<IdentityClaims | undefined>
 }
 
-/** Why there is no answer that counts. `away`: the provider could not be asked; else it said no, or its answer was wrong. */
+/** `away`: the provider was unreachable; otherwise it refused, or its response was invalid. */
 export class ProviderError extends Error {
   readonly unavailable: boolean
   constructor(message: string, away: boolean, cause: unknown) {
@@ -49,14 +49,14 @@ export class ProviderError extends Error {
   }
 }
 
-/** A proof anew is one of the last minutes: the person may take a while on the way back. */
+/** Accepted age of a reauthentication, in seconds: the user may take a while to return. */
 const AGAIN_S = 300
-/** A provider may change its keys and addresses; what it said of itself is read again after so long. */
+/** How long the provider's configuration is cached, because keys and addresses may change. */
 const CONFIGURATION_MS = 3_600_000
 
 type Claims = Record<string, unknown>
 
-/** Opens the provider that the settings name. It is asked nothing before somebody signs in. */
+/** Opens the configured provider. It is contacted at the first sign-in. */
 export function openIdentityProvider(settings: SingleSignOnSettings): IdentityProvider {
   const { issuer } = settings
   let known: { config: Promise<Configuration>; until: number } | undefined
@@ -103,7 +103,7 @@ async function addressOf(
   const code_challenge = await library.calculatePKCECodeChallenge(verifier)
   const scope = scopeOf(config, settings)
   const about = { redirect_uri: redirectUri, scope, state, nonce, code_challenge, code_challenge_method: 'S256' }
-  // OpenID Connect Core 1.0, 11: a provider gives a refresh token only when the person is asked for it.
+  // OpenID Connect Core 1.0, 11: a provider issues a refresh token only with user consent.
   const prompt = again ? 'login' : scope.includes('offline_access') ? 'consent' : undefined
   const asked = { ...about, ...(prompt && { prompt }), ...(again && { max_age: '0' }) }
   return library.buildAuthorizationUrl(config, asked).href
@@ -127,11 +127,11 @@ async function redeem(
   return vouchedBy(asked.settings, { ...claims, iss }, tokens.refresh_token)
 }
 
-/** An ID token of a refresh is of the same issuer and person (OpenID Connect Core 1.0, 12.2); not every provider sends one. */
+/** The ID token of a refresh has the same issuer and subject (OpenID Connect Core 1.0, 12.2); not every provider sends one. */
 async function refresh(asked: Asked, refreshToken: string, { issuer, sub }: Named): Promise<IdentityClaims> {
   const tokens = await asked.library.refreshTokenGrant(asked.config, refreshToken)
   const { iss = issuer } = tokens.claims() ?? {}
-  if ((tokens.claims()?.sub ?? sub) !== sub) throw new Error('the ID token is of somebody else')
+  if ((tokens.claims()?.sub ?? sub) !== sub) throw new Error('the ID token is of another user')
   const claims = await withUserinfo(asked, tokens.access_token, { ...tokens.claims(), sub })
   return vouchedBy(asked.settings, { ...claims, iss }, tokens.refresh_token ?? refreshToken)
 }
@@ -144,7 +144,7 @@ function scopeOf(config: Configuration, { scope }: SingleSignOnSettings): string
   )
 }
 
-/** The claims with those that only the userinfo endpoint tells, when email or groups are not among them. */
+/** Adds the claims of the userinfo endpoint when email or groups are missing. */
 async function withUserinfo(
   { library, config, settings: { groupsClaim } }: Asked,
   accessToken: string,
@@ -162,7 +162,7 @@ function vouchedBy(
 ): IdentityClaims {
   const text = (name: string) => {
     const value = claims[name]
-    // What no store keeps as it is counts as not said: people choose names and addresses at some providers.
+    // A value that a database cannot store unchanged counts as missing: users choose names and addresses at some providers.
     const isKept = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed()
     return isKept ? value : undefined
   }
@@ -180,12 +180,12 @@ function vouchedBy(
   }
 }
 
-/** Some providers write a truth as text (OpenID Connect Core 5.1 asks for a boolean). Nothing else counts as said. */
+/** Some providers send booleans as text (OpenID Connect Core 5.1 requires a boolean). Other values count as missing. */
 function isTrue(claim: unknown): boolean {
   return claim === true || claim === 'true'
 }
 
-/** A sentence for the log, without what was sent. */
+/** Describes an error for the log, without sent data. */
 function faultOf(library: Library, error: unknown): ProviderError {
   if (error instanceof library.ResponseBodyError)
     return new ProviderError(`the provider refused: ${error.error}`, error.status >= 500, error)
@@ -201,7 +201,7 @@ function faultOf(library: Library, error: unknown): ProviderError {
   return new ProviderError(isAnswer ? `its answer is wrong: ${why}` : `it could not be asked: ${why}`, !isAnswer, error)
 }
 
-/** RFC 6749 5.2: the refresh token ended, which is what a provider says once it no longer knows the person. */
+/** RFC 6749 5.2: an invalid refresh token, which is also the response for a deleted user. */
 function isGone(cause: unknown): boolean {
   return (cause as { error?: unknown } | undefined)?.error === 'invalid_grant'
 }

@@ -1,28 +1,27 @@
-/** Letters leave by SMTP, or, where no server is set, as `.eml` files that any mail program opens. */
+/** Email transport: SMTP, or `.eml` files where no server is set. */
 import { join } from 'node:path'
 import type { MailSettings } from '../../config.ts'
 import { writeFileAtomicallyAsync } from './atomic-file.ts'
 import { createDirectory } from './directory.ts'
 
-/** A letter as it is handed over. `id` names it for ever: handed over twice, it has the same Message-ID or file. */
+/** A message to send. `id` is permanent: a repeated attempt has the same Message-ID or file. */
 type Post = { id: string; at: number; recipient: string; subject: string; text: string }
 
-/** `refused`: for good, and no other try will help. `failed`: now; it is to be tried again. */
+/** `refused`: permanent, no retry. `failed`: temporary, to be retried. */
 export type SendResult = { end: 'sent' } | { end: 'refused' | 'failed'; reason: string }
 
 export type Mailer = {
-  /** Where letters go, for the log: never with a password. */
+  /** The destination of messages, for the log, without a password. */
   place: string
-  /** Never throws. Gives up with `failed` when the signal says so; whether the server took the letter is then unknown. */
+  /** Never throws. Returns `failed` when aborted; whether the server accepted the message is then unknown. */
   post(letter: Post, signal: AbortSignal): Promise<SendResult>
 }
 
-/** The longest silence of a mail server. */
 const SILENCE_MS = 20_000
-/** One plain address: nothing that a header, a list or an SMTP command could be made of. */
+/** One plain address that cannot inject a header, a list or an SMTP command. */
 const ADDRESS = /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}<>()[\]\\,;:"@]{1,253}$/u
 
-/** The mailer that the settings ask for. */
+/** Opens the configured mailer. */
 export function openMailer(settings: MailSettings): Mailer {
   const { from, smtp } = settings
   if (smtp === undefined)
@@ -50,7 +49,7 @@ export function openMailer(settings: MailSettings): Mailer {
   }
 }
 
-/** Connects and signs in as for a letter, and sends none. Throws what the server or the network says. */
+/** Connects and signs in without sending a message. Throws the error of the server or network. */
 export async function tryMailServer(smtp: NonNullable<MailSettings['smtp']>): Promise<void> {
   const transport = await openTransport(smtp)
   try {
@@ -60,7 +59,7 @@ export async function tryMailServer(smtp: NonNullable<MailSettings['smtp']>): Pr
   }
 }
 
-/** What somebody can do about an error of `tryMailServer`, by the code of what failed. */
+/** Returns advice for an error of `tryMailServer`. */
 export function mailAdvice(error: unknown): string {
   const { code = '', originalCode = '' } = error as { code?: string; originalCode?: string }
   if (/AUTH/.test(code)) return 'check user and password of BERTH_SMTP_URL'
@@ -106,7 +105,7 @@ type PostOne = Mailer['post']
 
 function guarded(post: PostOne): PostOne {
   return async (letter, signal) => {
-    if (!ADDRESS.test(letter.recipient)) return { end: 'refused', reason: 'the recipient is not a mail address' }
+    if (!ADDRESS.test(letter.recipient)) return { end: 'refused', reason: 'the recipient is not an email address' }
     try {
       return await post(letter, signal)
     } catch (error) {
@@ -115,7 +114,7 @@ function guarded(post: PostOne): PostOne {
   }
 }
 
-/** A 5xx answer to this letter or its recipient. One to the greeting or the login is the server's trouble, and passes. */
+/** A 5xx response to this message or its recipient. In the greeting or login it is a temporary server problem. */
 function isForGood(error: unknown): boolean {
   const { code, responseCode = 0 } = error as { code?: string; responseCode?: number }
   return responseCode >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE')

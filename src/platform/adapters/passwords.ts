@@ -1,16 +1,16 @@
-/** Passwords: hashed and checked, each in its turn. docs/limits.md: Passwords in turn. */
+/** Password hashing with a queue. docs/limits.md: Password hashing. */
 import { Refusal } from '../refusals/refusal.ts'
 import { DUMMY_HASH, hashPassword, passwordMatches } from './argon2.ts'
 import { type HashOwner, openHashTurns } from './hash-turns.ts'
 
 export type Passwords = {
-  /** Gives the PHC string of a password. Refuses: rate_limited 429, when too many wait. */
+  /** Returns the PHC string of a password. Refuses: rate_limited 429 (full queue). */
   hash(password: string, owner: HashOwner): Promise<string>
-  /** Says whether the password made this PHC string. Takes as long where there is none. Refuses: rate_limited 429, when too many wait. */
+  /** Returns whether a password matches a PHC string, in constant time also without one. Refuses: rate_limited 429 (full queue). */
   matches(password: string, phc: string | null | undefined, owner: HashOwner): Promise<boolean>
 }
 
-/** Opens the turns that all hashing of the process shares. */
+/** Creates the hash queue of the process. */
 export function openPasswords(): Passwords {
   const inTurn = openHashTurns()
   const run = async <T>(owner: HashOwner, work: () => Promise<T>): Promise<T> => {

@@ -1,4 +1,4 @@
-/** A bucket over the S3 protocol: whole objects go in and come out, in parts, so that memory stays flat. docs/backup.md: Off-site. */
+/** An S3 client for whole objects, in parts, with constant memory. docs/backup.md: Off-site backups. */
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,29 +6,29 @@ import { READERS } from '../../readers.ts'
 import type { S3Settings } from '../settings/backups.ts'
 
 export type Bucket = {
-  /** Uploads a file. The object is there whole, or not at all. */
+  /** Uploads a file. The object is complete or absent. */
   upload(key: string, file: string, stop: AbortSignal): Promise<void>
   /** Uploads a small text. */
   put(key: string, text: string, stop: AbortSignal): Promise<void>
-  /** Reads an object of so many bytes, in pieces. It ends early where the object is shorter. */
+  /** Reads an object of a known size in pieces. It ends early where the object is shorter. */
   read(key: string, bytes: number, stop: AbortSignal): AsyncGenerator<Buffer>
-  /** Gives an object of at most 1 MiB; undefined where there is none. */
+  /** Returns an object of at most 1 MiB, or undefined. */
   get(key: string, stop: AbortSignal): Promise<Buffer | undefined>
-  /** The keys that begin with a prefix, at most 100,000. */
+  /** Returns up to 100,000 keys with a prefix. */
   list(prefix: string, stop: AbortSignal): Promise<string[]>
   remove(key: string, stop: AbortSignal): Promise<void>
 }
 
 const MIB = 1024 * 1024
-/** A part is held in memory. An upload has at most 10,000 parts, so those of a very large file are larger. */
+/** A part is in memory. An upload has at most 10,000 parts, so those of a very large file are larger. */
 const PART = 8 * MIB
 const MAX_PARTS = 9000
 const MAX_SMALL = MIB
 const MAX_PAGES = 100
 const PAGE = READERS['page of a bucket']
-/** How long one request may take, its answer included. */
+/** The limit of one request with its response. */
 const MAX_MS = 120_000
-/** What a moment may mend is asked again after these times. */
+/** Delays of retries for temporary errors. */
 const RETRIES_MS = [500, 2000, 8000]
 
 type Ask = {
@@ -37,12 +37,12 @@ type Ask = {
   query?: Record<string, string>
   headers?: Record<string, string>
   body?: Buffer
-  /** The most that the answer may have, in bytes. */
+  /** The maximum response size in bytes. */
   most?: number
 }
 type Answer = { status: number; headers: Headers; body: Buffer }
 
-/** The server refused, or answers something else than S3. */
+/** The server refused, or its response is not S3. */
 class BucketRefused extends Error {
   readonly code: string
 
@@ -52,7 +52,7 @@ class BucketRefused extends Error {
   }
 }
 
-/** Opens a bucket. Nothing is asked yet. Every call throws BucketRefused with what to do, or why nobody answers, after three more tries. */
+/** Opens a bucket without a request. After three retries every call throws BucketRefused with advice. */
 export async function openBucket(setting: S3Settings, bucket: string, retriesMs = RETRIES_MS): Promise<Bucket> {
   const { AwsClient } = await import('aws4fetch')
   const { region, accessKeyId, secretAccessKey } = setting
@@ -115,7 +115,7 @@ async function askOnce(client: Client, root: string, asked: Ask, stop: AbortSign
   return { status: answer.status, headers: answer.headers, body: await readBody(answer, most) }
 }
 
-/** A server that answers more than was asked for must not fill the memory. */
+/** Limits the memory for a response. */
 async function readBody(answer: Response, most: number): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -149,7 +149,7 @@ async function uploadFile(ask: Asker, key: string, file: string, stop: AbortSign
       }
       await completeUpload(ask, key, uploadId, tags, stop)
     } catch (error) {
-      // Its parts cost room as long as they are there. Nobody can see them, so a failure here loses nothing.
+      // Unfinished parts cost storage and are invisible, so a failure here loses nothing.
       await ask({ method: 'DELETE', key, query: { uploadId } }, AbortSignal.timeout(MAX_MS)).catch(() => {})
       throw error
     }
@@ -166,7 +166,7 @@ async function beginUpload(ask: Asker, key: string, stop: AbortSignal): Promise<
   return uploadId
 }
 
-/** A server may answer 200 and say in the body that it failed. */
+/** A server may answer 200 with an error in the body. */
 async function completeUpload(ask: Asker, key: string, uploadId: string, tags: string[], stop: AbortSignal) {
   const parts = tags.map((tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`)
   const text = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
@@ -198,7 +198,7 @@ async function listKeys(ask: Asker, prefix: string, stop: AbortSignal): Promise<
   return keys
 }
 
-/** The keys of one answer to a list, and where the next one begins. Throws BucketRefused for more keys than S3 puts into one (ListObjectsV2: 1,000). */
+/** Returns the keys of a list response and its continuation token. Throws BucketRefused for more keys than S3 returns at once (ListObjectsV2: 1,000). */
 export function readPage(body: Buffer): { keys: string[]; next: string | undefined } {
   const keys: string[] = []
   for (const [, key] of body.toString().matchAll(/<Key>([^<]*)<\/Key>/g)) {
@@ -208,7 +208,7 @@ export function readPage(body: Buffer): { keys: string[]; next: string | undefin
   return { keys, next: tagOf(body, 'NextContinuationToken') }
 }
 
-/** TABLE what the words of a server mean for whoever runs Berth. */
+/** TABLE Explanations of S3 error codes for operators. */
 const MEANINGS: Record<string, string> = {
   SignatureDoesNotMatch: 'BERTH_S3_SECRET_ACCESS_KEY is not the secret of BERTH_S3_ACCESS_KEY_ID',
   InvalidAccessKeyId: 'it does not know the key BERTH_S3_ACCESS_KEY_ID',

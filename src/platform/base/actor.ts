@@ -1,6 +1,6 @@
-/** Who acts, as the audit log names them. */
+/** The actor of an audited change. */
 export type Actor = {
-  /** `integration`: an installation, by its token. `client`: an app that proves itself by its secret. */
+  /** `integration`: an installation, by its token. `client`: an app, by its client secret. */
   kind: 'user' | 'operator' | 'timer' | 'integration' | 'client'
   id: string
   tokenId: string | null

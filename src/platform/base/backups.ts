@@ -1,44 +1,44 @@
-/** What a running service knows of its backups. Types alone; operations/backup/instance-backups.ts makes them. docs/backup.md: From the console. */
+/** Types of the running service's backups. docs/backup.md: Console and API. */
 import type { Actor } from './actor.ts'
 
-/** What lies beside a backup and says what it must be. */
+/** The manifest stored next to a backup. */
 export type BackupManifest = {
   format: 1
-  /** The version of Berth that wrote it. */
+  /** Version of Berth that wrote it. */
   berth: string
-  /** The engine that it was taken from; it can be restored to either. */
+  /** Source engine; a backup can be restored to either. */
   engine: 'sqlite' | 'postgres'
-  /** When the copy began, in ISO 8601: what was acknowledged before is in it. */
+  /** When the copy began, in ISO 8601. It contains all changes confirmed before. */
   begunAt: string
-  /** The migrations that its tables have. */
+  /** Applied migrations. */
   migrations: string[]
   bytes: number
   sha256: string
-  /** How many rows each table has. */
+  /** Row count per table. */
   rows: Record<string, number>
-  /** The root keys without which its sealed values stay shut. */
+  /** Root keys needed to decrypt its values. */
   keyIds: string[]
 }
 
-/** A backup as the store notes it. `begun_at`: in ms. */
+/** A backup recorded in the database. `begun_at`: in ms. */
 export type KeptBackup = { place: string; name: string; begun_at: number; bytes: number; sha256: string }
 
-/** A check that is under way. `since`: in ms. */
+/** A check in progress. `since`: in ms. */
 export type CheckInProgress = { since: number; place: string; name: string }
 
 export type Backups = {
-  /** Begins one; false while another is being made. `failed`: hears of one that could not be made. */
+  /** Starts a backup; false while another runs. `failed` receives its error. */
   begin(now: number, failed: (error: unknown) => void): boolean
-  /** When the one that is being made began, and why the last one could not be. */
+  /** Start of the running backup, and the last error. */
   state(): { running: number | null; failed: { at: number; message: string } | null }
-  /** The places whose backups this instance reads: the folder, and that of the schedule. */
+  /** The destinations that this instance reads: the data directory and that of the schedule. */
   places: readonly string[]
-  /** Begins to check a backup of one of the places, for `actor` as the audit log names them; false while another is being checked. `failed`: hears of one that could not be looked at. */
+  /** Starts to check a backup for `actor`; false while another check runs. `failed` receives the error of one that could not be read. */
   check(check: { since: number; backup: KeptBackup; actor: Actor }, failed: (error: unknown) => void): boolean
-  /** Which one is being checked since when, and why the last one could not be looked at. */
+  /** The running check, and the last error. */
   checkState(): { running: CheckInProgress | null; failed: { at: number; message: string } | null }
-  /** What is in the folder, newest first: each file with its manifest. */
+  /** Backups in the data directory, newest first. */
   list(): { name: string; manifest: BackupManifest }[]
-  /** Waits for the one that is being made or checked. */
+  /** Waits for the running backup or check. */
   end(): Promise<void>
 }

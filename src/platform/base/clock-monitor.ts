@@ -1,27 +1,24 @@
-/** Whether the clock can be believed when it says that something is old. docs/spec/reliability.md F19, T53; docs/decisions/0053. */
+/** Detects clock jumps before old rows are deleted by age. docs/spec/reliability.md F19, T53; docs/decisions/0053. */
 
 const HOUR_MS = 3_600_000
-/** A clock that goes on steadily for so long after a jump is right: it was wrong before. */
+/** After this long without another jump, the clock is trusted again. */
 const STEADY_MS = 24 * HOUR_MS
-/** Clocks are corrected by less than this all the time. */
+/** Usual corrections of a clock are smaller than this. */
 const JUMP_MS = HOUR_MS
 
 type Doubt = {
   doubted: boolean
-  /** True the first time that this jump is seen. */
+  /** True on the first reading after this jump. */
   began: boolean
   jumpMs: number
 }
 
-/** Told what the clock says, and how much time has passed by a count that nobody can set. */
+/** `now`: the clock; `passed`: monotonic time, in ms. */
 export type ClockMonitor = (now: number, passed: number) => Doubt
 
-/**
- * Watches a clock. One that runs ahead or back by more than an hour against the time that passes is doubted until it is where it
- * was expected again, or has gone on steadily for a day. The first reading of the clock is believed.
- */
+/** Watches a clock. After a jump of more than an hour it is suspect until it is back, or has run steadily for a day. The first reading is trusted. */
 export function createClockMonitor(): ClockMonitor {
-  /** The clock less the time passed, when the clock was last believed, and when a jump was seen. */
+  /** Offset of the clock to the monotonic time when it was last trusted, and at the last jump. */
   let believed: number | undefined
   let jumped: { to: number; since: number } | undefined
   return (now, passed) => {
@@ -29,7 +26,7 @@ export function createClockMonitor(): ClockMonitor {
     believed ??= offset
     const jumpMs = offset - believed
     if (Math.abs(jumpMs) <= JUMP_MS) {
-      // What drifts, or is corrected bit by bit, is followed.
+      // Drift and gradual corrections are followed.
       believed = offset
       jumped = undefined
       return { doubted: false, began: false, jumpMs: 0 }

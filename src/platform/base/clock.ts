@@ -1,25 +1,25 @@
-/** The one clock. Time is milliseconds since the epoch. */
+/** The clock. Time is milliseconds since the epoch. */
 
-/** A stamp is a moment with 10 more bits that make it unique: `floor(stamp / STAMPS_PER_MS)` is the millisecond. */
+/** A stamp is a time with 10 more bits that make it unique: `floor(stamp / STAMPS_PER_MS)` is the millisecond. */
 export const STAMPS_PER_MS = 1024
 
-/** A millisecond's first stamp is any of so many: instances that all began at one would meet as often as they write in one millisecond. Few, so that most of a millisecond is left. */
+/** The first stamp of a millisecond is random within this range, so that instances rarely collide. Small, to leave most of the millisecond. */
 const FIRST_OF_MS = 16
 
-/** Further back than this, the clock was set, and is believed. */
+/** A larger step back is a clock that was set, and is trusted. */
 const SET_BACK = 10_000 * STAMPS_PER_MS
 
 export type Clock = {
   now(): number
-  /** A new stamp for this moment, greater than every one this process gave before (unless the clock was set back). */
+  /** Returns a new stamp, greater than all earlier ones of this process (unless the clock was set back). */
   stamp(): number
-  /** Sets the clock to a moment, or back to the machine's. For tests; config decides who may. */
+  /** Sets the clock to a time, or back to the system clock. For tests. */
   set(moment: number | undefined): void
 }
 
 /**
- * Lists are walked by stamp, so that a page boundary never falls inside a millisecond: docs/spec/decisions.md: Pagination. Two
- * instances can give the same stamp; the unique index then refuses the second, and `write` runs it again with a new one.
+ * Lists are sorted by stamp, so that a page boundary never falls inside a millisecond: docs/spec/decisions.md: Pagination. Two instances can return
+ * the same stamp; the unique index then rejects the second, and `write` retries with a new one.
  */
 export function createClock(): Clock {
   let offset = 0
@@ -39,7 +39,7 @@ export function createClock(): Clock {
   }
 }
 
-/** The millisecond of a stamp. */
+/** Returns the millisecond of a stamp. */
 export function stampToMs(stamp: number): number {
   return Math.floor(stamp / STAMPS_PER_MS)
 }

@@ -1,4 +1,4 @@
-/** TABLE what is refused about deployments and the names that point to them: rows of `REFUSALS` (../errors.ts). */
+/** TABLE Errors about deployments and their domains: rows of `REFUSALS` (../errors.ts) */
 export const DEPLOYMENT_REFUSALS = {
   deployment_url_taken: [409, 'conflict', 'Something else has this url.'],
   deployment_ended: [409, 'conflict', 'The deployment has ended and stays as it is.'],

@@ -1,6 +1,6 @@
 /**
- * How requests share the one event loop of this process. An iteration of the loop accepts one new connection and reads what has
- * arrived on the others, so whatever takes long in one iteration makes every client wait. docs/limits.md.
+ * How requests share the one event loop. An iteration accepts one new connection and reads what arrived on the others, so long work in one iteration
+ * delays every client. docs/limits.md.
  */
 
 let iteration: { began: number; end: Promise<void> } | undefined
@@ -18,49 +18,49 @@ function thisIteration(): { began: number; end: Promise<void> } {
   return iteration
 }
 
-/** Resolves at the end of this iteration. Answers that are sent together there wake a waiting client once, which costs more than an answer. */
+/** Resolves at the end of this iteration. Responses sent together there wake a waiting client once; a wake-up costs more than a response. */
 export function endOfIteration(): Promise<void> {
   return thisIteration().end
 }
 
-/** For how many ms this iteration has been busy with requests. */
+/** Returns for how many ms this iteration has been busy with requests. */
 export function iterationMs(): number {
   return performance.now() - thisIteration().began
 }
 
-/** Resolves once all that can run now has run: what was begun has ended, or waits for the network, the disk or a timer. */
+/** Resolves after all work that can run now: the rest waits for the network, the disk or a timer. */
 export function afterNextTick(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }
 
-/** Short requests that wait for their answer, and connections accepted since the start. */
+/** Pending short requests, and connections accepted since the start. */
 let shortRequests = 0
 let connections = 0
 
-/** Counts a request that makes no long list: until it has its answer, long lists pause for it. */
+/** Counts a short request: until it is answered, long lists pause for it. */
 export function beginShortRequest(): void {
   shortRequests++
 }
 
-/** Says that such a request has its answer. */
+/** Counts a short request as answered. */
 export function endShortRequest(): void {
   shortRequests--
 }
 
-/** Says that a connection was accepted: others may wait behind it to be accepted too, so long lists pause. */
+/** Counts an accepted connection. Others may be queued behind it, so long lists pause. */
 export function countConnection(): void {
   connections++
 }
 
-/** A long list works for so long at a time. */
+/** Longest slice of a long list. */
 const PIECE_MS = 3
-/** Then it pauses for a moment, and longer while others are busy, up to the most. */
+/** Pause between slices; longer while others are busy, up to the maximum. */
 const MIN_PAUSE_MS = 1
 const MAX_PAUSE_MS = 25
 
 /**
- * Makes something of each, one after another. Work that takes long pauses every 3 ms, so that short requests and new connections
- * wait for one piece of it and not for all. Each step should take a few milliseconds at the most.
+ * Maps items in order. Long work pauses every 3 ms, so that short requests and new connections wait for one slice only. Each step should take a few
+ * milliseconds at most.
  */
 export async function mapInSlices<T, R>(all: readonly T[], make: (one: T) => R | Promise<R>): Promise<R[]> {
   const results: R[] = []
@@ -74,12 +74,12 @@ export async function mapInSlices<T, R>(all: readonly T[], make: (one: T) => R |
   return results
 }
 
-/** Pauses, as `mapInSlices` does, once this iteration has been busy for 3 ms. Long work that is no list awaits it between its steps. */
+/** Pauses as `mapInSlices` does once this iteration has been busy for 3 ms. For long work that is not a list. */
 export async function pauseWhenBusy(): Promise<void> {
   if (iterationMs() >= PIECE_MS) await pause()
 }
 
-/** Waits until no short request is left, no connection has come and no other list works in this iteration, or for as long as a pause may last. */
+/** Waits until no short request, new connection or other list is pending in this iteration, up to the longest pause. */
 async function pause(): Promise<void> {
   const end = performance.now() + MAX_PAUSE_MS
   let lastTurn: number

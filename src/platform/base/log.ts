@@ -1,10 +1,10 @@
-/** The log: JSON lines on stdout, or lines for eyes on a terminal. A log that cannot be written is no reason to stop. docs/operations.md. */
+/** The log: JSON lines on stdout, or readable lines on a terminal. A failing log does not stop the service. docs/operations.md. */
 import { write, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
-/** Characters that wait for a reader that does not read; what comes on top is dropped. */
+/** Buffered characters for a slow reader; more are dropped. */
 const MAX_WAITING = 4 * 1024 * 1024
-/** A reader that did not take what it was given for so long is not waited for when the process ends. */
+/** At exit, a reader that was stuck for this long is not awaited. */
 const STUCK_MS = 1000
 const AGAIN_MS = 50
 
@@ -12,10 +12,10 @@ const STREAMS = new WeakMap<Logger, ReturnType<typeof openStream>>()
 
 /** Opens the log of the process. */
 export async function openLog(level: string): Promise<Logger> {
-  // Whoever read the greeting may be gone before its last line.
+  // The reader of a pipe may close it early.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   if (process.stdout.isTTY) {
-    // Colours as NO_COLOR and the kind of terminal have it.
+    // Colors follow NO_COLOR and the terminal.
     const { default: pretty } = await import('pino-pretty')
     return pino(logOptions(level), pretty({ colorize: process.stdout.hasColors(), ignore: 'pid,hostname', sync: true }))
   }
@@ -26,12 +26,12 @@ export async function openLog(level: string): Promise<Logger> {
   return log
 }
 
-/** What the log is told of an error: what it is and where it was thrown. What else a driver hangs on it may be somebody's data. */
+/** Returns log options that keep only the type, message and origin of an error. Other fields of driver errors may contain user data. */
 export function logOptions(level: string) {
   return { level, serializers: { err: (error: unknown) => showError(error) } }
 }
 
-/** Lines that could not be written, because nobody reads them or the disk is full. */
+/** Returns how many lines were dropped because the reader is slow or the disk is full. */
 export function droppedLines(log: Logger): number {
   return STREAMS.get(log)?.dropped() ?? 0
 }
@@ -39,7 +39,7 @@ export function droppedLines(log: Logger): number {
 type LoggedError = { type: string; message: string; code?: unknown; stack?: string | undefined; because?: LoggedError }
 
 function showError(error: unknown, depth = 0): LoggedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: 'something that is no error was thrown' }
+  if (!(error instanceof Error)) return { type: typeof error, message: 'a value that is not an error was thrown' }
   const { name, message, code, stack, cause } = error as NodeJS.ErrnoException
   return {
     type: name,
@@ -51,8 +51,8 @@ function showError(error: unknown, depth = 0): LoggedError {
 }
 
 /**
- * Writes to a file or pipe in the background. Ours rather than pino's, whose last words wait for ever for a pipe that is
- * closed or full (docs/operations.md: The log writes itself).
+ * Writes to a file or pipe in the background. Pino's own stream blocks for ever at exit on a closed or full pipe (docs/operations.md: The log writes
+ * itself).
  */
 function openStream(file: number) {
   let buffer = ''
@@ -83,11 +83,11 @@ function openStream(file: number) {
       if (closed || buffer.length + line.length > MAX_WAITING) return drop(line)
       buffer += line
       if (busySince !== undefined) return
-      // After this turn of the event loop: its lines are written together. The last lines of a process are written at once.
+      // Lines of one event loop turn are written together. At exit they are written at once.
       busySince = performance.now()
       setImmediate(sendWaiting)
     },
-    /** What waits, at once, when the process ends. */
+    /** Writes the buffer synchronously, at exit. */
     flushSync() {
       const text = buffer
       buffer = ''
@@ -101,7 +101,7 @@ function openStream(file: number) {
   }
 }
 
-/** Says why the process ends, and ends it with 1. */
+/** Logs the reason and exits with status 1. */
 export function exitWithError(log: Logger, error: unknown, sentence: string): never {
   log.fatal({ err: error }, sentence)
   process.exit(1)

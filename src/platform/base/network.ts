@@ -1,10 +1,10 @@
-/** Networks of addresses. docs/limits.md. */
+/** Client addresses and networks. docs/limits.md. */
 import { type BlockList, isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * The network by which an address is counted: of IPv6 the /64, because its owner has all of it; of IPv4 the address itself, in whatever
- * spelling. Empty for a text that is no address.
+ * Returns the network that limits count: the /64 of an IPv6 address, because one client usually has all of it, or the IPv4 address. Empty for a text
+ * that is not an address.
  */
 export function networkOf(text: string): string {
   if (isIP(text) === 0) return ''
@@ -14,10 +14,10 @@ export function networkOf(text: string): string {
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
 
-/** Proxies in a row before us: nobody has more. */
+/** Longest chain of proxies. */
 const MAX_HOPS = 32
 
-/** Whether an address is one of the trusted proxies. */
+/** Whether an address is a trusted proxy. */
 export function isTrusted(proxies: BlockList | undefined, address: string): boolean {
   if (proxies === undefined) return false
   const bare = plainAddress(address)
@@ -26,9 +26,8 @@ export function isTrusted(proxies: BlockList | undefined, address: string): bool
 }
 
 /**
- * The address of a client: that of the connection, and behind trusted proxies the last entry of `X-Forwarded-For` that is none of them. Each
- * proxy adds at the end whom it was asked by, so nothing on its left is believed: a client wrote it. Where an entry is no address, the
- * proxy that gave it stands for its clients. docs/limits.md: Behind a proxy.
+ * Returns the client address: that of the connection, or behind trusted proxies the last untrusted entry of `X-Forwarded-For`. Entries left of it
+ * come from the client. An entry that is not an address stands for the proxy that sent it. docs/limits.md: Behind a proxy.
  */
 export function clientAddress(connection: string, forwarded: string, proxies: BlockList | undefined): string {
   let client = plainAddress(connection)
@@ -53,7 +52,7 @@ function withoutPort(entry: string): string {
   return v6 ?? v4 ?? entry
 }
 
-/** Whether a host, as in a URL or a setting, is an address or a name that is always this machine (RFC 6761 6.3). */
+/** Whether a host is always this machine, as an address or a name (RFC 6761 6.3). */
 export function isThisMachine(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase()
   if (isIP(name) !== 0) return ipaddr.process(name).range() === 'loopback'

@@ -1,14 +1,14 @@
-/** Files that the program reads beside its code. Nothing lies beside the code of a bundle: there this module holds their texts (scripts/release/bundle.ts). docs/releasing.md. */
+/** Files that the program reads next to its code. In a bundle this module holds their texts (scripts/release/bundle.ts). docs/releasing.md. */
 import { readFileSync } from 'node:fs'
 
-/** TABLE every such file. */
+/** TABLE Shipped files */
 const FILES = {
   package: () => new URL('../../../package.json', import.meta.url),
   'API examples': () => new URL('../openapi/examples.json', import.meta.url),
   'event examples': () => new URL('../openapi/event-examples.json', import.meta.url),
   'SDK calls': () => new URL('../openapi/sdk-calls.json', import.meta.url),
   turbo: () => new URL(import.meta.resolve('@hotwired/turbo/dist/turbo.es2017-esm.js')),
-  // The package exports its modules alone: the file for browsers is found from them.
+  // The package exports only modules, so the browser file is resolved from them.
   passkeys: () => new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser')),
   'live script': () => new URL('../pages/assets/live-script.js', import.meta.url),
   'search script': () => new URL('../pages/assets/search-script.js', import.meta.url),
@@ -21,12 +21,12 @@ export type ShippedFile = keyof typeof FILES
 
 export const SHIPPED_FILES = Object.keys(FILES) as ShippedFile[]
 
-/** Gives the text of a file that travels with the program. */
+/** Returns the text of a shipped file. */
 export function shippedFile(name: ShippedFile): string {
   return readFileSync(FILES[name](), 'utf8')
 }
 
-/** The code of a routing worker, for a thread that is started from a text. A bundle holds it whole. */
+/** Returns the code of a routing worker, for a thread that is started from text. */
 export function workerCode(): string {
   const main = new URL('../../sites/routing-pool/worker-main.ts', import.meta.url)
   return `import(${JSON.stringify(main)})`

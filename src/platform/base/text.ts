@@ -1,17 +1,15 @@
-/** Words for people: counts, and what was meant by what was typed. */
-
-/** `1 row`, `2 rows`. For nouns whose plural is an "s" more. */
+/** Returns `1 row`, `2 rows`. For nouns with a plural in "s". */
 export function pluralize(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** The first words of a list, and how many more there are: `a, b and 3 more`. */
+/** Returns the first words of a list and the number of others: `a, b and 3 more`. */
 export function someOf(words: readonly string[], most = 5): string {
   const more = words.length - most
   return `${words.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** What somebody most likely meant; undefined when nothing is near. */
+/** Returns the most similar candidate; undefined if none is close. */
 export function closestMatch(typed: string, candidates: readonly string[]): string | undefined {
   const [near] = candidates
     .map((word) => ({ word, steps: distance(typed, word) }))
@@ -20,7 +18,7 @@ export function closestMatch(typed: string, candidates: readonly string[]): stri
   return near?.word
 }
 
-/** Letters to put in, take out, change or swap. */
+/** Edit distance: insertions, deletions, substitutions and swaps. */
 function distance(one: string, other: string): number {
   const rows = Array.from({ length: one.length + 1 }, (_, at) => [at, ...Array<number>(other.length).fill(0)])
   for (let to = 1; to <= other.length; to++) rows[0]![to] = to

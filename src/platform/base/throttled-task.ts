@@ -1,15 +1,14 @@
-/** Work in the background that is done soon after somebody woke it: at once, and then at most once in a while, so that what comes meanwhile is done together. */
+/** Background work that runs soon after a wake-up and at most once per interval, so that wake-ups in between share a run. */
 
-/** Work that failed is tried again after so long. */
 const RETRY_MS = 1000
 
 export type ThrottledTask = {
   wake(): void
-  /** Resolves when the work that runs has ended. None begins after it. */
+  /** Resolves when the running work has ended. No new run starts. */
   stop(): Promise<void>
 }
 
-/** `work` says whether there is more to do. What it throws is passed over, and it is tried again. */
+/** `work` returns whether there is more to do. If it throws, it is retried. */
 export function createThrottledTask(everyMs: number, work: () => Promise<boolean>): ThrottledTask {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined

@@ -1,4 +1,3 @@
-/** The version of Berth, as package.json says it. */
 import { shippedFile } from './shipped-files.ts'
 
 export const VERSION = (JSON.parse(shippedFile('package')) as { version: string }).version

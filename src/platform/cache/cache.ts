@@ -1,20 +1,17 @@
-/**
- * What was read and is given again until a subject of it changes: who acts, and answers. Bounded in bytes, and a quarter of them for one
- * account. docs/architecture.md: What is remembered.
- */
+/** Cache of callers and responses until one of their topics changes. Bounded in bytes, with a share per account. docs/architecture.md: Caching. */
 import type { ChangedTopics, ChangeFeed, Topic } from '../db/change-feed.ts'
 
 const BYTES = 32 * 1024 * 1024
-/** Of all bytes, one account has at most this part. */
+/** Largest share of one account. */
 const SHARE = 1 / 4
-/** What an entry takes besides what it holds. */
+/** Overhead of an entry. */
 const ENTRY_BYTES = 700
 
-/** A value in fewer bytes, and how to have it back. */
+/** A compressed value and how to restore it. */
 export type CompressedValue = { bytes: number; unpack: () => unknown }
 /**
- * `bytes`: what the value takes. `owner`: the account whose share it takes. `pack`: for a value that is worth it; it is packed when it would have to
- * go for want of room, and goes the next time.
+ * `bytes`: size of the value. `owner`: the account whose share it uses. `pack`: compresses a value that is worth it. Such a value is compressed when
+ * it would be evicted, and evicted the next time.
  */
 type CacheItem = {
   value: unknown
@@ -26,18 +23,18 @@ type CacheItem = {
 
 export type Cache = {
   get(key: string): unknown
-  /** The stamp of now: take it before what is to be remembered is read. */
+  /** Returns the current version. Call it before you read what you want to cache. */
   version(): number
-  /** Remembers what was read since the stamp, unless a subject of it changed meanwhile. Says whether it did. */
+  /** Caches a value read since the version, unless one of its topics changed. Returns whether it did. */
   set(key: string, since: number, remembered: CacheItem): boolean
-  /** Bytes that are taken now. */
+  /** Bytes in use. */
   bytes(): number
 }
 
-/** `taken`: bytes that it takes as it is now. */
+/** `taken`: its current size in bytes. */
 type CacheEntry = CacheItem & { key: string; used: boolean; taken: number; packed?: CompressedValue | undefined }
 
-/** Nothing is remembered yet. */
+/** Creates an empty cache. */
 export function createCache(changes: ChangeFeed, limit = BYTES): Cache {
   const { entries, bySubject, bytes, add, remove, read } = createEntries(limit)
   changes.onInvalidate((changed: ChangedTopics) => {
@@ -62,14 +59,14 @@ export function createCache(changes: ChangeFeed, limit = BYTES): Cache {
   }
 }
 
-/** Entries that share a bound: all of them, and those of an account. `large`: those that can be packed and are not. */
+/** Entries with a common bound: all, or those of an account. `large`: those that can still be compressed. */
 type CacheGroup = { bound: number; bytes: number; large: Set<CacheEntry>; small: Set<CacheEntry>; smallBytes: number }
 
 function newGroup(bound: number): CacheGroup {
   return { bound, bytes: 0, large: new Set(), small: new Set(), smallBytes: 0 }
 }
 
-/** In which groups an entry is. */
+/** The groups of an entry. */
 function createGroups(limit: number) {
   const all = newGroup(limit)
   const byOwner = new Map<string, CacheGroup>()
@@ -98,7 +95,7 @@ function createGroups(limit: number) {
   }
 }
 
-/** The entries by key, by subject and by owner, within the limit. */
+/** The entries by key, topic and owner, within the limit. */
 function createEntries(limit: number) {
   const entries = new Map<string, CacheEntry>()
   const bySubject = new Map<Topic, Set<CacheEntry>>()
@@ -112,7 +109,7 @@ function createEntries(limit: number) {
     }
     groups.remove(entry)
   }
-  /** Packs the large entry that was not used for longest. Where the small ones have more than half of the room, one of them goes. */
+  /** Compresses the least recently used large entry. Evicts a small one where small ones use more than half of the room. */
   const shrink = ({ large, small, smallBytes, bound }: CacheGroup) => {
     const entry = leastRecentlyUsed(smallBytes > bound / 2 ? small : large)
     if (!isCompressible(entry)) return remove(entry)
@@ -122,7 +119,7 @@ function createEntries(limit: number) {
     entry.taken += entry.packed.bytes - entry.bytes
     groups.add(entry)
   }
-  /** What the entry holds. It is whole again where there is room for that. */
+  /** Returns the value, restored if there is room for that. */
   const read = (entry: CacheEntry): unknown => {
     const { packed } = entry
     if (packed === undefined) return entry.value
@@ -151,7 +148,7 @@ function isCompressible(entry: CacheEntry): entry is CacheEntry & Required<Pick<
   return entry.compress !== undefined && entry.packed === undefined
 }
 
-/** The first that was not used since it was last looked at. Those that were go to the end. */
+/** Returns the first entry unused since the last check, and moves used ones to the end (second chance). */
 function leastRecentlyUsed(all: Set<CacheEntry>): CacheEntry {
   for (const entry of all) {
     if (!entry.used) return entry
@@ -159,5 +156,5 @@ function leastRecentlyUsed(all: Set<CacheEntry>): CacheEntry {
     all.delete(entry)
     all.add(entry)
   }
-  throw new Error('nothing is remembered')
+  throw new Error('the cache is empty')
 }

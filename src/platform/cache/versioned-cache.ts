@@ -1,12 +1,12 @@
 /**
- * Answers that are given again while the state that they follow from is the same. The state is read in each request, from the database that
- * takes the writes, so nothing that was acknowledged is missing, on any instance. docs/scaling.md.
+ * Cached responses, each with the version of its data. Every request reads the version from the primary database, so no confirmed write is missed on
+ * any instance. docs/scaling.md.
  */
 
 const MAX_BYTES = 16 * 1024 * 1024
-/** Of all bytes, one account has at most this part. */
+/** Largest share of one account. */
 const SHARE = 1 / 4
-/** What an answer takes besides its body. */
+/** Overhead of an entry. */
 const ENTRY_BYTES = 1000
 
 type Entry<T> = { state: string; answer: T; bytes: number }
@@ -17,7 +17,7 @@ export type VersionedCache<T> = {
   bytes(): number
 }
 
-/** The oldest answers of an account go when it has too many, and those of the account that was longest without a new one when all have. */
+/** Creates an empty cache. Evicts the oldest responses of an account above its share, and those of the least recently updated account above the limit. */
 export function createVersionedCache<T extends { body?: { length: number } | undefined }>(
   limit = MAX_BYTES,
 ): VersionedCache<T> {

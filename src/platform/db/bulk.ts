@@ -1,6 +1,6 @@
 /**
- * Writes many rows of one table, as each engine does it at the least cost. SQLite lies in this process: one statement, compiled once, runs
- * for each row. PostgreSQL is a message away: it gets all rows as one JSON text, and reads them by the column types of the table.
+ * Writes many rows of one table. SQLite runs one compiled statement per row. PostgreSQL receives all rows as one JSON text and reads them by the
+ * column types of the table.
  */
 import { type CompiledQuery, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { createYielder } from './chunks.ts'
@@ -12,14 +12,14 @@ type Table = keyof Schema & string
 type Column<T extends Table> = keyof Row<T> & string
 type Values = Record<string, string | number | null>
 type Sql = RawBuilder<unknown>
-/** A statement for rows of these columns. `value`: the value of a column of the row; `given`: where many rows come from, or undefined for one. */
+/** Builds a statement for rows of these columns. `given`: the source of many rows, or undefined for one row. */
 type Build = (columns: string[], value: (column: string) => Sql, given: Sql | undefined) => Sql
 type Verb = { name: string; table: Table; build: Build }
 
-/** Rows that one statement carries on PostgreSQL: about half a megabyte of JSON. */
+/** Rows per statement on PostgreSQL: about half a megabyte of JSON. */
 const ROWS_A_STATEMENT = 1000
 
-/** The texts of a JSON array, as what `in` looks into: however many there are, the statement is the same one. */
+/** Returns a subquery over the texts of a JSON array, so the statement is the same for any number of them. */
 export function jsonArrayValues(db: Queries, json: string): RawBuilder<string> {
   return isSqlite(db)
     ? sql`(select value from json_each(${json}))`
@@ -27,8 +27,8 @@ export function jsonArrayValues(db: Queries, json: string): RawBuilder<string> {
 }
 
 /**
- * That a column has one of the texts of a JSON array. As `in` with `jsonArrayValues`, where PostgreSQL must use the index of the column also while it knows nothing of the
- * table: of a sub-query it might look through all for each text.
+ * Returns the condition that a column has one of the texts of a JSON array. Unlike `in` with `jsonArrayValues`, PostgreSQL uses the column's index
+ * even without table statistics.
  */
 export function isOneOf(db: Queries, column: string, json: string): RawBuilder<SqlBool> {
   const texts = sql`array(select json_array_elements_text(${json}::json))`
@@ -46,14 +46,14 @@ export async function insertRows<T extends Table>(db: Queries, table: T, rows: r
   await run(db, { name: 'insert', table, build: insertInto(table) }, rows)
 }
 
-/** Inserts the rows whose keys are free and passes over the others; what the table makes itself may be missing in all of them. Gives those that it inserted. */
+/** Inserts the rows whose keys are free and returns those. Columns with a default may be missing in all rows. */
 export async function insertMissingRows<T extends Table>(db: Queries, table: T, rows: readonly Partial<Row<T>>[]) {
   const insert = insertInto(table)
   const build: Build = (...of) => sql`${insert(...of)} on conflict do nothing returning *`
   return (await run(db, { name: 'insert free', table, build }, rows)) as Row<T>[]
 }
 
-/** Writes some columns of the rows into those that have the same values in the columns of `key`. */
+/** Updates columns of the rows that match in the columns of `key`. */
 export async function updateRows<T extends Table>(
   db: Queries,
   table: T,
@@ -69,7 +69,7 @@ export async function updateRows<T extends Table>(
   await run(db, { name: `update ${columns} by ${key}`, table, build }, rows)
 }
 
-/** Deletes the rows that have, in all columns of a given one, the same values. All given ones have the same columns. */
+/** Deletes the rows that match a given row in all its columns. All given rows have the same columns. */
 export async function deleteRows<T extends Table>(
   db: Queries,
   table: T,
@@ -97,7 +97,7 @@ function sameIn(table: string, columns: readonly string[], value: (column: strin
   )
 }
 
-/** Runs a verb for all rows, and gives what the statements gave. Others of this process run in between. */
+/** Runs a verb for all rows and returns the results. Yields to other work in between. */
 async function run(db: Queries, verb: Verb, rows: readonly object[]): Promise<unknown[]> {
   if (rows.length === 0) return []
   const { one, many } = statementsOf(verb, Object.keys(rows[0]!))
@@ -131,7 +131,7 @@ async function runOnce<V>(db: Queries, { query, fill }: Compiled<V>, values: V):
 
 type Compiled<V> = { query: CompiledQuery; fill: (values: V) => unknown[] }
 type Statements = { one(db: Queries): Compiled<Values>; many(db: Queries): Compiled<{ json: string }> }
-/** By verb, table and columns: as many as the code has kinds of writes. */
+/** By verb, table and columns. The size is bounded by the kinds of writes in the code. */
 const cache = new Map<string, Statements>()
 
 function statementsOf({ name, table, build }: Verb, columns: string[]): Statements {

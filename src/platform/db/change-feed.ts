@@ -1,20 +1,16 @@
-/**
- * What has changed: every commit raises the stamps of the subjects that it changed. What is remembered, and whoever waits for changes,
- * hears of them here and nowhere else. docs/architecture.md: What is remembered.
- */
+/** Change feed: every commit invalidates the topics that it changed. Caches and subscribers use only this feed. docs/architecture.md: Caching. */
 
-/** Hears what the store does, for the figures. */
+/** Receives database events for the metrics. */
 export type StoreObserver = {
-  /** So many writes were made durable together, in so many milliseconds. */
   committed(writes: number, ms: number): void
-  /** A transaction lost a race and is run again. */
+  /** A transaction failed to serialize and is retried. */
   serializationFailure(): void
-  /** A statement was answered, or failed. `since`: of `performance.now()`. Undefined: nobody wants to know. */
+  /** A statement finished or failed. `since`: of `performance.now()`. Undefined: not measured. */
   statement: ((sql: string, since: number, error?: unknown) => void) | undefined
 }
 
 /**
- * `project <id>`: a project and what is in it. `projects <account id>`: the list of an account. `account <id>`: who may do what in it.
+ * `project <id>`: a project and its contents. `projects <account id>`: the list of an account. `account <id>`: its members and permissions.
  * `endpoints`, `invitations`, `domains`, `variables`: lists of an account. `sessions <user id>`. `edge <key>`: a row of `edge_change`.
  */
 export type TopicKind =
@@ -31,28 +27,28 @@ export type Topic = `${TopicKind} ${string}`
 /** `all`: anything may have changed. */
 export type ChangedTopics = readonly Topic[] | 'all'
 
-/** So many subjects are known with their stamps. Beyond it they are all taken as changed by whoever is just reading. */
+/** Topics with a known version. Above it, all topics count as changed. */
 const KNOWN = 20_000
 
 export type ChangeFeed = {
-  /** The stamp of now. Take it before you read. */
+  /** The current version. Read it before you read data. */
   version(): number
-  /** Whether none of these has changed since the stamp. False also where that is not known any more. */
+  /** Whether none of these changed since the version. False also where that is unknown. */
   isUnchanged(subjects: readonly Topic[], since: number): boolean
-  /** Raises the stamps of what a commit changes, at once for those who remember (`onRaise`). On PostgreSQL soon after the commit. */
+  /** Invalidates the topics of a commit, at once (`onInvalidate`). On PostgreSQL soon after the commit. */
   invalidate(changed: ChangedTopics): void
-  /** Tells those who wait (`onChange`). Call it after the commit. */
+  /** Notifies subscribers (`onChange`). Call it after the commit. */
   notify(changed: ChangedTopics): void
-  /** Calls `listener` in the turn of the commit: what it remembers of these is over. */
+  /** Calls `listener` synchronously with the commit, to evict cached items of these topics. */
   onInvalidate(listener: (changed: ChangedTopics) => void): void
   /**
-   * Calls `listener` after each commit of this process, and on PostgreSQL soon after each commit of any instance. What may have been missed
-   * there is told as `all`.
+   * Calls `listener` after each commit of this process, and on PostgreSQL soon after each commit of any instance. Missed notifications are reported as
+   * `all`.
    */
   onChange(listener: (changed: ChangedTopics) => void): void
 }
 
-/** Nothing has changed yet, and nobody listens. */
+/** Creates an empty change feed. */
 export function createChangeFeed(): ChangeFeed {
   const raised = new Map<Topic, number>()
   const remembering: ((changed: ChangedTopics) => void)[] = []

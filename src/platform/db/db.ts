@@ -1,4 +1,4 @@
-/** What the rest of Berth knows of a store: one schema, read and write, whichever engine is behind it. */
+/** The interface of the database for the rest of Berth: one schema, read and write, on either engine. */
 import { hash } from 'node:crypto'
 import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
@@ -14,44 +14,38 @@ import { hasTable, isSqlite, type Store } from './tables.ts'
 
 const CANNOT_USE = 'the database cannot be used; see DATABASE_URL'
 
-/** Where queries run: the read connection, or the transaction of a write. */
+/** The read connection, or the transaction of a write. */
 export type Queries = Kysely<Schema>
 
 export type Db = {
   engine: 'sqlite' | 'postgres'
-  /** For GETs. Sees what is committed, and never waits for a writer. */
+  /** For GETs. Sees committed data and never waits for a writer. */
   read: Queries
-  /**
-   * For `prepared` statements that commit at once and wait for no transaction of this process, so a transaction may wait for them: they have
-   * connections of their own. Undefined on SQLite.
-   */
+  /** For `prepared` statements that commit at once. They have connections of their own, so a transaction may wait for them. Undefined on SQLite. */
   autocommit?: Queries
   /**
-   * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
-   * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
-   * Refuses: busy 503 (races lost again and again). `owner`: the account that it is for; where writes queue, owners take turns.
+   * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run several times, so it awaits only the database and has no
+   * other effects. An error rolls it back. Refuses: busy 503 (repeated serialization failures). `owner`: the account; queued writes of accounts run
+   * round-robin.
    */
   write<T>(work: (tx: Queries) => Promise<T>, owner?: string): Promise<T>
   /**
-   * What commits change. On SQLite all of it is known in the turn of the commit, so there it ends what is remembered. On PostgreSQL it is
-   * known soon after, of every instance: platform/db/postgres/notifications.ts.
+   * The change feed. On SQLite a commit invalidates caches synchronously, on PostgreSQL soon after, for all instances:
+   * platform/db/postgres/notifications.ts.
    */
   changes: ChangeFeed
-  /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */
+  /** Makes later reads see the current data, including writes of other processes. */
   refreshSnapshot(): void
-  /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
+  /** The refusal for a query that failed because of the database: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
-  /** Connections by their state; undefined where there is no pool. */
+  /** Connections by state; undefined without a pool. */
   connections?(): Record<string, number>
   close(): Promise<void>
 }
 
-/**
- * Brings the store to this program's schema, or to an earlier one, in one transaction: killed half-way, nothing of it stands.
- * Gives the migrations that ran. Throws on a newer store.
- */
+/** Migrates the database to this program's schema, or to an earlier one, in one transaction. Returns the migrations that ran. Throws on a newer database. */
 export async function migrate(db: Queries, to?: string): Promise<string[]> {
-  // The migrator has the server describe every column of every table, twice; most starts find nothing to do. It also says what is wrong.
+  // The migrator describes every column of every table, twice; most starts have nothing to do. It also reports what is wrong.
   if (to === undefined && (await schemaOf(db).then(isUpToDate, () => false))) return []
   const schema = await schemaName(db)
   const provider = { getMigrations: async () => MIGRATIONS }
@@ -61,12 +55,14 @@ export async function migrate(db: Queries, to?: string): Promise<string[]> {
   const failed = results.find((result) => result.status === 'Error')
   if (failed) throw new Error(`migration ${failed.migrationName} failed`, { cause: error })
   const isOther = /^corrupted migrations/.test((error as Error).message)
-  // The sentence says all that the cause does.
   if (isOther) throw new Error(otherVersion(await schemaOf(db)))
   throw new Error(CANNOT_USE, { cause: error })
 }
 
-/** The schema in which a store of PostgreSQL lies; null for an embedded one, and where the search path names none that is there. Another schema of the database may have tables of the same names. */
+/**
+ * The PostgreSQL schema of the database; null on SQLite, and where the search path names none that exists. Another schema may have tables of the same
+ * names.
+ */
 async function schemaName(db: Queries): Promise<string | null> {
   if (isSqlite(db)) return null
   try {
@@ -76,19 +72,19 @@ async function schemaName(db: Queries): Promise<string | null> {
   }
 }
 
-/** Why this program does not open a store that has other migrations, and the way out. docs/upgrading.md: Going back. */
+/** Explains why this program cannot open a database with other migrations. docs/upgrading.md: Downgrade. */
 function otherVersion({ applied, unknown, pending }: SchemaState): string {
   if (applied.length === unknown.length)
-    return `another program keeps its tables there: its migrations are ${someOf(unknown)}, and none is of Berth. Give Berth a database or a schema of its own (docs/operations.md: Another program's database)`
+    return `another program keeps its tables there: its migrations are ${someOf(unknown)}, and none is of Berth. Give Berth a database or a schema of its own (docs/operations.md: Shared database)`
   if (unknown.length === 0)
     return `the store was written by another version of Berth: it lacks ${pending.join(', ')}, and has later migrations. Start the version that wrote it`
   return `the store was written by a newer version of Berth: it has ${unknown.join(', ')}, which this version (${VERSION}) does not know. Start the newer version again; to go back to this one, restore a backup that was made before the upgrade (berth restore)`
 }
 
-/** How far a store is: the migrations it has, those it lacks, and those that this program does not know (a newer one ran them). */
+/** Migrations of a database. `unknown`: a newer program ran them. */
 export type SchemaState = { applied: string[]; pending: string[]; unknown: string[] }
 
-/** Reads how far a store is. One without any table has no migration. */
+/** Reads the migrations of a database. An empty one has none. */
 export async function schemaOf(db: Store): Promise<SchemaState> {
   const names = Object.keys(MIGRATIONS)
   if (!(await hasTable(db, 'kysely_migration'))) return { applied: [], pending: names, unknown: [] }
@@ -101,12 +97,12 @@ export async function schemaOf(db: Store): Promise<SchemaState> {
   }
 }
 
-/** Whether a store has every migration of this program, and none that it does not know. */
+/** Returns whether a database has exactly the migrations of this program. */
 export function isUpToDate({ pending, unknown }: SchemaState): boolean {
   return pending.length === 0 && unknown.length === 0
 }
 
-/** The unique indexes by the name PostgreSQL tells, with the columns SQLite tells. */
+/** Unique indexes by their PostgreSQL name, with the columns that SQLite reports. */
 const UNIQUE = {
   project_name: 'project.account_id, project.name',
   account_slug_key: 'account.slug',
@@ -114,17 +110,16 @@ const UNIQUE = {
   integration_slug: 'integration.slug',
 }
 
-/** Whether an error is this unique index saying that the place is taken. */
+/** Returns whether an error is a violation of this unique index. */
 export function isUniqueViolation(error: unknown, index: keyof typeof UNIQUE): boolean {
   const { constraint, message } = error as { constraint?: string; message?: string }
   return constraint === index || message === `UNIQUE constraint failed: ${UNIQUE[index]}`
 }
 
 /**
- * A short query of a hot path, built and compiled once per engine and then run with new values (building costs more than running:
- * docs/decisions/0005). `build` gets a stand-in for every named value. `noAnswer`: the caller needs no row of it, and nothing that it catches depends on it; within a transaction on PostgreSQL its
- * failure is told by what follows, at the latest by the commit. `long`: it may take long or give very much, so on PostgreSQL it has a
- * connection of its own.
+ * Creates a short query for a hot path, compiled once per engine (docs/decisions/0005). `build` gets a placeholder for every named value. `noAnswer`:
+ * the result is not needed; within a PostgreSQL transaction a failure surfaces at the latest at the commit. `long`: the query may be slow or large, so
+ * on PostgreSQL it uses its own connection.
  */
 export function preparedQuery<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
@@ -145,7 +140,7 @@ export function preparedQuery<Values extends Record<string, string | number | nu
 
 type Compiled<Values, Result> = { query: CompiledQuery<Result> & Statement; fill: (values: Values) => unknown[] }
 
-/** Builds and compiles a query once for each engine. `fill` gives its parameters for these values. `noAnswer`: as for `prepared`. */
+/** Compiles a query once per engine. `fill` returns its parameters. `noAnswer`: as for `preparedQuery`. */
 export function compileOnce<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
   noAnswer = false,
@@ -185,7 +180,7 @@ function compile<Values extends object, Result>(
   }
 }
 
-/** The pattern of `like … escape '!'` that finds a text within another one. It is in lower case, so what it is compared with must be too. */
+/** Returns the pattern of `like … escape '!'` for a substring. It is in lower case, so compare it with lower case. */
 export function containsPattern(text: string): string {
   return `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
 }

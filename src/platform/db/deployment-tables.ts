@@ -1,4 +1,4 @@
-/** The tables of deployments: what was built, which names lead to it, and the requests that remap them. docs/deployments.md. Below them those of files that accounts upload. */
+/** The tables of deployments, their domains and alias requests, and of uploaded files. docs/deployments.md. */
 import type { Generated } from 'kysely'
 
 export const READY_STATES = ['QUEUED', 'INITIALIZING', 'BUILDING', 'READY', 'ERROR', 'CANCELED'] as const
@@ -6,69 +6,69 @@ export type ReadyState = (typeof READY_STATES)[number]
 type MappingStatus = 'pending' | 'in-progress' | 'completed' | 'failed'
 
 export type DeploymentTables = {
-  /** Something that the build system built of a project, and what became of it. */
+  /** A deployment of a project. */
   deployment: {
     id: string
-    /** Those of its project: a transfer moves it along. */
+    /** The account of its project; a transfer updates it. */
     account_id: string
     project_id: string
     name: string
-    /** Its own host name, in lower case: where it is always found. */
+    /** Its permanent host name, in lower case. */
     url: string
     target: 'production' | 'preview'
     ready_state: ReadyState
     git_branch: string | null
-    /** One of a custom environment is a preview, and keeps the id when the environment is removed. */
+    /** A deployment of a custom environment is a preview, and keeps the id after the environment is deleted. */
     custom_environment_id: string | null
     meta_json: string
-    /** The origin where the edge sends its visitors. */
+    /** The origin of its traffic, for the edge. */
     upstream: string | null
-    /** What visitors see of one with files; null: it has none, or is not READY yet. */
+    /** The served output of one with files; null: none, or not READY yet. */
     output_id: number | null
-    /** The plan of the account when it was registered. */
+    /** The plan of the account at registration. */
     plan: 'hobby' | 'pro' | 'enterprise'
     created_stamp: number
     building_at: number | null
     ready_at: number | null
-    /** When it ended in ERROR or CANCELED. */
+    /** When it reached ERROR or CANCELED. */
     failed_at: number | null
-    /** When it last became the one that serves production; null: never. */
+    /** When it last became the production deployment; null: never. */
     promoted_at: number | null
   }
-  /** One row for each field of a deployment's meta: what lists are filtered by. projects/deployments/meta.ts. */
+  /** One row per field of a deployment's meta, for list filters. projects/deployments/meta.ts. */
   deployment_meta: { project_id: string; mark: string; deployment_id: string }
-  /** What a deployment answered to its visitors in an hour, as sites servers told it. Kept for 30 days. projects/deployments/usage.ts. */
+  /** Hourly visitor responses of a deployment, as sites servers reported them. Retained for 30 days. projects/deployments/usage.ts. */
   deployment_usage: {
     deployment_id: string
-    /** When it began: a whole hour of UTC. */
+    /** Its start: a whole hour of UTC. */
     hour: number
-    /** Those whose visitor left before an answer began have no status. */
+    /** Requests whose visitor disconnected before the response have no status. */
     requests: number
     status_2xx: number
-    /** 304 too. */
+    /** Includes 304. */
     status_3xx: number
     status_4xx: number
     status_5xx: number
-    /** Of the bodies. */
+    /** Of response bodies. */
     bytes: number
   }
-  /** The last report of a sites server that is in the usage of deployments, so that one that comes again counts once. */
+  /** The last usage report of a sites server, so that a repeated report counts once. */
   usage_report: { server: string; sequence: number; expires_at: number }
-  /** Where a verified domain leads, or an address that Berth gave. A redirect leads to no deployment and has no row. */
+  /** The deployment that a verified domain or a generated address serves. Redirects have no row. */
   alias: {
-    /** The verified holder of a name is one, so a name is here once. */
+    /** Only the verified owner of a name has a row, so a name is here once. */
     name: string
-    /** Of an address that Berth gave what it shows: `production`, or `branch ` and the git branch. Null: the name is a domain. */
+    /** What a generated address serves: `production`, or `branch ` and the git branch. Null: the name is a domain. */
     address_of: string | null
     account_id: string
     project_id: string
     deployment_id: string
     target: 'production' | 'preview'
-    /** The domain's own, or of when the address was given. Unique in its account: lists are walked by it. */
+    /** Of the domain, or of the generated address. Unique in its account: the sort key of lists. */
     created_stamp: number
     updated_at: number
   }
-  /** A promote or rollback. Of each kind a project keeps the last. */
+  /** A promotion or rollback. Only the last of each kind is stored per project. */
   alias_request: {
     id: string
     project_id: string
@@ -77,50 +77,49 @@ export type DeploymentTables = {
     to_deployment_id: string
     status: 'pending' | 'in-progress' | 'succeeded' | 'failed' | 'skipped'
     requested_stamp: number
-    /** Whose turn it is: of the open requests the one that waited longest. */
+    /** Open requests advance in the order of this stamp. */
     advanced_stamp: number
     finished_at: number | null
   }
-  /** One production domain of a request. `place` orders them and is their cursor. */
+  /** One production domain of a request. `place` is the sort key and cursor. */
   alias_mapping: { request_id: string; place: number; name: string; status: MappingStatus }
 }
 
 /** The bytes are in the file store: docs/deploying-sites.md: Files. */
 export type FileTables = {
-  /** A file of an account, kept once by its content. Its bytes are in the file store. */
+  /** A file of an account, deduplicated by content. Its bytes are in the file store. */
   blob: {
     id: Generated<number>
     account_id: string
-    /** In hexadecimal, as the file store names it. */
+    /** In hexadecimal, as in the file store. */
     sha256: string
-    /** In bytes. */
     size: number
-    /** How many outputs and sources of deployments have it. */
+    /** How many outputs and deployment sources use it. */
     refs: Generated<number>
-    /** Since when nothing uses it, so that it will be removed; null: it stays. An upload takes it back. */
+    /** Since when it is unused and will be deleted; null: in use. A new upload resets it. */
     condemned_at: number | null
   }
-  /** The name of a file on the wire: clients ask for files by SHA-1. */
+  /** The SHA-1 of a file, which names it on the wire. */
   upload: {
     account_id: string
     sha1: string
     blob_id: number
-    /** When it was last uploaded or asked for. */
+    /** The last upload or request. */
     touched_at: number
   }
-  /** What a builder wrote, as visitors see it. Equal ones of an account are one. */
+  /** The result of a build, as visitors see it. Equal outputs of an account share a row. */
   output: {
     id: Generated<number>
     account_id: string
-    /** Of the routing manifest and the files of functions, in hexadecimal: what makes two outputs equal. */
+    /** Hash of the routing manifest and function files, in hexadecimal; identifies equal outputs. */
     sha256: string
-    /** The file (blob) that holds the routing manifest as JSON. */
+    /** The blob with the routing manifest as JSON. */
     manifest_id: number
-    /** How many deployments show it. */
+    /** How many deployments serve it. */
     refs: Generated<number>
   }
-  /** A file that an output has, its manifest among them. Each holds one `refs` of its file. */
+  /** A file of an output, including its manifest. Each row counts in the `refs` of the file. */
   output_blob: { output_id: number; blob_id: number }
-  /** How much room the files of an account take, so that its budget is asked of one row. delivery/uploads/usage.ts. */
+  /** The file storage that an account uses, so that a budget check reads one row. delivery/uploads/usage.ts. */
   file_usage: { account_id: string; bytes: number }
 }

@@ -1,7 +1,7 @@
-/** The tables of integrations, of people who sign in, and of what leaves: webhooks, log drains, mail. Conventions: `schema.ts`. */
+/** The tables of integrations, sign-in, webhooks, log drains and email. Conventions: `schema.ts`. */
 
 export type IntegrationTables = {
-  /** How a user signs in to the pages: an argon2id hash, and what failed of late. */
+  /** The password of a user (argon2id hash) and recent failed attempts. */
   sign_in: { user_id: string; password_hash: string | null; failures: number; locked_until: number | null }
   /** A browser in which a user is signed in. */
   session: {
@@ -10,43 +10,43 @@ export type IntegrationTables = {
     created_at: number
     used_at: number
     expires_at: number
-    /** When the person last gave their password in it again; null: at the sign-in. */
+    /** The last reauthentication; null: the sign-in. */
     confirmed_at: number | null
-    /** Where it began: what the browser calls itself, and its address. Null: before Berth noted it. */
+    /** The user agent at sign-in, followed by the address. Null: an earlier version did not record it. */
     agent: string | null
     address: string | null
   }
-  /** A new email of a user, until they open the link that was sent there. */
+  /** A new email of a user, pending until they open the emailed link. */
   email_change: { user_id: string; hash: string; email: string; expires_at: number }
-  /** A link by which a user sets a password, once. */
+  /** A single-use link to set a password. */
   password_link: {
     hash: string
     user_id: string
     expires_at: number
     used_at: number | null
-    /** The operator who made it. Null: the operator token, the first start, or a Berth that did not note it. */
+    /** The operator who created it. Null: the operator token, the first start, or an earlier version. */
     created_by: string | null
   }
-  /** Who a person is at the provider of single sign-on. accounts/single-sign-on/identities.ts. */
+  /** The identity of a user at the single sign-on provider. accounts/single-sign-on/identities.ts. */
   identity: {
     issuer: string
     sub: string
     user_id: string
-    /** Sealed; null: the provider gave none, and cannot be asked again. */
+    /** Sealed; null: the provider sent none, so it cannot be checked again. */
     refresh_token: string | null
-    /** When the provider last vouched for the person. */
+    /** When the provider last confirmed the user. */
     checked_at: number
-    /** When it is asked again; null once it no longer vouches. */
+    /** When the next check is due; null once the provider rejects the user. */
     due_at: number | null
-    /** Since when the person is suspended because of it. */
+    /** Since when the user is suspended because of it. */
     ended_at: number | null
   }
-  /** A letter by which a person confirms, once, who they are at the provider. */
+  /** A single-use emailed link that connects a user to an identity of the provider. */
   identity_link: { hash: string; user_id: string; issuer: string; sub: string; expires_at: number }
-  /** A third-party app. Its id is the `client_id`; `scopes_json` is what it asks for. */
+  /** A third-party app. Its id is the `client_id`; `scopes_json` has the scopes that it requests. */
   integration: {
     id: string
-    /** The team that made it and runs it. */
+    /** The team that created and runs it. */
     team_id: string
     slug: string
     name: string
@@ -56,7 +56,7 @@ export type IntegrationTables = {
     created_stamp: number
     updated_at: number
   }
-  /** One or two live client secrets. Sealed beside the hash, because webhooks are signed with them. */
+  /** One or two live client secrets. Also stored sealed, because webhooks are signed with them. */
   integration_secret: {
     integration_id: string
     id: string
@@ -64,14 +64,14 @@ export type IntegrationTables = {
     sealed_secret: string
     created_stamp: number
   }
-  /** An installation of an integration on an account. What it asks for and was not granted is pending. */
+  /** An installation of an integration on an account. Requested scopes that were not granted are pending. */
   configuration: {
     id: string
     integration_id: string
     account_id: string
-    /** Its owner: who installed it, or took it over. */
+    /** Its owner: the user who installed it, or to whom it was transferred. */
     user_id: string
-    /** What was granted. */
+    /** The granted scopes. */
     scopes_json: string
     project_selection: 'all' | 'selected'
     source: 'marketplace' | 'deploy-button' | 'external'
@@ -81,12 +81,12 @@ export type IntegrationTables = {
     completed_at: number | null
     disabled_at: number | null
     disabled_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
-    /** When it was last taken over: what was held until then is sent in order. */
+    /** When ownership was last transferred: deliveries on hold until then are sent in order. */
     resumed_at: number | null
     /** The row stays for its last event; nothing else finds it. */
     deleted_at: number | null
   }
-  /** A project that an installation was given, where it has selected ones. */
+  /** A project that an installation with selected projects can access. */
   configuration_project: { configuration_id: string; project_id: string }
   /** The one-time code that an installation exchanges for its token. */
   authorization_code: {
@@ -98,39 +98,39 @@ export type IntegrationTables = {
     /** PKCE, S256. */
     code_challenge: string | null
     expires_at: number
-    /** When it was exchanged, as a stamp: a use that began after it is a replay, one that began before has lost a race. */
+    /** When it was exchanged, as a stamp: a use that began later is a replay; an earlier one lost a race. */
     used_stamp: number | null
-    /** The token it gave: a replay ends it. */
+    /** The token from the exchange: a replay revokes it. */
     token_id: string | null
   }
-  /** An endpoint to which events go: one of an account, or the one of an integration for all of its installations. */
+  /** A webhook endpoint of an account, or of an integration for all of its installations. */
   webhook: {
     id: string
-    /** The account that has it; the team that runs the integration when it is the integration's. */
+    /** The account that owns it; for an integration's endpoint, the team that runs the integration. */
     account_id: string
     integration_id: string | null
-    /** The installation that registered it, with which it goes. */
+    /** The installation that registered it; both are deleted together. */
     configuration_id: string | null
     url: string
-    /** Null: all that its owner may hear. */
+    /** Null: all events that its owner may receive. */
     events_json: string | null
     project_ids_json: string | null
-    /** Null on an integration's: its client secrets sign. */
+    /** Null on an integration's endpoint: its client secrets sign. */
     sealed_secret: string | null
     created_by: string | null
     created_stamp: number
     updated_at: number
-    /** Since when nothing arrived. */
+    /** Since when every attempt failed. */
     failing_since: number | null
     disabled_at: number | null
     disabled_reason: 'gone' | 'failing' | 'overflow' | null
-    /** Since when who made it has no access any more, and nothing is sent. */
+    /** Since when it is on hold, because its creator lost access. */
     held_at: number | null
     held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
-    /** Since when its installation is gone: it hears of that, and nothing else. */
+    /** Since when its installation is deleted: it receives only that event. */
     ended_at: number | null
   }
-  /** An endpoint to which the log lines of an account's projects go. */
+  /** A log drain: an endpoint that receives the log lines of an account's projects. */
   log_drain: {
     id: string
     account_id: string
@@ -143,7 +143,7 @@ export type IntegrationTables = {
     sources_json: string | null
     environments_json: string
     project_ids_json: string | null
-    /** Rules by which only a share of the lines is sent; null: all are. */
+    /** Sampling rules; null: all lines are sent. */
     sampling_json: string | null
     created_by: string | null
     created_stamp: number
@@ -151,54 +151,54 @@ export type IntegrationTables = {
     failing_since: number | null
     disabled_at: number | null
     disabled_reason: 'gone' | 'failing' | 'overflow' | 'owner' | null
-    /** Since when whoever made it has no access any more. Nothing is sent then. */
+    /** Since when it is on hold, because its creator lost access. */
     held_at: number | null
     held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
   }
-  /** One thing to send to one endpoint, written in the transaction that made the reason for it. */
+  /** A delivery to one endpoint, written in the transaction that caused it. */
   delivery: {
     id: string
     account_id: string
     /** A webhook or a log drain. */
     endpoint_id: string
     configuration_id: string | null
-    /** The event that it tells; null for lines of a log drain, which are in `body`. */
+    /** The event to send; null for lines of a log drain, which are in `body`. */
     event_stamp: number | null
     type: string
     body: string | null
-    /** How many bytes the `body` has, or had. */
+    /** The size of `body`, also after it was deleted. */
     body_bytes: number | null
     attempts: number
-    /** When the next attempt is due; pushed ahead by who attempts it. Null: nothing more to do, or held. */
+    /** When the next attempt is due; an attempt extends it as a lease. Null: finished or on hold. */
     due_at: number | null
-    /** Since when it waits for its installation to be active again; with a `due_at`, it is its turn. */
+    /** Since when it is on hold until its installation is active again; with a `due_at`, it is next. */
     held_at: number | null
     status: 'pending' | 'delivered' | 'failed' | 'dropped'
     created_stamp: number
     done_at: number | null
   }
-  /** One try to send a delivery, and what was answered. */
+  /** An attempt of a delivery, and its response. */
   delivery_attempt: {
     delivery_id: string
     attempt: number
     at: number
-    /** Null when there was no answer; then `error` says why. */
+    /** Null without a response; `error` has the reason. */
     status_code: number | null
     duration_ms: number
     error: string | null
-    /** The first KiB of the answer. */
+    /** The first KiB of the response. */
     response: string | null
   }
-  /** Mail to send, written in the transaction that made the reason for it. */
+  /** An email to send, written in the transaction that caused it. */
   mail: {
     id: string
     recipient: string
     subject: string
-    /** Sealed, until it is done with; then empty. */
+    /** Sealed, until it is sent or dropped; then empty. */
     body_text: string
-    /** 1: somebody asked for a password. 2: somebody asked for something else, such as an invitation. */
+    /** 1: requested password email. 2: another requested email, such as an invitation. */
     asked: number
-    /** What it tells of, where that is told once a day. */
+    /** The topic of an email that is sent at most once a day. */
     topic: string | null
     created_stamp: number
     attempts: number

@@ -1,4 +1,4 @@
-/** TABLE the migrations, in the order in which they run. */
+/** TABLE Migrations, in the order in which they run. */
 import type { Migration } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as domains from './migrations/0002-domains.ts'
@@ -53,7 +53,7 @@ import * as siteSessions from './migrations/0175-site-sessions.ts'
 import * as usage from './migrations/0176-usage.ts'
 import * as namesInOrder from './migrations/0190-names-in-order.ts'
 
-/** The migrations travel with the program; a name, once released, is never changed. */
+/** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-start': start,
   '0002-domains': domains,

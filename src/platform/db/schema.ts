@@ -1,6 +1,6 @@
 /**
- * The tables, once for both engines. Moments are milliseconds since the epoch and null means "never"; stamps are moments
- * made unique (`clock.ts`); flags are 0 or 1, because SQLite has no boolean; `_json` columns are never filtered on.
+ * The tables, once for both engines. `_at` is milliseconds since the epoch, and null means "never". Stamps are unique times (`clock.ts`). Flags are 0
+ * or 1, because SQLite has no boolean. `_json` columns are never filtered on.
  */
 import type { Selectable } from 'kysely'
 import type { AccountTables, SecondFactorTables } from './account-tables.ts'
@@ -21,7 +21,7 @@ export type Schema = CoreTables &
   BackupTables
 
 type CoreTables = {
-  /** A project of an account: its settings, and what is asked of it so often that it stands in its row. */
+  /** A project of an account: its settings, and derived data that is read often. */
   project: {
     id: string
     account_id: string
@@ -39,42 +39,42 @@ type CoreTables = {
     transfer_completed_at: number | null
     transfer_to_account_id: string | null
     transferred_from_account_id: string | null
-    /** The deployment that serves production: what new production domains lead to. */
+    /** The production deployment; new production domains serve it. */
     live_deployment_id: string | null
-    /** What the project's answer shows of its deployments; null: it never had one. model/deployment-summary.ts. */
+    /** The deployments in the project's reply; null: it never had one. model/deployment-summary.ts. */
     deployments_json: string | null
-    /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
+    /** When a rollback disabled autoAssignCustomDomains; null: it did not, or it was enabled again. */
     auto_assign_off_at: number | null
-    /** The repository that it is built from, as projects/links/connect.ts reads it; null: none. */
+    /** The linked repository (projects/links/connect.ts); null: none. */
     link_json: string | null
-    /** The secrets by which automation passes its protection, sealed, as projects/projects/bypass.ts reads them; null: none. */
+    /** The sealed secrets with which automation bypasses its protection (projects/projects/bypass.ts); null: none. */
     bypass_json: string | null
-    /** Its custom environments, as model/environment.ts reads them; null: none. */
+    /** Its custom environments (model/environment.ts); null: none. */
     custom_environments_json: string | null
-    /** After how many days its deployments expire, as projects/deployments/expiration.ts reads it; null: nobody said so yet. */
+    /** After how many days its deployments expire (projects/deployments/expiration.ts); null: not set. */
     expiration_json: string | null
-    /** When its deployments were last looked at for their age; null: none expires. */
+    /** When its deployments were last checked for expiry; null: none expires. */
     expiration_checked_at: number | null
-    /** Whether cron jobs are to run, as projects/projects/crons.ts reads it; null: nobody said so yet. */
+    /** Whether its cron jobs run (projects/projects/crons.ts); null: not set. */
     crons_json: string | null
     created_at: number
     updated_stamp: number
   }
-  /** The one live code by which a project can be taken over; once used, it stays until the project is there. */
+  /** The one live transfer code of a project; after use it stays until the project has arrived. */
   transfer_request: {
     project_id: string
-    /** The account that gives. */
+    /** The account that transfers. */
     account_id: string
     hash: string
     created_by: string
-    /** The token that made it; null: a session, or an earlier version, which did not note it. */
+    /** The token that created it; null: a session, or an earlier version, which did not record it. */
     token_id: string | null
     expires_at: number
     accepted_at: number | null
     accepted_by: string | null
     new_name: string | null
   }
-  /** How an account speaks to a git provider, as the operator set it. */
+  /** The git provider credentials of an account, as the operator set them. */
   git_credential: {
     account_id: string
     provider: 'gitlab' | 'bitbucket'
@@ -82,12 +82,12 @@ type CoreTables = {
     base_url: string
     username: string | null
     sealed_token: string
-    /** Where the provider sends pushes: the build system. */
+    /** The build system, which receives pushes of the provider. */
     webhook_url: string
     sealed_webhook_secret: string | null
     updated_at: number
   }
-  /** A name that an account claims for a project. Several accounts may claim one name; one of them at most is verified. */
+  /** A domain that an account claims for a project. Several accounts may claim a name; at most one claim is verified. */
   project_domain: {
     account_id: string
     /** Canonical: model/domain-name.ts. */
@@ -95,37 +95,37 @@ type CoreTables = {
     project_id: string
     apex_name: string
     git_branch: string | null
-    /** The custom environment of its project that it shows. */
+    /** The custom environment of its project that it serves. */
     custom_environment_id: string | null
     redirect: string | null
     redirect_status_code: number | null
     challenge_token: string
     verified_at: number | null
-    /** When the account proved by DNS that it rules the apex; null where a name was had without (docs/domains.md). */
+    /** When the account verified the apex by DNS; null where no verification was needed (docs/domains.md). */
     proven_at: number | null
-    /** When it came from another account, which had made the proof: the proof makes nothing else verified then. */
+    /** When it was transferred from the account that verified it: this verification then exempts no other name. */
     inherited_at: number | null
     created_stamp: number
     updated_at: number
   }
-  /** A proof of an apex whose names were removed: it still speaks for the account for a while. projects/domain-verification/released-proof.ts. */
+  /** The verification of an apex whose names were removed; it remains valid for a while. projects/domain-verification/released-proof.ts. */
   released_proof: {
     apex_name: string
     account_id: string
     proven_at: number
     released_at: number
   }
-  /** An apex that an account claims as a whole, beside what its projects have. projects/account-domains/account-domains.ts. */
+  /** An apex that an account claims, in addition to the domains of its projects. projects/account-domains/account-domains.ts. */
   account_domain: {
     account_id: string
-    /** An apex, canonical. */
+    /** A canonical apex. */
     name: string
     challenge_token: string
-    /** When the account proved it; null: not, or another account proved something under it since. */
+    /** When the account verified it; null: not verified, or another account has verified a name under it since. */
     proven_at: number | null
     created_stamp: number
   }
-  /** The outbox: written in the transaction of the change it tells of. */
+  /** The outbox: an event, written in the transaction of its change. */
   event: {
     stamp: number
     id: string
@@ -133,12 +133,12 @@ type CoreTables = {
     project_id: string | null
     type: string
     payload_json: string
-    /** The installation that it is about: no other one hears it. */
+    /** The only installation that receives it. */
     configuration_id: string | null
-    /** Of a variable: the installation that made it; null when a person did, and of all else. */
+    /** Of a variable: the installation that created it; null when a user did, and for all other events. */
     made_by: string | null
   }
-  /** What was done, by whom, and to what: one line for each change. platform/outbox/audit-chain.ts. */
+  /** The audit log: one entry per change, with its actor and target. platform/outbox/audit-chain.ts. */
   audit: {
     stamp: number
     account_id: string | null
@@ -148,18 +148,18 @@ type CoreTables = {
     type: string
     subject_id: string | null
     fields_json: string
-    /** Where it stands in the chain, and its hash (audit-chain.ts); null: not linked yet. */
+    /** Its position in the chain, followed by its hash (audit-chain.ts); null: not linked yet. */
     position: number | null
     hash: string | null
   }
-  /** A root key of the keyring that this store knows: never the key, only what proves that a key is it. */
+  /** A root key of the keyring that this database knows: never the key, only a value that verifies it. */
   root_key: {
     id: string
     sealed_check: string
     /** The latest is the active key; null: known, and never active. */
     activated_stamp: number | null
   }
-  /** The data key of a project (or, for secrets that no project has, of an account), wrapped by a root key. */
+  /** The data key of a project, or of an account for secrets outside projects, wrapped by a root key. */
   project_key: { project_id: string; id: string; root_key_id: string; wrapped_key: string }
   /** A variable of a project, with its value sealed by the project's data key. */
   env_var: {
@@ -168,8 +168,8 @@ type CoreTables = {
     key: string
     type: EnvType
     /**
-     * The targets as `production,preview,env_…`, custom environments by their ids; env_target says the same, one row a place,
-     * and decides who has it. '': in no environment, since the only one it was in was removed.
+     * The targets as `production,preview,env_…`, custom environments by their ids. env_target has the same, one row per slot, and is authoritative.
+     * '': in no environment, since its only one was deleted.
      */
     targets: string
     /** '' when the variable is for every branch. */
@@ -179,7 +179,7 @@ type CoreTables = {
     value_version: number
     value_bytes: number
     comment: string | null
-    /** The installation that made it; null: made by people. */
+    /** The installation that created it; null: created by users. */
     configuration_id: string | null
     edge_config_id: string | null
     edge_config_token_id: string | null
@@ -190,11 +190,11 @@ type CoreTables = {
     created_stamp: number
     updated_at: number
   }
-  /** Each key, target and branch that a variable takes. The primary key lets one variable have it. */
+  /** A slot of a variable: key, target and branch. The primary key makes it unique. */
   env_target: { project_id: string; key: string; target: string; git_branch: string; env_id: string }
-  /** The count and size of the variables of a project and target, so that a limit is asked of one row. Target '': those in no environment. */
+  /** The number and size of the variables per project and target, so that a limit check reads one row. Target '': in no environment. */
   env_usage: { project_id: string; target: string; variables: number; bytes: number }
-  /** A variable as it was from `at` on, one row for each version. */
+  /** A version of a variable, valid from `at` on. */
   env_history: {
     project_id: string
     env_id: string
@@ -213,27 +213,27 @@ type CoreTables = {
     actor_kind: string
     actor_id: string
     at: number
-    /** Set when the variable is deleted: from then on the row may go. */
+    /** Set when the variable is deleted: the row is purged after it. */
     expires_at: number | null
   }
-  /** What of the edge's answers changed last, and when; by triggers. `domain <name>`, `project <id>`, `deployment <id>`. */
+  /** The last change of edge data, written by triggers. `domain <name>`, `project <id>`, `deployment <id>`. */
   edge_change: { key: string; stamp: number }
-  /** Answers to requests that brought an Idempotency-Key. platform/http/idempotency.ts. */
+  /** Stored responses to requests with an Idempotency-Key. platform/http/idempotency.ts. */
   kept_answer: {
     /** The hash of token and key. */
     id: string
-    /** The hash of method, address and body. */
+    /** The hash of method, path and body. */
     asked: string
-    /** 0 only within the transaction that gives the answer. */
+    /** 0 only within the transaction that writes the response. */
     status: number
     sealed_body: string | null
     created_at: number
   }
-  /** What owners took of rate limits, in windows that run. `granted`: what the last statement took of it. limiter/. */
+  /** Consumed rate limits per owner, in current windows. `granted`: what the last statement consumed. limiter/. */
   rate_limit: { name: string; owner: string; ends_at: number; used: number; granted: number }
-  /** How large the store was on a day, `2026-11-22` in UTC. */
+  /** The size of the database on a day, `2026-11-22` in UTC. */
   store_size: { day: string; bytes: number }
-  /** One row for each fact about the store itself. */
+  /** A fact about the database itself. */
   fact: { name: string; value: string }
 }
 

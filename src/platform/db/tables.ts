@@ -1,16 +1,16 @@
-/** The tables of a store as they are, whichever engine has them: what a copy of it walks. */
+/** Access to the tables of a database of any schema, for copies. */
 import { type Kysely, SqliteAdapter, sql } from 'kysely'
 
-/** Where tables are asked that no type knows: a store of any schema. */
+/** Queries on tables without types: a database of any schema. */
 // biome-ignore lint/suspicious/noExplicitAny: the names of tables and columns are read from the store itself
 export type Store = Kysely<any>
 
 export type Rows = Record<string, unknown>[]
 
-/** Rows that are read or written at once. With the largest values (64 KiB) that is some 15 MB. */
+/** Rows per read or write. With the largest values (64 KiB) that is some 15 MB. */
 const SLICE = 200
 
-/** The tables by name, each with its columns. Those in which migrations are noted are there too. */
+/** Returns the tables with their columns, including the migration tables. */
 export async function tablesOf(db: Store): Promise<Map<string, string[]>> {
   const columns = isSqlite(db)
     ? sql<Column>`select t.name as "table", c.name as "column" from sqlite_master t join pragma_table_info(t.name) c
@@ -28,7 +28,7 @@ export async function tablesOf(db: Store): Promise<Map<string, string[]>> {
 }
 type Column = { table: string; column: string }
 
-/** Whether the store has a table of this name. */
+/** Returns whether a table exists. */
 export async function hasTable(db: Store, name: string): Promise<boolean> {
   const found = isSqlite(db)
     ? sql`select 1 from sqlite_master where type = 'table' and name = ${name}`
@@ -36,7 +36,7 @@ export async function hasTable(db: Store, name: string): Promise<boolean> {
   return (await found.execute(db)).rows.length > 0
 }
 
-/** The rows of a table, slice by slice, in no order that matters. On PostgreSQL, inside a transaction. */
+/** Returns the rows of a table in slices, in any order. On PostgreSQL, call it inside a transaction. */
 export function rowsOf(db: Store, table: string): AsyncGenerator<Rows> {
   return isSqlite(db) ? rowsOfSqlite(db, table) : rowsOfPostgres(db, table)
 }
@@ -61,18 +61,18 @@ async function* rowsOfPostgres(db: Store, table: string): AsyncGenerator<Rows> {
   await sql`close berth_rows`.execute(db)
 }
 
-/** Counts the rows of a table by looking at each of them. */
+/** Counts the rows of a table by a full scan. */
 export async function countRows(db: Store, table: string): Promise<number> {
   const { rows } = await sql<{ rows: number }>`select count(*) as rows from ${sql.table(table)}`.execute(db)
   return Number(rows[0]!.rows)
 }
 
-/** Any one row, to learn whether there is one. */
+/** Returns whether a table has rows. */
 export async function hasRows(db: Store, table: string): Promise<boolean> {
   return (await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)).rows.length > 0
 }
 
-/** Whether the store is an embedded one, told by its Kysely alone. */
+/** Returns whether the database is SQLite. */
 export function isSqlite(db: Store): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }

@@ -1,13 +1,13 @@
 /**
- * TABLE which subjects a row is of: whoever writes a row of the table raises their stamps. Of each table there is a rule, or the reason why
- * no remembered answer shows it. A new table does not compile without one. docs/architecture.md: What is remembered.
+ * TABLE Topics of the rows of each table: a write invalidates them. A table without topics has the reason. A new table does not compile without an
+ * entry. docs/architecture.md: Caching.
  */
 import type { TopicKind } from './change-feed.ts'
 import type { Schema } from './schema.ts'
 
 /**
- * `of`: the ids by their kind, as SQL in which `row` is the row as it was or is. `from`: where else the ids stand. `deletes`: false where
- * a row that is deleted changes nothing.
+ * `of`: ids by topic kind, as SQL with `row` for the old or new row. `from`: another source of the ids. `deletes`: false where deleting a row changes
+ * nothing.
  */
 export type TopicRule = { of: Partial<Record<TopicKind, string>>; from?: string; deletes?: boolean }
 
@@ -23,7 +23,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   alias: ofProject,
   alias_request: ofProject,
   transfer_request: ofProject,
-  // Each account is a subject: a person's own too.
+  // Each account is a topic, also a personal one.
   account: { of: { account: 'row.id' } },
   member: { of: { account: 'row.team_id' } },
   token: { of: { account: 'coalesce(row.team_id, row.user_id)' } },
@@ -32,7 +32,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
     of: { account: 'account_id' },
     from: 'configuration where id = row.configuration_id',
   },
-  // Its name and logo stand beside the variables that its installations made.
+  // Variables show the name and logo of the integration.
   integration: { of: { account: 'account_id' }, from: 'configuration where integration_id = row.id' },
   webhook: { of: { endpoints: 'row.account_id' } },
   log_drain: { of: { endpoints: 'row.account_id' } },
@@ -44,13 +44,13 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   env_target: WITH_VARIABLE,
   env_usage: WITH_VARIABLE,
   env_history: NOT_CACHED,
-  project_key: 'answers with a value in clear are not remembered',
+  project_key: 'responses with decrypted values are not cached',
   root_key: NOT_CACHED,
   git_credential: NOT_CACHED,
   released_proof: NOT_CACHED,
   event: NOT_CACHED,
   audit: NOT_CACHED,
-  // Rows that everybody has read are swept.
+  // The sweep deletes only rows that every edge has read.
   edge_change: { of: { edge: 'row.key' }, deletes: false },
   kept_answer: NOT_CACHED,
   rate_limit: NOT_CACHED,
@@ -74,7 +74,7 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   session: { of: { sessions: 'row.user_id' } },
   email_change: NOT_CACHED,
   password_link: NOT_CACHED,
-  // A team may demand a second factor of whoever acts.
+  // A team may require a second factor of the caller.
   totp: { of: { account: 'row.user_id' } },
   passkey: { of: { account: 'row.user_id' } },
   recovery_code: NOT_CACHED,
@@ -90,7 +90,6 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   mail: NOT_CACHED,
 }
 
-/** The rules alone, by table. */
 export const TOPIC_RULES: readonly (readonly [table: string, rule: TopicRule])[] = Object.entries(TOPICS).flatMap(
   ([table, rule]) => (typeof rule === 'string' ? [] : [[table, rule] as const]),
 )

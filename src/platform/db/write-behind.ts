@@ -1,16 +1,15 @@
-/** Writes what gathered in memory, again and again in the background, so that nobody waits for it. */
+/** Flushes buffered writes in the background, so that no request waits for them. */
 import type { Logger } from 'pino'
 
-/** What gathered is written this often: a kill loses less than a second. */
+/** The flush interval: a kill loses less than a second. */
 const PERIOD_MS = 250
-/** A store that takes no writes is asked less often. */
 const AFTER_FAILURE_MS = 1000
-/** How long a stop waits for a store that does not answer. */
+/** How long a stop waits for an unresponsive database. */
 const LAST_MS = 2000
 
 /**
- * Starts to write. `write` writes all that gathered, or throws and keeps it; it does nothing when there is nothing. Gives the way to stop, which
- * writes once more: call it when nobody gathers any more. `what`: named in the log, where a failure is told once until a write succeeds.
+ * Starts to flush. `write` writes everything in the buffer, or throws and keeps it. Returns a function that stops after a last flush: call it when no
+ * more writes are buffered. `what`: the name in the log, which reports a failure once until a write succeeds.
  */
 export function startWriteBehind(
   { log }: { log: Pick<Logger, 'info' | 'warn'> },
@@ -46,7 +45,6 @@ export function startWriteBehind(
   }
 }
 
-/** Waits for work, but not longer than this. */
 async function within(ms: number, work: Promise<void>): Promise<void> {
   let timeout: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {

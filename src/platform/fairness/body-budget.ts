@@ -1,26 +1,23 @@
-/** Bodies of requests: read whole, each within its limit, and all of them together within a budget. docs/spec/reliability.md 2d, T48. */
+/** Request bodies: read in full, each within its limit and all within a budget. docs/spec/reliability.md 2d, T48. */
 import type { Readable } from 'node:stream'
 import { REFUSALS, type RefusalKey } from '../../errors.ts'
 import { Refusal } from '../refusals/refusal.ts'
 
-/** What all bodies that arrive or wait for their answer may take together. */
+/** Bytes of all bodies that arrive or await their response. */
 export const BODY_BUDGET = 64 * 1024 * 1024
 
 type Done = (error: Error | null, body?: Buffer) => void
-/** A body that is not whole yet. */
+/** A body that is still arriving. */
 type PendingBody = { bytes: number; fail: (key: RefusalKey) => void }
 
 export type BodyBudget = {
   /** Reads a body of `declared` bytes (NaN: unknown). Refuses: payload_too_large 413, bad_request 400, overloaded 503. */
   read(stream: Readable, limit: number, declared: number, done: Done): void
-  /** A body that was read is not held any more. */
+  /** Frees the bytes of a body. */
   release(body: Buffer): void
 }
 
-/**
- * Beyond the budget, the body that has been arriving for longest is cut off. A client that stalls is soon the oldest, and
- * clients that send at once are not touched.
- */
+/** Creates a budget. Above it, the oldest arriving body is cut off: a stalled client is soon the oldest, and fast clients are not affected. */
 export function createBodyBudget(budget: number = BODY_BUDGET): BodyBudget {
   const coming = new Set<PendingBody>()
   let total = 0
@@ -84,11 +81,11 @@ function readBody(budget: Budget, stream: Readable, limit: number, declared: num
   else stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
 }
 
-/** What is shorter is copied behind the one before it: each chunk of one byte would hold some 200. */
+/** Shorter chunks are copied together, because a chunk of one byte occupies some 200. */
 const SHORT = 1024
 const PIECE = 16 * 1024
 
-/** The chunks of a body, which take about as much as their bytes, however short they are. */
+/** The chunks of a body, stored in about as much memory as their bytes. */
 function openChunks() {
   const chunks: Buffer[] = []
   let [piece, used] = [Buffer.alloc(0), 0]

@@ -1,17 +1,17 @@
-/** A queue in which owners take turns: an owner with many items waits behind its own items, and nobody else does. */
+/** A round-robin queue: the items of an owner wait only behind other owners' next items and their own. */
 export type FairQueue<T> = {
   size(): number
   sizeOf(owner: string): number
   push(owner: string, item: T): void
-  /** Takes an item out of the queue, wherever it stands. */
+  /** Removes an item at any position. */
   remove(owner: string, item: T): void
-  /** Takes the first item of the owner whose turn it is. With `may`, of the first owner for which it says true. */
+  /** Removes and returns the first item of the next owner. With `may`, of the next owner for which it returns true. */
   shift(may?: (owner: string) => boolean): T | undefined
 }
 
-/** An empty queue. */
+/** Creates an empty queue. */
 export function createFairQueue<T>(): FairQueue<T> {
-  /** In the order of their turns. */
+  /** In round-robin order. */
   const owners = new Map<string, T[]>()
   let size = 0
   return {
@@ -37,7 +37,7 @@ export function createFairQueue<T>(): FairQueue<T> {
         const item = own.shift()!
         size--
         owners.delete(owner)
-        // The next turn of this owner comes after those of all others.
+        // The owner moves behind all others.
         if (own.length > 0) owners.set(owner, own)
         return item
       }
@@ -46,9 +46,9 @@ export function createFairQueue<T>(): FairQueue<T> {
   }
 }
 
-/** A fair queue whose owners are paths: those that share the beginning of a path take turns among themselves, as one owner towards others. */
+/** A fair queue with paths as owners: paths with a common prefix share the turns of that prefix. */
 export type PathQueue<T> = {
-  /** How many items wait whose path begins so. */
+  /** Number of items below a path. */
   sizeOf(path: readonly string[]): number
   push(path: readonly string[], item: T): void
   remove(path: readonly string[], item: T): void
@@ -85,7 +85,6 @@ export function createPathQueue<T>(parts: number): PathQueue<T> {
   }
 }
 
-/** The items of one path, in their order. */
 function openList<T>(): PathQueue<T> {
   const items: T[] = []
   return {

@@ -1,6 +1,6 @@
 /**
- * Files that callers send, read as they come, and deployments that are made of them. A client sends 50 files at once and gives up when one is answered
- * 429 or 503, so those that have no turn yet wait, for as long as it takes. docs/limits.md: Uploads.
+ * Turns of file uploads and of deployments made from them. A client sends 50 files at once and gives up on a 429 or 503, so files wait for a turn
+ * without a timeout. docs/limits.md: Uploads.
  */
 import { Refusal } from '../refusals/refusal.ts'
 import { createSemaphore } from './semaphore.ts'
@@ -8,18 +8,18 @@ import { createSemaphore } from './semaphore.ts'
 type Rules = { mostOfOne: number; mostOfAll: number; mostWaiting: number; what: string }
 
 /**
- * TABLE how many of one owner, and of all, have a turn at once, and how many of one owner wait. An owner has never more turns than are left free, so a
- * newcomer finds one. Of files five clients at once wait; of deployments each holds its list of files.
+ * TABLE Turns of one owner and of all, and waiting requests of one owner. An owner never has more turns than are free, so a newcomer finds one. Five
+ * file clients can wait at once; each deployment holds its list of files.
  */
 const RULES = {
   files: { mostOfOne: 8, mostOfAll: 128, mostWaiting: 256, what: 'files' },
   deployments: { mostOfOne: 2, mostOfAll: 12, mostWaiting: 32, what: 'deployments' },
 } as const satisfies Record<string, Rules>
 
-/** `bytes` must come within each `ms` in which the sender was waited for. */
+/** `bytes` must arrive within each `ms` of waiting. */
 type LeastSpeed = { bytes: number; ms: number }
 
-/** 8 KiB a second: a line of 0.5 Mbit/s that sends eight files at once. */
+/** 8 KiB/s: a line of 0.5 Mbit/s that sends eight files at once. */
 const MIN_SPEED: LeastSpeed = { bytes: 80 * 1024, ms: 10_000 }
 
 export type Turns = {
@@ -27,7 +27,7 @@ export type Turns = {
   inTurn<T>(owner: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T>
 }
 
-/** Turns that nobody has taken. */
+/** Creates the turns of a kind. */
 export function openTurns(kind: keyof typeof RULES): Turns {
   const { mostOfOne, mostOfAll, mostWaiting, what } = RULES[kind]
   const semaphore = createSemaphore({
@@ -49,14 +49,14 @@ export function openTurns(kind: keyof typeof RULES): Turns {
   }
 }
 
-/** The refusal of a file whose sender left before its end: bad_request 400. Nobody reads it but the log. */
+/** Returns the error of a file whose sender disconnected early: bad_request 400. Only the log shows it. */
 export function cutOff(): Refusal {
-  return new Refusal('bad_request', 'The file did not arrive whole. Upload it again.', {})
+  return new Refusal('bad_request', 'The upload was interrupted. Upload the file again.', {})
 }
 
 /**
- * Hands on what a sender sends, at least as fast as `least` says. Only the time for which the sender is waited for counts: a slow disk of ours is
- * nobody's fault. Refuses: request_timeout 408.
+ * Yields the chunks of a sender that is at least as fast as `least`. Counts only the time spent waiting for the sender, not for the disk. Refuses:
+ * request_timeout 408.
  */
 export async function* atLeastSpeed(
   pieces: AsyncIterable<Buffer>,
@@ -72,7 +72,7 @@ export async function* atLeastSpeed(
   try {
     for (;;) {
       const next = reading.next()
-      // It is awaited below, or nobody waits for it any more.
+      // It is awaited below, or not needed any more.
       next.catch(() => {})
       for (;;) {
         const began = performance.now()
@@ -89,12 +89,12 @@ export async function* atLeastSpeed(
       yield value
     }
   } finally {
-    // Not awaited: of a sender that says nothing it ends with the connection.
+    // Not awaited: with a silent sender it ends with the connection.
     reading.return?.(undefined).catch(() => {})
   }
 }
 
-/** Waits for something, and gives undefined when that takes longer. */
+/** Waits for a promise; returns undefined on a timeout. */
 async function within<T>(awaited: Promise<T>, ms: number): Promise<true | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

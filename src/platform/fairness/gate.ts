@@ -1,24 +1,21 @@
-/**
- * How many requests of one account run at once. Of those that make the longest lists, and of those that write most, fewer run at
- * once. The others wait, and accounts take turns. docs/limits.md.
- */
+/** Limits the concurrent requests of an account, with lower limits for long lists and bulk writes. Others wait in a fair queue. docs/limits.md. */
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { afterNextTick, beginShortRequest, endShortRequest, iterationMs } from '../base/event-loop.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { openTurns, type Turns } from './file-turns.ts'
 import { createSemaphore } from './semaphore.ts'
 
-/** Once an iteration of the event loop has been busy for so long, requests that wait are left for the next: what has arrived meanwhile is read first. */
+/** After an iteration this long, waiting requests are left for the next one, so that new input is read first. */
 const MAX_ITERATION_MS = 5
 const MAX_WAITING = 256
 const MAX_WAIT_MS = 10_000
 
 export type Gate = {
-  /** Lets a request of `owner` in, at once (undefined) or when it is its turn. Refuses: rate_limited 429 (too many wait, or this one waited for too long). */
+  /** Admits a request of `owner`, at once (undefined) or in its turn. Refuses: rate_limited 429 (too many wait, or this one waited for too long). */
   enter(owner: string): Promise<void> | undefined
-  /** Says that a request of `owner` has ended. */
+  /** Ends a request of `owner`. */
   leave(owner: string): void
-  /** Looks again whether those that wait may enter: what `mayEnter` says may have changed. */
+  /** Re-evaluates waiting requests, for example after capacity was freed. */
   recheck(): void
 }
 
@@ -27,11 +24,11 @@ type Rules = {
   mostOfAll?: number
   /** Whether requests of an owner may enter now. */
   mayEnter?: (owner: string) => boolean
-  /** How many times as long as in use a request waits: `BERTH_TEST_PATIENCE`. */
+  /** Factor of the timeout of waiting requests: `BERTH_TEST_PATIENCE`. */
   patience?: number
 }
 
-/** A gate that nobody has entered yet. */
+/** Creates an empty gate. */
 export function createGate({ mostOfOne, mostOfAll, mayEnter = () => true, patience: timeout = 1 }: Rules): Gate {
   const semaphore = createSemaphore({
     ...(mostOfAll !== undefined && { slots: mostOfAll }),
@@ -51,7 +48,7 @@ export function createGate({ mostOfOne, mostOfAll, mayEnter = () => true, patien
   }
 }
 
-/** Lets requests in one after another from the next iteration on, in each iteration for as long as it may be busy. */
+/** Admits requests one at a time from the next iteration on, within the busy time of each iteration. */
 function createPacedAdmission(): (letIn: () => boolean) => void {
   let running = false
   const run = async (letIn: () => boolean) => {
@@ -79,18 +76,18 @@ function tooManyRequests(): Refusal {
   return new Refusal('rate_limited', message, { name: 'in-flight' }, { 'retry-after': '1' })
 }
 
-/** The gates of a service: `all` for every request, and before it `lists` for long lists and `bulk` for writes with a long body. `files`, `slow`: for files, and for what takes long, alone. */
+/** The gates of a service: `all` for every request; before it `lists` for long lists and `bulk` for long bodies. `files` and `slow` stand alone. */
 export type Gates = { all: Gate; lists: Gate; bulk: Gate; files: Turns; slow: Turns }
 
 /**
- * `hasRoom`: whether an account may make another list; it may not while too much of its answers has not been sent. `patience`: how many
- * times as long as in use a request waits for its turn.
+ * Creates the gates. `hasRoom`: whether an account may start another list; false while too many of its bytes are pending. `timeout`: factor of the
+ * waiting time.
  */
 export function createGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string) => boolean, timeout = 1): Gates {
-  // Long transactions of one account would make each other lose races again and again, and then run alone while everybody waits.
+  // Concurrent long transactions of one account would cause each other serialization failures, then run exclusively and block everyone.
   const bulk = createGate({ mostOfOne: 1, patience: timeout })
   const [files, slow] = [openTurns('files'), openTurns('deployments')]
-  // The embedded store is read in this process: two lists of one account at once would only take turns.
+  // SQLite is read in this process: two lists of one account would only slow each other down.
   if (engine === 'sqlite')
     return {
       all: createGate({ mostOfOne: 64, patience: timeout }),
@@ -99,7 +96,7 @@ export function createGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: stri
       slow,
       lists: createGate({ mostOfOne: 1, mostOfAll: 2, mayEnter: hasRoom, patience: timeout }),
     }
-  // PostgreSQL has 20 connections: one account never takes them all.
+  // PostgreSQL has 20 connections; an account never gets all of them.
   return {
     all: createGate({ mostOfOne: 16, patience: timeout }),
     bulk,
@@ -109,7 +106,7 @@ export function createGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: stri
   }
 }
 
-/** Answers when it is the account's turn: of lists and of bulk writes few are made at once. Refuses: rate_limited 429. */
+/** Runs a request when the gates admit it: few lists and bulk writes run at once. Refuses: rate_limited 429. */
 export function runWhenAdmitted<T>(
   { lists, bulk, all, slow }: Gates,
   route: { list?: unknown; slow?: true },
@@ -122,7 +119,7 @@ export function runWhenAdmitted<T>(
   return runInGate(isBulk ? bulk : lists, owner, () => runInGate(all, owner, make, false), false)
 }
 
-/** Runs a request once the gate lets it in. `isShort`: long lists pause for it, also while it waits. */
+/** Runs a request when the gate admits it. `isShort`: long lists pause for it, also while it waits. */
 async function runInGate<T>(gate: Gate, owner: string, make: () => Promise<T>, isShort: boolean): Promise<T> {
   if (isShort) beginShortRequest()
   try {

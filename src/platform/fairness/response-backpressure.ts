@@ -1,20 +1,17 @@
-/**
- * Answers that have not left: all of them have a budget, the lists of one account have a part of it, and a connection that takes
- * nothing is ended. docs/limits.md.
- */
+/** Pending response bytes: all share a budget, the lists of one account have a part of it, and stalled connections are closed. docs/limits.md. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 
-/** What all answers that have not left may take together, in bytes. */
+/** Budget of all pending response bytes. */
 export const RESPONSE_BUFFER_BYTES = 64 * 1024 * 1024
-/** From so many bytes on, the lists of an account wait until some of them have left. */
+/** From this many pending bytes on, new lists of the account wait. */
 const MAX_OF_ONE = 16 * 1024 * 1024
-/** A connection that took nothing of what it is owed for so long is ended. */
+/** A connection that accepted no bytes for this long is closed. */
 const MAX_STALL_MS = 20_000
-/** What is shorter and finds an empty connection is in the hands of the system at once. */
+/** A shorter response on an empty connection fits into the socket buffer. */
 const SHORT = 16 * 1024
-/** What is longer leaves in pieces, so that it is seen whether it is taken. */
+/** A longer response is sent in pieces of this size, to see whether the client reads. */
 const PIECE = 64 * 1024
 const AS_BYTES = { objectMode: false, highWaterMark: PIECE }
 
@@ -22,27 +19,24 @@ type ConnectionBacklog = { socket: Socket; movedAt: number; answers: Set<Pending
 type PendingResponse = { line: ConnectionBacklog; owner: string; bytes: number }
 
 export type ResponseBuffers = {
-  /** Counts an answer for `owner` (an account, or an address) and gives it in the form in which it is to be sent. */
+  /** Tracks a response for `owner` (an account or an address) and returns the body to send. */
   track(request: IncomingMessage, response: ServerResponse, owner: string, body: Buffer): Buffer | Readable
-  /** Whether the account has room for another list. */
+  /** Whether the account may start another list. */
   hasCapacity(owner: string): boolean
-  /** Bytes that have not left. */
+  /** Pending bytes. */
   bytes(): number
 }
 
 export type ResponseBufferOptions = {
   budget?: number
   longestStallMs?: number
-  /** An answer has left, or was given up. */
+  /** Called when a response was sent or aborted. */
   onLeft?: () => void
-  /** A connection was ended for what it did not take. */
+  /** Called when a stalled connection was closed. */
   onEnded?: () => void
 }
 
-/**
- * Over the budget, the account that is owed most gives way, and of its connections the one that has taken nothing for longest.
- * Whoever reads is owed little.
- */
+/** Tracks pending responses. Above the budget, closes the most stalled connection of the account with the most pending bytes. */
 export function createResponseBuffers(rules: ResponseBufferOptions = {}): ResponseBuffers {
   const { budget = RESPONSE_BUFFER_BYTES, longestStallMs = MAX_STALL_MS } = rules
   const lines = new Map<Socket, ConnectionBacklog>()
@@ -94,7 +88,7 @@ export function createResponseBuffers(rules: ResponseBufferOptions = {}): Respon
   }
 }
 
-/** Does something again and again while it is started; keeps no process alive. */
+/** Repeats work while started. Does not keep the process alive. */
 function createInterval(everyMs: number, work: () => void) {
   let timer: NodeJS.Timeout | undefined
   return {
@@ -108,7 +102,7 @@ function createInterval(everyMs: number, work: () => void) {
   }
 }
 
-/** What each is owed, and all together, in bytes. */
+/** Pending bytes by owner and in total. */
 function createByteCounts() {
   const owed = new Map<string, number>()
   let all = 0
@@ -146,7 +140,7 @@ function* piecesOf(body: Buffer, line: ConnectionBacklog): Generator<Buffer> {
   }
 }
 
-/** The one that has taken nothing for longest: of those that carry an answer of `owner`, when there are any. */
+/** Returns the connection stalled for longest, among those of `owner` if there are any. */
 function mostStalled(lines: ConnectionBacklog[], owner: string): ConnectionBacklog {
   const own = lines.filter(({ answers }) => [...answers].some((one) => one.owner === owner))
   return (own.length > 0 ? own : lines).reduce((oldest, line) => (line.movedAt < oldest.movedAt ? line : oldest))

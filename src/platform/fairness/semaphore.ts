@@ -1,32 +1,28 @@
-/** A semaphore whose slots owners share. When none is free for an owner it waits, and owners take turns. docs/limits.md. */
+/** A semaphore with a fair queue of owners. docs/limits.md. */
 import { createFairQueue } from './fair-queue.ts'
 
 export type Semaphore = {
-  /** Takes a slot if one is free for the owner and none of its own waits. Says whether it did. */
+  /** Acquires a slot if one is free and the owner has no waiters. Returns whether it did. */
   tryAcquire(owner: string): boolean
-  /** Takes a slot when it is the owner's turn. Gives false if that takes longer than `patienceMs`, or `gone` is aborted before. */
+  /** Acquires a slot in the owner's turn. Returns false after `patienceMs`, or when `gone` is aborted. */
   acquire(owner: string, patienceMs?: number, gone?: AbortSignal): Promise<boolean>
-  /** Gives a slot back. */
   release(owner: string): void
-  /** How many of the owner wait. */
+  /** Number of waiters of the owner. */
   waiting(owner: string): number
-  /** Looks again for whom a slot is free: what `mayTake` says may have changed. */
+  /** Re-evaluates the waiters after a result of `canAcquire` may have changed. */
   recheck(): void
 }
 
 export type SemaphoreRules = {
-  /** The slots of all owners together; no limit where it is absent. */
+  /** Slots of all owners together; no limit if absent. */
   slots?: number
-  /** Whether an owner that holds so many slots may take one more, when so many are free. */
+  /** Whether an owner with `inUse` slots may acquire one of `free` slots. */
   canAcquire?: (owner: string, inUse: number, free: number) => boolean
-  /**
-   * How those that wait are let in: each call of `letIn` gives one slot, and false once no owner that waits may take one. By default
-   * all at once.
-   */
+  /** Schedules the admission of waiters. Each call of `letIn` grants one slot, and returns false when no waiter may have one. By default all at once. */
   admit?: (letIn: () => boolean) => void
 }
 
-/** A semaphore of which every slot is free. */
+/** Creates a semaphore. */
 export function createSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): Semaphore {
   const queue = createFairQueue<() => void>()
   const slots = openSlots(rules)
@@ -76,7 +72,7 @@ function admitAll(letIn: () => boolean): void {
   while (letIn());
 }
 
-/** The slots that are taken, by owner, and whether one is free for an owner. */
+/** Slots in use by owner. */
 function openSlots({ slots = Number.POSITIVE_INFINITY, canAcquire = () => true }: SemaphoreRules) {
   const counts = new Map<string, number>()
   let total = 0

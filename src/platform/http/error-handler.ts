@@ -1,10 +1,10 @@
-/** What goes wrong before or beside an operation, as the refusal that the caller is told. */
+/** Maps errors outside of operations to responses. */
 import type { Socket } from 'node:net'
 import type { Deps } from '../../context.ts'
 import { REFUSALS, type RefusalKey } from '../../errors.ts'
 import { Refusal } from '../refusals/refusal.ts'
 
-/** What the server framework finds wrong with a request. */
+/** Error codes of Fastify. */
 const OF_FRAMEWORK: Record<string, RefusalKey> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -12,7 +12,7 @@ const OF_FRAMEWORK: Record<string, RefusalKey> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** The refusal that an error stands for; undefined for a fault of our own. */
+/** Returns the refusal of an error; undefined for an internal error. */
 function refusalFor(error: Error & { code?: string; statusCode?: number }): Refusal | undefined {
   if (error instanceof Refusal) return error
   const key = OF_FRAMEWORK[error.code ?? '']
@@ -23,14 +23,14 @@ function refusalFor(error: Error & { code?: string; statusCode?: number }): Refu
   return new Refusal('bad_request', `Invalid request: ${error.message}`, {})
 }
 
-/** Where something went wrong, for the log: never what was sent. */
+/** Where an error happened, for the log. Never contains user data. */
 export type FaultPlace = { requestId: string; traceId?: string; method: string; path: string | undefined }
 
-/** What the caller is told of an error: a refusal as it says, a fault of the request or the store as the table says, anything else as a bare 500. */
+/** Returns a refusal for any error: mapped request and database errors, or a bare 500. */
 export function toRefusal(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: FaultPlace): Refusal {
   const ofStore = deps.db.refusalOf(error)
   if (ofStore) {
-    deps.log.warn({ err: error, ...at }, 'the store refused')
+    deps.log.warn({ err: error, ...at }, 'the database refused the request')
     return new Refusal(ofStore, REFUSALS[ofStore][2], {})
   }
   const refusal = refusalFor(error)
@@ -39,7 +39,7 @@ export function toRefusal(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: Faul
   return new Refusal('internal_server_error', `Something failed on our side (request ${at.requestId}).`, {})
 }
 
-/** The scheme by which a caller authenticates, of every refusal of 401. `operator_only` and `metrics_only` are also told where no token came. */
+/** Authentication scheme of every 401. `operator_only` and `metrics_only` have one even without a token. */
 const CHALLENGES: Partial<Record<RefusalKey, string>> = {
   missing_token: 'Bearer realm="berth"',
   invalid_token: 'Bearer realm="berth", error="invalid_token"',
@@ -48,7 +48,7 @@ const CHALLENGES: Partial<Record<RefusalKey, string>> = {
   invalid_client: 'Basic realm="berth"',
 }
 
-/** The headers that the answer of a refusal has: its own, and those that its status must have. RFC 9110 15.5.2, RFC 6750 3, RFC 6749 5.2. */
+/** Returns the headers of an error response: its own and those of its status. RFC 9110 15.5.2, RFC 6750 3, RFC 6749 5.2. */
 export function headersOf({ key, status, headers }: Refusal): Record<string, string> {
   const challenge = status === 401 ? CHALLENGES[key] : undefined
   return {
@@ -58,7 +58,7 @@ export function headersOf({ key, status, headers }: Refusal): Record<string, str
   }
 }
 
-/** The body of a refusal: `{error: {code, message, ...}}`, and RFC 9457 around it for those who ask. */
+/** Returns the body of an error response: `{error: {code, message, ...}}`, with RFC 9457 fields for clients that accept them. */
 export function renderRefusal(refusal: Refusal, accept = ''): { contentType: string; body: string } {
   const code = REFUSALS[refusal.key][1]
   const body = { error: { ...refusal.extra, code, message: refusal.message } }
@@ -72,7 +72,7 @@ const OF_PARSER: Record<string, [statusLine: string, RefusalKey]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout'],
 }
 
-/** What the HTTP parser cannot read never becomes a request; it still gets an answer that a person can read. Gives its status. */
+/** Sends a readable response to bytes that the HTTP parser rejects. Returns its status. */
 export function respondToParseError(
   error: Error & { code?: string },
   socket: Socket,

@@ -1,4 +1,4 @@
-/** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
+/** The request lifecycle: authenticate, authorize, rate-limit, validate, execute, commit, respond. */
 
 import type { Caller, Deps, IncomingFile, Input, OperatorCtx, Params } from '../../context.ts'
 import { authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
@@ -36,26 +36,26 @@ import { ignoredHeader } from './validate.ts'
 export type ApiRequest = {
   /** Path and query, with the version. */
   url: string
-  /** Name, value, name, value, as they were sent. */
+  /** Raw headers: name, value, name, value. */
   headers: readonly string[]
-  /** Of the console: the session in the place of a token, its secret and whose it is. `once`: by what a form is known when it is sent twice. */
+  /** Console session in place of a token. `once`: submission id of a form, to detect duplicates. */
   session?: { secret: string; userId: string; once?: string | undefined }
   contentType: string | undefined
   params: Params
   body: Buffer | undefined
-  /** Of a route with `fileBody`. */
+  /** For routes with `fileBody`. */
   file?: IncomingFile
   peer: Peer
   gates: Gates
 }
 
-/** An answer, and whose share it takes: that of the account, the address of an app, or the operator. */
+/** A response and its owner: an account, the address of an app, or the operator. */
 export type OwnedResponse = SerializedResponse & { owner: string }
 
-/** A body that is longer says very many things, such as some hundred variables. */
+/** Bodies above this size count as bulk writes; an account runs one at a time. */
 const BULK_BODY_BYTES = 8 * 1024
 
-/** Answers a request of a route, or refuses with what the route declares. docs/architecture.md: Life of a request. */
+/** Handles a request of a route, or refuses with a key that the route declares. docs/architecture.md: Request lifecycle. */
 export async function handleRequest(deps: Deps, route: Route, request: ApiRequest): Promise<OwnedResponse> {
   const query = splitQuery(request.url)
   const credentials = {
@@ -73,7 +73,7 @@ export async function handleRequest(deps: Deps, route: Route, request: ApiReques
     const answer = await dispatch({ deps, now, route, request, credentials, caller }, query)
     return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
   } catch (error) {
-    // A request that is refused for its body was counted too, so its answer says what is left.
+    // An invalid body consumed the rate limit too, so its response has the rate limit headers.
     throw limit !== undefined && error instanceof Refusal ? error.withHeaders(limit) : error
   }
 }
@@ -98,7 +98,7 @@ async function dispatch(
   const owner = caller?.shareId ?? (route.auth === 'client' ? peerAddress(request.peer) : 'operator')
   const isBulk = caller !== undefined && (request.body?.length ?? 0) > BULK_BODY_BYTES
   const make = async () => {
-    // Only now: what waits are bytes, which the budget of all bodies counts, and not what they become.
+    // Parsed only now: the budget counts bytes of waiting bodies, not parsed values.
     const readBody = route.listBody === undefined ? readBodyOf : readListBody
     const dropped: string[] = []
     const body = await readBody(route, request.contentType, textBodyOf(request.headers, request.body), dropped)
@@ -169,7 +169,7 @@ async function writeInTransaction(
   const writer = { name: route.operationId, emits: route.emits ?? [], shareId: caller?.shareId }
   const work = async (tx: Queries, begin: () => WriteContext): Promise<SerializedResponse> => {
     if (route.revokesAccess) await serializeRevocations(tx)
-    // Who acts is read again inside the transaction: access that ended while this waited has ended.
+    // Authenticate again inside the transaction, in case access was revoked while this request waited.
     const caller = await authorize(deps, route, tx, credentials, deps.clock.now())
     const previous = await once?.claim(tx, now)
     if (previous !== undefined) return previous
@@ -189,17 +189,17 @@ async function writeInTransaction(
     return bytes
   }
   const result = await transact(deps, writer, work).catch(async (error) => {
-    // A store that is away may have taken the write: what was done for it stays.
+    // If the connection was lost, the commit may have succeeded, so do not undo.
     if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, prepared)
     throw error
   })
-  // Another instance was first with this key: what was done outside for this request is one too many.
+  // Another instance was first with this key, so undo the work that this request did outside.
   if (isReplayedResponse(result)) await route.undo?.(before, prepared)
   else if (route.triggers !== undefined) deps.wakeups.timer(route.triggers)
   return result
 }
 
-/** As `authorize`, before anything is looked at; a failure may be a guess and is counted. Refuses: rate_limited 429 too. */
+/** As `authorize`, before any lookup. Counts failed attempts. Refuses: rate_limited 429 too. */
 async function authorizeRequest(
   deps: Deps,
   route: Route,
@@ -217,7 +217,7 @@ async function authorizeRequest(
   }
 }
 
-/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. `read`: reads who acts. */
+/** Authorizes the caller of a route with `read`, or refuses with 401 or 403. Returns undefined for the operator and for clients, which have no account. */
 async function authorize(
   deps: Deps,
   route: Route,

@@ -1,6 +1,6 @@
 /**
- * A write that is asked for again is done once: `Idempotency-Key`. The answer is kept in the transaction of the effect, so that there
- * are both or neither. docs/spec/decisions.md: Errors, limits, versions; docs/decisions/0118.
+ * `Idempotency-Key`: a repeated write runs once. The response is stored in the transaction of the write, so that both or neither exist.
+ * docs/spec/decisions.md: Errors, limits, versions; docs/decisions/0118.
  */
 import { createHash, hkdfSync } from 'node:crypto'
 import type { Deps, OperatorCtx } from '../../context.ts'
@@ -17,12 +17,12 @@ import type { SerializedResponse } from './response-cache.ts'
 import { acceptsIdempotencyKey, type Route } from './route.ts'
 
 const KEPT_MS = 24 * 3_600_000
-/** Bytes that are hashed at once. */
+/** Bytes hashed between pauses. */
 const HASHED_BYTES = 256 * 1024
 const HEADER = 'idempotency-key'
 const REPLAYED = 'idempotency-replayed'
 
-/** What of a request makes it the same one. Of the console: by what its form is known when it is sent twice, and by whom it is. */
+/** The parts of a request that identify it. In the console: the submission id of its form, and the user. */
 type RepeatableRequest = {
   url: string
   headers: readonly string[]
@@ -30,26 +30,24 @@ type RepeatableRequest = {
   session?: { secret: string; once?: string | undefined }
 }
 
-/** One key, while a request that brought it runs. */
+/** A running request with an idempotency key. */
 export type IdempotentRequest = {
-  /** The answer that is kept. Refuses: idempotency_key_reused 422. */
+  /** Returns the stored response. Refuses: idempotency_key_reused 422. */
   find(db: Queries, now: number): Promise<SerializedResponse | undefined>
-  /** Takes the key, within the transaction of the effect; gives the answer instead when another request was first. Refuses as `find` does. */
+  /** Claims the key in the transaction of the write. Returns the response if another request was first. Refuses as `find` does. */
   claim(tx: Queries, now: number): Promise<SerializedResponse | undefined>
-  /** Keeps the answer, within the same transaction. `spend`: of the budget of the account. Refuses: idempotency_keys_used_up 409. */
+  /** Stores the response in the same transaction. `spend`: from the budget of the account. Refuses: idempotency_keys_used_up 409. */
   store(tx: Queries, answer: SerializedResponse, spend?: Spend): Promise<void>
-  /** The request is over. */
   finish(): void
 }
 
-/** The keys that requests of this process bring at this moment, each with the end of its request. */
+/** Keys of running requests in this process, each with the end of its request. */
 const IN_PROGRESS = new WeakMap<Deps, Map<string, Promise<void>>>()
 
 /**
- * Begins a request that brought a key, or whose route clients repeat (`repeatMs`): then what it asks is its key, and it is the same one for so long.
- * Undefined for any other. Keys are the token's own: another token's are others. A form of the console that is sent twice waits for its first sending,
- * because a browser shows the answer to the last one; and so does a request that is repeated.
- * Refuses: bad_request 400 (no key), idempotency_key_in_use 409.
+ * Begins a request with a key, or of a route that clients repeat (`repeatMs`), whose key is its content. Undefined for other requests. Keys are
+ * scoped to the token. Duplicate form submissions and repeated requests wait for the first one, because a browser shows the last response. Refuses:
+ * bad_request 400 (no key), idempotency_key_in_use 409.
  */
 export async function beginIdempotent(
   deps: Deps,
@@ -63,7 +61,7 @@ export async function beginIdempotent(
   const isForm = given !== undefined && request.session !== undefined
   const print = isForm ? undefined : await fingerprintOf(route.method, request)
   const secret = request.session?.secret ?? parseBearer(authorization)!
-  // No key that callers send has a line break.
+  // Keys that callers send contain no line break.
   const id = fingerprint(`${secret} ${given ?? `repeat\n${print}`}`)
   const keptMs = given === undefined ? repeatMs! : KEPT_MS
   const running = IN_PROGRESS.getOrInsertComputed(deps, () => new Map())
@@ -73,15 +71,15 @@ export async function beginIdempotent(
   }
   const { promise, resolve } = Promise.withResolvers<void>()
   running.set(id, promise)
-  // The database alone opens nothing: what seals is the caller's token or session, of which it has a hash.
+  // The encryption key derives from the token or session, of which the database has only a hash.
   const sealing = toSecretKey(Buffer.from(hkdfSync('sha256', secret, id, 'berth idempotency', 32)))
-  // What a form asks may name the moment at which it was sent, which is another one the second time.
+  // The content of a form request may contain its time, which differs in a duplicate.
   const hash = print ?? id
   const find = (db: Queries, now: number) => findStoredResponse(db, { id, asked: hash, since: now - keptMs }, sealing)
   return {
     find,
     async claim(tx, now) {
-      // What repeats a request does so once that took too long: it counts from when it was done.
+      // The period starts when the first request is done, because a client repeats when that takes too long.
       const doneAt = given === undefined ? deps.clock.now() : now
       const isFree = await claimKey(tx, { id, asked: hash, now: doneAt }, now - keptMs)
       return isFree ? undefined : find(tx, now)
@@ -97,7 +95,7 @@ export async function beginIdempotent(
 
 type Kept = { id: string; status: number; sealing: ReturnType<typeof toSecretKey>; isDemanded: boolean }
 
-/** Where there is no room, an answer that nobody demanded to be kept is not. Refuses: idempotency_keys_used_up 409. */
+/** Stores the response; without room, an unrequested one is dropped. Refuses: idempotency_keys_used_up 409. */
 async function keepAnswer(
   tx: Queries,
   { id, status, sealing, isDemanded }: Kept,
@@ -115,21 +113,21 @@ async function keepAnswer(
 function mustHaveRoom(count: LimitStatus | undefined): void {
   if (!count?.exceeded) return
   const { name, total, endsAt } = count
-  const what = name === 'kept-answers' ? `${total} answers` : `${total} bytes of answers`
-  const message = `The account has kept ${what} for Idempotency-Key in 24 hours, which is the most. Send the request without the header, or with it after ${new Date(endsAt).toISOString()}.`
+  const what = name === 'kept-answers' ? `${total} responses` : `${total} bytes of responses`
+  const message = `The account has stored ${what} for Idempotency-Key in 24 hours, the maximum. Send the request without the header, or with it after ${new Date(endsAt).toISOString()}.`
   refuse('idempotency_keys_used_up', message, {
     name,
     limit: { total, remaining: 0, reset: Math.ceil(endsAt / 1000), resetMs: endsAt },
   })
 }
 
-/** The key of a request, or of one of the routes that a form asks. */
+/** Returns the key of a request, or of one route called by a form. */
 function keyOf({ operationId }: Route, { headers, session }: RepeatableRequest): string | undefined {
   if (session === undefined) return readKey(headers)
   return session.once === undefined ? undefined : `${session.once} ${operationId}`
 }
 
-/** The key of a request. Refuses: bad_request 400 for one that is given twice: with either of the two alone, the write could be done once more. */
+/** Returns the key of a request. Refuses: bad_request 400 for two keys, either of which could run the write again. */
 function readKey(rawHeaders: readonly string[]): string | undefined {
   const keys = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === HEADER)
   const [key] = keys
@@ -167,16 +165,16 @@ async function findStoredResponse(
   if (row === undefined) return undefined
   if (row.asked !== asked) refuse('idempotency_key_reused')
   const body = row.sealed_body === null ? undefined : open(sealing, row.sealed_body, associatedData('kept-answer', id))
-  if (row.sealed_body !== null && body === undefined) throw new Error('a kept answer does not open')
+  if (row.sealed_body !== null && body === undefined) throw new Error('a stored response cannot be decrypted')
   return { links: undefined, body, status: row.status, headers: { [REPLAYED]: 'true' } }
 }
 
-/** Whether an answer was kept, rather than made now. */
+/** Whether a response was stored by an earlier request. */
 export function isReplayedResponse({ headers }: SerializedResponse): boolean {
   return headers?.[REPLAYED] !== undefined
 }
 
-/** One statement decides whose the key is: nobody's until now, or one of more than 24 hours ago. */
+/** Claims an unused or expired key in one statement, so that only one request can win. */
 async function claimKey(
   tx: Queries,
   { id, asked, now }: { id: string; asked: string; now: number },
@@ -192,7 +190,7 @@ async function claimKey(
   return ids !== undefined
 }
 
-/** Answers are kept for 24 hours. */
+/** Sweep: purges responses after 24 hours. */
 export async function purgeIdempotencyKeys(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = await ctx.db
     .selectFrom('kept_answer')
@@ -200,7 +198,7 @@ export async function purgeIdempotencyKeys(ctx: OperatorCtx, limit: number): Pro
     .where('created_at', '<=', ctx.now - KEPT_MS)
     .limit(limit)
     .execute()
-  // By a list of their ids: PostgreSQL without statistics would walk through all for a sub-query.
+  // By ids: PostgreSQL without statistics would scan the table for a subquery.
   for (const some of chunks(old.map(({ id }) => id))) {
     await ctx.db.deleteFrom('kept_answer').where('id', 'in', some).execute()
   }

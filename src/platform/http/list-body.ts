@@ -1,4 +1,4 @@
-/** Bodies with one very long list, read in pieces: others run in between. docs/limits.md: Sizes and time. */
+/** Parses bodies with one very long list in pieces, with pauses for other requests. docs/limits.md: Sizes and timeouts. */
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { READERS } from '../../readers.ts'
@@ -9,14 +9,13 @@ import { mustBeStorable, readBodyOf, refuseExcess } from './parse-request.ts'
 import type { Route } from './route.ts'
 import { pickDeclared, type Shape, validate } from './validate.ts'
 
-/** The limit of bodies with such a list. */
 const LIST = READERS['JSON body with a list']
-/** What stands beside the list is read at once. */
+/** Largest body without the list; it is parsed at once. */
 const REST_BYTES = READERS['JSON body of many'].bytes
 
 /**
- * The body of a request as `readBodyOf` gives it, where one list of its route is long (`listBody`). Refuses as that does, and: bad_request 400 (too
- * many parts or items, the list twice), payload_too_large 413 (too much beside the list).
+ * Parses a body as `readBodyOf` does, for a route with one long list (`listBody`). Refuses as `readBodyOf`, and: bad_request 400 (too many parts or
+ * items, the list twice), payload_too_large 413 (too much outside the list).
  */
 export async function readListBody(
   route: Pick<Route, 'auth' | 'body' | 'listBody'>,
@@ -30,7 +29,7 @@ export async function readListBody(
   if (list.rest.length > REST_BYTES) refuse('payload_too_large', `The body without \`${name}\` is too large.`)
   const body = readBodyOf(route, contentType, list.rest) as Record<string, unknown>
   if (list.groups === undefined) return body
-  // Of two the parser takes the last one, and the first was cut out.
+  // The parser uses the last of two equal fields, and the first one was cut out.
   if ((body[name] as unknown[]).length > 0) refuse('bad_request', `Invalid request: \`${name}\` is there twice.`)
   const schema = (route.body as Shape).properties![name] as TSchema & Shape & { maxItems: number }
   return { ...body, [name]: await readItems(bytes, name, schema, list.groups) }
@@ -61,15 +60,15 @@ async function parseGroup(text: Buffer, group: Group, name: string, isAll: boole
   try {
     const values = JSON.parse(`[${withoutLong(text, group)}]`) as unknown[]
     if (group.long.length > 0) putBack(values, await longStrings(text, group))
-    // Behind a last comma nothing is left: no JSON either.
+    // An empty rest after the last comma is invalid JSON.
     if (values.length > 0 || isAll) return values
   } catch {
-    // The parser's own sentence quotes the body, which may hold a secret.
+    // The parser's own message quotes the body, which may contain a secret.
   }
   return refuse('bad_request', `Invalid request: the body is not valid JSON (in \`${name}\`).`)
 }
 
-/** What stands in the place of a long string. Whoever sends it themselves gets their own string twice. */
+/** Placeholder of a long string. A client that sends it gets its own string back. */
 const PLACE = 'long string '
 
 function withoutLong(text: Buffer, { from, to, long }: Group): string {
@@ -82,7 +81,7 @@ function withoutLong(text: Buffer, { from, to, long }: Group): string {
   return [...parts, text.toString('utf8', at, to)].join('')
 }
 
-/** Piece by piece. Throws where one is no JSON. */
+/** Parses piece by piece. Throws on invalid JSON. */
 async function longStrings(text: Buffer, { long }: Group): Promise<Map<string, string>> {
   const strings = new Map<string, string>()
   for (const [number, { from, to, cuts }] of long.entries()) {
@@ -98,7 +97,7 @@ async function longStrings(text: Buffer, { long }: Group): Promise<Map<string, s
   return strings
 }
 
-/** In the fields of the items: what lies deeper is of no list that a route has. */
+/** Restores strings in the fields of items. No route has longer strings deeper. */
 function putBack(values: readonly unknown[], strings: ReadonlyMap<string, string>): void {
   for (const value of values) {
     if (typeof value !== 'object' || value === null) continue

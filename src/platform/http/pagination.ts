@@ -1,30 +1,30 @@
-/** Pagination: `{count, next, prev}`, walked by stamp, so that to the end every row comes exactly once. docs/spec/decisions.md: Pagination. */
+/** Pagination: `{count, next, prev}`, by stamp, so that a full walk returns every row exactly once. docs/spec/decisions.md: Pagination. */
 import type { Static } from 'typebox'
 import { STAMPS_PER_MS } from '../base/clock.ts'
 import type { Pagination } from '../schema/fields.ts'
 
 export const DEFAULT_LIMIT = 20
-/** Stamps are far above every timestamp in milliseconds (up to the year 5138), so a number says which of the two it is. */
+/** Stamps are larger than every timestamp in milliseconds up to the year 5138, so a number is one or the other. */
 const HIGHEST_MOMENT = 1e14
 
-/** Whether a number that a client sends back is a cursor of ours rather than a timestamp. */
+/** Whether a number from a client is a cursor rather than a timestamp. */
 export function isCursor(value: number): boolean {
   return value > HIGHEST_MOMENT
 }
 
-/** The stamp that `until` stands for: rows before it are wanted. Takes a cursor or a timestamp in milliseconds. */
+/** Returns the stamp of `until`, a cursor or a timestamp in ms. Rows before it match. */
 export function stampBefore(until: number): number {
   return isCursor(until) ? until : until * STAMPS_PER_MS
 }
 
-/** The stamp that `since` stands for: rows after it are wanted. */
+/** Returns the stamp of `since`. Rows after it match. */
 export function stampAfter(since: number): number {
   return isCursor(since) ? since : (since + 1) * STAMPS_PER_MS - 1
 }
 
 /**
- * Cuts rows, fetched newest first with one more than `limit`, to a page. `next` goes into `until` for the page after;
- * `prev` is the first row's place when this is not the first page.
+ * Cuts rows, fetched newest first with one more than `limit`, to a page. `next` is the `until` of the next page; `prev` is the first row's stamp
+ * unless this is the first page.
  */
 export function paginate<T>(rows: T[], limit: number, until: number | undefined, stampOf: (row: T) => number): Page<T> {
   const items = rows.length > limit ? rows.slice(0, limit) : rows
@@ -41,12 +41,12 @@ export function paginate<T>(rows: T[], limit: number, until: number | undefined,
 
 type Page<T> = { rows: T[]; pagination: Static<typeof Pagination> }
 
-/** Rows that a list looks through for a page of what no index finds. */
+/** Rows that a filter without an index scans per page. */
 export const SCAN_LIMIT = 20_000
 
 /**
- * As `page`, of rows that were found among the next SCAN_LIMIT: `next` leads on behind those, also from a page that is not
- * full. `last` asks for the stamp of the last of them, which is not there when they are fewer.
+ * As `paginate`, for rows found among the next SCAN_LIMIT. `next` continues behind those, even if the page is not full. `last` returns the stamp of
+ * the last scanned row, or undefined if there are fewer.
  */
 export async function paginateScan<T>(
   rows: T[],
@@ -60,7 +60,7 @@ export async function paginateScan<T>(
   return result
 }
 
-/** The RFC 8288 `Link` header of an answer that carries a page with one behind it. */
+/** Returns the RFC 8288 `Link` header of a response with a next page. */
 export function linkHeader(answer: unknown, url: string): string | undefined {
   const next = (answer as { pagination?: Static<typeof Pagination> } | undefined)?.pagination?.next
   if (next === null || next === undefined) return undefined
@@ -68,7 +68,7 @@ export function linkHeader(answer: unknown, url: string): string | undefined {
   const parameters = new URLSearchParams(query)
   const rising = parameters.get('order') === 'ASC'
   for (const name of ['from', 'since']) if (!rising && isCursor(Number(parameters.get(name)))) parameters.delete(name)
-  // A list in rising order goes on from where it stopped, and keeps the `until` that ends it.
+  // An ascending list continues from its last row and keeps the `until` that ends it.
   parameters.set(rising ? 'since' : 'until', String(next))
   return `<${path}?${parameters}>; rel="next"`
 }

@@ -1,4 +1,4 @@
-/** What callers send, read strictly: a value is taken as it is or refused with a sentence that names it. */
+/** Parses requests strictly: a value is accepted unchanged or refused with a message that names it. */
 
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
@@ -10,7 +10,7 @@ import { DEEPEST, excessOf, MAX_PARTS } from '../schema/json-weight.ts'
 import { refuseRepeated, splitPairs } from './query.ts'
 import { mustBeDeclared, pickDeclared, quotedField, truncateText, validate } from './validate.ts'
 
-/** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
+/** Returns the value of a header; undefined if it is missing or sent twice. `name` is in lower case. */
 export function singleHeader(rawHeaders: readonly string[], name: string): string | undefined {
   let value: string | undefined
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -21,7 +21,7 @@ export function singleHeader(rawHeaders: readonly string[], name: string): strin
   return value
 }
 
-/** The values of a header that may come several times, as one list with commas; empty where it is not there. */
+/** Returns the values of a repeatable header as one comma-separated list; empty if it is missing. */
 export function allOf(rawHeaders: readonly string[], name: string): string {
   const values: string[] = []
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -31,8 +31,8 @@ export function allOf(rawHeaders: readonly string[], name: string): string {
 }
 
 /**
- * The bytes of a text body, of whatever kind, without a byte order mark, which may stand before any of them (RFC 8259 8.1). Refuses:
- * unsupported_media_type 415 for a body in a coding such as gzip, which is read by nobody here (RFC 9110 8.4).
+ * Returns the bytes of a text body without a byte order mark (RFC 8259 8.1). Refuses: unsupported_media_type 415 for a content coding such as gzip
+ * (RFC 9110 8.4).
  */
 export function textBodyOf(rawHeaders: readonly string[], bytes: Buffer | undefined): Buffer | undefined {
   if (bytes === undefined || bytes.length === 0) return bytes
@@ -47,7 +47,7 @@ export function textBodyOf(rawHeaders: readonly string[], bytes: Buffer | undefi
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
 
-/** What the path names. Refuses: bad_request 400 for a NUL, which neither store keeps. */
+/** Returns the path parameters. Refuses: bad_request 400 for a NUL, which neither database stores. */
 export function readParams(params: Params): Params {
   for (const [name, value] of Object.entries(params)) {
     if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
@@ -55,7 +55,10 @@ export function readParams(params: Params): Params {
   return params
 }
 
-/** The body of a request as its route takes it: JSON, plain text or a form. `dropped` gets the paths of fields of JSON that are not declared. Refuses: unsupported_media_type 415, bad_request 400; of a form invalid_request 400. */
+/**
+ * Parses the body of a route: JSON, plain text or a form. `dropped` receives the paths of undeclared JSON fields. Refuses: unsupported_media_type
+ * 415, bad_request 400; of a form invalid_request 400.
+ */
 export function readBodyOf(
   route: { auth?: string; body?: TSchema; textBody?: true; formBody?: true; anyTypeBody?: true },
   contentType: string | undefined,
@@ -70,13 +73,13 @@ export function readBodyOf(
     if (!isForm(contentType)) return withValues(readBody(route.body, contentType, bytes) as Record<string, unknown>)
     return withValues(pickDeclared(route.body!, validate(route.body!, readForm(bytes))) as Record<string, unknown>)
   } catch (error) {
-    // OAuth has a name for it (RFC 6749, 5.2).
+    // OAuth has its own error code (RFC 6749, 5.2).
     if (error instanceof Refusal && error.key === 'bad_request') refuse('invalid_request', error.message)
     throw error
   }
 }
 
-/** The parameters of an OAuth client that have a value: one that is sent without is as if left out. RFC 6749 3.1 and 3.2. */
+/** Returns the OAuth parameters with a value: an empty one counts as omitted. RFC 6749 3.1 and 3.2. */
 export function withValues<P extends Record<string, unknown>>(parameters: P): P {
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== '')) as P
 }
@@ -85,7 +88,7 @@ function isForm(contentType: string | undefined): boolean {
   return /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
 }
 
-/** The fields of a form. Refuses: bad_request 400 for a bad escape, invalid UTF-8, a NUL, too many fields, or a field that is given twice. */
+/** Parses a form. Refuses: bad_request 400 for a bad escape, invalid UTF-8, a NUL, too many fields, or a repeated field. */
 function readForm(bytes: Buffer | undefined): Record<string, string> {
   const text = bytes?.toString('latin1') ?? ''
   const { values, again, fault } = splitPairs(text, READERS['form of a client'].parts, 'the form')
@@ -97,8 +100,8 @@ function readForm(bytes: Buffer | undefined): Record<string, string> {
 const NOTHING = Type.Object({})
 
 /**
- * A JSON body of the operator API, which has no clients that say more than it knows: a field that would be dropped was meant for
- * something. Refuses as `readBody`, and 400 for an undeclared field, which it names.
+ * Parses a JSON body of the operator API. Its clients send no unknown fields, so one is an error. Refuses as `readBody`, and 400 for an undeclared
+ * field, which it names.
  */
 function readStrictBody(
   schema: TSchema | undefined,
@@ -111,7 +114,7 @@ function readStrictBody(
   return schema === undefined ? undefined : pickDeclared(schema, body)
 }
 
-/** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
+/** Returns the declared fields of a JSON body. Refuses 415, and 400 for invalid JSON or a schema mismatch. */
 function readBody(
   schema: TSchema | undefined,
   contentType: string | undefined,
@@ -123,7 +126,7 @@ function readBody(
   return pickDeclared(schema, validate(schema, body), dropped)
 }
 
-/** Any JSON; an empty object when there is no body. */
+/** Parses any JSON; an empty object without a body. */
 function readJson(contentType: string | undefined, bytes: Buffer | undefined): unknown {
   const present = bytes !== undefined && bytes.length > 0
   if (present && !/^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(contentType ?? ''))
@@ -131,7 +134,7 @@ function readJson(contentType: string | undefined, bytes: Buffer | undefined): u
   return present ? parseJson(bytes) : {}
 }
 
-/** A body of plain text. Refuses 415, and 400 for what is not UTF-8 or holds a NUL. */
+/** Returns a plain text body. Refuses 415, and 400 for invalid UTF-8 or a NUL. */
 function readText(contentType: string | undefined, bytes: Buffer | undefined): string {
   if (bytes === undefined || bytes.length === 0) return ''
   if (!/^text\/plain\s*(;|$)/i.test(contentType ?? '')) {
@@ -158,7 +161,7 @@ function parseJson(bytes: Buffer): unknown {
   try {
     value = JSON.parse(bytes.toString('utf8'))
   } catch (error) {
-    // The parser's own sentence quotes the body, which may hold a secret: only the place is told.
+    // The parser's own message quotes the body, which may contain a secret, so only the position is used.
     const place = /at position \d+|line \d+ column \d+/.exec(String(error))?.[0]
     refuse('bad_request', `Invalid request: the body is not valid JSON${place ? ` (${place})` : ''}.`)
   }
@@ -166,17 +169,17 @@ function parseJson(bytes: Buffer): unknown {
   return value
 }
 
-/** Refuses: bad_request 400, for a value that neither store keeps as it is. `place`: the path of it in the body. */
+/** Refuses: bad_request 400, for a value that a database cannot store unchanged. `place`: its path in the body. */
 export function mustBeStorable(value: unknown, place?: string): void {
   const found = faultIn(value)
   const fault = found && place !== undefined ? below(place, found) : found
   if (fault) refuse('bad_request', `Invalid request: ${quotedField(fault.place)} ${fault.what}.`)
 }
 
-/** What is wrong with a value, and where: the path of it. */
+/** What is wrong with a value, and its path. */
 type Fault = { place: string; what: string }
 
-/** What neither store could keep as it is: NUL, lone surrogates, numbers beyond 2^53; and what would poison an object. The path is made of a fault alone. */
+/** Finds NULs, lone surrogates, numbers beyond 2^53 and keys that would pollute a prototype. Builds the path only for a finding. */
 function faultIn(value: unknown): Fault | undefined {
   if (typeof value === 'string') return textFault(value)
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)

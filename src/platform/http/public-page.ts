@@ -1,15 +1,15 @@
-/** What is there for everybody, beside the routes: pages, documents, and what machines ask about the service. */
+/** Public pages, documents and probes outside the API. */
 import type { Peer } from './failure-limits.ts'
 
-/** A page or document that is not part of the API: no token, no version, no transaction. */
+/** A page or document outside the API: no token, version or transaction. */
 export type PublicPage = {
   path: string
   contentType: string
   body: () => string | Buffer
-  /** The body as gzip, where it is large. */
+  /** The body as gzip, if it is large. */
   zipped?: () => Promise<Buffer>
 }
-/** What machines ask about the service itself: as a page, but its status says something too. */
+/** A health or metrics endpoint: a page with a status. */
 export type Probe = {
   path: string
   contentType: string

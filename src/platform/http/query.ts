@@ -1,4 +1,4 @@
-/** The query of a request, read strictly and only once the caller is known. */
+/** Parses query strings strictly, after the caller is authenticated. */
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { READERS } from '../../readers.ts'
@@ -6,20 +6,20 @@ import { refuse } from '../refusals/refusal.ts'
 import type { Route } from './route.ts'
 import { type Shape, truncateText, validate } from './validate.ts'
 
-/** `values` has the first of each key, `again` those that came after it. */
+/** `values` has the first value of each key, `again` the later ones. */
 export type RawQuery = {
   values: Record<string, string>
   again: ReadonlyMap<string, readonly string[]>
   fault: string | undefined
 }
 
-/** Splits the query of a URL. A bad escape, or too many parameters, is a fault, told only once the caller is known: a stranger gets 401. */
+/** Splits the query of a URL. Errors are returned, not thrown, so that an unauthenticated client gets 401 first. */
 export function splitQuery(url: string): RawQuery {
   const at = url.indexOf('?')
   return splitPairs(at < 0 ? '' : url.slice(at + 1), READERS.query.parts, 'the query')
 }
 
-/** Splits `a=1&b=2` of at most so many pairs. `place`: how a fault names it. */
+/** Splits `a=1&b=2` of at most `most` pairs. `place`: its name in an error. */
 export function splitPairs(text: string, most: number, place: string): RawQuery {
   const values: Record<string, string> = Object.create(null)
   const again = new Map<string, string[]>()
@@ -38,7 +38,7 @@ export function splitPairs(text: string, most: number, place: string): RawQuery 
   return { values, again, fault: undefined }
 }
 
-/** The pairs of `a=1&b=2`, empty ones too, one after another: whoever reads stops at as many as may be. */
+/** Yields the pairs of `a=1&b=2`, including empty ones. Lazy, so that a reader can stop at its limit. */
 export function* pairsOf(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf('&', from)
@@ -48,7 +48,7 @@ export function* pairsOf(text: string): Generator<string> {
   }
 }
 
-/** Undefined for a bad escape, invalid UTF-8 or a NUL. */
+/** Decodes a part; undefined for a bad escape, invalid UTF-8 or a NUL. */
 export function decodeText(text: string): string | undefined {
   if (!/[%+]/.test(text)) return text.includes('\0') ? undefined : text
   const bytes = unescapeForm(Buffer.from(text))
@@ -58,8 +58,8 @@ export function decodeText(text: string): string | undefined {
 const [PLUS, SPACE, PERCENT] = [0x2b, 0x20, 0x25]
 
 /**
- * The bytes of a form without their escapes, in the place of those given. Undefined where an escape is bad; to be `shown`, it stays as it is, and NULs
- * are left out. It takes a tenth of the time of decodeURIComponent. URL Standard: application/x-www-form-urlencoded.
+ * Decodes the bytes of a form in place. Undefined for a bad escape; with `shown` it is kept, and NULs are dropped. Takes a tenth of the time of
+ * decodeURIComponent. URL Standard: application/x-www-form-urlencoded.
  */
 export function unescapeForm(bytes: Buffer, shown = false): Buffer | undefined {
   let length = 0
@@ -74,7 +74,7 @@ export function unescapeForm(bytes: Buffer, shown = false): Buffer | undefined {
   return bytes.subarray(0, length)
 }
 
-/** What an ASCII character is as a hexadecimal digit; negative where it is none. */
+/** The value of a hexadecimal digit; negative for other characters. */
 function digitOf(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   const letter = byte | 0x20
@@ -82,19 +82,19 @@ function digitOf(byte = 0): number {
 }
 
 /**
- * What clients send to every list beside its filters. No row is more for passing it over: `test/platform/http/passed-over.test.ts` holds that for
- * each list whose rows have a field of such a name.
+ * Parameters that clients send to every list and that filter nothing. `test/platform/http/passed-over.test.ts` checks each list whose rows have a
+ * field of such a name.
  */
 export const HARMLESS = {
-  teamId: 'says for whom',
-  slug: 'says for whom',
-  source: 'says who asks',
-  limit: 'a list that does not page is answered whole',
+  teamId: 'selects the account',
+  slug: 'selects the account',
+  source: 'names the client',
+  limit: 'a list without pages is returned in full',
 } as const
 
 /**
- * The one place where an unknown filter ends: passed over, it would give more rows than were asked for. The operator API refuses more
- * (`rejectUnknownParameters`); elsewhere what a route does not declare is dropped. Refuses: bad_request 400, naming it and what the list knows. docs/clients.md.
+ * Rejects unknown filters of lists: ignored, they would return too many rows. The operator API rejects more (`rejectUnknownParameters`); other
+ * undeclared parameters are dropped. Refuses: bad_request 400, naming it and what the list knows. docs/clients.md.
  */
 export function rejectUnknownFilters({ query, ignores }: Pick<Route, 'query' | 'ignores'>, raw: RawQuery): void {
   const { properties = {}, patternProperties = {} } = (query ?? {}) as Shape
@@ -108,7 +108,7 @@ export function rejectUnknownFilters({ query, ignores }: Pick<Route, 'query' | '
   }
 }
 
-/** A family of names is told as what its pattern begins with: `meta-<field>`. */
+/** Returns the display name of a pattern of names: `meta-<field>`. */
 export function familyName(pattern: string): string {
   return `${/[\w-]+/.exec(pattern)?.[0]}<field>`
 }
@@ -118,8 +118,8 @@ function isOfFamily(key: string, families: object): boolean {
 }
 
 /**
- * The declared query values as their schema types them: numbers and booleans are coerced, lists are cut. Refuses: bad_request
- * 400 (a key given again that is no list, what is not of the schema).
+ * Returns the declared query values by their schema: coerces numbers and booleans, splits lists. Refuses: bad_request 400 (a repeated key that is not
+ * a list, a schema mismatch).
  */
 export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
   if (raw.fault) refuse('bad_request', `Invalid request: ${raw.fault}.`)
@@ -135,7 +135,7 @@ export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
   return schema === undefined ? query : validate(schema, query)
 }
 
-/** Refuses what the schema does not declare: a filter that is passed over widens the answer. Refuses: bad_request 400. */
+/** Rejects undeclared parameters, since an ignored filter widens the result. Refuses: bad_request 400. */
 export function rejectUnknownParameters(schema: TSchema | undefined, { values }: RawQuery): void {
   const { properties = {} } = (schema ?? {}) as Shape
   const unknown = Object.keys(values).find((key) => !Object.hasOwn(properties, key))
@@ -143,11 +143,11 @@ export function rejectUnknownParameters(schema: TSchema | undefined, { values }:
   const names = Object.keys(properties).join(', ') || 'none'
   refuse(
     'bad_request',
-    `Invalid request: \`${truncateText(unknown)}\` is not a query parameter that is taken here. Taken: ${names}.`,
+    `Invalid request: \`${truncateText(unknown)}\` is not a query parameter of this operation. Allowed: ${names}.`,
   )
 }
 
-/** Refuses a parameter or a field that is given more than once: bad_request 400. */
+/** Refuses a parameter or a field that is sent more than once: bad_request 400. */
 export function refuseRepeated(key: string): never {
   refuse('bad_request', `Invalid request: \`${truncateText(key)}\` is given more than once.`)
 }

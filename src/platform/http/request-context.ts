@@ -1,4 +1,3 @@
-/** From a request to what its operation may touch. */
 import type { Actor, Caller, Ctx, Deps, OperatorCtx } from '../../context.ts'
 import type { Queries } from '../db/db.ts'
 import { rejectIfExceeded } from '../limiter/limiter.ts'
@@ -7,15 +6,12 @@ import type { PendingEvent } from '../outbox/outbox.ts'
 import type { WriteContext } from '../outbox/transact.ts'
 import type { Route } from './route.ts'
 
-/**
- * `taken`: what this request took of limits, however often its transaction runs. `actorId`: the person by whose
- * session an operator's route is asked, as the audit log names them.
- */
+/** `taken`: what this request consumed of limits, across retries of its transaction. `actorId`: the session user of an operator route, for the audit log. */
 type Outer = { deps: Deps; now: number; route: Route; taken?: Taken; actorId?: string | undefined }
 
 /**
- * What a request hands to its operation: who acts, the connection, one reading of the clock, and the events that it will tell.
- * `write`: of a write within its transaction. Only then is a stamp drawn, since a millisecond has not many.
+ * Creates the context of an operation: caller, connection, time and events. `write`: for a write within its transaction; only then a stamp is drawn,
+ * since a millisecond has few.
  */
 export function requestContext(
   { deps, now, route, taken = new Map(), actorId = route.auth }: Outer,
@@ -25,7 +21,7 @@ export function requestContext(
 ): (Ctx | OperatorCtx) & { outgoing: PendingEvent[]; revealed?: ReadonlySet<string> } {
   const actor: Actor = caller?.actor ?? { kind: route.auth as 'operator' | 'client', id: actorId, tokenId: null }
   const emit = () => {
-    throw new Error(`${route.operationId} tells of a change outside of its transaction`)
+    throw new Error(`${route.operationId} publishes an event outside of its transaction`)
   }
   const bare = { actor, db, deps, secrets: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (caller === undefined) return bare

@@ -1,4 +1,4 @@
-/** What is seen of every request: its figures, and one line in the log for those who want it. docs/operations.md. */
+/** Metrics and debug log lines of requests. docs/operations.md. */
 import type { Deps } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import { type MetricValue, observe } from '../../metrics.ts'
@@ -6,19 +6,18 @@ import { randomText } from '../base/ids.ts'
 import { readTraceparent } from '../tracing/traces.ts'
 import { singleHeader } from './parse-request.ts'
 
-/** As much of a request as is told; whatever serves it has it. */
 type CountedRequest = { id: string; method: string; raw: { rawHeaders: readonly string[] } }
-/** How it ended. `since`: what `begin` gave; undefined where no operation was reached. */
+/** `since`: the result of `begin`; undefined if no operation ran. */
 type End = { since?: number; status: number; refusal?: RefusalKey | undefined }
 
 export type OperationMetrics = {
-  /** Gives a handler whose requests are spans where traces are collected. `route`: the template of its path. */
+  /** Wraps a handler in a span where tracing is on. `route`: its path template. */
   withSpan<A extends [CountedRequest, ...unknown[]], T>(route: string, handle: (...args: A) => T): (...args: A) => T
   begin(): number
   end(request: CountedRequest, end: End): void
 }
 
-/** Watches the requests of each operation by its name. The line of a request is made at the level `debug` only. */
+/** Records the requests of each operation. Each request is logged only at level `debug`. */
 export function createRequestMetrics(
   deps: Pick<Deps, 'metrics' | 'log' | 'traces'>,
 ): (operation: string) => OperationMetrics {
@@ -67,19 +66,19 @@ export function createRequestMetrics(
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
-/** A label is one of few words, and what a stranger sends is not. */
+/** Unknown methods share a label, because clients could send any number of them. */
 function methodOf(method: string): string {
   return METHODS.has(method) ? method : 'other'
 }
 
-/** Names requests: `x-request-id` of the answer, `requestId` of the log. Ours and not the caller's: nobody else names lines of this log. */
+/** Creates request ids for `x-request-id` and the log. Callers cannot choose them, so they cannot forge log entries. */
 export function createRequestIds(): () => string {
   const start = randomText(10)
   let last = 0
   return () => `${start}-${(++last).toString(36)}`
 }
 
-/** The trace that a request is part of, for the log. Nothing when `traceparent` is absent or says nothing valid. */
+/** Returns the trace of a request, for the log; empty without a valid `traceparent`. */
 export function traceOf({ raw }: Pick<CountedRequest, 'raw'>): { traceId?: string; parentId?: string } {
   const caller = readTraceparent(singleHeader(raw.rawHeaders, 'traceparent'))
   return caller === undefined ? {} : { traceId: caller.traceId, parentId: caller.parentId }

@@ -1,4 +1,4 @@
-/** Answers as they leave, and those that are given again until something in them changes. docs/architecture.md: What is remembered. */
+/** Serialized responses, and the cache of those that depend on known topics. docs/architecture.md: Caching. */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Caller, Deps } from '../../context.ts'
 import { callerTopics, isCachedCaller } from '../access/identify.ts'
@@ -10,18 +10,17 @@ import { linkHeader } from './pagination.ts'
 import { splitQuery } from './query.ts'
 import type { CacheTopics, Route } from './route.ts'
 
-/** An answer in the form in which it is sent. */
 export type SerializedResponse = {
   links: string | undefined
-  /** When it is not the route's own. */
+  /** If it differs from the route's. */
   contentType?: string
   body: string | Buffer | undefined
-  /** Of an answer that was kept: the route's may be another today. */
+  /** Of a stored response: the route may have changed since. */
   status?: number
   headers?: Record<string, string>
 }
 
-/** Writes what an operation gave, by the schema of its route. `url`: as the caller wrote it. */
+/** Serializes a result by the schema of its route. `url`: as the caller sent it. */
 export function serializeResponse(route: Route, answer: unknown, url: string): SerializedResponse {
   const links = linkHeader(answer, url)
   if (route.textReply) return { links, body: answer as string }
@@ -32,7 +31,7 @@ export function serializeResponse(route: Route, answer: unknown, url: string): S
 
 const LINES = 'application/stream+json'
 
-/** As `serializeResponse`, of a list. One that weighs more than its route says is answered all the same, and logged as a fault. */
+/** As `serializeResponse`, for a list. One larger than its route declares is sent and logged as an error. */
 export async function serializeListResponse(
   { log }: Pick<Deps, 'log'>,
   route: Route,
@@ -45,35 +44,35 @@ export async function serializeListResponse(
     : await serializeList(route.reply!, answer)
   const { rows, rowBytes } = route.list!
   if (body.length > rows * rowBytes)
-    log.error({ operationId: route.operationId, bytes: body.length }, 'a list weighs more than its route says')
+    log.error({ operationId: route.operationId, bytes: body.length }, 'a list is larger than its route declares')
   return { links: linkHeader(answer, url), body, ...(asLines && { contentType: LINES }) }
 }
 
-/** One project, with what is in it. */
+/** Topics of one project with its contents. */
 export const projectTopics: CacheTopics = (_, project) => [`project ${(project as Row<'project'>).id}`]
-/** The list of projects of the account. */
+/** Topics of the project list of an account. */
 export const projectListTopics: CacheTopics = ({ account }) => [`projects ${account.id}`]
 
-/** Longer ones would take the place of many. */
+/** Longer responses would evict many others. */
 const LONGEST = 256 * 1024
-/** Shorter ones are not packed: little would be won. */
+/** Shorter responses are not worth compressing. */
 const WORTH_PACKING = 8 * 1024
 
 type CacheLookup = { cache: Cache | undefined; route: Route; caller: Caller | undefined; url: string }
 
-/** The answer that this caller would be given again at this address; undefined: it is to be made. */
+/** Returns the cached response for this caller and URL; undefined if it must be built. */
 export function getCachedResponse({ cache, route, caller, url }: CacheLookup): SerializedResponse | undefined {
   if (cache === undefined || caller === undefined || route.cache === undefined || !isCachedCaller(caller))
     return undefined
   return cache.get(cacheKey(caller, url)) as SerializedResponse | undefined
 }
 
-/** `clear`: it may hold a value in clear. */
+/** `clear`: it may contain plaintext secrets. */
 type BuildResponse = () => Promise<{ written: SerializedResponse; subject: unknown; clear: boolean }>
 
 const knownOf = new WeakMap<Deps['db'], VersionedCache<SerializedResponse>>()
 
-/** The answer for this caller and address, which is made when the state is another one than that of the answer that is known. */
+/** Returns the cached response while its version matches. Otherwise builds and caches a new one. */
 export async function getOrBuildResponse(
   { db }: Deps,
   { caller, url, state }: { caller: Caller; url: string; state: string },
@@ -88,7 +87,7 @@ export async function getOrBuildResponse(
   return written
 }
 
-/** Makes an answer and remembers it, unless something in it changed meanwhile or it may hold a value in clear. */
+/** Builds a response. Caches it unless its data changed meanwhile or it may contain plaintext secrets. */
 export async function buildAndCacheResponse(
   { cache, route, caller, url }: CacheLookup,
   make: BuildResponse,
@@ -98,7 +97,7 @@ export async function buildAndCacheResponse(
   const { body } = written
   if (cache === undefined || caller === undefined || route.cache === undefined) return written
   if (clear || !isCachedCaller(caller) || body === undefined || body.length > LONGEST) return written
-  // As bytes of its own: text would be made into bytes anew for everybody who asks, and a part of a larger buffer would keep all of it.
+  // A buffer of its own: text would be encoded again for each response, and a slice would retain its larger buffer.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
   if (typeof body === 'string') bytes.write(body)
   else bytes.set(body)
@@ -113,17 +112,17 @@ export async function buildAndCacheResponse(
   return value
 }
 
-/** An answer whose body is compressed: a list becomes less than a tenth of it in 0.1 ms, and making it anew takes milliseconds. */
+/** Compresses a response: a list shrinks to less than a tenth in 0.1 ms, and building it again takes milliseconds. */
 function compressResponse(answer: unknown): CompressedValue {
   const { body, ...rest } = answer as SerializedResponse
   const packed = zstdCompressSync(body!, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
-  // As bytes of its own, as above.
+  // A buffer of its own, as above.
   const kept = Buffer.allocUnsafeSlow(packed.length)
   kept.set(packed)
   return { bytes: kept.length, unpack: () => ({ ...rest, body: zstdDecompressSync(kept) }) }
 }
 
-/** Who acts is one object for as long as it is remembered. What another one was answered is not found. */
+/** A cached caller is one object, so its identity separates the responses of callers. */
 function cacheKey(caller: Caller, url: string): string {
   let name = names.get(caller)
   if (name === undefined) {

@@ -1,4 +1,4 @@
-/** A route is data: what is asked, what it needs, what may refuse it, which operation answers, what may leave. */
+/** A route as data: request, permissions, guards, operation and response. */
 import type { Static, TSchema } from 'typebox'
 import type { Ctx, Guard, Input, OperatorCtx, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
@@ -8,97 +8,90 @@ import type { Caller } from '../access/who.ts'
 import type { Topic } from '../db/change-feed.ts'
 import type { Permission } from '../permissions/roles.ts'
 
-/** The largest body of a request in bytes. That of an OAuth client is read before the client is known. */
+/** Returns the largest body of a route in bytes. The body of an OAuth client is read before the client is authenticated. */
 export function bodyLimitOf({ bodyLimit, auth }: Pick<Route, 'bodyLimit' | 'auth'>): number {
   return bodyLimit ?? (auth === 'client' ? READERS['JSON of a client'] : READERS['JSON body']).bytes
 }
 
-/** What a cached answer of a route follows from, besides who acts: nothing else that changes may be in it. `subject`: what the route loaded. docs/architecture.md. */
+/** Topics of a cached response besides those of the caller. `subject`: the loaded resource. docs/architecture.md. */
 export type CacheTopics = (caller: Caller, subject: unknown) => Topic[]
 
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** The specification's path. Public operations also answer at any other `/v1` to `/v13`, without a version, and with `now` after it. */
+  /** Path of the specification. Public operations also match any `/v1` to `/v13`, no version, and `now` after it. */
   path: string
   operationId: string
   summary: string
   tag: string
-  /** Permissions, all of them: 403. */
   needs?: readonly Permission[]
   query?: Q
   body?: B
-  /** What clients send that Berth passes over, and why that is well: docs/clients.md tells it from here. */
+  /** Ignored parameters that clients send, and why that is safe. docs/clients.md lists them. */
   ignores?: { query?: Record<string, string>; body?: Record<string, string> }
-  /** The body is plain text rather than JSON; `run` gets it whole, as a string. */
+  /** The body is plain text; `run` gets it as a string. */
   textBody?: true
-  /** The body is JSON whatever its type says: a client of the path sends it as text. */
+  /** The body is JSON with any content type, because a client of the path sends it as text. */
   anyTypeBody?: true
-  /** The body is a form (`application/x-www-form-urlencoded`), or the same as JSON. */
+  /** The body is a form (`application/x-www-form-urlencoded`) or equivalent JSON. */
   formBody?: true
-  /** The largest body in bytes; 64 KiB by default. */
+  /** Largest body in bytes; 64 KiB by default. */
   bodyLimit?: number
-  /** The field of the body that is a very long list, so that the body is read in pieces: list-body.ts. */
+  /** The field with a very long list, parsed in pieces: list-body.ts. */
   listBody?: string
-  /** It may take minutes: it waits for a turn of its own, so that nothing else of the account waits for it. docs/limits.md: Uploads. */
+  /** The request may take minutes, so it waits in a queue of its own. docs/limits.md: Uploads. */
   slow?: true
   /**
-   * Clients send it again when no answer came. Of equal requests of one token within `ms` the first is done, and its answer is given to all. `may`: whether
-   * this request is one of those.
+   * Clients repeat the request on a timeout. Equal requests of one token within `ms` run once and share the response. `may`: whether this request is
+   * one of them.
    */
   repeats?: { ms: number; may: (input: Input<Static<Q>, Static<B>>) => boolean }
   /**
-   * The body is a file, which `prepare` reads as it comes: in a turn of its own, with a least speed in the place of a time, and named by no entry of
-   * the audit log. The headers that say more of it, each with its meaning. docs/limits.md: Uploads.
+   * The body is a file, streamed by `prepare`: with its own queue, a minimum speed instead of a timeout, and no audit entry. Its metadata headers,
+   * each with its meaning. docs/limits.md: Uploads.
    */
   fileBody?: Readonly<Record<string, string>>
-  /** The subject, looked up inside the account. */
+  /** Loads the resource, within the account. */
   load?: (ctx: C, params: Params) => Promise<S>
   guards?: readonly Guard<C, S>[]
-  /** Slow work outside the database (DNS, a password hash, sealing many values), before the transaction; its answer is handed to `run`. */
+  /** Slow work before the transaction (DNS, password hashes, encryption). Its result is passed to `run`. */
   prepare?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
-  /** Takes back what `prepare` did outside, when the transaction did not stand. */
+  /** Undoes external effects of `prepare` if the transaction failed. */
   undo?: (ctx: C, prepared: A) => Promise<void>
   run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, prepared: A) => Promise<Static<R>> | Static<R>
-  /** It ends access of people: tokens, places in teams. platform/access/user-write-lock.ts. */
+  /** The route revokes access of users: tokens, memberships. platform/access/user-write-lock.ts. */
   revokesAccess?: true
   emits?: readonly EventName[]
-  /** What `load` and `run` refuse with, beyond what the guards and every route do. */
+  /** Errors of `load` and `run`, in addition to those of guards and every route. */
   refuses?: readonly RefusalKey[]
-  /** The timer that has work as soon as this is committed: it does not wait for its period. */
+  /** The timer to run right after the commit. */
   triggers?: string
-  /**
-   * What the answer follows from besides the caller: a text that is another one after every change of it, read in this request. Undefined
-   * where that is not known. The answer is given again while it is the same.
-   */
+  /** Returns the version of the response's data, read in this request; undefined if unknown. A response is cached while its version is the same. */
   cacheVersion?: (ctx: C, input: Input<Static<Q>, Static<B>>) => Promise<string | undefined>
-  /** A GET of a project (`idOrName`) and its variables: both are read together with who acts, on PostgreSQL. */
+  /** A GET of a project (`idOrName`) that reads it and its variables together with the caller on PostgreSQL. */
   prefetch?: true
-  /** A GET that is asked often, and whose answer follows from caller, address and these subjects alone: given again until one of them changes. */
+  /** Topics of a cached GET. The response must depend only on them, the caller and the URL. */
   cache?: CacheTopics
   status: number
-  /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
+  /** Response schema; undeclared fields are dropped. Without it the response has no body. */
   reply?: R
-  /**
-   * Lines of JSON (`application/stream+json`): each row of a list when the query says `format=lines`, and always an answer that is
-   * no list. Clients read such an answer as a stream that ends.
-   */
+  /** Lines of JSON (`application/stream+json`): the rows of a list with `format=lines`, and every response that is not a list. Clients read it as a stream. */
   jsonLines?: true
-  /** A list: its most rows, and what one weighs at most, in bytes. What is in the store is bounded so that it holds. docs/limits.md. */
+  /** Most rows of a list, and the largest row in bytes. Limits on stored data guarantee both. docs/limits.md. */
   list?: { rows: number; rowBytes: number }
-  /** The answer is plain text rather than JSON; `run` gives a string. */
+  /** The response is plain text; `run` returns a string. */
   textReply?: true
-  /** The answer holds a secret: no cache keeps it. */
+  /** The response contains a secret and must not be cached. */
   noStore?: true
-  /** A field of the body that is not known may be one that was to narrow what is made, so the answer names it, as that of a PATCH does. */
+  /** An unknown field may have been meant to restrict the new object, so the response names it, as a PATCH does. */
   namesIgnored?: true
-  /** Headers of the answer, from what `run` gave. */
+  /** Returns response headers from the result of `run`. */
   replyHeaders?(answer: Static<R>): Record<string, string>
 }
 
 type Method = Spec<unknown, TSchema, TSchema, TSchema, unknown, unknown>['method']
 
 // biome-ignore-start lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written
-/** Its method, path and reply are part of the type, so that the tests know what answers a call: test/support/call.ts. */
+/** Method, path and reply are part of the type, so that tests have typed responses: test/support/call.ts. */
 export type Route<M extends Method = Method, P extends string = string, R extends TSchema = any> = Spec<
   any,
   any,
@@ -109,7 +102,7 @@ export type Route<M extends Method = Method, P extends string = string, R extend
 > & { auth: 'public' | 'operator' | 'client'; method: M; path: P }
 // biome-ignore-end lint/suspicious/noExplicitAny: as above
 
-/** A route of the public API: bearer token, `teamId`/`slug`, any version. */
+/** Declares a route of the public API: bearer token, `teamId`/`slug`, any version. */
 export function route<
   M extends Method,
   P extends string,
@@ -122,7 +115,7 @@ export function route<
   return { ...(spec as Route<M, P, R>), auth: 'public' }
 }
 
-/** A route of the operator API: the operator token and nothing else. */
+/** Declares a route of the operator API: operator token only. */
 export function operatorRoute<
   M extends Method,
   P extends string,
@@ -135,7 +128,7 @@ export function operatorRoute<
   return { ...(spec as Route<M, P, R>), auth: 'operator' }
 }
 
-/** A route for apps, which prove themselves by their client secret: no bearer token, no account. */
+/** Declares a route for apps, authenticated by client secret: no bearer token, no account. */
 export function clientRoute<
   M extends Method,
   P extends string,
@@ -148,7 +141,7 @@ export function clientRoute<
   return { ...(spec as Route<M, P, R>), auth: 'client' }
 }
 
-/** Whether a route lists: its answer is rows, or begins with them. What narrows it must be known to it (query.ts). */
+/** Whether the reply of a route is a list or begins with one. Its filters must be declared (query.ts). */
 export function isList({ method, reply }: Pick<Route, 'method' | 'reply'>): boolean {
   if (method !== 'GET' || reply === undefined) return false
   const first = Object.values((reply.properties ?? {}) as Record<string, { type?: string }>)[0]
@@ -178,7 +171,7 @@ const ON_WRITE: readonly RefusalKey[] = [
 ]
 const ON_KEY: readonly RefusalKey[] = ['idempotency_key_reused', 'idempotency_key_in_use', 'idempotency_keys_used_up']
 
-/** Every refusal that this route may answer with. The OpenAPI document and the tests are made from it. */
+/** Returns every error of a route. The OpenAPI document and tests are generated from it. */
 export function refusalsOf(route: Route): RefusalKey[] {
   const keys = [
     ...ALWAYS,
@@ -192,7 +185,7 @@ export function refusalsOf(route: Route): RefusalKey[] {
   return [...new Set(keys)]
 }
 
-/** Whether a route looks at `Idempotency-Key`. A PUT and a file may be sent again anyway, and a code that an app exchanges is used up. */
+/** Whether a route supports `Idempotency-Key`. A PUT and a file are repeatable anyway, and an exchanged code is single-use. */
 export function acceptsIdempotencyKey({
   auth,
   method,
@@ -201,39 +194,39 @@ export function acceptsIdempotencyKey({
   return auth !== 'client' && fileBody === undefined && (method === 'POST' || method === 'PATCH' || method === 'DELETE')
 }
 
-/** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
+/** Removes the version: `/v9/projects/:idOrName` -> `/projects/:idOrName`. */
 export function unversionedPath(path: string): string {
   return path.replace(/^\/v\d+(?=\/)/, '')
 }
 
-/** The path at which a route is found. */
+/** Returns the path in the router. */
 export function routedPath(route: Route): string {
   return route.auth === 'operator' ? route.path : unversionedPath(route.path)
 }
 
-/** What may stand before a path of the public API: a version that Berth answers at, and `now`, which older programs and some commands of the CLI write. */
+/** Prefix of a public path: a supported version, and `now`, which older programs and some CLI commands send. */
 const PREFIX = /^(?:\/v([1-9]|1[0-3]))?(?:\/now)?(?=\/)/
 
-/** The version that a path begins with, when it is one that Berth answers at. */
+/** Returns the supported version at the start of a path. */
 export function versionOf(url: string): number | undefined {
   const version = PREFIX.exec(originForm(url))?.[1]
   return version === undefined ? undefined : Number(version)
 }
 
-/** Whether a version or `now` stands before a path. */
+/** Whether a path starts with a version or `now`. */
 export function isPrefixed(url: string): boolean {
   return unversionedUrl(url) !== originForm(url)
 }
 
-/** The path as it is routed, without version and `now`. The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */
+/** Removes version and `now` from a URL. Operator paths keep their one version, so that a proxy can block them by prefix. */
 export function unversionedUrl(url: string): string {
   const path = originForm(url)
   const bare = path.replace(PREFIX, '')
-  // Nothing is at `/v9/`: the page at the root has no version.
+  // `/v9/` is not the root page.
   return bare.startsWith('/operator/') || /^\/(\?|$)/.test(bare) ? path : bare
 }
 
-/** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. Without a host it stays as it is, and is refused (platform/server/strict-paths.ts). */
+/** Converts the absolute form `http://host/path` (RFC 9112 3.2.2) to `/path`. Without a host it stays and is refused (platform/server/strict-paths.ts). */
 function originForm(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]+(?=\/)/i, '')
 }

@@ -1,4 +1,4 @@
-/** Whether a value is what a schema says, and the sentence that names what is not; which fields of a body are declared. */
+/** Validates values by schema, with a message that names the invalid field, and drops or rejects undeclared fields. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { someOf } from '../base/text.ts'
@@ -7,13 +7,13 @@ import { weighsAtMost } from '../schema/json-weight.ts'
 
 const MAX_CHOICES = 50
 
-/** Nothing is coerced, filled in or removed here: a value is what its schema says or is refused. */
+/** No coercion, defaults or removal: a value matches its schema or is refused. */
 const ajv = new Ajv({ allowUnionTypes: true, verbose: true })
 ajv.addKeyword({ keyword: 'x-most-bytes', validate: (most: number, value: unknown) => weighsAtMost(value, most) })
 ajv.addKeyword({ keyword: 'x-unsupported', validate: (_: string, value: unknown) => asksForNothing(value) })
 const validators = new WeakMap<TSchema, ValidateFunction>()
 
-/** What a value may be. Of very many, the first: /docs names them all. */
+/** Lists allowed values; of a long list, the first ones. /docs lists all. */
 function choices(values: unknown[]): string {
   return someOf(
     values.map((value) => JSON.stringify(value)),
@@ -26,7 +26,7 @@ function asksForNothing(value: unknown): boolean {
   return !value || value === 'off' || value === 'default'
 }
 
-/** A schema as it is read field by field. */
+/** The parts of a schema that are read here. */
 export type Shape = {
   type?: string
   properties?: Record<string, TSchema & { type?: string }>
@@ -36,7 +36,7 @@ export type Shape = {
   anyOf?: TSchema[]
 }
 
-/** The value, when it is what the schema says. `place`: the path of the value in the body, for the sentence. Refuses: bad_request 400. */
+/** Returns a valid value. `place`: its path in the body, for the message. Refuses: bad_request 400. */
 export function validate(schema: TSchema, value: unknown, place = ''): unknown {
   let validator = validators.get(schema)
   if (validator === undefined) {
@@ -47,10 +47,7 @@ export function validate(schema: TSchema, value: unknown, place = ''): unknown {
   return value
 }
 
-/**
- * The fault that names the culprit best: of a union's many, the deepest, and of those that lie equally deep the one of the variant that came
- * nearest: a value of the right type with something else wrong is nearer than one of another type.
- */
+/** Returns the most useful message: that of the deepest error. Among equals, it prefers the variant of a union whose type matched. */
 function sentence(faults: ErrorObject[], at: string): string {
   const fault = faults.reduce((best, next) => (isNearer(next, best) ? next : best))
   const inside = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
@@ -69,12 +66,12 @@ function sentence(faults: ErrorObject[], at: string): string {
   if (fault.keyword === 'x-unsupported') return `${place} is not a setting that Berth has; leave it out`
   if (fault.keyword === 'x-most-bytes')
     return `${place} should be at most ${(fault.schema as number) / 1024} KiB of JSON`
-  // A pattern is for programs: every one has its words (test/platform/openapi/openapi.test.ts).
+  // A pattern is not readable, so its description is used (test/platform/openapi/openapi.test.ts).
   if (fault.keyword === 'pattern') return `${place} should be ${fault.parentSchema?.description}`
   return `${place} ${fault.message?.replace(/^must /, 'should ')}`
 }
 
-/** The types that a value may have: where no variant of a union came near, those of all of them. */
+/** Returns the allowed types; without a matching variant, those of the whole union. */
 function typesAt(faults: ErrorObject[], { instancePath }: ErrorObject): string[] {
   const ofType = faults.filter((fault) => fault.keyword === 'type' && fault.instancePath === instancePath)
   return [...new Set(ofType.flatMap(({ params }) => params.type as string | string[]))]
@@ -83,7 +80,7 @@ function typesAt(faults: ErrorObject[], { instancePath }: ErrorObject): string[]
 function isNearer(one: ErrorObject, other: ErrorObject): boolean {
   const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length
   if (depth(one) !== depth(other)) return depth(one) > depth(other)
-  // "should match a schema in anyOf" is said after those of the variants, and names nothing.
+  // "should match a schema in anyOf" follows the errors of the variants and names nothing.
   const nearness = ({ keyword, data, params }: ErrorObject) => {
     if (keyword === 'anyOf') return 0
     const allowed: unknown[] | undefined = keyword === 'const' ? [params.allowedValue] : params.allowedValues
@@ -93,19 +90,19 @@ function isNearer(one: ErrorObject, other: ErrorObject): boolean {
   return nearness(one) > nearness(other)
 }
 
-/** A field in a message: its path in backquotes, cut where it is long. */
+/** Quotes the path of a field for a message, truncated. */
 export function quotedField(path: string): string {
   return path === '' ? 'the body' : `\`${truncateText(path, 100)}\``
 }
 
-/** A text for a message, cut after `length` characters. */
+/** Truncates a text for a message. */
 export function truncateText(text: string, length = 30): string {
   return text.length > length ? `${text.slice(0, length)}…` : text
 }
 
 /**
- * A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more
- * (docs/spec/client-requests.md C.2). `dropped` gets their paths below `path`.
+ * Returns a copy with the declared fields at every depth. Unknown ones are dropped, because real clients send more (docs/spec/client-requests.md
+ * C.2). `dropped` receives their paths below `path`.
  */
 export function pickDeclared(schema: TSchema, value: unknown, dropped?: string[], path = ''): unknown {
   if (Array.isArray(value)) {
@@ -124,7 +121,7 @@ export function pickDeclared(schema: TSchema, value: unknown, dropped?: string[]
   return result
 }
 
-/** Refuses: bad_request 400 for a field that is not declared, which it names below `path`. */
+/** Refuses: bad_request 400 for an undeclared field, which it names below `path`. */
 export function mustBeDeclared(schema: TSchema, value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null) return
   const { items, properties, additionalProperties } = variantFor(schema, value)
@@ -138,28 +135,28 @@ export function mustBeDeclared(schema: TSchema, value: unknown, path: string): v
       const names = Object.keys(properties).join(', ') || 'nothing'
       refuse(
         'bad_request',
-        `Invalid request: ${quotedField(`${path}${key}`)} is not a field that is taken here. Taken: ${names}.`,
+        `Invalid request: ${quotedField(`${path}${key}`)} is not an allowed field here. Allowed: ${names}.`,
       )
     }
     mustBeDeclared(properties[key]!, inner, `${path}${key}.`)
   }
 }
 
-/** Of a union, the variant for an array or for an object: our unions differ in that. */
+/** Returns the array or object variant of a union; our unions differ only in that. */
 function variantFor(schema: TSchema, value: object): Shape {
   const shape = schema as Shape
   const expected = Array.isArray(value) ? 'array' : 'object'
   return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === expected) ?? shape
 }
 
-/** Fields that an answer names at most, and the characters of each. */
+/** Most fields named in a response, and the characters of each. */
 const MAX_NAMED = 20
 const MAX_NAMED_LENGTH = 100
 
-/** The header by which the answer to a change names fields that are not known, and so did nothing: a slip of the pen is seen. docs/spec/decisions.md: Projects. */
+/** Returns the header that lists ignored fields of a write, so that a typo is noticed. docs/spec/decisions.md: Projects. */
 export function ignoredHeader(dropped: readonly string[]): Record<string, string> {
   if (dropped.length === 0) return {}
-  // What a header cannot carry is written as in a URL.
+  // Characters outside a header's range are percent-encoded.
   const names = dropped
     .slice(0, MAX_NAMED)
     .map((path) => encodeURIComponent(path.slice(0, MAX_NAMED_LENGTH).toWellFormed()))

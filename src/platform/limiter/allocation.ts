@@ -1,12 +1,12 @@
-/** The statements by which instances share a limit. Each is one statement that commits at once: it decides, however many instances ask. */
+/** Statements with which instances share a limit. Each commits on its own, so that it decides among concurrent instances. */
 import { type RawBuilder, sql } from 'kysely'
 import { preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { CLOCK_TOLERANCE_MS } from './windows.ts'
 
 /**
- * What is asked for: at least `need` or nothing, at most `want`, of `total` in a window of `lengthMs` that begins now when none runs. `unreported`: what was
- * given out before. `isDurable`: a crash of the database server forgets nothing. Otherwise it may forget the last second, and the statement
+ * Requests at least `need` or nothing, at most `want`, of `total` in a window of `lengthMs`, which begins now if none runs. `unreported`: consumed
+ * before the window was shared. `isDurable`: survives a crash of the database server. Otherwise a crash may lose the last second, and the statement
  * does not wait for the disk.
  */
 export type AllocationRequest = {
@@ -22,7 +22,7 @@ export type AllocationRequest = {
 }
 type Window = Pick<Row<'rate_limit'>, 'ends_at' | 'used' | 'granted'>
 
-/** Takes a portion of a limit. Gives the window as it is then. */
+/** Acquires an allocation and returns the resulting window. */
 export async function allocate(apart: Queries, { isDurable, ...portion }: AllocationRequest): Promise<Window> {
   const [window] = await insertOrTake(apart, { ...portion, durable: isDurable ? 1 : 0 })
   return window!
@@ -34,7 +34,7 @@ const insertOrTake = preparedQuery<Values, Window>((db, value) => {
   const number = (named: number) => sql<number>`cast(${named} as bigint)`
   const [now, total, unreported] = [number(value.now), number(value.total), number(value.unreported)]
   const endsAt = sql<number>`${now} + ${number(value.lengthMs)}`
-  // One that ends later than any could was begun by a clock that was set back since.
+  // A window that ends too late was begun before the clock was set back.
   const runs = sql`rate_limit.ends_at > ${now} and rate_limit.ends_at <= ${endsAt} + ${sql.lit(CLOCK_TOLERANCE_MS)}`
   const usedBefore = sql<number>`case when ${runs} then rate_limit.used else 0 end + ${unreported}`
   const grantedAfter = (used: RawBuilder<number>) =>
@@ -67,7 +67,7 @@ const insertOrTake = preparedQuery<Values, Window>((db, value) => {
 
 type Return = { name: string; owner: string; now: number; count: number }
 
-/** Gives back what was taken in the window that runs. */
+/** Refunds what was consumed in the current window. */
 export async function refundAllocation(apart: Queries, portion: Return): Promise<void> {
   await lowerUsed(apart, portion)
 }

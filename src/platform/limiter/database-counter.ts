@@ -1,46 +1,46 @@
 /**
- * Counts one limit over all instances, in PostgreSQL. An instance takes portions of what an owner has, and gives them out without asking, so that few
- * requests write. What may be a guess is taken one by one. docs/limits.md: Several instances.
+ * Counts a limit across instances, in PostgreSQL. An instance acquires allocations and consumes them locally, so that few requests write. Failed
+ * attempts are consumed one at a time. docs/limits.md: Several instances.
  */
 
 import type { AllocationRequest, allocate, refundAllocation } from './allocation.ts'
 import type { Counter, EffectiveLimit, RemainingLimit } from './counter.ts'
 import { createWindows, type Windows } from './windows.ts'
 
-/** An instance that is asked seldom gives out this share of a limit before it asks the database. So four instances give at most 8 % more. */
+/** An instance consumes this share of a limit before it calls the database. Four instances thus exceed a limit by at most 8 %. */
 const UNALLOCATED_SHARE = 1 / 100
-/** The first portion of a window. Each further one is twice as large: an instance that is asked seldom keeps little from the others. */
+/** First allocation of a window. Each further one doubles, so that a rarely used instance holds little. */
 const FIRST_PORTION = 1 / 64
-/** And never more than this share of what is left, so that nothing is kept from the others when little is. */
+/** Largest allocation, as a share of the rest, so that other instances get some of a small rest. */
 const MAX_PORTION = 1 / 8
-/** A database that takes no writes is asked again after this time. Until then each instance counts for itself. */
+/** Time between retries of an unavailable database. Until then each instance counts alone. */
 const AWAY_MS = 1000
 
 type Window = {
   endsAt: number
-  /** What this instance may give out without asking. */
+  /** Left of the allocation of this instance. */
   local: number
-  /** What nobody has taken yet, as far as is known. */
+  /** Unallocated rest, as last read. */
   room: number
-  /** What was given out and is not told to the database yet. */
+  /** Consumed without an allocation, and not yet reported to the database. */
   unreported: number
-  /** Whether the database knows of the window. */
+  /** Whether the database has the window. */
   isShared: boolean
   portion: number
-  /** What requests wait for, and the statement that they wait for. */
+  /** Amount that waiting requests need, and the statement that they wait for. */
   waiting: number
   asking: Promise<void> | undefined
 }
 
-/** The database, as a counter asks it. */
+/** The database, for a counter. */
 export type AllocationStore = {
   allocate(portion: AllocationRequest): ReturnType<typeof allocate>
   refund(portion: Parameters<typeof refundAllocation>[1]): Promise<void>
-  /** Whether an error says that the database takes no writes now. */
+  /** Whether an error means that the database takes no writes now. */
   isUnavailable(error: unknown): boolean
 }
 
-/** Counts by the database. All limits of a process share `away`, which says until when the database is not asked. */
+/** Creates a counter over the database. All limits of a process share `away`, the time until which the database is not called. */
 export function createDatabaseCounter(
   limit: EffectiveLimit,
   portions: AllocationStore,
@@ -69,7 +69,7 @@ export function createDatabaseCounter(
         const left = consumeLocally(window, count)
         if (left !== undefined) return left
         const need = count - window.local
-        // What others give back is not known here, so the database is asked.
+        // Refunds of other instances are known only to the database.
         if (window.room < need && (asked || !refundable)) return leftOf(window, true)
         window.asking ??= ask(owner, window, now, need).finally(() => {
           window.asking = undefined
@@ -103,14 +103,14 @@ function leftOf({ room, local, endsAt }: Window, exceeded: boolean): RemainingLi
 
 type Asking = { limit: EffectiveLimit; portions: AllocationStore; away: { until: number } }
 
-/** Takes a portion for all that wait, `need` at the least. While the database takes no writes, the instance counts for itself and tells it later. */
+/** Acquires an allocation for all waiters, at least `need`. While the database is unavailable, the instance counts alone and reports later. */
 async function requestAllocation(
   { limit, portions, away }: Asking,
   owner: string,
   window: Window,
   { now, need }: { now: number; need: number },
 ): Promise<void> {
-  // What was not given out before the database knew of the window lapses: it was never taken from anybody.
+  // Unused consumption from before the window was shared lapses: no other instance lost it.
   if (!window.isShared) {
     window.room += window.local
     window.local = 0

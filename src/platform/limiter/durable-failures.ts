@@ -1,24 +1,24 @@
-/** Failures on the embedded store: counted in memory, and kept in the store, so that a restart forgets none. docs/limits.md: Several instances. */
+/** Failed attempts on SQLite: counted in memory and stored, so that a restart keeps them. docs/limits.md: Several instances. */
 import { preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { Counter, EffectiveLimit } from './counter.ts'
 import { createMemoryCounter, type Window, windowsOf } from './memory-counter.ts'
 import type { Windows } from './windows.ts'
 
-/** So many windows are read at a start: as many as memory holds of one limit. */
+/** Windows to read at a start: as many as memory holds of one limit. */
 const MAX_READ = 20_000
 
 type Kept = { limit: EffectiveLimit; windows: Windows<Window>; changed: Set<string> }
 
 export type DurableFailures = {
   counterOf(limit: EffectiveLimit): Counter
-  /** Reads what was counted before this start. */
+  /** Reads the stored counts. */
   read(db: Queries, now: number): Promise<void>
-  /** Writes what has changed since the last time. When it throws, the next one writes it. */
+  /** Writes changes since the last call. If it throws, the next call writes them. */
   write(write: (work: (tx: Queries) => Promise<void>) => Promise<void>): Promise<void>
 }
 
-/** Keeps the counts of limits on failures. Other limits are counted in memory alone. */
+/** Creates the store of failure limits. Other limits are in memory only. */
 export function createDurableFailures(): DurableFailures {
   const all = new Map<string, Kept>()
   return {

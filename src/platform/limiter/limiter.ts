@@ -1,23 +1,23 @@
-/** Counts what each owner takes of the limits of `limits.ts`: in memory on the embedded store, over all instances on PostgreSQL. docs/limits.md. */
+/** Rate limiter for the limits of `limits.ts`: in memory on SQLite, across instances on PostgreSQL. docs/limits.md. */
 import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../../limits.ts'
 import { pluralize } from '../base/text.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import type { Counter, EffectiveLimit, RemainingLimit, Sooner } from './counter.ts'
 import { createMemoryCounter } from './memory-counter.ts'
 
-/** What was asked of the limiter: how many, of how many, until when. */
+/** Result of a call: amount, total and end of the window. */
 export type LimitStatus = RemainingLimit & { name: LimitName; total: number; seconds: number }
 
 export type Limiter = {
-  /** The group of an operation of the public API. */
+  /** Returns the limit group of a public operation. */
   groupOf(route: { operationId: string; method: string }): LimitName
-  /** Takes one, or `count` or none, of what `owner` has. Undefined where nothing is limited. Answers without a promise when nobody has to be asked. */
+  /** Consumes `count` (default 1) or nothing of the limit of `owner`. Undefined without a limit. Synchronous unless the database is needed. */
   consume(name: LimitName, owner: string, now: number, count?: number): Sooner<LimitStatus | undefined>
-  /** Gives back what was taken for something that does not count after all. */
+  /** Refunds consumption that turned out not to count. */
   refund(name: LimitName, owner: string, now: number, count?: number): Sooner<void>
 }
 
-/** Nothing is counted yet. `counterOf`: who counts for a limit. */
+/** Creates a limiter. `counterOf` returns the counter of a limit. */
 export function createLimiter(
   settings: LimitSettings,
   counterOf: (limit: EffectiveLimit) => Counter = createMemoryCounter,
@@ -51,7 +51,7 @@ function countOf(
   return { name, total, seconds, remaining, endsAt, exceeded }
 }
 
-/** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */
+/** Counts a request of an account and returns the rate limit headers. Refuses: rate_limited 429. */
 export async function countRequest(
   limits: Limiter,
   route: { operationId: string; method: string },
@@ -64,7 +64,7 @@ export async function countRequest(
   return limitHeaders(count, now)
 }
 
-/** What an answer says of the limit that it counts against: as upstream does, and as the IETF draft does. */
+/** Returns the headers of upstream and of the IETF draft. */
 function limitHeaders({ name, total, seconds, remaining, endsAt }: LimitStatus, now: number): Record<string, string> {
   return {
     'x-ratelimit-limit': String(total),
@@ -75,7 +75,7 @@ function limitHeaders({ name, total, seconds, remaining, endsAt }: LimitStatus, 
   }
 }
 
-/** Refuses with rate_limited 429 when what was taken was not there any more. `what`: of what there was too much. */
+/** Refuses with rate_limited 429 if the limit was exceeded. `what`: the noun for the message. */
 export function rejectIfExceeded(count: LimitStatus | undefined, now: number, what = 'requests'): void {
   if (!count?.exceeded) return
   const { name, total, seconds, endsAt } = count

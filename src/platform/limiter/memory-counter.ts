@@ -1,11 +1,11 @@
-/** Counts one limit in memory: exact where one process serves, as on the embedded store. */
+/** Counts a limit in memory. Exact for a single process, as on SQLite. */
 
 import type { Counter, EffectiveLimit } from './counter.ts'
 import { createWindows, type Windows } from './windows.ts'
 
 export type Window = { used: number; endsAt: number }
 
-/** `onChange` hears whose window has changed. `windows`: those that are known already. */
+/** Creates a counter. `onChange` receives owners with a changed window. `windows`: restored ones. */
 export function createMemoryCounter(
   { total, seconds }: Pick<EffectiveLimit, 'total' | 'seconds'>,
   onChange?: (owner: string) => void,
@@ -30,7 +30,7 @@ export function createMemoryCounter(
   }
 }
 
-/** Windows of this length, with nothing taken. */
+/** Creates empty windows of this length. */
 export function windowsOf(seconds: number): Windows<Window> {
   return createWindows(seconds * 1000, (endsAt) => ({ used: 0, endsAt }))
 }

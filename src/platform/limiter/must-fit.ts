@@ -1,32 +1,32 @@
-/** Holds the budgets of `budgets.ts`: how many rows an owner may have. docs/limits.md: Budgets. */
+/** Enforces the budgets of `budgets.ts`: limits on the rows of an owner. docs/limits.md: Budgets. */
 import { sql } from 'kysely'
 import { BUDGETS, type Budget, type BudgetName } from '../../budgets.ts'
 import type { Deps, OperatorCtx } from '../../context.ts'
 import { type Db, preparedQuery, type Queries } from '../db/db.ts'
 import { refuse } from '../refusals/refusal.ts'
 
-/** From here to its end a budget on PostgreSQL is counted within the transaction. Writes that are under way at once are fewer. */
+/** This close to its end a budget on PostgreSQL is counted within the transaction. Larger than the number of writes in flight. */
 const NEAR = 1000
-/** On PostgreSQL an instance uses up to this part of the room that it saw before it counts again: others write too. */
+/** On PostgreSQL an instance uses up to this part of the free room before it counts again, because others write too. */
 const PART = 64
 const SEEN_MS = 10_000
 const MAX_SEEN = 10_000
 
-/** How many more rows owners have room for at the least, as this process last counted them. */
+/** Lower bound of free rows per owner, as last counted by this process. */
 type Room = { rows: number; until: number }
 const ROOMS = new WeakMap<Db, Map<string, Room>>()
 
 type Ctx = Pick<OperatorCtx, 'db' | 'deps'>
 
 /**
- * Call it after the rows of `owner` (an account or a person) were inserted, in the same transaction. Refuses as the budget says:
- * budget_used_up 409, too_many_teams 409, too_many_invitations 409.
+ * Checks a budget. Call it after the insert for `owner` (an account or a user), in the same transaction. Refuses as the budget says: budget_used_up
+ * 409, too_many_teams 409, too_many_invitations 409.
  */
 export async function mustFit(ctx: Ctx, name: BudgetName, owner: string): Promise<void> {
   if (!(await fits(ctx, name, owner, 0))) refuseFull(ctx.deps, name)
 }
 
-/** Whether `coming` more rows fit besides those that are there, with those of this transaction. */
+/** Whether `coming` more rows fit, including those of this transaction. */
 export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: number): Promise<boolean> {
   const most = mostOf(ctx.deps, name)
   if (most === null) return true
@@ -39,7 +39,7 @@ export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: nu
     return true
   }
   const { autocommit } = ctx.deps.db
-  // A count in a transaction of PostgreSQL loses races to each insert of the owner, so it comes where it decides.
+  // A count within a PostgreSQL transaction conflicts with every insert of the owner, so it runs only close to the limit.
   if (autocommit !== undefined && most > NEAR) {
     const rows = await countRows(autocommit, name, owner, most - NEAR)
     if (rows + added <= most - NEAR) {
@@ -53,11 +53,11 @@ export async function fits(ctx: Ctx, name: BudgetName, owner: string, coming: nu
   return true
 }
 
-/** Refuses, with what to remove. */
+/** Refuses with a message that names what to remove. */
 export function refuseFull(deps: Pick<Deps, 'config'>, name: BudgetName): never {
   const { of, what, remedy, refusal }: Budget = BUDGETS[name]
   const most = mostOf(deps, name) ?? 0
-  refuse(refusal, `The ${of} has ${most.toLocaleString('en')} ${what}, which is the most. ${remedy}`, { name })
+  refuse(refusal, `The ${of} has ${most.toLocaleString('en')} ${what}, the maximum. ${remedy}`, { name })
 }
 
 function mostOf({ config }: Pick<Deps, 'config'>, name: BudgetName): number | null {
@@ -79,7 +79,7 @@ function note(rooms: Map<string, Room>, key: string, rows: number): void {
 type Count = (db: Queries, value: { owner: string }) => Promise<{ rows: number }[]>
 const COUNTS = new Map<string, Count>()
 
-/** Counts the rows of an owner in an index, and no more than one beyond `most`. */
+/** Counts the rows of an owner in an index, up to one beyond `most`. */
 async function countRows(db: Queries, name: BudgetName, owner: string, most: number): Promise<number> {
   const key = `${name} ${most}`
   const count = COUNTS.get(key) ?? counting(BUDGETS[name], most)

@@ -1,14 +1,14 @@
-/** What one request takes of limits in its transaction, which may run several times. */
+/** Consumption of one request, whose transaction may run several times. */
 import type { LimitName } from '../../limits.ts'
 import type { Limiter, LimitStatus } from './limiter.ts'
 
-/** What a request took so far, of all runs of its transaction, by the limit and whose it is. */
+/** Consumed so far in all runs, by limit and owner. */
 export type Taken = Map<string, number>
 
-/** Takes so many more of a limit of `owner`, the account unless said. Undefined where nothing is limited, or an earlier run took it already. */
+/** Consumes `count` of a limit of `owner`, by default the account. Undefined without a limit, or if an earlier run consumed it. */
 export type Spend = (name: LimitName, count: number, owner?: string) => Promise<LimitStatus | undefined>
 
-/** Begins one run. A run that takes no more than those before it takes nothing. */
+/** Begins a run. It consumes only what exceeds earlier runs. */
 export function openSpending(limits: Limiter, accountId: string, now: number, taken: Taken): Spend {
   const ofThisRun: Taken = new Map()
   return async (name, count, owner = accountId) => {

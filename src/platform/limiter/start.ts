@@ -1,4 +1,4 @@
-/** The limiter of a process: who counts follows from the engine. docs/limits.md: Several instances. */
+/** Starts the limiter with the counters of the engine. docs/limits.md: Several instances. */
 import type { Config } from '../../config.ts'
 import type { OperatorCtx } from '../../context.ts'
 import type { Metrics } from '../../metrics.ts'
@@ -12,11 +12,11 @@ import { createLimiter, type Limiter } from './limiter.ts'
 
 export type StartedLimiter = {
   limits: Limiter
-  /** Writes what must outlive this process and is in memory alone. */
+  /** Writes counts that must survive a restart. */
   write(): Promise<void>
 }
 
-/** Opens the limiter. `now`: counts whose window has ended are not read. */
+/** Starts the limiter. `now`: ended windows are not read. */
 export async function startLimiter(
   { rateLimits }: Pick<Config, 'rateLimits'>,
   { db, metrics }: { db: Db; metrics: Metrics },
@@ -48,7 +48,7 @@ function portionsOf(db: Db, apart: NonNullable<Db['autocommit']>, metrics: Metri
   }
 }
 
-/** Sweep: forgets windows that have ended. */
+/** Sweep: purges ended windows. */
 export async function purgeEndedWindows(ctx: OperatorCtx, limit: number): Promise<number> {
   const ended = await ctx.db
     .selectFrom('rate_limit')
@@ -56,7 +56,7 @@ export async function purgeEndedWindows(ctx: OperatorCtx, limit: number): Promis
     .where('ends_at', '<=', ctx.now)
     .limit(limit)
     .execute()
-  // With the end that was read: a window that began meanwhile stays.
+  // By the end that was read, so that a newer window stays.
   for (const some of chunks(ended)) await deleteRows(ctx.db, 'rate_limit', some)
   return ended.length
 }

@@ -1,21 +1,21 @@
-/** Windows of one limit by their owners, in memory and bounded. docs/limits.md: Why. */
+/** Windows of one limit by owner, in memory and bounded. docs/limits.md: Rationale. */
 
-/** Requests look at the clock when they begin, and are counted in another order. By more than this the clock was set back. */
+/** Requests read the clock at their begin and are counted out of order. A larger step is a clock set back. */
 export const CLOCK_TOLERANCE_MS = 10_000
 
-/** So many owners are known in each group at the least, and twice as many at the most. */
+/** At least this many owners are cached in each group, and at most twice as many. */
 const KNOWN = 10_000
 
 export type Windows<W extends { endsAt: number }> = {
-  /** The window of an owner that runs now, which may be a new one. `now`: in ms. */
+  /** Returns the current or a new window of an owner. `now`: in ms. */
   current(owner: string, now: number): W
-  /** The window that is known, also one that has ended. */
+  /** Returns the cached window, also an ended one. */
   find(owner: string): W | undefined
-  /** Takes a window as it was before a restart. */
+  /** Restores a window after a restart. */
   restore(owner: string, window: W): void
 }
 
-/** `make` gives a new window that ends then. Windows of which nobody has been heard for longest are forgotten first. */
+/** Creates windows with `make`. Evicts the least recently used ones first. */
 export function createWindows<W extends { endsAt: number }>(lengthMs: number, make: (endsAt: number) => W): Windows<W> {
   let newer = new Map<string, W>()
   let older = new Map<string, W>()
@@ -33,7 +33,7 @@ export function createWindows<W extends { endsAt: number }>(lengthMs: number, ma
     current(owner, now) {
       const recent = newer.get(owner)
       const known = recent ?? older.get(owner)
-      // One that ends later than any could was begun before the clock was set back.
+      // A window that ends too late was begun before the clock was set back.
       const runs = known !== undefined && known.endsAt > now && known.endsAt <= now + lengthMs + CLOCK_TOLERANCE_MS
       if (runs && recent !== undefined) return recent
       const window = runs ? known : make(now + lengthMs)

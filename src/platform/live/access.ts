@@ -1,4 +1,4 @@
-/** Who may still hear of what: it is read at the moment of telling, so that nobody hears anything after a right has ended. */
+/** Access of open pages, read before each notification, so that revoked sessions receive nothing. */
 import { identifyBySession } from '../access/session-authentication.ts'
 import type { Topic, TopicKind } from '../db/change-feed.ts'
 import { preparedQuery, type Queries } from '../db/db.ts'
@@ -6,7 +6,7 @@ import type { Permission } from '../permissions/roles.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import type { LivePage } from './live-page.ts'
 
-/** TABLE what somebody must be allowed to read to be told the name of a subject; null: it is told to nobody. */
+/** TABLE Topic → permission to receive its name; null: never sent */
 const NEEDS: Record<TopicKind, Permission | null> = {
   project: 'project:read',
   projects: 'project:read',
@@ -19,16 +19,16 @@ const NEEDS: Record<TopicKind, Permission | null> = {
   edge: null,
 }
 
-/** `lasts`: false where the project of the page is gone from the account. The page is told that something has changed, and nothing after it. */
+/** `isCurrent`: false if the project of the page left the account. The page is then notified once more, without names. */
 export type LiveAccess = { permissions: ReadonlySet<Permission>; isCurrent: boolean }
 
-/** Whether the name of a subject may be told. */
+/** Whether the page may receive the name of a topic. */
 export function canReceive({ permissions }: LiveAccess, subject: Topic): boolean {
   const needs = NEEDS[subject.slice(0, subject.indexOf(' ')) as TopicKind]
   return needs !== null && permissions.has(needs)
 }
 
-/** Reads the right of each page, in the order of the pages; undefined: the session has ended, or the person is not in the account any more. */
+/** Reads the access of each page, in order; undefined if the session ended or the user left the account. */
 export async function readLiveAccess(
   db: Queries,
   pages: readonly LivePage[],

@@ -1,4 +1,2 @@
-/** An open page that is notified of changes. */
-
-/** A page: in whose session it is open, of which account, and of which project of it. */
+/** An open page: its session, user, account and project. */
 export type LivePage = { sessionHash: string; userId: string; accountId: string; projectId: string | undefined }

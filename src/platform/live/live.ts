@@ -1,6 +1,6 @@
 /**
- * Open pages hear that something on them has changed, and ask for themselves again. They are told names and ids and no content, and at the
- * moment of telling it is read whether the person may still hear it. docs/console.md: Live pages.
+ * Notifies open pages of changes, so that they reload. Notifications contain names and ids but no content, and access is checked before each.
+ * docs/console.md: Live updates.
  */
 import { Readable } from 'node:stream'
 import type { Metrics } from '../../metrics.ts'
@@ -14,42 +14,42 @@ import type { LivePage } from './live-page.ts'
 import { createNotificationQueue, type NotificationQueue } from './notification-queue.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
-/** The first change is told at once. What comes so soon after it is told together. */
+/** The first change is sent at once; later ones are batched for this long. */
 const GATHER_MS = 50
-/** Something is said this often, so that nothing between takes the connection for dead. */
+/** Interval of keep-alive messages, so that no proxy closes the connection. */
 const BEAT_MS = 25_000
-/** A stream lasts for so long; the browser then opens another one. */
+/** Longest stream; the browser then reconnects. */
 const MAX_MS = 30 * 60_000
-/** More names are not told one by one. */
+/** Above this many names, none is sent. */
 const MAX_NAMED = 20
-/** A browser that does not take what it is told is let go with so many bytes. */
+/** A browser with this many pending bytes is disconnected. */
 const MAX_UNSENT = 16_384
 const BEAT = ': here\n\n'
 
 export type Live = {
-  /** What a page shows that is read from now on: the service, and its moment. */
+  /** Returns the version of a page that is rendered now: the service and the time. */
   stamp(): string
-  /** Opens the stream of a page that was read at the stamp `since`. It is told at once of what has changed meanwhile. */
+  /** Opens the stream of a page rendered at `since`. Changes since then are sent at once. */
   open(page: LivePage, since: string): Readable
-  /** Ends all streams. */
+  /** Closes all streams. */
   close(): Promise<void>
 }
 
 type Open = LivePage & {
   owner: string
-  /** What the page shows, and after it what may end its right. */
+  /** Topics of the page, then topics of its access. */
   shows: readonly Topic[]
   topics: readonly Topic[]
   stream: Readable
   openedAt: number
-  /** What has changed and was not told. `unknown`: something has, and it is not told what. */
+  /** Changed topics that were not sent. `unknown`: a change without known topics. */
   changed: Set<Topic>
   unknown: boolean
-  /** The stamp of the latest change. */
+  /** Stamp of the latest change. */
   at: number
 }
 
-/** Begins to hear of commits, for the pages that will be opened. No page is open yet. */
+/** Subscribes to commits on behalf of pages. */
 export function openLive({ db, clock, metrics }: { db: Db; clock: Clock; metrics: Metrics }): Live {
   const service = randomText(8)
   const pages = createSubscriptions<Open>()
@@ -108,7 +108,7 @@ function countPages(metrics: Metrics, pages: Subscriptions<Open>): void {
 
 type ReadRights = (chosen: Open[]) => Promise<(LiveAccess | undefined)[]>
 
-/** Tells those whose turn it is. Where their rights cannot be read they wait on. */
+/** Notifies the pages that are due. If their access cannot be read, they stay queued. */
 async function inTurn(
   turns: NotificationQueue<Open>,
   tell: (page: Open, right: LiveAccess | undefined) => void,
@@ -122,7 +122,7 @@ async function inTurn(
   for (const [at, page] of chosen.entries()) tell(page, rights[at])
 }
 
-/** Says that the connections are there, and ends those that have lasted long enough. */
+/** Sends keep-alive messages and closes streams at their maximum age. */
 function keepAlive(pages: Subscriptions<Open>, end: (page: Open) => void): void {
   const before = performance.now() - MAX_MS
   for (const page of pages.all) {
@@ -146,7 +146,7 @@ function openPage(asked: LivePage, at: number): Open {
   }
 }
 
-/** What a page shows: a project and what counts in it, or an account with all its lists. */
+/** Returns the topics of a page: a project and its contents, or an account and its lists. */
 function pageTopics({ userId, accountId, projectId }: LivePage): Topic[] {
   const both: Topic[] = [`account ${accountId}`, `domains ${accountId}`, `variables ${accountId}`]
   if (projectId !== undefined) return [`project ${projectId}`, ...both]
@@ -159,7 +159,7 @@ function send({ stream }: Open, text: string): void {
   if (stream.readableLength > MAX_UNSENT) stream.destroy()
 }
 
-/** Tells what has changed: the names that the person may hear, and none where they are not known. */
+/** Sends the changed names that the page may receive; none if they are not known. */
 function sendChangeEvent(page: Open, right: LiveAccess, service: string): void {
   const changed = page.unknown ? [] : [...page.changed].filter((subject) => canReceive(right, subject))
   page.changed.clear()
@@ -168,8 +168,8 @@ function sendChangeEvent(page: Open, right: LiveAccess, service: string): void {
 }
 
 /**
- * Notes what commits change of open pages, in few steps for each. What it gives spreads that over the pages, and `add` hears of each of
- * them: also of those whose right alone may have ended.
+ * Batches changed topics in few steps per commit. The result distributes them to pages and calls `add` for each, also for those with only a possible
+ * change of access.
  */
 function batchChanges(
   changes: ChangeFeed,

@@ -1,26 +1,26 @@
-/** Which pages are told next: each at most every 0.8 s, so many of one account and so many of all, and accounts take turns. docs/console.md: Live pages. */
+/** Order of notifications: per page at most every 0.8 s, rate-limited per account and in total, with a fair queue of accounts. docs/console.md: Live updates. */
 import { createFairQueue } from '../fairness/fair-queue.ts'
 
-/** A page that was told is told again after so long at the earliest: whoever loses a right right after it stops hearing within a second. */
+/** Interval per page. Short, so that a page with revoked access receives nothing after a second. */
 const PAGE_MS = 800
 /**
- * Each page that is told is asked for again. That costs some milliseconds, and some requests of the limits of its account (src/limits.ts):
- * its pages take no more than half of the smallest.
+ * A notified page reloads, which uses some milliseconds and rate limits of its account (src/limits.ts). All pages of an account use at most half of
+ * the smallest limit.
  */
 const OF_ONE = { atOnce: 20, perSecond: 2 }
-/** Each takes some milliseconds of the one event loop, so few are told in one iteration of it. */
+/** Each takes milliseconds of the event loop, so an iteration notifies few pages. */
 const OF_ALL = { atOnce: 3, perSecond: 50 }
 
 export type NotificationQueue<T> = {
-  /** Has a page wait for its turn. One that waits already keeps its place. */
+  /** Queues a page. A queued page keeps its position. */
   add(page: T): void
   remove(page: T): void
   isEmpty(): boolean
-  /** Takes out those whose turn has come. */
+  /** Removes and returns the pages that are due. */
   takeDue(nowMs: number): T[]
 }
 
-/** No page waits yet. */
+/** Creates an empty queue. */
 export function createNotificationQueue<T extends { owner: string }>(): NotificationQueue<T> {
   const queue = createFairQueue<T>()
   const waiting = new Set<T>()
@@ -70,7 +70,7 @@ export function createNotificationQueue<T extends { owner: string }>(): Notifica
 
 type Bucket = { has(nowMs: number): boolean; isFull(nowMs: number): boolean; take(): void }
 
-/** So many at once, and then as many as come in a second. */
+/** A token bucket. */
 function openBucket({ atOnce, perSecond }: { atOnce: number; perSecond: number }): Bucket {
   let left = atOnce
   let filledAt: number | undefined

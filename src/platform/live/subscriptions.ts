@@ -1,25 +1,25 @@
-/** The pages that are open, by what they hear of and by account. */
+/** Open pages by topic and account. */
 import type { Topic } from '../db/change-feed.ts'
 
-/** Pages that may be open at once: of all, of one account, and of one person in all accounts. */
+/** Most open pages: of all, of one account, and of one user in all accounts. */
 const MOST = { ofAll: 4000, ofAccount: 1000, ofPerson: 100 }
 
-/** What is known of an open page here: its account, its person, and the subjects that it hears of. */
+/** An open page: its account, user and topics. */
 export type Subscriber = { owner: string; userId: string; topics: readonly Topic[] }
 
 export type Subscriptions<T> = {
   all: ReadonlySet<T>
   of(subject: Topic): Iterable<T>
-  /** Whether any page hears of the subject. */
+  /** Whether a page subscribes to the topic. */
   has(subject: Topic): boolean
   add(page: T): void
-  /** Says whether it was there. */
+  /** Returns whether the page was open. */
   remove(page: T): boolean
-  /** The page that gives way before another one is opened, and the sentence that says why. Undefined: there is room. */
+  /** Returns the page to close before another one is opened, with a message. Undefined: there is room. */
   inTheWayOf(asked: Pick<Subscriber, 'owner' | 'userId'>): { page: T; why: string } | undefined
 }
 
-/** Keeps open pages. `most`: how many may be open at once. */
+/** Creates the subscriptions. `most`: limits of open pages. */
 export function createSubscriptions<T extends Subscriber>(most = MOST): Subscriptions<T> {
   const all = new Set<T>()
   const bySubject = new Map<Topic, Set<T>>()
@@ -54,25 +54,25 @@ export function createSubscriptions<T extends Subscriber>(most = MOST): Subscrip
   }
 }
 
-/** TABLE what the page that gives way is told. */
+/** TABLE Messages to a page that is closed for another one */
 const FULL = {
-  person: `You have ${MOST.ofPerson} pages open that follow changes, which is the most. This one is the oldest, and follows no more. Open it again to follow.`,
-  account: `The account has ${MOST.ofAccount} pages open that follow changes, which is the most. You have most of them, so your oldest one follows no more. Open it again to follow.`,
-  all: `The service has ${MOST.ofAll} pages open that follow changes, which is the most. Your account has most of them, and you have most of those, so your oldest one follows no more. Open it again to follow.`,
+  person: `You have ${MOST.ofPerson} pages with live updates open, the maximum. This one is the oldest and no longer updates. Reload it to resume.`,
+  account: `The account has ${MOST.ofAccount} pages with live updates open, the maximum. You have the most of them, so your oldest one no longer updates. Reload it to resume.`,
+  all: `The service has ${MOST.ofAll} pages with live updates open, the maximum. Your account has the most of them, and you the most in it, so your oldest one no longer updates. Reload it to resume.`,
 }
 
-/** Within an account nobody loses a page to somebody who has more of them. */
+/** Within an account the user with the most pages loses one. */
 function oldestOfLargestUser<T extends Subscriber>(pages: Iterable<T>): T {
   return oldestOf(largestOf(Map.groupBy(pages, ({ userId }) => userId)))
 }
 
-/** The one that has most of them. Of several, the one that is named first. */
+/** Returns the largest entry; the first of equal ones. */
 function largestOf<S extends { size: number } | { length: number }>(sets: Iterable<readonly [string, S]>): S {
   const sizeOf = (one: S) => ('size' in one ? one.size : one.length)
   return [...sets].reduce((one, other) => (sizeOf(other[1]) > sizeOf(one[1]) ? other : one))[1]
 }
 
-/** They stand in the order in which they were opened. */
+/** Sets keep the order in which pages were opened. */
 function oldestOf<T>(pages: Iterable<T>): T {
   const [oldest] = pages
   return oldest!

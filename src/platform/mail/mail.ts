@@ -1,4 +1,4 @@
-/** A letter is queued in the transaction that is the reason for it. After the commit `poster.ts` sends it. */
+/** Email queue: a message is queued in the transaction that caused it, and `worker.ts` sends it after the commit. */
 
 import type { OperatorCtx } from '../../context.ts'
 import { STAMPS_PER_MS, stampToMs } from '../base/clock.ts'
@@ -8,42 +8,40 @@ import type { Row } from '../db/schema.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../secrets/data-keys.ts'
 import { toSingleLine } from './text.ts'
 
-/** A letter to one person. `text` is plain text; a link stands on a line of its own. */
+/** An email to one user. `text` is plain text; a link is on a line of its own. */
 export type MailMessage = {
   recipient: string
   subject: string
   text: string
-  /** Somebody asked for it: for a password, or anything that others can ask for. Each kind has a daily budget apart from what Berth writes by itself. */
+  /** A user requested it: a password link, or another message that users can trigger. Each kind has its own daily budget. */
   asked?: keyof typeof ASKED
-  /** What it tells of. A person is told the same news of a topic once a day; a second letter is sent the day after. */
+  /** Its topic. A recipient gets one message per topic, news and day; another one is sent the next day. */
   topic?: string
-  /** What is new, where a topic has news of several kinds. */
+  /** Distinguishes several kinds of news in a topic. */
   news?: string
 }
 
-/** The column `asked`. Others, who can ask for many, use up no letter about a password. */
+/** The column `asked`. Other requests cannot use up the budget of password emails. */
 const ASKED = { password: 1, byOthers: 2 } as const
-/** How many letters a person gets in a day, of each kind. */
+/** Messages per recipient, day and kind. */
 const MAX_A_DAY = 50
 const DAY_MS = 86_400_000
-/** So long a letter is held back at the most: 50 may wait behind 50 of a day, and one of each topic. */
+/** The longest delay: 50 may wait behind the 50 of a day, and one per topic. */
 const MAX_HELD_MS = 4 * DAY_MS
 
-/** The data key of this owner seals letters; no account has this id. Letters are sealed because their links can open an account, and backups hold letters that wait. */
+/** Messages are sealed with the data key of this owner (no account has this id): their links can open an account, and backups contain them. */
 const OWNER = 'mail'
 const SEALED = /^v1\.dk_/
 const MAIL_RETENTION_MS = 30 * 86_400_000
 
 /**
- * Puts a letter in the queue. It is sent after the transaction commits, and never when it does not. A letter that Berth writes by itself is
- * held back where it says again what its reader was told today, or is over their daily budget: it is sent later. Of those that wait about one
- * topic the latest stays. A letter over the budget that somebody asked for, or one behind 50 that wait without a topic, is not written, and
- * the log says so.
+ * Queues a message for after the commit. A message that no user requested is delayed when its topic was already sent today, or over the daily budget;
+ * of those the latest per topic is stored. A requested message over the budget, or one behind 50 pending ones without a topic, is dropped and logged.
  */
 export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, letter: MailMessage): Promise<void> {
   const due = await dueOf(ctx, letter)
   if (due === undefined) {
-    const what = 'a letter is not written: its reader has 50 of this kind today, or waiting'
+    const what = 'email dropped: its recipient has 50 of this kind today, or pending'
     return ctx.deps.log.warn({ subject: toSingleLine(letter.subject) }, what)
   }
   const id = newId('mail')
@@ -68,7 +66,7 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
   ctx.deps.wakeups.mail()
 }
 
-/** The column `asked`. 0: Berth writes it by itself. */
+/** The column `asked`. 0: not requested by a user. */
 function askedOf({ asked }: MailMessage): number {
   return asked === undefined ? 0 : ASKED[asked]
 }
@@ -77,7 +75,7 @@ function topicOf({ topic, news }: MailMessage): string | null {
   return topic === undefined ? null : [topic, news].join(' ').trim()
 }
 
-/** When a letter is sent at the earliest; undefined: never. A letter that waits about the same topic makes way for it. */
+/** Returns the earliest time to send, or undefined to drop the message. It replaces a delayed message of the same topic. */
 async function dueOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, letter: MailMessage): Promise<number | undefined> {
   const { db, now } = ctx
   const asked = askedOf(letter)
@@ -110,7 +108,7 @@ function isAbout({ topic }: Pick<Row<'mail'>, 'topic'>, about: string): boolean 
   return topic === about || topic?.startsWith(`${about} `) === true
 }
 
-/** Opens the text of a letter; undefined: it does not open. Letters from before texts were sealed are stored in clear. */
+/** Decrypts the text of a message; undefined on failure. Messages from before encryption are plaintext. */
 export async function textOf(
   deps: Pick<OperatorCtx, 'deps'>['deps'],
   { id, body_text }: Pick<Row<'mail'>, 'id' | 'body_text'>,
@@ -119,7 +117,7 @@ export async function textOf(
   return (await openSecretBox({ db: deps.db.read, deps }, OWNER)).openSecret('mail', id, body_text)
 }
 
-/** Seals letters that an earlier version stored in clear. It runs once when the service starts, because a migration has no keyring. */
+/** Seals plaintext messages of an earlier version. Runs once at the start, because a migration has no keyring. */
 export async function sealPendingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): Promise<void> {
   const readPending = (db: Queries) =>
     db.selectFrom('mail').select(['id', 'body_text']).where('due_at', '>=', 0).execute()
@@ -134,7 +132,7 @@ export async function sealPendingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): 
   })
 }
 
-/** Sweep: removes letters that were sent or given up, 30 days after they were queued. */
+/** Sweep: deletes messages that were sent or dropped, 30 days after they were queued. */
 export async function purgeOldMail(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('mail')

@@ -1,16 +1,15 @@
-/** Letters to the people of a team. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { type MailMessage, queueMail } from './mail.ts'
 
-/** Of a row of `member`: whether that person is told what concerns the team, as an OWNER or because no OWNER is let in. */
+/** Condition on `member`: receives team email, as an OWNER or because every OWNER is suspended. */
 export const IS_TOLD = sql<boolean>`("member"."role" = 'OWNER' or not exists (
   select 1 from "member" as "other" inner join "account" as "other_person" on "other_person"."id" = "other"."user_id"
   where "other"."team_id" = "member"."team_id" and "other"."role" = 'OWNER' and "other_person"."suspended_at" is null))`
 
 /**
- * Writes a letter to every OWNER of the team who is let in now. Where there is none, every member gets it: somebody of the team has to ask
- * the operator for an OWNER. Whoever has no address gets none. Specification: Integration configuration.
+ * Emails every active OWNER of the team. Without one, every member with an address gets it and is asked to request an OWNER from the operator.
+ * Specification: Integration configuration.
  */
 export async function mailOwners(
   ctx: OperatorCtx,
@@ -33,5 +32,5 @@ export async function mailOwners(
 }
 
 const WITHOUT_OWNER = `
-You get this because the team has no OWNER who can sign in. Whoever runs this service can make a member OWNER: berth team member add.
+You get this because the team has no OWNER who can sign in. The operator of this service can make a member OWNER: berth team member add.
 `

@@ -1,6 +1,6 @@
 /**
- * Takes letters that are due from the queue and hands them over, each at least once. Taking a letter pushes its next attempt ahead in the same
- * statement, so of several instances one has it. When an instance dies, its letters come due again.
+ * Sends due messages, each at least once. The same statement leases a message and postpones its next attempt, so only one instance has it. After a
+ * crash its messages come due again.
  */
 
 import type { Deps } from '../../context.ts'
@@ -12,16 +12,15 @@ import { textOf } from './mail.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** How long a letter belongs to the instance that took it. It is longer than sending can take. */
+/** How long an instance leases a message. Sending takes less. */
 const LEASE_MS = 5 * MINUTE_MS
 const MAX_POST_MS = MINUTE_MS
-/** How long to wait after the first failure, the second, and so on. The last wait repeats. */
+/** Delays after the first failure, the second, and so on. The last one repeats. */
 const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS]
 const GIVE_UP_MS = 72 * HOUR_MS
-/** How many letters are sent at the same time. */
 const AT_ONCE = 5
 
-/** Starts to send letters. The function that it gives stops it, and waits up to 3 s for letters that are being sent. */
+/** Starts the mail worker. Returns a function that stops it, waiting up to 3 s for messages in flight. */
 export function startMailWorker(deps: Deps): () => Promise<void> {
   const { wake, stop } = startLeaseWorker(deps, letterWork(deps))
   deps.wakeups.mail = wake
@@ -31,7 +30,7 @@ export function startMailWorker(deps: Deps): () => Promise<void> {
   }
 }
 
-/** Sends every letter that is due now. Gives how many letters it took. */
+/** Sends every due message. Returns how many it leased. */
 export function sendDueMail(deps: Deps, stop: AbortSignal = deps.shutdownSignal): Promise<number> {
   return drainLeaseQueue(letterWork(deps), deps.clock.now(), stop)
 }
@@ -47,7 +46,7 @@ function letterWork(deps: Deps): LeaseQueue<Row<'mail'>> {
       postOne(deps, letter, stop).catch((error) => {
         deps.log.warn(
           { err: error, mailId: letter.id },
-          'the outcome of a letter could not be written; the letter is sent again',
+          'the outcome of an email could not be written; it is sent again',
         )
       }),
   }
@@ -79,7 +78,7 @@ async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Prom
   const text = await textOf(deps, letter)
   const posted: SendResult =
     text === undefined
-      ? { end: 'refused', reason: 'the text of the letter does not open: the keyring lacks its key' }
+      ? { end: 'refused', reason: 'the text cannot be decrypted: its key is missing from the keyring' }
       : await deps.adapters.mailer.post({ id, at, recipient, subject, text }, signal)
   const end = columnsOf(posted, letter, deps.clock.now())
   await deps.db.write((tx) =>
@@ -87,20 +86,20 @@ async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Prom
       .updateTable('mail')
       .set(end)
       .where('id', '=', id)
-      // If the lease ended meanwhile and another instance took the letter, that instance writes the outcome.
+      // If the lease expired and another instance leased the message, that instance writes the outcome.
       .where('attempts', '=', letter.attempts)
       .execute(),
   )
   const fields = { mailId: id, attempts: letter.attempts, to: deps.adapters.mailer.place }
   const outcome = posted.end === 'sent' ? 'sent' : end.failed_at ? 'given_up' : 'retried'
   deps.metrics.counter('berth_mail_total', outcome).value++
-  if (posted.end === 'sent') return deps.log.info(fields, 'a letter was delivered')
+  if (posted.end === 'sent') return deps.log.info(fields, 'email delivered')
   Object.assign(fields, { reason: posted.reason })
-  if (end.failed_at) deps.log.error(fields, 'a letter could not be delivered and is given up')
-  else deps.log.warn(fields, 'a letter could not be delivered; it is tried again')
+  if (end.failed_at) deps.log.error(fields, 'email could not be delivered and is dropped')
+  else deps.log.warn(fields, 'email could not be delivered; it is retried')
 }
 
-/** What is written of a letter after an attempt. When the letter is done, its text is removed: a link in it may open an account. */
+/** Columns after an attempt. A finished message loses its text, because a link in it may open an account. */
 function columnsOf(posted: SendResult, letter: Row<'mail'>, now: number): Partial<Row<'mail'>> {
   if (posted.end === 'sent') return { sent_at: now, due_at: null, last_error: null, body_text: '' }
   const due = now + (WAITS_MS[letter.attempts - 1] ?? WAITS_MS.at(-1)!)

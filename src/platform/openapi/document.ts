@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the route table and from nothing else. */
+/** Generates the OpenAPI 3.1 document from the route table. */
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../../errors.ts'
 import { EVENT_NAMES } from '../../events.ts'
@@ -19,7 +19,7 @@ const KEY_PARAMETER: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
-  description: 'asked again with the same key within 24 hours, the request is done once and answered alike',
+  description: 'repeated with the same key within 24 hours, the request runs once and returns the same response',
 }
 
 const FILE_BODY = { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }
@@ -45,7 +45,7 @@ export function openApiDocument(
       version: VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
       description:
-        'Each public operation also answers at any /v1 to /v13 and without a version. Errors: {"error": {"code", "message"}}.',
+        'Each public operation is also available at any /v1 to /v13 and without a version. Errors: {"error": {"code", "message"}}.',
     },
     servers: [{ url: '/', description: 'where this document was read' }],
     security: [{ bearer: [] }],
@@ -59,7 +59,7 @@ export function openApiDocument(
   }
 }
 
-/** A copy in which every schema with a title stands once, among the components, and is referred to everywhere else. */
+/** Copies a value, with titled schemas moved to the components and referenced. */
 function named(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => named(item, schemas))
   if (typeof value !== 'object' || value === null) return value
@@ -69,7 +69,7 @@ function named(value: unknown, schemas: Record<string, unknown>): unknown {
   return { $ref: `#/components/schemas/${copy.title}` }
 }
 
-/** A copy in which each property that has no words of its own, and whose name has some, has those. */
+/** Copies a value, with descriptions for properties that have none. */
 function worded(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(worded)
   if (typeof value !== 'object' || value === null) return value
@@ -80,7 +80,7 @@ function worded(value: unknown): unknown {
   return copy
 }
 
-/** A copy of an object in which each value but an example, which is no schema, is what `change` makes of it. */
+/** Copies an object with `change` applied to each value except examples. */
 function withInner(value: object, change: (inner: unknown) => unknown): object {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, key === 'example' ? inner : change(inner)]),
@@ -96,7 +96,7 @@ function operationOf(route: Route, example: Example | undefined): object {
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
     parameters: parametersOf(route, example),
-    // An app says who it is by HTTP Basic, or in the form.
+    // An app authenticates by HTTP Basic or in the form.
     ...(route.auth === 'client' && { security: [{ client: [] }, {}] }),
     ...(route.body && { requestBody: { content: contentOf(route, example) } }),
     ...(route.fileBody && { requestBody: FILE_BODY }),
@@ -105,26 +105,26 @@ function operationOf(route: Route, example: Example | undefined): object {
 }
 
 const ASKERS: Record<Route['auth'], string> = {
-  public: 'Acts for the account of the token, or for the team that `teamId` or `slug` names.',
-  operator: 'For whoever runs Berth: the operator token and no other.',
-  client: 'For apps, which prove themselves by their client secret, as HTTP Basic or in the body.',
+  public: 'Acts for the account of the token, or for the team in `teamId` or `slug`.',
+  operator: 'For operators: requires the operator token.',
+  client: 'For apps: requires their client secret, as HTTP Basic or in the body.',
 }
 
-/** What the table says of an operation beyond its shape: who may ask, what it needs, tells and promises. */
+/** Returns the notes of an operation: authentication, permissions, events and guarantees. */
 export function operationDescription({ auth, method, needs = [], emits = [], noStore }: Route): string {
   const named = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(', ')
   return [
     ASKERS[auth],
     needs.length > 0 && `Needs ${named(needs)}.`,
-    emits.length > 0 && `Tells ${named(emits)}.`,
-    noStore && 'The answer holds a secret and is kept by no cache.',
-    method !== 'GET' && 'A refused request changes nothing.',
+    emits.length > 0 && `Publishes ${named(emits)}.`,
+    noStore && 'The response contains a secret and is never cached.',
+    method !== 'GET' && 'A rejected request changes nothing.',
   ]
     .filter(Boolean)
     .join(' ')
 }
 
-/** Gives the parameters of path, query and headers, each with what the example says for it. */
+/** Returns the parameters of path, query and headers, with example values. */
 export function parametersOf(route: Route, example: Example | undefined): Parameter[] {
   const asked = [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
     const exampleText = exampleOf(route, example, parameter.in, parameter.name)
@@ -142,12 +142,12 @@ function headerParameters({ fileBody = {} }: Route): Place<'header'>[] {
   }))
 }
 
-/** What a query says, as the JSON that its schema means. */
+/** Parses a query value to the JSON type of its schema. */
 function typed(text: string, schema: Parameter['schema']): unknown {
   return ['integer', 'number', 'boolean'].includes((schema as { type?: string }).type ?? '') ? JSON.parse(text) : text
 }
 
-/** A parameter as OpenAPI says it. */
+/** A parameter in OpenAPI form. */
 export type Parameter = Place<'path' | 'query' | 'header'>
 type Place<In> = { name: string; in: In; required?: true; schema: TSchema; description?: string; example?: unknown }
 
@@ -171,7 +171,7 @@ function queryParameters(route: Route): Place<'query'>[] {
     schema: schema as TSchema,
   }))
   if (route.auth !== 'public') return own
-  // A route that has one of them as a filter says itself what it does.
+  // A filter of the route with the same name has its own description.
   return [...own, ...ACCOUNT_PARAMETERS.filter(({ name }) => !own.some((one) => one.name === name))]
 }
 

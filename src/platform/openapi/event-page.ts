@@ -1,14 +1,14 @@
-/** The page of one event: when it is posted to a webhook, with which headers, an example, and its fields. */
+/** The page of one event: headers, example and fields. */
 import { EVENT_NAMES, type EventName } from '../../events.ts'
 import { type Html, html } from '../pages/html.ts'
 import { EVENT_HEADERS, eventBody, eventDescription } from './events.ts'
 import { anchorOf, parameterItem, section } from './operation-page.ts'
 import { renderInlineCode, schemaList } from './schema-list.ts'
 
-/** The title of the events among the topics of the reference. */
+/** Title of the events among the topics of the reference. */
 export const EVENTS_TAG = 'webhook events'
 
-/** Gives the page below its navigation. */
+/** Renders the page content. */
 export function eventPage(name: EventName, example: object | undefined): Html {
   return html`<p class="crumbs"><a href="/docs">API reference</a> / <a href="/docs#${anchorOf(EVENTS_TAG)}">${EVENTS_TAG}</a></p>
 <h1>${name}</h1>

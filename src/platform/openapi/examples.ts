@@ -1,22 +1,19 @@
-/** One true request of an operation and its answer, as test/platform/openapi/examples.test.ts asked a service: ids, secrets and moments are made even. */
+/** Examples of operations, recorded by test/platform/openapi/examples.test.ts with normalized ids, secrets and times. */
 
 import { shippedFile } from '../base/shipped-files.ts'
 import type { Route } from '../http/route.ts'
 
-/**
- * `url` is path and query; `body` is what is sent, of a form its fields; `answer` is what the operation's status brings: absent where there is
- * none, and where it differs from run to run.
- */
+/** `url`: path and query; `body`: the request, or the fields of a form; `answer`: the response, absent if empty or different in each run. */
 export type Example = { url: string; body?: unknown; answer?: unknown }
 
-/** Reads the examples, by operationId. They are read when a document is asked for, and by nothing that serves operations. */
+/** Reads the examples by operationId, which only documents need. */
 export function readExamples(): Record<string, Example> {
   return JSON.parse(shippedFile('API examples'))
 }
 
 const TOKENS = { public: '$TOKEN', operator: '$OPERATOR_TOKEN' } as const
 
-/** The request as a command for a POSIX shell. `BERTH` is the address of the service; `TOKEN` and `OPERATOR_TOKEN` are who asks. */
+/** Returns the request as a curl command. `BERTH` is the URL of the service; `TOKEN` and `OPERATOR_TOKEN` are credentials. */
 export function curlOf(
   route: Pick<Route, 'method' | 'auth' | 'formBody' | 'textBody'>,
   { url, body }: Example,
@@ -35,7 +32,7 @@ export function curlOf(
   return lines.join(' \\\n  ')
 }
 
-/** What the example says for a parameter of the path or of the query; undefined when it says nothing. */
+/** Returns the example value of a path or query parameter; undefined without one. */
 export function exampleOf(
   route: Route,
   example: Example | undefined,
@@ -48,7 +45,7 @@ export function exampleOf(
   return decodeURIComponent(path.split('/')[route.path.split('/').indexOf(`:${name}`)] ?? '')
 }
 
-/** Text as one word of a POSIX shell. */
+/** Quotes a text for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

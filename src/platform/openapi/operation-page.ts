@@ -1,4 +1,4 @@
-/** The page of one operation: who may ask it, an example, what it takes, answers and refuses. */
+/** The page of one operation: authentication, example, parameters, response and errors. */
 import { REFUSALS } from '../../errors.ts'
 import { type Route, refusalsOf } from '../http/route.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -7,10 +7,10 @@ import { curlOf, type Example } from './examples.ts'
 import { fieldItem, renderInlineCode, schemaList } from './schema-list.ts'
 import { type SdkCall, sdkText } from './sdk-calls.ts'
 
-/** What an operation is shown by, beside its row of the table. */
+/** Additions to the route: example and SDK call. */
 export type Shown = { example: Example | undefined; call: SdkCall | undefined }
 
-/** Gives the page below its navigation. `tag`: the operations of the same tag. */
+/** Renders the page content. `tag`: the operations of the same tag. */
 export function operationPage(route: Route, { example, call }: Shown, tag: readonly Route[]): Html {
   return html`<p class="crumbs"><a href="/docs">API reference</a> / <a href="/docs#${anchorOf(route.tag)}">${route.tag}</a></p>
 <h1>${route.summary}</h1>
@@ -22,25 +22,25 @@ ${example && exampleSection(route, example, call)}
 ${parameterSections(route, example)}
 ${route.body && section('Body', route.textBody ? html`<p><i>plain text</i></p>` : schemaList(route.body, 'required'))}
 ${route.fileBody && section('Body', html`<p><i>the bytes of the file</i></p>`)}
-${section(`Answer ${route.status}`, answerOf(route))}
-${section('Refusals', refusalTable(route))}
+${section(`Response ${route.status}`, answerOf(route))}
+${section('Errors', refusalTable(route))}
 </div>
 </div>
 ${moreOf(route, tag)}`
 }
 
-/** Gives method and path. The path breaks at its slashes. */
+/** Renders method and path, with line breaks after slashes. */
 export function operationPath({ method, path }: Pick<Route, 'method' | 'path'>): Html {
   const parts = path.split('/').slice(1)
   return html`<b class="method">${method}</b> <code>${parts.map((part) => html`/<wbr>${part}`)}</code>`
 }
 
-/** Gives the name of a tag as an id. */
+/** Returns the id of a tag. */
 export function anchorOf(tag: string): string {
   return tag.replaceAll(' ', '-')
 }
 
-/** The command and the call behind two tabs, which are radio buttons: they work without script. */
+/** Command and SDK call in tabs, as radio buttons that work without script. */
 function exampleSection(route: Route, example: Example, call: SdkCall | undefined): Html {
   const command = html`<pre class="with-curl">${curlOf(route, example)}</pre>`
   const tabs =
@@ -57,11 +57,10 @@ ${exampleAnswer(route, example)}
 }
 
 function exampleAnswer(route: Route, { answer }: Example): Html {
-  if (!answers(route)) return html`<p>It is answered with ${route.status}, and no content.</p>`
-  if (answer === undefined)
-    return html`<p>It is answered with ${route.status}. What the answer says differs from service to service.</p>`
+  if (!answers(route)) return html`<p>Returns ${route.status} without content.</p>`
+  if (answer === undefined) return html`<p>Returns ${route.status}. The response differs between services.</p>`
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2)
-  return html`<p>It is answered with ${route.status}:</p>
+  return html`<p>Returns ${route.status}:</p>
 <pre>${text}</pre>`
 }
 
@@ -79,7 +78,7 @@ function parameterSections(route: Route, example: Example | undefined): Html[] {
   })
 }
 
-/** Gives a parameter as an item of a list of fields. */
+/** Renders a parameter as a list item. */
 export function parameterItem({ name, schema, required, description }: Parameter): Html {
   return fieldItem(name, { ...(description && { description }), ...schema }, required ? 'required' : undefined)
 }
@@ -101,7 +100,7 @@ ${rows.map(
 )}</tbody></table>`
 }
 
-/** Gives a part of a page below its heading. */
+/** Renders a section with a heading. */
 export function section(title: string, body: Html): Html {
   return html`<h2>${title}</h2>
 ${body}`

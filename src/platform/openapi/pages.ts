@@ -1,5 +1,3 @@
-/** What the service says about itself: the OpenAPI document, and the same table as pages for people. */
-
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Probe, PublicPage } from '../http/public-page.ts'
@@ -11,7 +9,7 @@ import { readExamples } from './examples.ts'
 import { referencePages } from './reference.ts'
 import { REFERENCE_STYLE } from './reference-frame.ts'
 
-/** `/openapi.json`, made from the routes at the first request, and the pages of the reference. */
+/** Returns `/openapi.json`, built at the first request, and the reference pages. */
 export function documentPages(routes: readonly Route[]): (PublicPage | Probe)[] {
   const document = once(() => Buffer.from(openApiText(routes)))
   return [
@@ -26,7 +24,7 @@ export function documentPages(routes: readonly Route[]): (PublicPage | Probe)[] 
   ]
 }
 
-/** The document as it is served and as it is kept in docs/api. */
+/** Returns the document as served and as stored in docs/api. */
 export function openApiText(routes: readonly Route[]): string {
   return `${JSON.stringify(openApiDocument(routes, readExamples(), readEventExamples()), null, 2)}\n`
 }

@@ -1,11 +1,11 @@
-/** What stands around each page of the reference: the console's frame and stylesheet, and the headers that shut everything else out. */
+/** The frame of reference pages: the console's layout and stylesheet, and strict headers. */
 import { assetOf, STYLE } from '../pages/assets/assets.ts'
 import { documentOf, FULL_RELOAD_META, framedBody } from '../pages/frame.ts'
 import { type Html, html } from '../pages/html.ts'
 
 export const MAX_SEARCH = 100
 
-/** The stylesheet of the reference, beside the console's. */
+/** Styles in addition to the console's. */
 export const REFERENCE_STYLE = assetOf(
   'reference',
   'css',
@@ -40,7 +40,7 @@ ul.fields summary { color: var(--main); font-size: .9rem }
 
 const POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-/** The headers of each page. It says the same to everybody, so a browser may show it again for five minutes. */
+/** Headers of each page. Pages are public, so browsers may cache them for five minutes. */
 export const REFERENCE_HEADERS: Record<string, string> = {
   'cache-control': 'public, max-age=300',
   vary: 'accept-encoding',
@@ -49,7 +49,7 @@ export const REFERENCE_HEADERS: Record<string, string> = {
   'x-frame-options': 'DENY',
 }
 
-/** Gives the whole document. `search`: what was searched for. */
+/** Renders the complete document. `search`: the search text. */
 export function referenceDocument(title: string, body: Html, search = ''): string {
   const head = `${FULL_RELOAD_META}
 <link rel="stylesheet" href="${STYLE.path}">

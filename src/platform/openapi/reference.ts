@@ -1,6 +1,6 @@
 /**
- * The reference of the API for people, made from the tables of routes and events: `/docs` lists and finds operations and events,
- * `/docs/{operationId}` and `/docs/{event}` show one. It works without script, and asks nothing of another host. docs/clients.md: The reference.
+ * The API reference from the tables of routes and events: `/docs` lists and searches, `/docs/{operationId}` and `/docs/{event}` show one. Works
+ * without script and without other hosts. docs/clients.md: The reference.
  */
 import { gzipSync } from 'node:zlib'
 import { REFUSALS } from '../../errors.ts'
@@ -18,7 +18,7 @@ import { MAX_SEARCH, REFERENCE_HEADERS, referenceDocument } from './reference-fr
 import { fieldNames } from './schema-list.ts'
 import { readSdkCalls, type SdkCall } from './sdk-calls.ts'
 
-/** What has a page of its own. `name`: its text for the search. `inside`: the names of its fields and refusals. `said`: what stands beside its title in a list. */
+/** An entry with a page. `name`: its search text. `inside`: names of its fields and errors. `said`: the text after its title in a list. */
 type Entry = {
   id: string
   title: string
@@ -29,7 +29,7 @@ type Entry = {
   page: () => Html
 }
 
-/** Gives the pages. What they are made of is read with the first of them; a page of an operation or event is kept compressed once it was asked for. */
+/** Returns the pages. The first request reads their sources; pages of entries are cached compressed. */
 export function referencePages(routes: readonly Route[]): Probe[] {
   const entries = [...operationEntries(routes), ...eventEntries()]
   const byId = new Map(entries.map((entry) => [entry.id, entry]))
@@ -100,7 +100,7 @@ function sent(text: string, zip: boolean, status = 200): ProbeAnswer {
   return zip ? { status, body: gzipSync(text), headers: ZIPPED } : { status, body: text, headers: REFERENCE_HEADERS }
 }
 
-/** `named`: those that have every word of the search in their name, title or tag. `inside`: others that have them in their fields and refusals too. */
+/** `named`: entries with every search word in name, title or tag. `inside`: entries that need their fields and errors to match. */
 type Found = { named: readonly Entry[]; inside: readonly Entry[] }
 
 function openSearch(entries: readonly Entry[]): (search: string) => Found {
@@ -127,7 +127,7 @@ function insideText(route: Route): string {
   return [...schemas.flatMap(fieldNames), ...codes].join(' ').toLowerCase()
 }
 
-/** The list of all operations and events; with `?search=`, of those that are found. */
+/** The list of entries; with `?search=`, of the matching ones. */
 function indexPage(entries: readonly Entry[], find: (search: string) => Found, url: string): string {
   const search = (splitQuery(url).values.search ?? '').slice(0, MAX_SEARCH).trim()
   if (search === '')
@@ -136,7 +136,7 @@ function indexPage(entries: readonly Entry[], find: (search: string) => Found, u
   const body = html`<h1>API reference</h1>
 <p role="status">${named.length + inside.length} found for “${search}”. <a href="/docs">All operations and events</a></p>
 ${byTag(named)}
-${inside.length > 0 && html`<h2 id="inside">In their fields or refusals</h2>\n${listOf(inside)}`}`
+${inside.length > 0 && html`<h2 id="inside">In their fields or errors</h2>\n${listOf(inside)}`}`
   return referenceDocument(`${search} · API reference`, body, search)
 }
 
@@ -160,11 +160,11 @@ function nothingPage(name: string): string {
 
 const INTRODUCTION = html`<p>Every operation of this service, and every event that it posts to <a href="#webhook-events">webhooks</a>. The same as a document: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
 <dl class="facts">
-<dt>Who asks</dt><dd>Send <code>Authorization: Bearer</code> and a token. You make tokens in <a href="/console/account/tokens">the console</a>. Operations of <code>/operator/v1</code> take the operator token.</dd>
-<dt>For which account</dt><dd>Add <code>teamId</code> or <code>slug</code> to the query to act for a team. Without it you act for your own account.</dd>
-<dt>Examples</dt><dd>They take <code>BERTH</code>, the address of the service, and <code>TOKEN</code> from the environment. The calls of the SDK need <code>npm install @vercel/sdk</code>.</dd>
-<dt>Versions</dt><dd>A path also answers at any <code>/v1</code> to <code>/v13</code> and without a version.</dd>
-<dt>Lists</dt><dd><code>limit</code> says how many rows you get. Send <code>pagination.next</code> as <code>until</code> to get the next page.</dd>
-<dt>Repeats</dt><dd>A write with an <code>Idempotency-Key</code> is done once, however often you send it within 24 hours.</dd>
-<dt>Refusals</dt><dd>They are <code>{"error": {"code", "message"}}</code>. A refused request changes nothing.</dd>
+<dt>Authentication</dt><dd>Send <code>Authorization: Bearer</code> and a token. Create tokens in <a href="/console/account/tokens">the console</a>. Operations of <code>/operator/v1</code> take the operator token.</dd>
+<dt>Account</dt><dd>Add <code>teamId</code> or <code>slug</code> to the query to act for a team. Without it you act for your own account.</dd>
+<dt>Examples</dt><dd>They use <code>BERTH</code>, the URL of the service, and <code>TOKEN</code> from the environment. The calls of the SDK need <code>npm install @vercel/sdk</code>.</dd>
+<dt>Versions</dt><dd>Every path is also available at any <code>/v1</code> to <code>/v13</code> and without a version.</dd>
+<dt>Lists</dt><dd><code>limit</code> sets the page size. Send <code>pagination.next</code> as <code>until</code> to get the next page.</dd>
+<dt>Idempotency</dt><dd>A write with an <code>Idempotency-Key</code> runs once, however often you send it within 24 hours.</dd>
+<dt>Errors</dt><dd>They have the form <code>{"error": {"code", "message"}}</code>. A rejected request changes nothing.</dd>
 </dl>`

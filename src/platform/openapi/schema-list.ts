@@ -1,12 +1,12 @@
-/** The fields of a schema as a list for people: name, type, whether it must be there, limits and words. */
+/** Renders the fields of a schema: name, type, presence, limits and description. */
 import type { TSchema } from 'typebox'
 import { type Html, html } from '../pages/html.ts'
 import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
-/** Fields are shown inside fields so far; below that, their type says what they are. */
+/** Deepest nesting to show; below it, only the type. */
 const DEEPEST = 4
 
-/** What a list marks: fields that a request must have, or fields that an answer may lack. */
+/** Marks required fields of a request, or optional fields of a response. */
 export type Mark = 'required' | 'not always'
 
 type Shape = TSchema & {
@@ -22,7 +22,7 @@ type Shape = TSchema & {
   'x-unsupported'?: string
 } & Partial<Record<'minLength' | 'maxLength' | 'minimum' | 'maximum' | 'minItems' | 'maxItems', number>>
 
-/** Gives the fields of an object, of the things in a list, or of each of several shapes; of what has none, its type. */
+/** Renders the fields of an object, list items or union variants; otherwise the type. */
 export function schemaList(schema: TSchema, mark: Mark): Html {
   const lists = listsOf(schema, mark, 1)
   if (lists.length === 0) return html`<p><i>${typeOf(schema)}</i></p>`
@@ -30,7 +30,7 @@ export function schemaList(schema: TSchema, mark: Mark): Html {
   return html`${named}${lists.map((list, at) => html`${at > 0 && html`<p>or</p>`}${list}`)}`
 }
 
-/** Gives one field as an item of a list. `below`: the fields inside it. */
+/** Renders a field as a list item. `below`: its nested fields. */
 export function fieldItem(name: string, schema: TSchema, mark: Mark | undefined, below?: Html): Html {
   const { description = FIELD_DESCRIPTIONS[name], 'x-unsupported': unsupported }: Shape = schema
   const said = unsupported === undefined ? [typeOf(schema), ...limitsOf(schema)].join(', ') : 'refused'
@@ -38,12 +38,12 @@ export function fieldItem(name: string, schema: TSchema, mark: Mark | undefined,
   return html`<li><code>${name}</code> <i>${said}</i>${mark && html` <b class="tag">${mark}</b>`}${words && html` – ${renderInlineCode(words)}`}${below}</li>`
 }
 
-/** Gives text in which what stands between backticks is code. */
+/** Renders text with backticks as code. */
 export function renderInlineCode(text: string): Html {
   return html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`
 }
 
-/** Gives the names of all fields of a schema, at every depth. */
+/** Returns all field names of a schema, at every depth. */
 export function fieldNames(schema: Shape): string[] {
   const { properties = {}, items, anyOf = [] } = schema
   const inner = [...Object.values(properties), ...anyOf, ...(items ? [items] : [])]
@@ -71,7 +71,7 @@ function isList({ items }: Shape): boolean {
   return items !== undefined
 }
 
-/** `string`, `array of integer`, `"a" or "b"`: as a reader says it. */
+/** Returns a type such as `string`, `array of integer`, `"a" or "b"`. */
 function typeOf(schema: Shape): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(', ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -80,7 +80,7 @@ function typeOf(schema: Shape): string {
   return [schema.type ?? 'anything'].flat().join(' or ')
 }
 
-/** `1 to 100 characters`: what a request is refused for. */
+/** Returns limits such as `1 to 100 characters`. */
 function limitsOf(schema: Shape): string[] {
   const limit = (from: number | undefined, to: number | undefined, unit: string) => {
     if (from === undefined && to === undefined) return []

@@ -1,15 +1,15 @@
-/** How the newest SDK asks an operation. test/sdk/sdk-calls.test.ts makes the table, and runs the text of each call. docs/clients.md: The SDK. */
+/** SDK calls of operations. test/sdk/sdk-calls.test.ts generates the table and runs each call. docs/clients.md: The SDK. */
 import { shippedFile } from '../base/shipped-files.ts'
 
-/** `method`: group and name, such as `projects.createProject`. `request`: what it is called with, in the names of the SDK; absent where it takes nothing. */
+/** `method`: group and name, such as `projects.createProject`. `request`: its argument in SDK names; absent without one. */
 export type SdkCall = { method: string; request?: object }
 
-/** Reads the calls, by operationId: those of the operations that the SDK has too, and whose example it can say. */
+/** Reads the calls by operationId, for operations that the SDK has. */
 export function readSdkCalls(): Record<string, SdkCall> {
   return JSON.parse(shippedFile('SDK calls'))
 }
 
-/** Gives the call as a module of TypeScript. `BERTH` is the address of the service, `TOKEN` who asks; `hasAnswer`: whether it is answered with something. */
+/** Returns the call as a TypeScript module. `BERTH` is the URL of the service, `TOKEN` a token. `hasAnswer`: whether the response has a body. */
 export function sdkText({ method, request }: SdkCall, hasAnswer: boolean): string {
   return `import { env } from 'node:process'
 import { Vercel } from '@vercel/sdk'
@@ -23,7 +23,7 @@ ${hasAnswer ? 'const answer = ' : ''}await berth.${method}(${request === undefin
 `
 }
 
-/** A value as it is written in TypeScript. */
+/** Formats a value as TypeScript. */
 function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string') return quoted(value)
   if (typeof value !== 'object' || value === null) return String(value)

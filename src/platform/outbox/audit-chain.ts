@@ -1,6 +1,6 @@
 /**
- * The audit log is a chain: each entry has a hash of its content and of the hash before it. So an entry that was changed, taken out or
- * put in between is found (operations/operator/verify-audit.ts). The order is `position`, not the stamp. docs/decisions/0100.
+ * The audit log is a hash chain: each entry has a hash of its content and of the previous hash. So a changed, deleted or inserted entry is found
+ * (operations/operator/verify-audit.ts). The order is `position`, not the stamp. docs/decisions/0100.
  */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -10,16 +10,15 @@ import { type Db, preparedQuery, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 
 export type ChainLink = { position: number; hash: string }
-/** A line of the audit log, before it has its place in the chain. */
+/** An audit entry before it is linked. */
 export type AuditEntry = Omit<Row<'audit'>, keyof ChainLink>
 
-/** The link before the first entry. */
 export const GENESIS_LINK: ChainLink = { position: 0, hash: '' }
 export const CHAIN_SLICE = 500
-/** Entries that wait for the sweep are counted up to this number. */
+/** Unlinked entries are counted up to this number. */
 const MAX_UNLINKED = 10_000
 
-/** The link of an entry that follows `previous`. The hash covers every column in a fixed order. */
+/** Returns the link of an entry after `previous`. The hash covers every column in a fixed order. */
 export function linkAfter(previous: ChainLink, entry: AuditEntry): ChainLink {
   const position = previous.position + 1
   const content = [
@@ -37,15 +36,15 @@ export function linkAfter(previous: ChainLink, entry: AuditEntry): ChainLink {
   return { position, hash: hash('sha256', JSON.stringify(content), 'base64url') }
 }
 
-/** The link of the last entry of the chain. */
+/** Returns the link of the last entry of the chain. */
 export async function readChainHead(db: Queries): Promise<ChainLink> {
   const [head] = await selectHead(db, {})
   return head ?? GENESIS_LINK
 }
 
 /**
- * Writes an entry in the transaction of the change that it records. On SQLite writers come one after another, so the entry is linked at once. On
- * PostgreSQL that would make every write wait for every other, so `chainAuditEntries` links it after the commit.
+ * Writes an entry in the transaction of its change. On SQLite writes are sequential, so the entry is linked at once. On PostgreSQL linking would
+ * serialize all writes, so `chainAuditEntries` links it after the commit.
  */
 export async function appendAuditEntry(
   { db, deps }: { db: Queries; deps: { db: Pick<Db, 'engine'> } },
@@ -56,8 +55,8 @@ export async function appendAuditEntry(
 }
 
 /**
- * Writes entries of things that happened before, each with the stamp of its moment. One that was written already, by a commit whose answer was lost, is
- * passed over. Where something else has the stamp, as another instance may, the entry gets a new one.
+ * Writes entries of earlier events with their original stamps. Skips one that a commit with a lost response already wrote. An entry gets a new stamp
+ * where its own is taken, for example by another instance.
  */
 export async function appendAuditEntries(
   { db, deps }: { db: Queries; deps: { db: Pick<Db, 'engine'>; clock: Pick<Clock, 'stamp'> } },
@@ -80,7 +79,7 @@ function unlinked(entry: AuditEntry): Row<'audit'> {
   return { ...entry, position: null, hash: null }
 }
 
-/** Those of the entries that are not written yet. A new stamp is put into the entry: when this commit's answer is lost too, it is known by it. */
+/** Returns the entries that are not written yet. The entry records a new stamp, so that a second attempt recognizes it. */
 async function newEntries(
   db: Queries,
   clock: Pick<Clock, 'stamp'>,
@@ -102,7 +101,7 @@ function contentOf({ account_id, actor_kind, actor_id, token_id, type, subject_i
   return JSON.stringify([account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json])
 }
 
-/** Sweep: links the entries that are committed and not in the chain yet, oldest first. */
+/** Sweep: links committed entries to the chain, oldest first. */
 export async function chainAuditEntries({ db }: { db: Queries }, limit: number): Promise<number> {
   const entries = await db
     .selectFrom('audit')
@@ -123,14 +122,14 @@ export async function chainAuditEntries({ db }: { db: Queries }, limit: number):
   return entries.length
 }
 
-/** How many entries are not in the chain yet. */
+/** Counts the unlinked entries. */
 export async function countUnlinked(db: Queries): Promise<number> {
   const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MAX_UNLINKED)
   const counted = db.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('count'))
   return (await counted.executeTakeFirstOrThrow()).count
 }
 
-/** The limit is written out and not bound: for a bound limit SQLite plans the statement again at each run. */
+/** The limit is a literal: for a bound limit SQLite plans the statement at each run. */
 const selectHead = preparedQuery<Record<string, never>, ChainLink>((db) =>
   db
     .selectFrom('audit')

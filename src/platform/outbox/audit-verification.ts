@@ -1,21 +1,21 @@
-/** Whether the chain of the audit log is still what was written, walked from the first entry to the last. docs/decisions/0100. */
+/** Verifies the hash chain of the audit log from the first entry to the last. docs/decisions/0100. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { STAMPS_PER_MS } from '../base/clock.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { type ChainLink, GENESIS_LINK, linkAfter } from './audit-chain.ts'
 
-/** Entries that are read at a time; between two slices others have their turn. */
+/** Entries per read; other work runs between two slices. */
 const SLICE = 1000
-/** No transaction lasts as long, and no two clocks differ by as much: a line that comes later than this was put in, or a clock was set. */
+/** No transaction and no clock difference is this long: a later entry was inserted, or a clock was set. */
 const LATE = 60_000 * STAMPS_PER_MS
 
 type Broken = { position: number; stamp: number | null; why: 'changed' | 'missing' | 'replaced' }
 export type ChainVerification = { firstBroken: Broken | null; late: number }
 
 /**
- * Walks the chain from its start to `head`, up to the first entry that is not what it was. `anchor`: a link that was kept elsewhere, through
- * which the chain must lead. Gives what is broken first, and how many entries are late. docs/operations.md: Audit log.
+ * Verifies the chain up to `head`, and stops at the first broken entry. `anchor`: an externally stored link that the chain must contain. Returns the
+ * first broken entry and the number of late ones. docs/operations.md: Audit log.
  */
 export async function verifyChain(
   db: Queries,
@@ -55,7 +55,7 @@ function nextEntries(db: Queries, after: number, to: number): Promise<Row<'audit
   return inChain.orderBy('position').limit(SLICE).execute()
 }
 
-/** No entry that Berth writes stands at or before the start of the chain: the walk would pass one that was put there. */
+/** Finds entries at or before the start of the chain, which the walk would skip. Berth writes none there. */
 function beforeStart(db: Queries): Promise<(ChainLink & { stamp: number })[]> {
   const before = db
     .selectFrom('audit')

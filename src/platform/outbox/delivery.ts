@@ -1,24 +1,24 @@
-/** A delivery is one thing to send to one endpoint. Here is how it is written, found while it waits, and dropped. `deliveries/` sends it. */
+/** Rows of deliveries: writing, finding and dropping them. `deliveries/` sends them. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { createYielder } from '../db/chunks.ts'
 import { preparedQuery } from '../db/db.ts'
 
-/** The condition for a delivery that waits. It is written as in the index `delivery_waiting`, because no engine uses that index for a bound parameter. */
+/** Pending deliveries. Written as in the index `delivery_waiting`, because no engine uses that index for a bound parameter. */
 export const PENDING = sql<boolean>`status = 'pending'`
 
-/** The columns of a delivery that is not sent any more. */
+/** The columns of a dropped delivery. */
 export const DROPPED = { status: 'dropped', due_at: null, held_at: null, body: null } as const
 
-/** What an installation still hears after its end, where its account is emptied: that the projects went. integrations/deliveries/endpoint.ts. */
+/** Events that an installation still receives after its deletion, when its account is deleted. integrations/deliveries/endpoint.ts. */
 export const LAST_WORDS = ['project.removed'] as const satisfies readonly EventName[]
 
 const DROPPED_AT_ONCE = 500
 
 /**
- * Drops every delivery of an account that waits for an installation, but for events of the types in `kept`, in steps, so that other requests run in between. It reads what waits for the
- * account, which is at most some 10,000 rows, and not what was sent to the installation before.
+ * Drops every pending delivery of an account for an installation, except events in `kept`. Works in steps, so other requests run in between. It reads
+ * the pending rows of the account (at most some 10,000), not the sent ones of the installation.
  */
 export async function dropPendingOf(
   { db, now }: Pick<OperatorCtx, 'db' | 'now'>,
@@ -33,7 +33,7 @@ export async function dropPendingOf(
       .select('id')
       .where(PENDING)
       .where('account_id', '=', accountId)
-      // `coalesce` keeps the engines from using the index by installation, which also holds what was sent long ago.
+      // `coalesce` keeps the engines from using the index by installation, which also contains old deliveries.
       .where(sql`coalesce(configuration_id, '')`, '=', installationId)
       .where('type', 'not in', ['', ...kept])
       .limit(sql.lit(DROPPED_AT_ONCE))

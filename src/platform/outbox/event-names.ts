@@ -1,6 +1,6 @@
 /**
- * TABLE of the events that a webhook may name: event -> the first SDK version that knows the name; null: no version knows it, and `getWebhooks` of the SDK
- * would throw at it. A dot and a hyphen mean the same: clients spell `project.domain.created` and `project.domain-created`.
+ * TABLE Events that a webhook may name: event -> the first SDK version that knows the name. null: no version knows it, and `getWebhooks` of the SDK
+ * would throw on it. Dot and hyphen are equivalent: clients spell `project.domain.created` and `project.domain-created`.
  */
 import { EVENTS, type EventName } from '../../events.ts'
 
@@ -33,7 +33,7 @@ const HAPPENS: Record<EventName, string | null> = {
   'deployment.cleanup': '1.10.8',
 }
 
-/** Events of things that Berth does not have (certificates, DNS records, a marketplace, flags). The Terraform provider names them; they are never sent. */
+/** Events of features that Berth does not have (certificates, DNS records, a marketplace, flags). The Terraform provider names them; they are never sent. */
 const NEVER: Record<string, string | null> = {
   'deployment.check-rerequested': '1.1.0',
   'deployment.integration.action.start': '1.1.0',
@@ -73,7 +73,7 @@ const NEVER: Record<string, string | null> = {
 }
 
 const SINCE: Readonly<Record<string, string | null>> = { ...HAPPENS, ...NEVER }
-/** Every name that a webhook may have, in Berth's spelling. */
+/** Every valid event name, in Berth's spelling. */
 export const WEBHOOK_EVENT_NAMES: readonly string[] = Object.keys(SINCE)
 
 const BY_LETTERS = new Map(WEBHOOK_EVENT_NAMES.map((name) => [lettersOf(name), name]))
@@ -82,17 +82,17 @@ function lettersOf(name: string): string {
   return name.replaceAll('-', '.')
 }
 
-/** The event that a name means, in either spelling; undefined: there is none. An event that is not a key of `EVENTS` never happens. */
+/** Returns the event of a name in either spelling, or undefined. An event that is not a key of `EVENTS` never occurs. */
 export function resolveEventName(name: string): string | undefined {
   return BY_LETTERS.get(lettersOf(name))
 }
 
-/** Whether Berth ever tells of an event, in the spelling with dots. */
+/** Returns whether Berth sends an event (spelling with dots). */
 export function isEmittedEvent(name: string): name is EventName {
   return Object.hasOwn(EVENTS, name)
 }
 
-/** The name by which an endpoint asked for an event; undefined: it did not ask for it. When it hears all events (`json` is null), Berth's own name. */
+/** Returns the subscribed name of an event, or undefined without a subscription. For all events (`json` is null) it is Berth's own name. */
 export function subscribedName(json: string | null, type: string): string | undefined {
   if (json === null) return type
   const letters = lettersOf(type)
@@ -100,8 +100,8 @@ export function subscribedName(json: string | null, type: string): string | unde
 }
 
 /**
- * The events of a webhook as the caller can decode them. An SDK rejects a whole answer when one name in it is not in its own list. So an SDK, known
- * by its `User-Agent`, gets the names that its version has, in its spelling. All other callers get the names that were asked for.
+ * Returns the event names that the caller can decode. An SDK rejects a whole response with an unknown name, so an SDK (by its `User-Agent`) gets the
+ * names of its version. Other callers get the subscribed names.
  */
 export function eventNamesForClient(agent: string | undefined, events: readonly string[]): string[] {
   const version = /^speakeasy-sdk\/typescript (\d+\.\d+\.\d+) /.exec(agent ?? '')?.[1]

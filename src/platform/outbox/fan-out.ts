@@ -1,6 +1,6 @@
 /**
- * Which endpoints hear an event. It is decided in the transaction of the event, so that every committed event is sent, and no other. The account's
- * own webhooks hear what they asked for, and an installation hears what it was granted. Specification: Events; docs/webhooks.md: Who hears an event.
+ * Fan-out of an event to endpoints, in its transaction, so exactly the committed events are sent. Webhooks of the account receive subscribed events;
+ * an installation receives what its grants allow. Specification: Events.
  */
 
 import { sql } from 'kysely'
@@ -15,7 +15,7 @@ import { subscribedName } from './event-names.ts'
 
 type PublishedEvent = { type: EventName; about: EventContext; owner: EventAccount; stamp: number }
 
-/** Writes a delivery for every endpoint that hears the event, and wakes the worker when there is one. Gives how many. */
+/** Writes a delivery for every subscribed endpoint and wakes the worker. Returns the number of deliveries. */
 export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: PublishedEvent): Promise<number> {
   const accountId = event.owner.id
   const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId: event.about.installationId ?? '' })
@@ -53,7 +53,7 @@ async function isSubscribed(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, ev
   const { projectId, installationId: aboutId } = about
   if (projectId !== undefined && !jsonListIncludes(endpoint.project_ids_json, projectId)) return false
   if (endpoint.configuration_id === null) return true
-  // Of all installations, only the one that the event is about hears it, whatever it was granted.
+  // Of all installations, only the one that the event is about receives it, whatever its grants.
   if (aboutId !== undefined) return endpoint.configuration_id === aboutId
   if (!isGranted(endpoint, event)) return false
   if (projectId === undefined || endpoint.project_selection === 'all') return true
@@ -62,12 +62,12 @@ async function isSubscribed(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, ev
   return selected.length > 0
 }
 
-/** Whether a list, kept as JSON, holds a value. Null stands for all values. */
+/** Returns whether a JSON list contains a value. Null contains all values. */
 export function jsonListIncludes(json: string | null, item: string): boolean {
   return json === null || (JSON.parse(json) as string[]).includes(item)
 }
 
-/** Whether an installation was granted the event. An event about variables that others made takes the scope to see all variables. */
+/** Whether the grants of an installation allow the event. Events about variables of others need the scope to see all variables. */
 function isGranted(endpoint: Endpoint, { type, about }: PublishedEvent): boolean {
   if (endpoint.scopes_json === null) return false
   const granted = permissionsOf('OWNER', endpoint.scopes_json)
@@ -75,7 +75,6 @@ function isGranted(endpoint: Endpoint, { type, about }: PublishedEvent): boolean
   return about.createdBy === undefined || about.createdBy === endpoint.configuration_id || granted.has('env:all')
 }
 
-/** An endpoint, and its installation when it has one. */
 type Endpoint = Pick<Row<'webhook'>, 'id' | 'events_json' | 'project_ids_json' | 'held_at'> & {
   configuration_id: string | null
   scopes_json: string | null
@@ -90,7 +89,10 @@ const OF_INSTALLATION = [
   'configuration.disabled_at',
 ] as const
 
-/** One query for each event: for most accounts that is all that webhooks cost. An installation that ended in this transaction hears of its end. */
+/**
+ * One query per event, which is the whole cost of webhooks for most accounts. An installation that was deleted in this transaction receives its own
+ * deletion.
+ */
 const selectEndpoints = preparedQuery<{ accountId: string; aboutId: string }, Endpoint>((db, value) =>
   db
     .selectFrom('webhook')

@@ -1,39 +1,39 @@
 /**
- * Works off a queue in the store: it takes pieces that are due, does each of them, and looks again. Deliveries and letters are sent this way.
- * Taking a piece is a lease. Until it ends no other instance takes the piece; when it ends, because an instance died, another one does.
+ * Processes a queue in the database, for deliveries and email. An item is leased: no other instance takes it until the lease ends, for example because
+ * the instance died.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../../context.ts'
 
 export type LeaseQueue<T> = {
-  /** The word for the pieces in the log. */
+  /** The name of the items in the log. */
   name: string
-  /** Leases pieces that are due at `now`, as many as there is room for beside those that are `running`. */
+  /** Leases items that are due at `now`, as many as fit with the `running` ones. */
   lease(now: number, running: readonly T[]): Promise<T[]>
-  /** Does one piece and writes its outcome. It never throws. `stop` is aborted when the service stops and waits no longer. */
+  /** Processes one item and writes its outcome. Never throws. `stop` is aborted when a stop waits no longer. */
   run(piece: T, now: () => number, stop: AbortSignal): Promise<void>
 }
 
-/** How often to look without a wake-up: other instances write too, and pieces that were delayed come due. */
+/** The poll interval: other instances write too, and delayed items come due. */
 const POLL_MS = 1000
-/** A wake-up comes from a transaction that is about to commit. So the loop looks a moment later, and once more in case the commit took longer. */
+/** A wake-up comes shortly before the commit. So the loop polls a little later, and once more for slow commits. */
 const SOON_MS = [15, 150]
-/** How long pieces that are under way may go on once the service stops. */
+/** How long a stop waits for items in progress. */
 const STOP_MS = 3000
 
-/** Does every piece that is due at `now`. Gives how many pieces it took. */
+/** Processes every item that is due at `now`. Returns how many it leased. */
 export async function drainLeaseQueue<T>(work: LeaseQueue<T>, now: number, stop: AbortSignal): Promise<number> {
   const pool = openPool(work, () => now, stop)
   for (let count = 0; ; ) {
     const ended = pool.ended()
     const started = stop.aborted ? 0 : await pool.begin(now)
     count += started
-    // A piece that ended during the look may have made the next one due.
+    // An item that finished during the poll may have made the next one due.
     if (started === 0 && pool.ended() === ended && !(await pool.oneEnded())) return count
   }
 }
 
-/** Starts the loop. `wake` makes it look soon. `stop` ends it: pieces that are under way have 3 s to end, then they are told to give up. */
+/** Starts the loop. `wake` makes it poll soon. `stop` waits 3 s for items in progress, then aborts them. */
 export function startLeaseWorker<T>(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
   work: LeaseQueue<T>,
@@ -81,7 +81,7 @@ export function startLeaseWorker<T>(
   }
 }
 
-/** The pieces that are under way. `onEnd` is called when one has ended, so that there is room for another. */
+/** The items in progress. `onEnd` is called when one has finished. */
 function openPool<T>({ lease, run }: LeaseQueue<T>, now: () => number, stop: AbortSignal, onEnd = () => {}) {
   const running = new Map<Promise<void>, T>()
   let ended = 0
@@ -94,15 +94,14 @@ function openPool<T>({ lease, run }: LeaseQueue<T>, now: () => number, stop: Abo
     running.set(one, piece)
   }
   return {
-    /** Takes pieces that are due and starts them. Gives how many. */
+    /** Leases and starts due items. Returns how many. */
     async begin(at: number): Promise<number> {
       const rows = await lease(at, [...running.values()])
       for (const piece of rows) start(piece)
       return rows.length
     },
-    /** How many have ended so far. */
     ended: () => ended,
-    /** Waits until one has ended. Gives false at once when none is under way. */
+    /** Waits until one has finished. Returns false when none is in progress. */
     async oneEnded(): Promise<boolean> {
       if (running.size === 0) return false
       await Promise.race(running.keys())

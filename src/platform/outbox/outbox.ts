@@ -1,5 +1,3 @@
-/** What a write adds in its own transaction: the events that will be sent, and the entry of the audit log. */
-
 import type { Caller, EventAccount, EventContext, Input, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { newId } from '../base/ids.ts'
@@ -9,7 +7,7 @@ import { fanOut } from './fan-out.ts'
 
 export type PendingEvent = { type: EventName; payload: object; about: EventContext; owner: EventAccount | undefined }
 
-/** An event that was given to `emit`, as it is kept until the operation ends. */
+/** Returns the pending form of an emitted event, stored until the operation ends. */
 export function toPendingEvent(
   type: EventName,
   payload: object,
@@ -46,7 +44,7 @@ const insertEvent = preparedQuery<
   { noAnswer: true },
 )
 
-/** Writes the events of an operation and its audit entry. `fields`: the names of the fields that were sent, never a value. Gives the bytes of the events. */
+/** Writes the events of an operation and its audit entry. `fields`: names of sent fields, never values. Returns the bytes of the events. */
 export async function recordWrite(
   ctx: OperatorCtx & { caller?: Caller },
   outgoing: PendingEvent[],
@@ -69,8 +67,8 @@ export async function recordWrite(
 }
 
 /**
- * Joins the events of one request about many variables. For each kind of change, project and maker one event remains, with all variables in `envVars`.
- * With one delivery for each variable, a small request could keep the receivers of its account, and the queue of all accounts, busy for long.
+ * Merges the events of one bulk request about variables: one event per kind of change, project and creator, with all variables in `envVars`. One
+ * delivery per variable would let a small request occupy the queue of all accounts.
  */
 function mergeVariableEvents(outgoing: readonly PendingEvent[]): PendingEvent[] {
   const groups = Map.groupBy(outgoing, (one) => ('envVar' in one.payload ? groupOf(one) : one))
@@ -86,13 +84,10 @@ function groupOf({ type, about, owner }: PendingEvent): string {
   return [type, owner?.id, about.projectId, about.createdBy].join()
 }
 
-/** A delivery and its attempts, as they count for the budget of events. */
+/** The size of a delivery with its attempts in the event budget. */
 const DELIVERY_BYTES = 512
 
-/**
- * Writes events, and a delivery for each endpoint that hears them. The acting user is named only to the account that the user acted for.
- * Gives the bytes of all of them.
- */
+/** Writes events, and a delivery for each subscribed endpoint. The acting user is named only to the account they acted for. Returns the total bytes. */
 export async function writeEvents(
   ctx: Pick<OperatorCtx, 'db' | 'deps'> & { caller?: Caller },
   outgoing: PendingEvent[],
@@ -100,7 +95,7 @@ export async function writeEvents(
   let bytes = 0
   const account = ctx.caller?.account
   for (const { type, payload, about, owner = account } of mergeVariableEvents(outgoing)) {
-    if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
+    if (owner === undefined) throw new Error(`the event ${type} has no account to receive it`)
     const team = { id: owner.kind === 'team' ? owner.id : null }
     const user = { id: owner.id === account?.id ? (ctx.caller?.userId ?? null) : null }
     const stamp = ctx.deps.clock.stamp()
@@ -120,26 +115,26 @@ export async function writeEvents(
   return bytes
 }
 
-/** Writes the events of `work` before anything that follows it, for whoever hears them now and not at the end of the operation. */
+/** Writes the events of `work` at once, so that current subscribers receive them, not those at the end of the operation. */
 export async function writeEventsOf(ctx: OperatorCtx, work: (ctx: OperatorCtx) => Promise<void>): Promise<void> {
   const outgoing: PendingEvent[] = []
   await work({ ...ctx, emit: (...event) => void outgoing.push(toPendingEvent(...event)) })
   await writeEvents(ctx, outgoing)
 }
 
-/** The names of the fields that a request sent, for one item or several. It never gives a value. */
+/** Returns the names of the fields in a request, for one item or several. It never returns a value. */
 export function fieldsOf(body: unknown): string[] {
   const items = Array.isArray(body) ? body : [body]
   const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
   return [...new Set(names)]
 }
 
-/** The audit log names what was touched by its id. */
+/** Returns the target id for the audit log. */
 export function subjectId(touched: unknown, input: Input): string | null {
   return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? idsOf(touched)
 }
 
-/** Of an answer that lists what was made, changed or deleted: their ids, comma-separated. */
+/** The ids of the items in a list response, comma-separated. */
 function idsOf(touched: unknown): string | null {
   const { created, updated, deleted } = (touched ?? {}) as Record<string, (string | { id: string })[] | undefined>
   const listed = created ?? updated ?? deleted

@@ -1,6 +1,6 @@
 /**
- * Audit lines of requests that gave clear values. A read must not be a write, so the lines gather in memory and are written together, every 250 ms.
- * docs/operations.md: Audit log.
+ * Audit entries of responses with decrypted values. A read must not be a write, so entries are buffered and flushed every 250 ms. docs/operations.md:
+ * Audit log.
  */
 import type { Logger } from 'pino'
 import type { Metrics } from '../../metrics.ts'
@@ -9,24 +9,24 @@ import type { Clock } from '../base/clock.ts'
 import type { Db } from '../db/db.ts'
 import { type AuditEntry, appendAuditEntries } from './audit-chain.ts'
 
-/** While the store takes no writes, so many lines wait, and so many of one account. Those beyond are dropped and counted. */
+/** Limits of the buffer while the database accepts no writes, in all and per account. Further entries are dropped and counted. */
 const MAX_WAITING = 20_000
 const MAX_OF_ACCOUNT = 5000
-/** So many are written in one transaction: some milliseconds on the embedded store. */
+/** Entries per transaction: some milliseconds on SQLite. */
 const SLICE = 500
 
 export type SecretReads = {
-  /** Notes that a request gave clear values. */
+  /** Records a response with decrypted values. */
   add(entry: AuditEntry): void
-  /** Writes what waits, or throws and keeps what was not written. */
+  /** Flushes the buffer, or throws and keeps what was not written. */
   write(): Promise<void>
-  /** Gives up what still waits at the end: it is counted and logged. */
+  /** Drops the rest of the buffer at shutdown; it is counted and logged. */
   end(): void
 }
 
 type Opened = { db: Db; clock: Clock; log: Logger; metrics: Metrics }
 
-/** Nothing waits yet. */
+/** Creates an empty buffer. */
 export function createSecretReads({ db, clock, log, metrics }: Opened): SecretReads {
   const dropped = metrics.counter('berth_audit_lines_dropped_total')
   const waiting: AuditEntry[] = []
@@ -49,7 +49,7 @@ export function createSecretReads({ db, clock, log, metrics }: Opened): SecretRe
       full = true
     },
     async write() {
-      // As many as wait now: what comes meanwhile is written the next time.
+      // Only the entries of now: later ones are written with the next flush.
       for (let left = waiting.length; left > 0; left -= SLICE) {
         const entries = waiting.slice(0, Math.min(left, SLICE))
         await db.write((tx) => appendAuditEntries({ db: tx, deps: { db, clock } }, entries))
@@ -67,8 +67,8 @@ export function createSecretReads({ db, clock, log, metrics }: Opened): SecretRe
 }
 
 /**
- * Notes that a read gave clear values. `subjects`: the answer and what the route loaded, of which the first one with an id is named. `targets`: of the
- * variables whose values were given.
+ * Records a read of decrypted values. `subjects`: the response and the loaded resource; the first one with an id is the target. `targets`: of the
+ * variables that were read.
  */
 export function recordSecretRead(
   { secretReads, clock }: { secretReads: SecretReads; clock: Clock },

@@ -1,20 +1,18 @@
-/** The life of a write once its caller is known: one transaction, in it one stamp, then the work, the events and the audit line, and the commit. */
-
 import type { Deps, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { stampToMs } from '../base/clock.ts'
 import type { Queries } from '../db/db.ts'
 import { type PendingEvent, toPendingEvent } from './outbox.ts'
 
-/** What a write has besides its connection. `now`: the moment of its stamp, in ms. `outgoing`: the events that were told so far. */
+/** The context of a write. `now`: the time of its stamp, in ms. `outgoing`: the emitted events. */
 export type WriteContext = { stamp: number; now: number; emit: OperatorCtx['emit']; outgoing: PendingEvent[] }
 
-/** `name`: the route, page or timer. `emits`: the events that it declares; undefined: any. `shareId`: whose turn the write takes. */
+/** `name`: the route, page or timer. `emits`: declared events; undefined: any. `shareId`: the owner for round-robin. */
 type Writer = { name: string; emits?: readonly EventName[] | undefined; shareId?: string | undefined }
 
 /**
- * Runs `work` in one transaction, and again where it lost a race to another. `begin` draws the stamp: call it once, after the caller
- * was let in. An event that the writer does not declare is a bug and throws.
+ * Runs `work` in one transaction, with retries after conflicts, then writes its events and audit entry. `begin` draws the stamp: call it once, after
+ * authorization. An undeclared event is a bug and throws.
  */
 export function transact<T>(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,

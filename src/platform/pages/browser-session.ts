@@ -1,4 +1,4 @@
-/** Who asks for a page: the person of a session, or a visitor. docs/sign-in-and-consent.md: Sessions. */
+/** The session of a page request: signed in or anonymous. docs/sign-in-and-consent.md: Sessions. */
 
 import type { Deps } from '../../context.ts'
 import { findSessionUser, SESSION_TOUCH_MS, type SessionUser, touchSession } from '../access/session.ts'
@@ -9,7 +9,7 @@ import { singleHeader } from '../http/parse-request.ts'
 import { csrfTokenOf, readCookies } from './cookies.ts'
 import type { Screen } from './screen.ts'
 
-/** A request of a browser: as much of it as is looked at, as whatever serves it has it. */
+/** The parts of a browser request that pages read. */
 export type BrowserRequest = {
   id: string
   originalUrl: string
@@ -18,10 +18,9 @@ export type BrowserRequest = {
   body: unknown
 }
 
-/** What the script of an open page says when it asks for the page again (pages/assets/live-script.js). */
+/** Header of reloads by the live script (pages/assets/live-script.js). */
 const REFRESH_HEADER = 'x-berth-refresh'
 
-/** Who asks, as the cookies say. */
 export type BrowserSession = {
   user: SessionUser | undefined
   csrfToken: string
@@ -31,7 +30,7 @@ export type BrowserSession = {
   agent: string | undefined
 }
 
-/** Who asks for a page, by the cookies. The use of a session is written down. */
+/** Reads the session of a request by its cookies, and stores its use. */
 export async function readBrowserSession(
   deps: Deps,
   screen: Screen,
@@ -43,7 +42,7 @@ export async function readBrowserSession(
   const visitor = await findSessionUser(deps.db.read, session, now)
   if (visitor !== undefined) {
     deps.lastSeen.record(visitor.userId, now)
-    // An open page that asks by itself is no use: the session of an operator would never end while one is open.
+    // Automatic reloads do not count as use: an operator's session would not end while a page is open.
     const isUse = !screen.streams && singleHeader(request.raw.rawHeaders, REFRESH_HEADER) === undefined
     if (isUse && visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor, now, deps.config.sessions))
@@ -54,7 +53,7 @@ export async function readBrowserSession(
   return { user: visitor, csrfToken: csrfTokenOf(visit ?? newVisit!), session, newVisit, ...where }
 }
 
-/** From where a browser asks, and what it calls itself. */
+/** Returns the address and user agent of a browser. */
 export function whereOf(
   deps: Pick<Deps, 'config'>,
   { raw }: BrowserRequest,

@@ -1,22 +1,22 @@
-/** The two cookies of the pages: of a person who is signed in, and of a visitor who is not yet. */
+/** The two cookies of the pages: for signed-in users and for anonymous sessions. */
 import { createHmac } from 'node:crypto'
 import { singleHeader } from '../http/parse-request.ts'
 
-/** The field of the token; every form has it. */
+/** Field of the CSRF token; every form has it. */
 export const CSRF_FIELD = 'form'
 
-/** The field that is another one each time that a page is shown: by it a form is known that is sent twice. */
+/** Hidden field with a new value per rendered page; identifies duplicate submissions. */
 export const SUBMISSION_FIELD = 'once'
 
-/** What a browser brings: the secret of its session, and the secret that ties the forms of a visitor to the browser. */
+/** Secrets of a browser: of its session, and of the forms of an anonymous session. */
 export type Secrets = { session: string | undefined; visit: string | undefined }
 
 const SESSION = 'berth_session'
 const VISIT = 'berth_visit'
 
 /**
- * The name of a cookie. `__Host-` ties it to this host, this path and https, and browsers refuse it over plain http: there,
- * which is for one's own machine, the name goes without (docs/sign-in-and-consent.md: Passwords and sessions).
+ * Returns the name of a cookie. `__Host-` binds it to this host, this path and https. Browsers refuse that over plain http, so on localhost the name
+ * has no prefix (docs/sign-in-and-consent.md: Passwords and sessions).
  */
 function cookieName(name: string, origin: string): string {
   return isSecure(origin) ? `__Host-${name}` : name
@@ -27,8 +27,8 @@ function isSecure(origin: string): boolean {
 }
 
 /**
- * The secrets in the `Cookie` header, by the grammar of RFC 6265 4.2.1: names are compared exactly, and around a pair only spaces and tabs are passed
- * over. A sub-domain may set any other name, such as ours behind U+00A0. A name that is there twice says two things, and so nothing.
+ * Reads the secrets of the `Cookie` header by the grammar of RFC 6265 4.2.1. Names are compared exactly, and only spaces and tabs are trimmed: a
+ * subdomain may set a similar name, such as ours after U+00A0. A repeated name counts as absent.
  */
 export function readCookies(rawHeaders: readonly string[], origin: string): Secrets {
   const pairs = (singleHeader(rawHeaders, 'cookie') ?? '').split(';').map((pair) => {
@@ -42,7 +42,7 @@ export function readCookies(rawHeaders: readonly string[], origin: string): Secr
   return { session: secretIn(SESSION), visit: secretIn(VISIT) }
 }
 
-/** The `Set-Cookie` headers that give a browser these secrets for as long as a session lasts at most; null takes one away, undefined leaves it. */
+/** Returns the `Set-Cookie` headers with the longest lifetime of a session; null deletes a cookie, undefined keeps it. */
 export function writeCookies(
   cookies: { session?: string | null | undefined; visit?: string | null | undefined },
   origin: string,
@@ -59,12 +59,12 @@ export function writeCookies(
   return [...line(SESSION, cookies.session), ...line(VISIT, cookies.visit)]
 }
 
-/** The token that a form carries: only a page that was made for the holder of the secret has it. */
+/** Returns the CSRF token of a session or anonymous session. */
 export function csrfTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('form').digest('base64url')
 }
 
-/** The nonce of the console's Content-Security-Policy: one for each session, and no way back to its secret. */
+/** Returns the CSP nonce of the console: one per session, from which its secret cannot be derived. */
 export function nonceOf(secret: string): string {
   return createHmac('sha256', secret).update('nonce').digest('base64url')
 }

@@ -1,4 +1,4 @@
-/** Forms of the pages: what is sent, and whether it was sent from a page of ours. */
+/** Parses submitted forms and checks their origin. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import type { Deps } from '../../context.ts'
@@ -11,28 +11,27 @@ import type { BrowserRequest, BrowserSession } from './browser-session.ts'
 import { CSRF_FIELD, csrfTokenOf, SUBMISSION_FIELD } from './cookies.ts'
 import type { Screen } from './screen.ts'
 
-/** The field that asks for the form again, with what is sent in it: nothing is done yet. */
+/** Field that requests the form again with its input; nothing is saved yet. */
 export const REVIEW_FIELD = 'review'
-/** The fields that are about the form and not of it. */
+/** Fields of the form mechanism itself. */
 const OWN_FIELDS: readonly string[] = [CSRF_FIELD, SUBMISSION_FIELD, REVIEW_FIELD]
 
 const MAX_FIELDS = READERS.form.parts
 
-/** A form as it was sent. */
 export type SubmittedForm = {
   token: string | undefined
   isReview: boolean
-  /** By what it is known when it is sent twice; undefined where its page did not say. */
+  /** Identifies duplicate submissions; undefined if the page sent none. */
   submissionId: string | undefined
-  /** The declared fields as a page can show them: before the schema, and without bytes that are no text. */
+  /** Declared fields for display, before validation and without invalid bytes. */
   rawFields: Record<string, string | string[]>
-  /** The declared fields. Refuses: bad_request 400. */
+  /** Declared fields. Refuses: bad_request 400. */
   fields: () => unknown
 }
 
 /**
- * The declared fields of a form: as they were typed, and (`fields`) as the schema has them, or refused. A field whose schema is an
- * array gathers every time it is given; any other one is given once. Refuses: unsupported_media_type 415. `fields` refuses: bad_request 400.
+ * Reads the declared fields of a form, as typed and (`fields`) validated. A field with an array schema may repeat. Refuses: unsupported_media_type
+ * 415. `fields` refuses: bad_request 400.
  */
 function readFields(
   schema: TSchema | undefined,
@@ -77,10 +76,7 @@ function readFields(
   }
 }
 
-/**
- * Lets a form pass that a page of ours sent: the browser says so, where it says anything, and the token is the one of this
- * browser's session. Refuses: form_not_ours 403.
- */
+/** Checks that the form is from a page of this service, by browser headers and the CSRF token. Refuses: form_not_ours 403. */
 function mustBeOurs(
   rawHeaders: readonly string[],
   origins: readonly string[],
@@ -93,7 +89,7 @@ function mustBeOurs(
   if (origin !== undefined && origin !== 'null' && !origins.includes(origin)) {
     refuse('form_not_ours', `This form was not sent from ${origins[0]}. Open the page there and try again.`)
   }
-  // Pages that send no Referer send `Origin: null`. Over https a browser then says by Sec-Fetch-Site where the form was.
+  // Pages without Referer send `Origin: null`. Over https a browser then sends Sec-Fetch-Site.
   if (origin === 'null' && site === undefined && origins[0]!.startsWith('https:')) refuse('form_not_ours')
   const actual = Buffer.from(token ?? '')
   const expectedBytes = Buffer.from(expected ?? '')
@@ -101,14 +97,14 @@ function mustBeOurs(
     refuse('form_not_ours')
 }
 
-/** A field as it was sent. `value`: as a page can show it; `fault`: why it is no text, and what to do, where it is none. */
+/** A submitted field. `value`: for display; `fault`: what is wrong with text that is not valid. */
 type SentField = { name: string; value: string; fault?: string }
 
 function readPair(pair: string): SentField {
   const cut = pair.indexOf('=')
   const sentValue = cut < 0 ? '' : pair.slice(cut + 1)
   const name = decodeText(cut < 0 ? pair : pair.slice(0, cut))
-  // A name is never mended: it could become that of another field.
+  // A repaired name could become that of another field.
   if (name === undefined) return { name: '', value: '', fault: 'the name of a field is not valid text' }
   const value = decodeText(sentValue)
   if (value !== undefined) return { name, value }
@@ -116,34 +112,34 @@ function readPair(pair: string): SentField {
   return {
     name,
     value: shown,
-    fault: `${quotedField(name)} holds bytes that are no text. Check what is shown and send the form again`,
+    fault: `${quotedField(name)} contains invalid characters. Check it and send the form again`,
   }
 }
 
-/** What a page shows of a value that is no text: without NUL, and with U+FFFD in the place of bytes that are not UTF-8. A bad escape stays as it is. */
+/** Replaces invalid UTF-8 by U+FFFD and drops NULs, for display. A bad escape stays. */
 function showableText(sent: string): string {
   return unescapeForm(Buffer.from(sent, 'latin1'), true)!.toString()
 }
 
-/** The form as it was sent, by whomever. Refuses: unsupported_media_type 415. Its `fields` refuses: bad_request 400. */
+/** Parses a form from any source. Refuses: unsupported_media_type 415. Its `fields` refuses: bad_request 400. */
 export function readSubmittedForm(screen: Screen, { raw, body, originalUrl }: BrowserRequest): SubmittedForm {
   return readFields(screen.form, singleHeader(raw.rawHeaders, 'content-type'), body as Buffer | undefined, originalUrl)
 }
 
-/** Lets a form pass that a page of ours sent to this browser. Refuses: form_not_ours 403. */
+/** Checks that a form was rendered for this browser. Refuses: form_not_ours 403. */
 export function verifyCsrf(deps: Deps, sent: SubmittedForm, request: BrowserRequest, guest: BrowserSession): void {
-  // A visitor who has no cookie was shown no form.
+  // Without a cookie no form was rendered for this browser.
   const expected = guest.newVisit === undefined ? guest.csrfToken : undefined
   mustBeOurs(request.raw.rawHeaders, originsOf(deps, request), sent.token, expected)
 }
 
-/** Whether the person asked for a page, by a page of ours or by its address, where the browser says so. W3C Fetch Metadata; Sec-Purpose. */
+/** Whether the user navigated to a page from this service or by its URL, as far as the browser reports it. W3C Fetch Metadata; Sec-Purpose. */
 export function isUserNavigation({ raw: { rawHeaders } }: BrowserRequest): boolean {
   const site = singleHeader(rawHeaders, 'sec-fetch-site') ?? 'none'
   return ['none', 'same-origin'].includes(site) && !singleHeader(rawHeaders, 'sec-purpose')?.includes('prefetch')
 }
 
-/** Whether a page of ours sent a form whose session may be over: the browser says so, or the token is of this session. */
+/** Whether a form is from this service, even if its session expired: by browser headers or the CSRF token. */
 export function isSameOriginForm(
   { raw: { rawHeaders } }: BrowserRequest,
   origins: readonly string[],
@@ -160,7 +156,7 @@ export function isSameOriginForm(
   }
 }
 
-/** The origins that pages of ours have: the one that the setting says; without it, also the one that was asked. */
+/** Returns the origins of this service: that of the setting; without it, also that of the request. */
 export function originsOf(deps: Deps, { raw: { rawHeaders } }: BrowserRequest): string[] {
   const { origin, protocol } = new URL(deps.origin())
   return deps.config.publicUrl === undefined ? [origin, `${protocol}//${singleHeader(rawHeaders, 'host')}`] : [origin]

@@ -1,4 +1,4 @@
-/** What stands around every page: the document, its style, and the headers that shut everything else out. */
+/** The frame of every page: document, style and strict headers. */
 import { hash } from 'node:crypto'
 import type { SessionUser } from '../access/session.ts'
 import type { Refusal } from '../refusals/refusal.ts'
@@ -10,25 +10,24 @@ import { escapeText, type Html, html, stripBidiControls } from './html.ts'
 export type Page = {
   title: string
   body: Html
-  /** 200 by default. */
   status?: number
-  /** Where images come from, in the form of the Content-Security-Policy; none by default. */
+  /** Image sources, as in the Content-Security-Policy; none by default. */
   images?: string | undefined
-  /** Where a form may lead beyond this service. */
+  /** Form targets outside this service. */
   formsTo?: string | undefined
-  /** What stands above the page, of a page of the console: its navigation. Such a page has the console's stylesheet and script. */
+  /** Navigation of a console page, which also has the console's stylesheet and script. */
   console?: Html
-  /** Without script: seconds after which a page of the console loads itself anew, because what it shows goes on. */
+  /** Without script: seconds after which a console page reloads, because its content is in progress. */
   reload?: number | undefined
-  /** Scripts that the page needs, besides the console's. */
+  /** Scripts in addition to the console's. */
   scripts?: readonly Asset[] | undefined
 }
 
 const STYLE_SOURCE = `'sha256-${hash('sha256', STYLESHEET, 'base64')}'`
 
 /**
- * The headers of a page, or of a redirect when there is none: no script but the console's own and those that the page names, no frame, no cache, no Referer.
- * `nonce`: what Turbo gives the elements that it makes; one for a session, since it goes from page to page without a load.
+ * Returns the headers of a page, or of a redirect for undefined: only the console's scripts and those of the page, no frames, no cache, no Referer.
+ * `nonce`: for elements that Turbo creates; one per session, because Turbo changes pages without a load.
  */
 export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, string> {
   const policy = [
@@ -51,7 +50,7 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
   }
 }
 
-/** How a document is shown: to whom, with which token for its forms, under which nonce, and at which stamp it was read if it is to follow what changes. */
+/** Options of a document: user, CSRF token, CSP nonce, and the stamp of a live page. */
 export type DocumentOptions = {
   user: SessionUser | undefined
   csrfToken: string
@@ -59,7 +58,7 @@ export type DocumentOptions = {
   stamp: string | undefined
 }
 
-/** The whole document. */
+/** Renders the complete document. */
 export function showDocument(page: Page, { user, csrfToken, nonce, stamp }: DocumentOptions): string {
   if (page.console !== undefined) return showConsole(page, page.console, nonce, stamp)
   const head = `${FULL_RELOAD_META}
@@ -73,10 +72,10 @@ ${page.body.markup}
   return documentOf(page.title, head, body)
 }
 
-/** Of a page with another stylesheet than the console's: Turbo loads it. */
+/** For a page with another stylesheet than the console's: Turbo loads it in full. */
 export const FULL_RELOAD_META = '<meta name="turbo-visit-control" content="reload">'
 
-/** The document of every page. `title`: text, which no element isolates; `head`: markup for the end of its head; `body`: markup, with its element. */
+/** Renders a document. `title`: text; `head`: markup for the end of its head; `body`: markup, with its element. */
 export function documentOf(title: string, head: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -92,7 +91,7 @@ ${body}
 `
 }
 
-/** The body of a page with the console's frame. `navigation`: markup of what stands above the page; `main`: of the page. */
+/** Renders a body with the console's frame. `navigation` and `main`: markup. */
 export function framedBody(navigation: Html, main: Html): string {
   return `<body class="console">
 <a class="skip" href="#main" data-turbo="false">To the content</a>
@@ -105,9 +104,8 @@ ${main.markup}
 }
 
 /**
- * A page of the console. Turbo goes from one to the next without a load; it keeps none of them, since they may hold what is secret. It asks
- * for a page once its link is followed, and not when the pointer is above it: some pages open values, and the audit log says so. The first picture
- * waits for the whole page (`expect`): the columns of a table moved with each row that was read after it.
+ * A console page. Turbo navigates without loads and caches no pages, since they may contain secrets. It does not prefetch, because some pages read
+ * secrets and write audit entries. The first paint waits for the complete page (`expect`), so that table columns do not shift.
  */
 function showConsole(page: Page, navigation: Html, nonce: string, stamp: string | undefined): string {
   const follows = page.status === undefined && stamp !== undefined
@@ -134,7 +132,7 @@ function scriptTags({ scripts = [] }: Page): string {
   return scripts.map(({ path }) => `\n<script src="${path}" defer></script>`).join('')
 }
 
-/** What stands above a page that takes the place of one of the console. Turbo shows it only where stylesheet and script are those of the console. */
+/** Header of an error page in the console. Turbo shows it only with the console's stylesheet and script. */
 export const BARE_HEADER: Html = html`<header><div class="bar"><a class="brand" href="/console">Berth</a></div></header>`
 
 function header(visitor: SessionUser | undefined, csrfToken: string): Html {
@@ -149,7 +147,7 @@ function header(visitor: SessionUser | undefined, csrfToken: string): Html {
 </header>`
 }
 
-/** The page of a refusal: what was wrong, and the way on (`way`). */
+/** Returns the page of an error, with a link to continue (`way`). */
 export function errorPage(refusal: Refusal, way: Html = toProjects): Page {
   const title = TITLES[refusal.status] ?? (refusal.status >= 500 ? 'Something failed' : 'This did not work')
   return {

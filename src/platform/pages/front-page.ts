@@ -1,9 +1,7 @@
-/** What is at the address that the start prints: the way on, for people and for programs. */
-
 import type { Probe, PublicPage } from '../http/public-page.ts'
 import { pageHeaders } from './frame.ts'
 
-/** `/` and `/favicon.ico`. Nothing here needs a token, and nothing of the store is told. */
+/** Returns `/` and `/favicon.ico`. They are public and contain no data. */
 export function frontPages(): (PublicPage | Probe)[] {
   return [
     { path: '/', contentType: 'application/json; charset=utf-8', answer: (_, __, { accept }) => frontPage(accept) },
@@ -11,7 +9,7 @@ export function frontPages(): (PublicPage | Probe)[] {
   ]
 }
 
-/** Browsers, which ask for a page, are sent to the console; others are told where things are, as JSON. */
+/** Redirects browsers to the console; other clients get links as JSON. */
 function frontPage(accept = '') {
   const vary = { vary: 'accept' }
   if (!/\btext\/html\b/i.test(accept)) return { status: 200, body: PLACES, headers: vary }
@@ -20,7 +18,6 @@ function frontPage(accept = '') {
 
 const PLACES = `${JSON.stringify({ name: 'berth', docs: '/docs', openapi: '/openapi.json' })}\n`
 
-/** 16 by 16 pixels. */
 const ICON = Buffer.from(
   'AAABAAEAEBAAAAEAIABtAAAAFgAAAIlQTkcNChoKAAAADUlIRFIAAAAQAAAAEAgGAAAAH/P/YQAAADRJREFUeNpjYAACef8b/8nBDJRohhtCdQ' +
     'NwAZIMwGUo2QbgE6ePASR7YTQQBzoQ6ZojQXoBVUN9NVo6CI8AAAAASUVORK5CYII=',

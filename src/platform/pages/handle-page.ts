@@ -1,4 +1,4 @@
-/** The life of a request of a page: who is signed in, is the form ours, do it, commit, show. Knows no server framework. */
+/** The request lifecycle of a page, independent of the server framework. */
 
 import type { Readable } from 'node:stream'
 import type { Deps, Params } from '../../context.ts'
@@ -24,24 +24,24 @@ import { saveForm } from './saved-form.ts'
 import { type PageCtx, refusalsOfScreen, type Screen, type ScreenInput, type View } from './screen.ts'
 
 const SIGN_IN_PATH = '/sign-in'
-/** The pages of an account or a person: others hear of no changes. */
+/** Pages of an account or user, the only ones with live updates. */
 const OF_ACCOUNT = /^\/console\/(account|t)(\/|$)/
 const CONFIRM_PATH = '/confirm'
 
-/** The connection carries nothing after them, and no proxy may hold them up until there are many. */
+/** The connection closes after the events, and proxies must not buffer them. */
 const OF_EVENTS = { 'content-type': 'text/event-stream', connection: 'close', 'x-accel-buffering': 'no' }
 
 export type BrowserReply = {
   status: number
   headers: Record<string, string | string[]>
   body: string | Readable
-  /** Why the page says no, when it does. */
+  /** The error that the page shows, if any. */
   refusal?: RefusalKey
 }
 
 const NOBODY = { user: undefined, csrfToken: '', session: undefined, newVisit: undefined }
 
-/** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
+/** Handles the request of a page. `error`: an earlier error of the request. Nothing is thrown: errors are pages too. */
 export async function handlePage(
   deps: Deps,
   bridge: RouteClient,
@@ -57,7 +57,7 @@ export async function handlePage(
     const now = deps.clock.now()
     guest = await readBrowserSession(deps, screen, request, now)
     if (screen.operatorsOnly && guest.user?.isOperator === false)
-      refuse('missing_permission', 'Only an operator of this service may see or do this.')
+      refuse('missing_permission', 'Only an operator of this service can see or do this.')
     const asked = { deps, bridge, screen, request, now }
     const mustProve =
       (screen.auth === 'person' && guest.user === undefined) ||
@@ -67,7 +67,7 @@ export async function handlePage(
       return reply(deps, guest, { redirectTo: above(request.originalUrl) })
     const shown = await runScreen(asked, guest).catch(async (fault) => {
       if (screen.calls === undefined || !(fault instanceof Refusal)) throw fault
-      // A session may end while its page asks the routes, and some routes ask for a password of late.
+      // The session may end during a route call, and some routes require a recent sign-in.
       if (fault.key === 'invalid_token' || fault.key === 'operator_only')
         guest = await readBrowserSession(deps, screen, request, deps.clock.now())
       if (fault.key === 'sign_in_again' || guest.user === undefined) return redirectToReauthentication(asked, guest)
@@ -93,7 +93,7 @@ function above(url: string): string {
   return url.replace(/\/[^/?]*(?:\?.*)?$/, '')
 }
 
-/** The page of a refusal. Of the console it has the navigation, where one can be shown, and else a bare bar. */
+/** The page of an error. In the console it has the navigation if possible, otherwise a bare header. */
 async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession, refusal: Refusal) {
   const bare = errorPage(refusal)
   if ((screen.calls ?? screen.renderErrorPage) === undefined || guest.session === undefined) return bare
@@ -101,7 +101,7 @@ async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, gu
     return { ...bare, console: BARE_HEADER }
   const ctx = { ...readingFor(deps, guest, deps.clock.now()), user: guest.user }
   const at = { path: screen.path, params: readParams(request.params as Params), url: request.originalUrl }
-  // What the navigation asks of the store may fail in its turn, and the person is told of the first fault.
+  // If the navigation fails too, the user sees the first error.
   return screen.renderErrorPage(ctx, at, refusal).catch(() => ({ ...bare, console: BARE_HEADER }))
 }
 
@@ -115,10 +115,10 @@ async function runScreen(asked: Asked, guest: BrowserSession): Promise<View> {
   return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
 }
 
-/** A page of the console, or one of its forms: each route that it asks lets the person in again, within its own transaction. */
+/** A console page or form. Each route call authenticates the user again within its own transaction. */
 async function runConsoleScreen({ deps, bridge, screen, request, now }: Asked, guest: BrowserSession): Promise<View> {
   const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
-  // Only what `action` makes shows a fault beside what was typed.
+  // Only `action` shows an error next to the input.
   if (input.error !== undefined && !screen.savesForm) throw input.error
   const { submissionId } = input
   const asker = {
@@ -132,7 +132,7 @@ async function runConsoleScreen({ deps, bridge, screen, request, now }: Asked, g
   return screen.run({ ...ctx, ask: bridge.clientFor(asker, screen.calls!) }, input, undefined)
 }
 
-/** A form of the console. What is wrong with its fields is told on the page of the form, which keeps what was typed. A form of a session that is over is shown so too. */
+/** Reads a console form. Invalid fields are reported on the page of the form, with the input. So is an expired session. */
 function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: BrowserSession): ScreenInput {
   const sent = readSubmittedForm(screen, request)
   const isStale =
@@ -149,7 +149,7 @@ function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: B
   }
 }
 
-/** Leads to the page on which people prove who they are, and back. A form of the console is carried on there. */
+/** Redirects to reauthentication and back, with the submitted form. */
 async function redirectToReauthentication(
   { deps, bridge, screen, request, now }: Asked,
   guest: BrowserSession,
@@ -164,7 +164,7 @@ async function redirectToReauthentication(
   return { ...shown, console: BARE_HEADER, status: guest.user === undefined ? 401 : 403 }
 }
 
-/** A form that does something by itself. What it refuses is shown on the page of the form, where it has one (`again`). */
+/** A form with its own transaction. Errors are shown on the page of the form, if it has one (`renderErrors`). */
 async function write(asked: Asked, guest: BrowserSession): Promise<View> {
   const { deps, screen, request } = asked
   const input = readTyped(deps, screen, request, guest)
@@ -182,7 +182,7 @@ async function writeTyped(asked: Asked, guest: BrowserSession, input: ScreenInpu
   const { deps, bridge, screen, request } = asked
   const prepared = await screen.prepare?.(readingFor(deps, guest, deps.clock.now()), input)
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
-    // A session that ended while this waited has ended.
+    // Read the session again, in case it ended while this request waited.
     const user = await findSessionUser(tx, guest.session, deps.clock.now())
     const back = encodeURIComponent(bridge.returnPath(screen, request.originalUrl))
     if (screen.auth === 'person' && user === undefined) return { redirectTo: `${SIGN_IN_PATH}?return=${back}` }
@@ -191,15 +191,15 @@ async function writeTyped(asked: Asked, guest: BrowserSession, input: ScreenInpu
     const result: View = await screen.run(ctx, input, prepared)
     const { audit } = result
     if (audit) await recordWrite(audit.by, outgoing, screen.name, audit.subjectId, audit.fields ?? fieldsOf(input.form))
-    else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
+    else if (outgoing.length > 0) throw new Error(`${screen.name} published an event without an audit entry`)
     return result
   })
 }
 
-/** The context of what only reads. Events are told within a transaction. */
+/** The context of a read-only page. Events need a transaction. */
 function readingFor(deps: Deps, guest: BrowserSession, now: number): PageCtx {
   const emit = () => {
-    throw new Error('a page tells an event outside of its transaction')
+    throw new Error('a page publishes an event outside of its transaction')
   }
   return { ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }
 }
@@ -222,7 +222,7 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
   }
 }
 
-/** `stamp`: at which the page was read, if it may be asked for again. */
+/** `stamp`: time of rendering, if the page has live updates. */
 function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string): BrowserReply {
   const session = result.session
   const visit = typeof session === 'string' ? null : (result.anonymousSession ?? guest.newVisit)
@@ -234,7 +234,7 @@ function reply(deps: Deps, guest: BrowserSession, result: View, stamp?: string):
   }
   if ('redirectTo' in result) return { status: 303, headers: { ...headers, location: result.redirectTo }, body: '' }
   if ('events' in result) {
-    // HTML standard, Server-sent events: 204 tells a browser not to ask again.
+    // HTML standard, Server-sent events: 204 stops a browser from reconnecting.
     if (result.events === undefined) return { status: 204, headers, body: '' }
     return { status: 200, headers: { ...headers, ...OF_EVENTS }, body: result.events }
   }

@@ -1,4 +1,4 @@
-/** The accounts that a person has a part in, and acting for one of them from a page. */
+/** The accounts of a user, and their request context from a page. */
 
 import type { Ctx } from '../../context.ts'
 import { missingFactorColumn, mustHaveSecondFactor } from '../access/second-factor.ts'
@@ -9,13 +9,13 @@ import { refuse } from '../refusals/refusal.ts'
 import { bidiIsolated } from './html.ts'
 import type { UserPageCtx } from './screen.ts'
 
-/** An account with the person's role in it; of the personal one a person is OWNER. */
+/** An account with the role of the user; OWNER of the personal one. */
 export type OwnAccount = Row<'account'> & { role: Role; lacks_factor: number }
 
-/** More teams than this are not listed; each is still found by its id. */
+/** Most listed teams; others can still be opened by id. */
 const MAX_TEAMS = 100
 
-/** The personal account, and then the teams by name. Of a team with `lacks_factor` nothing but its name is shown. */
+/** Returns the personal account, then the teams by name. A team with `lacks_factor` shows only its name. */
 export async function accountsOf(ctx: UserPageCtx): Promise<OwnAccount[]> {
   const { userId } = ctx.user
   const personal = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
@@ -23,33 +23,33 @@ export async function accountsOf(ctx: UserPageCtx): Promise<OwnAccount[]> {
   return [{ ...personal, role: 'OWNER', lacks_factor: 0 }, ...teams]
 }
 
-/** One of them. Refuses: not_found 404, also for an account that the person has no part in; second_factor_required 403. */
+/** Returns an account of the user. Refuses: not_found 404, also for an account of others; second_factor_required 403. */
 export async function findOwnAccount(ctx: UserPageCtx, accountId: string): Promise<OwnAccount> {
   if (accountId === ctx.user.userId) {
     const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirstOrThrow()
     return { ...row, role: 'OWNER', lacks_factor: 0 }
   }
   const mine = teamsOf(ctx).where('account.id', '=', accountId)
-  // Within a write on PostgreSQL the person's place in the team stays until the commit.
+  // A write on PostgreSQL locks the membership until the commit.
   const team = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
-  if (team === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
+  if (team === undefined) refuse('not_found', 'The account does not exist, or you are not a member of it.')
   mustHaveSecondFactor(team)
   return team
 }
 
-/** As `findOwnAccount`, by the slug that stands in the address of a page. Refuses as `findOwnAccount` does. */
+/** As `findOwnAccount`, by the slug in the URL of a page. Refuses as `findOwnAccount` does. */
 export async function findOwnAccountBySlug(ctx: UserPageCtx, slug: string): Promise<OwnAccount> {
   const found = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
-  if (found === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
+  if (found === undefined) refuse('not_found', 'The account does not exist, or you are not a member of it.')
   return findOwnAccount(ctx, found.id)
 }
 
-/** A page that shows values by itself would leave no audit line. One that asks a route for them leaves that route's. */
+/** Pages must not read secrets directly, without an audit entry. They call a route, which writes one. */
 function reveal(): never {
-  throw new Error('a page gives clear values and leaves no audit line')
+  throw new Error('a page reads decrypted values without an audit entry')
 }
 
-/** The context in which a person acts for an account, with all that the role allows. */
+/** Creates the context of a user in an account, with all permissions of the role. */
 export function accountContext(ctx: UserPageCtx, account: OwnAccount): Ctx {
   const { actor, db, now, stamp, deps, emit } = ctx
   const acting = {
@@ -90,7 +90,7 @@ export function accountContext(ctx: UserPageCtx, account: OwnAccount): Ctx {
   }
 }
 
-/** How people call an account: by its name, and by its slug, of which there is one. */
+/** Returns the display name of an account: its name and unique slug. */
 export function nameOf({ kind, name, slug }: Pick<OwnAccount, 'kind' | 'name' | 'slug'>): string {
   const called = name === null || name === slug ? slug : `${bidiIsolated(name)} (${slug})`
   return kind === 'user' ? `${called}, your personal account` : called

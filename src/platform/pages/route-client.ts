@@ -1,6 +1,6 @@
 /**
- * The bridge from a page to the routes: a page asks a route as its person's token would, with the session in the place of the
- * token. So the same permissions, guards, limits, events and audit lines hold. docs/console.md: How it is built.
+ * Route calls of pages: a page calls a route with the session in place of a token. So permissions, guards, limits, events and audit entries are the
+ * same. docs/console.md: Implementation.
  */
 import type { Deps, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
@@ -13,29 +13,29 @@ import { refuse } from '../refusals/refusal.ts'
 import { findOwnAccountBySlug } from './own-accounts.ts'
 import type { CallRoute, RouteCall, Screen, UserPageCtx } from './screen.ts'
 
-/** Where people go from whom no page is asked. */
+/** The page to return to by default. */
 const HOME = '/console'
 
-/** Who asks from where. `once`: of a form, by what it is known when it is sent twice. */
+/** `once`: submission id of a form, to detect duplicates. */
 type Asker = { secret: string; userId: string; peer: Peer; once?: string | undefined }
 
 export type RouteClient = {
-  /** Makes what asks for one request of a page. `operations`: the routes that its page declares; another one is a bug and throws. */
+  /** Creates the client of one page request. `operations`: routes that its page declares; another one is a bug and throws. */
   clientFor(asker: Asker, operations: readonly string[]): CallRoute
-  /** What these routes refuse with: their page may refuse with it too. */
+  /** Returns the errors of these routes, which their page can return too. */
   refusalsOf(operations: readonly string[]): RefusalKey[]
   /**
-   * Looks whether the role of the person lets them ask this route, in the account that the address names. Refuses: missing_permission 403
-   * with the roles that may, not_found 404, second_factor_required 403.
+   * Checks whether the role of the user allows this route, in the account of the URL. Refuses: missing_permission 403 with the roles that may,
+   * not_found 404, second_factor_required 403.
    */
   mustBeAllowed(ctx: UserPageCtx, operation: string, params: Params): Promise<void>
-  /** The page at this path, for everybody or for a person. */
+  /** Returns the page at this path, public or not. */
   pageAt(path: string): Screen
-  /** Where a person goes on who proves who they are on the way to a page or a form: a page that can be opened. `url`: as it was asked. */
+  /** Returns where to continue after reauthentication for a page or form: a page that can be opened. `url`: of the request. */
   returnPath(screen: Screen, url: string): string
 }
 
-/** Opens the bridge over the routes. */
+/** Creates the client over the routes. */
 export function createRouteClient(
   deps: Deps,
   routes: readonly Route[],
@@ -53,7 +53,7 @@ export function createRouteClient(
       return async <A>(operationId: string, wish: RouteCall = {}) => {
         const route = byName.get(operationId)
         if (route === undefined || !operations.includes(operationId))
-          throw new Error(`a page asks ${operationId}, which it does not declare`)
+          throw new Error(`a page calls ${operationId}, which it does not declare`)
         const { body, contentType } = await handleRequest(deps, route, {
           ...writeWish(route, wish),
           headers: [],
@@ -74,10 +74,10 @@ async function mustMayAsk(ctx: UserPageCtx, { needs = [] }: Route, { slug }: Par
   const { role } = await findOwnAccountBySlug(ctx, slug)
   const able = ROLES.filter((one) => needs.every((permission) => ROLE_PERMISSIONS[one].includes(permission)))
   if (able.includes(role)) return
-  refuse('missing_permission', `Your role here is ${role}, which may not do this. These roles may: ${able.join(', ')}.`)
+  refuse('missing_permission', `Your role here is ${role}, which cannot do this. These roles can: ${able.join(', ')}.`)
 }
 
-/** The page at the address of a form, which shows it; where there is none the nearest one above it. `pages`: their paths. */
+/** Returns the page at the URL of a form, or the nearest one above it. `pages`: their paths. */
 function nearestPage(pages: ReadonlySet<string>, path: string, url: string): string {
   if (pages.has(path)) return url
   const asked = url.replace(/[?#].*$/s, '').split('/')
@@ -87,7 +87,7 @@ function nearestPage(pages: ReadonlySet<string>, path: string, url: string): str
   return length > 1 ? asked.slice(0, length).join('/') : HOME
 }
 
-/** The wish as a request says it. */
+/** Converts a call to a request. */
 function writeWish(route: Route, { account, params = {}, query = {}, body }: RouteCall) {
   const path = routedPath(route).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
   const pairs = Object.entries({ ...query, teamId: account?.id }).filter(
@@ -95,7 +95,7 @@ function writeWish(route: Route, { account, params = {}, query = {}, body }: Rou
   )
   const search = new URLSearchParams(pairs).toString()
   const sent = body === undefined ? undefined : Buffer.from(route.textBody ? String(body) : JSON.stringify(body))
-  // A form may be longer than what it says, so the listener has not refused this yet.
+  // A form may be longer than the body, so the listener has not checked this yet.
   if ((sent?.length ?? 0) > bodyLimitOf(route)) refuse('payload_too_large')
   return {
     url: search === '' ? path : `${path}?${search}`,

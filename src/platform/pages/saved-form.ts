@@ -1,6 +1,6 @@
 /**
- * What somebody typed into a form of the console, kept while they prove who they are. The page on which they do so carries it on in a hidden
- * field, so it is in no URL and no cookie, and in no store. docs/console.md: Sessions.
+ * Console form input, saved during reauthentication in a hidden field of the sign-in page. So it is in no URL, cookie or database. docs/console.md:
+ * Sessions.
  */
 import { READERS } from '../../readers.ts'
 import { Type } from '../schema/builder.ts'
@@ -12,18 +12,18 @@ import { type Html, html } from './html.ts'
 import { localPath } from './local-path.ts'
 import type { Screen } from './screen.ts'
 
-/** What takes more bytes in the form that carries it on is not kept: that form has a limit too (platform/server/serve.ts). */
+/** Larger input is not saved, because the form that carries it has a limit too (platform/server/serve.ts). */
 const MAX_BYTES = READERS['kept form'].bytes
 
-/** The field by which the form is carried on, of whatever carries it. */
+/** The field with the saved form. */
 export const SavedFormField = Type.Optional(Type.String({ maxLength: MAX_BYTES }))
 
-/** Where the form goes, and its fields as they were typed. */
+/** Target of the form, and its fields as typed. */
 type KeptForm = { to: string; fields: Record<string, string | string[]> }
 
 /**
- * The fields of a form that was sent without a session, or too long after a password, as text; undefined where no page of ours sent it, or where there
- * is too much, which is not even read: nobody knows who sent it. Refuses as `readSubmittedForm`.
+ * Serializes a form sent without a session or without a recent sign-in. Undefined for a form from elsewhere. Undefined for large input, which is not
+ * even parsed because its sender is unknown. Refuses as `readSubmittedForm`.
  */
 export function saveForm(
   request: BrowserRequest,
@@ -39,7 +39,7 @@ export function saveForm(
   return text.length > MAX_BYTES || encodeURIComponent(text).length > MAX_BYTES ? undefined : text
 }
 
-/** The hidden field that carries it on. */
+/** Renders the hidden field. */
 export function savedFormField(kept: string | undefined): Html | undefined {
   return kept === undefined
     ? undefined
@@ -47,7 +47,7 @@ export function savedFormField(kept: string | undefined): Html | undefined {
 <p class="notice">What you typed is kept. You get back to it once you have proved that it is you.</p>`
 }
 
-/** The page that leads back to the form, with what was typed in it. `csrfToken`: of the session that is there now. Undefined for what no page of ours carries. */
+/** Returns the page that restores the form. `csrfToken`: of the current session. Undefined for text that this service did not create. */
 export function savedFormPage(text: string | undefined, csrfToken: string): Page | undefined {
   const kept = readKept(text)
   if (kept === undefined) return undefined
@@ -57,7 +57,7 @@ export function savedFormPage(text: string | undefined, csrfToken: string): Page
   return {
     title: 'Back to what you typed',
     body: html`<h1>You are signed in</h1>
-<p>What you typed was not sent yet.</p>
+<p>Your input was not sent yet.</p>
 <form method="post" action="${kept.to}">
 <input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">
 <input type="hidden" name="${REVIEW_FIELD}" value="1">

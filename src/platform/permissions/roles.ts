@@ -1,9 +1,9 @@
-/** What the five roles of a team may do. docs/spec/decisions.md: Accounts, actors, permissions. */
+/** Permissions of the five team roles. docs/spec/decisions.md: Accounts, actors, permissions. */
 
 export const ROLES = ['OWNER', 'MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Whether a member with this role may own installations. docs/spec/decisions.md: Integrations. */
+/** Whether a member with this role can own installations. docs/spec/decisions.md: Integrations. */
 export function canOwnInstallations(role: Role): boolean {
   return role === 'OWNER' || role === 'MEMBER'
 }
@@ -12,7 +12,7 @@ export const PERMISSIONS = [
   'project:read',
   'project:write',
   'project:delete',
-  /** To give a project, with all that it holds, to another account: persons only, no scope opens it. */
+  /** Transfer a project to another account. Users only: no scope grants it. */
   'project:transfer',
   'project:receive',
   'domain:read',
@@ -20,27 +20,27 @@ export const PERMISSIONS = [
   'env:read',
   'env:write',
   'env:decrypt',
-  /** To see the variables that others made; and to change them. */
+  /** See, and change, variables of other users. */
   'env:all',
   'env:write-all',
   'env:production',
   'deployment:read',
   'deployment:write',
   'team:read',
-  /** A team's settings and who is in it: persons only, no scope opens it. */
+  /** Change a team's settings and members. Users only: no scope grants it. */
   'team:write',
   'member:write',
-  /** To join or leave a team: persons only, no scope opens it. */
+  /** Join or leave a team. Users only: no scope grants it. */
   'member:leave',
-  /** The personal tokens of the user: persons only, no scope opens it. */
+  /** Personal tokens of the user. Users only: no scope grants it. */
   'token:read',
   'token:write',
   'billing:write',
   'installation:read',
   'installation:write',
-  /** To say what an installation may see, and to take it over: persons only, no scope opens it. */
+  /** Limit an installation to projects, and become its owner. Users only: no scope grants it. */
   'installation:grant',
-  /** The integrations that a team registers: persons only, no scope opens it. */
+  /** Integrations registered by a team. Users only: no scope grants it. */
   'integration:read',
   'integration:write',
   'webhook:read',

@@ -1,11 +1,11 @@
-/** Scopes as levels: each scope is at `none`, `read` or `read-write`. What is requested and what is granted are compared scope by scope. */
+/** Scopes as levels: `none`, `read` or `read-write`. Requested and granted levels are compared per scope. */
 
-/** Every scope once, at its highest level, sorted. Two lists with the same meaning become equal. */
+/** Returns every scope once, at its highest level, sorted, so that equal sets are equal lists. */
 export function normalizeScopes(scopes: readonly string[]): string[] {
   return fromLevels(levelsOf(scopes))
 }
 
-/** The part of a grant that is still requested: each scope at the lower of the two levels. */
+/** Returns the requested part of a grant: each scope at the lower of the two levels. */
 export function intersectScopes(granted: readonly string[], requested: readonly string[]): string[] {
   const limit = levelsOf(requested)
   const levels = [...levelsOf(granted)].map(
@@ -14,7 +14,7 @@ export function intersectScopes(granted: readonly string[], requested: readonly 
   return fromLevels(new Map(levels))
 }
 
-/** What is requested beyond a grant: the scopes whose level would rise, at the level that they would have. */
+/** Returns the requested scopes above the granted level. */
 export function addedScopes(requested: readonly string[], granted: readonly string[]): string[] {
   const has = levelsOf(granted)
   return fromLevels(new Map([...levelsOf(requested)].filter(([scope, level]) => level > (has.get(scope) ?? 0))))

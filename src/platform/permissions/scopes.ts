@@ -1,4 +1,4 @@
-/** The eleven scopes of the specification and the bridge from a granted scope to permissions. Specification: Scopes. */
+/** The eleven scopes of the specification and their permissions. Specification: Scopes. */
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, type Role } from './roles.ts'
 
 export const SCOPES = [
@@ -16,11 +16,11 @@ export const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** How a scope is written when granted: `read:project`, `read-write:domain`. */
+/** Format of a granted scope: `read:project`, `read-write:domain`. */
 export const GRANT_DESCRIPTION = `read or read-write, a colon and a scope: ${SCOPES.join(', ')}`
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`
 
-/** The scopes of a row: those that an integration requests, or those that an installation was granted. */
+/** Returns the scopes of a row: requested by an integration, or granted to an installation. */
 export function scopesOf({ scopes_json }: { scopes_json: string }): string[] {
   return JSON.parse(scopes_json) as string[]
 }
@@ -34,7 +34,7 @@ const allVariables: Bridge = {
 }
 const nothing: Bridge = { read: [], write: [] }
 
-/** Scopes that open nothing are those whose operations Berth does not serve. */
+/** Scopes with empty lists are those of operations that Berth does not have. */
 const BRIDGE: Record<Scope, Bridge> = {
   /** Its own installation, and the webhooks that it registers. */
   'integration-configuration': {
@@ -47,7 +47,7 @@ const BRIDGE: Record<Scope, Bridge> = {
   project: { read: ['project:read'], write: ['project:write', 'project:delete'] },
   'project-env-vars': variables,
   'global-project-env-vars': allVariables,
-  /** Who is in a team is for people to say: who may add an OWNER may do everything. */
+  /** Only users manage members, because adding an OWNER would grant everything. */
   team: { read: ['team:read'], write: [] },
   user: { read: ['user:read'], write: [] },
   'log-drain': { read: ['drain:read'], write: ['drain:write'] },
@@ -56,7 +56,7 @@ const BRIDGE: Record<Scope, Bridge> = {
 
 const cache = new Map<string, ReadonlySet<Permission>>()
 
-/** What a token may do: all that its user's role allows, or, with granted scopes, the part of it that they name. */
+/** Returns the permissions of a token: those of its user's role, or the part named by granted scopes. */
 export function permissionsOf(role: Role, scopesJson: string | null): ReadonlySet<Permission> {
   const key = `${role} ${scopesJson}`
   let permissions = cache.get(key)

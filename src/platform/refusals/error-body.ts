@@ -1,8 +1,8 @@
-/** What a refusal says beside its code and its sentence, for programs. The OpenAPI document tells it; `refuse` takes nothing else. */
+/** Fields of error bodies besides code and message, typed for `refuse` and documented in OpenAPI. */
 import type { Static, TSchema } from 'typebox'
 import { Type } from '../schema/builder.ts'
 
-/** The settings by which a client builds, all of one shape. */
+/** Build commands of a client, all of one shape. */
 function eachCommand<S extends TSchema>(one: S) {
   return { buildCommand: one, devCommand: one, installCommand: one, outputDirectory: one }
 }
@@ -10,23 +10,23 @@ function eachCommand<S extends TSchema>(one: S) {
 const about = {
   missingToken: Type.Optional(Type.Boolean()),
   invalidToken: Type.Optional(Type.Boolean()),
-  domain: Type.Optional(Type.String({ description: 'the name that it is about' })),
+  domain: Type.Optional(Type.String({ description: 'the domain of the error' })),
   challenge: Type.Optional(
     Type.Object(
       { type: Type.String(), domain: Type.String(), value: Type.String(), reason: Type.String() },
-      { description: 'the record that proves the name' },
+      { description: 'the record that verifies the domain' },
     ),
   ),
   projectId: Type.Optional(Type.String()),
   project: Type.Optional(Type.Object({ id: Type.String() })),
-  key: Type.Optional(Type.String({ description: 'the variable that it is about' })),
+  key: Type.Optional(Type.String({ description: 'the variable of the error' })),
   envVarKey: Type.Optional(Type.String()),
   envVarId: Type.Optional(Type.String()),
   target: Type.Optional(Type.Array(Type.String())),
   customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
   gitBranch: Type.Optional(Type.String()),
   pendingScopes: Type.Optional(
-    Type.Array(Type.String(), { description: 'what waits for a confirmation now; confirm exactly this list' }),
+    Type.Array(Type.String(), { description: 'scopes that await confirmation; confirm exactly this list' }),
   ),
   name: Type.Optional(Type.String({ description: 'the limit that was reached' })),
   limit: Type.Optional(
@@ -45,10 +45,10 @@ const about = {
       settings: Type.Object(eachCommand(Type.Object({ placeholder: Type.String() }))),
     }),
   ),
-  missing: Type.Optional(Type.Array(Type.String(), { description: 'the SHA-1 of each file that is to be uploaded' })),
+  missing: Type.Optional(Type.Array(Type.String(), { description: 'the SHA-1 of each file to upload' })),
   lines: Type.Optional(
     Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() }), {
-      description: 'what a text is refused for',
+      description: 'the invalid lines of a text',
     }),
   ),
 }

@@ -1,13 +1,13 @@
-/** How code says no: `refuse(key)` with a row of the table in errors.ts. */
+/** Expected errors: `refuse(key)` with a row of the table in errors.ts. */
 import { REFUSALS, type RefusalKey } from '../../errors.ts'
 import type { RefusalExtra } from './error-body.ts'
 
-/** An expected no. Anything else that is thrown is a bug and a 500 that says nothing of its inside. */
+/** An expected error. Any other exception is a bug and a bare 500. */
 export class Refusal extends Error {
   readonly key: RefusalKey
   readonly status: number
   readonly extra: RefusalExtra
-  /** Headers of the answer that says it. */
+  /** Headers of the response. */
   readonly headers: Record<string, string> | undefined
 
   constructor(key: RefusalKey, message: string, extra: RefusalExtra, headers?: Record<string, string>) {
@@ -18,13 +18,13 @@ export class Refusal extends Error {
     this.headers = headers
   }
 
-  /** The same refusal, told with these headers besides its own. */
+  /** Returns the refusal with additional headers. */
   withHeaders(headers: Record<string, string>): Refusal {
     return new Refusal(this.key, this.message, this.extra, { ...headers, ...this.headers })
   }
 }
 
-/** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message, `headers` with the answer. */
+/** Refuses with a row of the table. `message` replaces its message, `extra` is added to the body, `headers` to the response. */
 export function refuse(
   key: RefusalKey,
   message: string = REFUSALS[key][2],

@@ -1,6 +1,6 @@
 /**
- * Schemas as TypeBox types them, made here: TypeBox's own module is 500 files and costs every start 100 ms and the process
- * 20 MB, for the dozen functions below that only write JSON Schema down. Its types hold us to it: docs/decisions/0080.
+ * Schemas with TypeBox types. TypeBox's own module has 500 files and costs every start 100 ms and 20 MB, for a dozen functions that only write JSON
+ * Schema: docs/decisions/0080.
  */
 import type { TSchema, Type as TypeBox } from 'typebox'
 
@@ -24,7 +24,7 @@ type Builder = Pick<
 type Options = Record<string, unknown>
 type Properties = Record<string, TSchema>
 
-/** Properties that may be missing; the mark is not part of the schema. */
+/** Optional properties; the mark is not part of the schema. */
 const optional = new WeakSet<TSchema>()
 
 export const Type = {

@@ -1,15 +1,15 @@
-/** Cuts a long list out of a JSON text, so that it can be parsed in pieces. docs/limits.md: Sizes and time. */
+/** Cuts a long list out of a JSON text, so that it can be parsed in pieces. docs/limits.md: Sizes and timeouts. */
 import { pauseWhenBusy } from '../base/event-loop.ts'
 import { DEEPEST } from './json-weight.ts'
 
-/** A text without the items of its list, and the items in groups. `groups` undefined: it has no such list. */
+/** A text without the items of its list, and the items in groups. `groups` undefined: no such list. */
 export type CutList = { rest: Buffer; groups: Group[] | undefined }
 
-/** Values with commas between: from and to which byte. `long`: the long strings among them, each cut into pieces that are strings too. */
+/** A byte range of comma-separated values. `long`: the long strings among them, cut into pieces that are strings too. */
 export type Group = { from: number; to: number; long: LongString[] }
 type LongString = { from: number; to: number; cuts: number[] }
 
-/** What a byte is outside of a string; 0: nothing that counts. */
+/** Class of a byte outside of strings; 0: not counted. */
 const KINDS = new Uint8Array(256)
 const [QUOTE, COMMA, COLON, OBJECT, LIST, CLOSES] = [1, 2, 3, 4, 5, 6]
 for (const [kind, bytes] of [
@@ -24,18 +24,18 @@ for (const [kind, bytes] of [
 const QUOTE_BYTE = 0x22
 const BACKSLASH_BYTE = 0x5c
 
-/** Bytes that are looked at before others may run. */
+/** Bytes to scan between pauses. */
 const STEP = 64 * 1024
-/** A group ends after so many items or bytes: it is parsed at once. */
+/** Largest group, which is parsed at once. */
 const GROUP = { items: 100, bytes: 16 * 1024 }
-/** A string is long from so many bytes on: a parser takes milliseconds for each megabyte of escapes. */
+/** Minimum size of a long string: a parser takes milliseconds for each megabyte of escapes. */
 const LONG_STRING = 256 * 1024
-/** `\\u0041`: a cut within an escape would make two of it. */
+/** `\\u0041`: an escape must not be cut. */
 const MAX_ESCAPE = 6
 
 /**
- * Looks in a JSON object for the list of its field `name`, in pieces. Gives why the text is too much where it has more than `parts` names, values and
- * containers, or is nested too deep. Nothing else is checked: the parser that reads what this gives refuses what is no JSON.
+ * Finds the list of field `name` in a JSON object, in pieces. Returns the reason if the text has more than `parts` names, values and containers, or
+ * is nested too deep. Other errors are left to the parser.
  */
 export async function cutList(text: Buffer, name: string, parts: number): Promise<CutList | 'parts' | 'depth'> {
   const scan = new Scan(text, Buffer.from(JSON.stringify(name)), parts)
@@ -47,7 +47,7 @@ export async function cutList(text: Buffer, name: string, parts: number): Promis
   return scan.cut()
 }
 
-/** How far a text has been read. Plain fields, because millions of bytes pass through them. */
+/** Scan state. Plain fields for speed, because millions of bytes pass through them. */
 class Scan {
   at = 0
   private depth = 0
@@ -57,7 +57,7 @@ class Scan {
   /** The last string. */
   private string: LongString = { from: 0, to: 0, cuts: [] }
   private escapeAt = 0
-  /** Whether what comes next is the value of the field that is looked for. */
+  /** Whether the value of the wanted field comes next. */
   private isNamed = false
   private list: { from: number; to: number } | undefined
   private group: Group & { count: number } = { from: 0, to: 0, long: [], count: 0 }
@@ -72,7 +72,7 @@ class Scan {
     this.mostParts = mostParts
   }
 
-  /** Reads on to a place. */
+  /** Scans up to a position. */
   read(to: number): 'parts' | 'depth' | undefined {
     for (; this.at < to; this.at++) {
       const byte = this.text[this.at]!

@@ -1,7 +1,7 @@
-/** What a JSON text becomes once it is parsed, counted before it is: `[{},{},…]` is twenty times its bytes as objects. docs/limits.md: Sizes and time. */
+/** Counts the values of a JSON text before it is parsed: `[{},{},…]` takes twenty times its bytes as objects. docs/limits.md: Sizes and timeouts. */
 import { READERS } from '../../readers.ts'
 
-/** Names, values and containers of one body. 1,000 variables with all that they may have are some 25,000. */
+/** Names, values and containers of one body. 1,000 variables with all fields have some 25,000. */
 export const MAX_PARTS = READERS['JSON body of many'].parts
 export const DEEPEST = 32
 
@@ -11,7 +11,7 @@ const PART = 1
 const OPENS = 2
 const CLOSES = 3
 const STRING = 4
-/** What a byte is outside of a string; 0: it changes no count. One look-up a byte, for most of a padded body is nothing. */
+/** Class of a byte outside of strings; 0: not counted. One lookup per byte, because most of a padded body is not counted. */
 const KINDS = new Uint8Array(256)
 for (const [kind, bytes] of [
   [PART, ',:'],
@@ -21,10 +21,7 @@ for (const [kind, bytes] of [
 ] as const)
   for (const byte of bytes) KINDS[byte.charCodeAt(0)] = kind
 
-/**
- * Reads a JSON text once, byte for byte, and gives why it is too much; undefined when it is not. A text that is no JSON is counted up to where it
- * stops being one, which is as far as a parser comes.
- */
+/** Scans a JSON text once and returns its excess; undefined within the limits. Invalid JSON is counted up to the error, which is as far as a parser reads. */
 export function excessOf(text: Uint8Array): 'parts' | 'depth' | undefined {
   let parts = 1
   let depth = 0
@@ -40,19 +37,19 @@ export function excessOf(text: Uint8Array): 'parts' | 'depth' | undefined {
   return undefined
 }
 
-/** Where a string ends that begins at `at`. */
+/** Returns the end of a string that begins at `at`. */
 function endOfString(text: Uint8Array, at: number): number {
   let end = at + 1
   while (end < text.length && text[end] !== QUOTE) end += text[end] === BACKSLASH ? 2 : 1
   return end
 }
 
-/** Whether a value is at most so many bytes as JSON; it is looked at no further than that. Escapes count as what they stand for. */
+/** Whether a value is at most `most` bytes as JSON; stops there. Escapes count as their characters. */
 export function weighsAtMost(value: unknown, most: number): boolean {
   return leftOf(value, most) >= 0
 }
 
-/** What is left of so many bytes behind a value; below 0 when it is more. */
+/** Returns the bytes left after a value; negative if it is larger. */
 function leftOf(value: unknown, left: number): number {
   if (typeof value === 'string') return left - value.length - 2
   if (typeof value !== 'object' || value === null) return left - String(value).length

@@ -1,22 +1,19 @@
-/** What may leave: an answer as JSON text, with the fields that its schema declares and no others. */
+/** Serializes responses by schema, so that only declared fields leave. */
 import fastJson from 'fast-json-stringify'
 import type { TSchema } from 'typebox'
 import { mapInSlices } from '../base/event-loop.ts'
 
 const serializers = new WeakMap<TSchema, (answer: unknown) => string>()
 
-/** Above this, text leaves as bytes: for text the platform sets aside three times its length, which a busy list never gives back. */
+/** Longer texts are converted to bytes: for text Node.js reserves three times its length and keeps it for busy lists. */
 const LONG = 8192
 
-/** Serializes by the schema. */
+/** Serializes a response by its schema. */
 export function serialize(schema: TSchema, answer: unknown): string | Buffer {
   return bytesOf(textOf(schema, answer))
 }
 
-/**
- * As `serialize`, of an answer with a list: row after row, and where they are heavy other requests run in between. A list that the
- * schema lets be absent may be.
- */
+/** As `serialize`, for a response with a list: row by row, with pauses if rows are large. An optional list may be missing. */
 export async function serializeList(schema: TSchema, answer: unknown): Promise<string | Buffer> {
   const { items, properties = {} } = schema as TSchema & { items?: TSchema; properties?: Record<string, TSchema> }
   if (items !== undefined) return writeRows(items, answer as unknown[], { before: '[', between: ',', after: ']' })
@@ -24,7 +21,7 @@ export async function serializeList(schema: TSchema, answer: unknown): Promise<s
   const { [name]: listed } = answer as Record<string, unknown[] | undefined>
   if (listed === undefined) return serialize(schema, answer)
   const around = textOf(schema, { ...(answer as object), [name]: [] })
-  // In a text that is a value its quotes would be escaped: this is the list.
+  // In a string value its quotes would be escaped, so this is the list.
   const at = around.indexOf(`"${name}":[]`) + name.length + 4
   return writeRows((list as unknown as { items: TSchema }).items, listed, {
     before: around.slice(0, at),
@@ -33,14 +30,14 @@ export async function serializeList(schema: TSchema, answer: unknown): Promise<s
   })
 }
 
-/** As `serializeList`, of a bare list: a line a row. */
+/** As `serializeList`, for a bare list with one line per row. */
 export async function serializeLines(schema: TSchema & { items?: TSchema }, rows: unknown[]): Promise<string | Buffer> {
   return writeRows(schema.items!, rows, { before: '', between: '\n', after: rows.length > 0 ? '\n' : '' })
 }
 
 type Around = { before: string; between: string; after: string }
 
-/** What is long becomes bytes on the way: all of a mebibyte at once would hold the others up for some 30 ms. */
+/** Converts to bytes in pieces: a mebibyte at once would block for some 30 ms. */
 async function writeRows(schema: TSchema, rows: unknown[], { before, between, after }: Around) {
   const parts: Buffer[] = []
   let text = before
@@ -58,7 +55,7 @@ function bytesOf(text: string): string | Buffer {
   return text.length > LONG ? Buffer.from(text) : text
 }
 
-/** Compiled at the first answer and shared by all routes of one schema: fifty at the start would cost it a fifth. */
+/** Compiled at the first response and shared by all routes of one schema: compiling all at the start would cost a fifth of it. */
 function textOf(schema: TSchema, answer: unknown): string {
   let serializer = serializers.get(schema)
   if (serializer === undefined) {

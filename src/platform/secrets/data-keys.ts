@@ -1,6 +1,6 @@
 /**
- * Values: sealed with the data key of their project, for the variable and the version that set them. A ciphertext copied to
- * another row, version or project does not open. The data key is wrapped by a root key. docs/spec/reliability.md 2g.
+ * Values are sealed with the data key of their project, for the variable and version that set them. A ciphertext copied to another row, version or
+ * project does not open. A root key wraps the data key. docs/spec/reliability.md 2g.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
@@ -11,12 +11,11 @@ import type { Keyring } from './keyring.ts'
 import { activeKeyId } from './root-keys.ts'
 import { associatedData, newKeyBytes, open, seal, toSecretKey } from './seal.ts'
 
-/** What opens and seals the values of one project. */
 export type SecretBox = {
   seal(envId: string, valueVersion: number, value: string): string
-  /** Undefined when it does not open; the log says which one, never what is in it. */
+  /** Undefined when it does not open; the log names the value, never its content. */
   open(envId: string, valueVersion: number, sealed: string): string | undefined
-  /** Seals a secret that is no variable (a client secret, a webhook's), for what has it: `kind` and id. */
+  /** Seals a secret that is not a variable (a client secret, a webhook secret), for its `kind` and id. */
   sealSecret(kind: SecretKind, id: string, secret: string): string
   openSecret(kind: SecretKind, id: string, sealed: string): string | undefined
 }
@@ -36,19 +35,19 @@ type SecretKind =
 type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; secrets?: { opened: boolean } }
 
 const FORMAT = 'v1'
-/** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */
+/** The size of the cache of unwrapped data keys. */
 const KEYS_KEPT = 10_000
 const unwrapped = new WeakMap<Keyring, Map<string, KeyObject>>()
 
-/** The secret box of a project, or of an account, for reading. An owner without a data key has nothing that could be opened. */
+/** Opens the secret box of a project or an account for reading. Without a data key it can open nothing. */
 export async function openSecretBox(ctx: KeyCtx, projectId: string, prepared?: PreparedSecretBox): Promise<SecretBox> {
   const [row] = await selectProjectKey(ctx.db, { projectId })
   return pick(ctx, projectId, row, prepared)
 }
 
 /**
- * The secret box of a project, or of an account, for writing: its data key is made when it is the first value. `prepared` is taken when it has
- * the project's data key, or when there is none yet.
+ * Opens the secret box of a project or an account for writing, and creates a data key for the first value. Uses `prepared` when it has the current
+ * data key, or when there is none yet.
  */
 export async function openSecretBoxToWrite(
   ctx: KeyCtx,
@@ -60,7 +59,7 @@ export async function openSecretBoxToWrite(
   return pick(ctx, projectId, row, prepared)
 }
 
-/** The prepared secret box, if it has the same data key. */
+/** Returns the prepared secret box if it has the same data key. */
 function pick(
   ctx: KeyCtx,
   projectId: string,
@@ -71,17 +70,17 @@ function pick(
   return createSecretBox(ctx, projectId, row && keyOf(ctx, row))
 }
 
-/** A secret box that remembers what it opened and sealed, so that a transaction which does the same need not do it again. */
+/** A secret box with a cache, so that a transaction need not repeat the cryptography. */
 export type PreparedSecretBox = { key: DataKey; box: SecretBox }
 
-/** Prepares a secret box for a transaction that is to come. It writes nothing: a data key that it makes is written by `openSecretBoxToWrite`. */
+/** Prepares a secret box for a later transaction. Writes nothing: `openSecretBoxToWrite` writes a new data key. */
 export async function prepareSecretBox(ctx: KeyCtx, projectId: string): Promise<PreparedSecretBox> {
   const [row] = await selectProjectKey(ctx.db, { projectId })
   const key = row === undefined ? newDataKey() : keyOf(ctx, row)
   return { key, box: memoized(createSecretBox(ctx, projectId, key)) }
 }
 
-/** What was sealed counts as opened. Both hold for the same variable, version and text alone. */
+/** Caches sealed and opened values, each for the same variable, version and text. */
 function memoized(box: SecretBox): SecretBox {
   const versions = new Map<string, Map<number, { value: string; text: string }>>()
   const remember = (envId: string, version: number, value: string, text: string) => {
@@ -107,7 +106,7 @@ function memoized(box: SecretBox): SecretBox {
   }
 }
 
-/** A data key as it seals. `key`: undefined when it does not open. */
+/** A data key. `key`: undefined when it does not open. */
 type DataKey = { id: string; key: KeyObject | undefined; rootKeyId?: string }
 
 function newDataKey(): DataKey {
@@ -118,7 +117,7 @@ function keyOf(ctx: KeyCtx, row: Row<'project_key'>): DataKey {
   return { id: row.id, key: unwrap(ctx, row), rootKeyId: row.root_key_id }
 }
 
-/** Writes a new data key, wrapped by the root key that is active now. Gives the one that the project has: another request may have been first. */
+/** Writes a new data key, wrapped by the active root key. Returns the key of the project: another request may have been first. */
 async function makeDataKey(ctx: KeyCtx, projectId: string, { id, key }: DataKey) {
   const rootKeyId = await activeKeyId(ctx.db)
   const wrapped = wrap(ctx, projectId, id, rootKeyId, key!.export())
@@ -152,7 +151,7 @@ function createSecretBox(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefi
   }
 }
 
-/** Wraps a data key by another root key; every value stays as it is. False when it does not open. */
+/** Rewraps a data key with another root key; values stay unchanged. Returns false when it does not open. */
 export async function rewrap(ctx: KeyCtx, row: Row<'project_key'>, rootKeyId: string): Promise<boolean> {
   const key = unwrap(ctx, row)
   if (key === undefined) return false

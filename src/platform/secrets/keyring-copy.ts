@@ -1,4 +1,4 @@
-/** An encrypted copy of the keyring, as text: what a passphrase opens wherever the copy lies. docs/variables.md: An encrypted copy. */
+/** An encrypted copy of the keyring, as text, which a passphrase opens. docs/variables.md: Encrypted keyring copy. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -11,18 +11,18 @@ import {
 import type { Queries } from '../db/db.ts'
 import { type Keyring, type KeyringText, parseKeyring } from './keyring.ts'
 
-/** What stands in clear beside what is sealed. All of it is bound to the seal. */
+/** The plaintext header, which is bound to the seal. */
 type Head = { format: 'berth-keyring-copy'; version: 1; madeAt: string; keyIds: string[]; kdf: Kdf; nonce: string }
 type Kdf = { name: 'scrypt'; N: number; r: number; p: number; salt: string }
 type Copy = Head & { sealed: string }
 
-/** 128 MiB and a third of a second for each guess: what OWASP gives for scrypt. */
+/** 128 MiB and a third of a second per guess: OWASP's recommendation for scrypt. */
 const COST = { N: 2 ** 17, r: 8, p: 1 }
-/** A copy must not make the process take more than 1 GiB to open it. */
+/** Limits the memory that opening a copy may use to 1 GiB. */
 const MAX_MEMORY = 1024 ** 3
 const TAG_BYTES = 16
 
-/** Seals the text of a keyring by a passphrase, with scrypt and AES-256-GCM. `madeAt`: ISO 8601. */
+/** Encrypts a keyring with a passphrase (scrypt, AES-256-GCM). `madeAt`: ISO 8601. */
 export async function sealKeyringCopy(keyring: KeyringText, passphrase: string, madeAt: string): Promise<string> {
   const kdf: Kdf = { name: 'scrypt', ...COST, salt: randomBytes(32).toString('base64url') }
   const nonce = randomBytes(12)
@@ -41,7 +41,7 @@ export async function sealKeyringCopy(keyring: KeyringText, passphrase: string, 
   return `${JSON.stringify({ ...head, sealed: sealed.toString('base64url') }, null, 2)}\n`
 }
 
-/** Opens a copy. Throws, saying what to do, when it is none, was changed, or the passphrase is another one. */
+/** Decrypts a copy. Throws with advice when it is not a copy, was changed, or the passphrase is wrong. */
 export async function openKeyringCopy(text: string, passphrase: string, place: string): Promise<KeyringText> {
   const { sealed, ...head } = parseCopy(text, place)
   const bytes = Buffer.from(sealed, 'base64url')
@@ -61,7 +61,7 @@ export async function openKeyringCopy(text: string, passphrase: string, place: s
   return parseKeyring(plain, place)
 }
 
-/** Whether a text is a copy of a keyring, of any version. */
+/** Returns whether a text is a keyring copy, of any version. */
 export function isCopy(text: string): boolean {
   try {
     return (JSON.parse(text) as { format?: unknown } | null)?.format === 'berth-keyring-copy'
@@ -78,7 +78,7 @@ function parseCopy(text: string, place: string): Copy {
   const well = typeof nonce === 'string' && typeof sealed === 'string' && kdf?.name === 'scrypt' && sealed.length > 22
   if (!well || !isCost(kdf)) throw new Error(`${place} is damaged: take another copy`)
   const { name, N, r, p, salt } = kdf
-  // As they were sealed, in the same order.
+  // The same order as when they were sealed.
   return { format, version, madeAt, keyIds, kdf: { name, N, r, p, salt }, nonce, sealed }
 }
 
@@ -90,19 +90,19 @@ function isCost({ N, r, p, salt }: Kdf): boolean {
 function deriveKey(passphrase: string, { N, r, p, salt }: Kdf): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const cost = { N, r, p, maxmem: MAX_MEMORY }
-    // The same letters may be typed as one code point or as several.
+    // Normalized, because one character may be typed as one code point or as several.
     scrypt(passphrase.normalize('NFC'), Buffer.from(salt, 'base64url'), 32, cost, (error, key) =>
       error ? reject(error) : resolve(key),
     )
   })
 }
 
-/** Shows that somebody has a root key, without the key. */
+/** Returns a value that verifies a root key without the key. */
 export function keyProof(id: string, key: KeyObject | Buffer): string {
   return createHmac('sha256', key).update(`berth keyring copy ${id}`).digest('base64url')
 }
 
-/** Which of the keys that a proof was given for are those of the keyring. */
+/** Returns which of the verification values match keys of the keyring. */
 export function matchProofs(keyring: Keyring, proofs: readonly { id: string; proof: string }[]) {
   return proofs.map(({ id, proof }) => {
     const key = keyring.find(id)
@@ -113,7 +113,7 @@ export function matchProofs(keyring: Keyring, proofs: readonly { id: string; pro
 
 export type KeyringCopyStatus = { missing: string[]; verifiedAt: number | null; place: string | null }
 
-/** Which root keys of the store no verified copy holds, and when the oldest of the others was last seen in one. */
+/** Returns the root keys without a verified copy, and the oldest verification of the others. */
 export async function readKeyringCopyStatus(db: Queries): Promise<KeyringCopyStatus> {
   const rows = await db
     .selectFrom('root_key')

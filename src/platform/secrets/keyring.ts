@@ -1,4 +1,4 @@
-/** The keyring: root keys with ids, in a file of their own or handed in whole. It never lies beside what it seals, in the database. */
+/** The keyring: root keys with ids, in a separate file or from a setting. It is never stored with the data that it seals. */
 import type { KeyObject } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,28 +9,27 @@ import { randomText } from '../base/ids.ts'
 import { newKeyBytes, toSecretKey } from './seal.ts'
 
 export type Keyring = {
-  /** Where it is, for sentences. */
+  /** Its location, for messages. */
   place: string
-  /** False when it was handed in whole: then Berth cannot change it. */
+  /** False when it came from a setting: Berth cannot change it. */
   changeable: boolean
-  /** The ids, first one first: the key that a store without an active key begins with. */
+  /** The ids in order: the first key becomes active in a database without an active key. */
   ids(): string[]
-  /** The key of an id. A file is read again when the id is not known: another instance may have added it. */
+  /** The key of an id. The file is read again for an unknown id: another instance may have added it. */
   find(id: string): KeyObject | undefined
-  /** Puts a new key in front, on disk before this returns. Gives its id. */
+  /** Adds a new first key, synced to disk before this returns. Returns its id. */
   add(): string
   remove(id: string): void
 }
 
 type Entry = { id: string; key: string }
-/** The keyring as it is written down: the first key is the one that a store without an active key begins with. */
+/** The stored form of a keyring. */
 export type KeyringText = { keys: Entry[] }
 const ID = /^[\w-]{1,64}$/
 
 /**
- * Opens the keyring that the setting names. A file that is not there is made when `mayMake`: only a store that holds
- * nothing sealed may get a new one, and only in a folder that is there. Throws, saying what to do, when it is missing, unreadable, or
- * readable by others.
+ * Opens the keyring of the settings. Creates a missing file when `mayMake`: only a database without sealed data may get a new one, and only in an
+ * existing directory. Throws with advice when it is missing, unreadable, or readable by others.
  */
 export function openKeyring(setting: { file: string } | { text: string }, mayMake: () => boolean): Keyring {
   if ('text' in setting) return ringOf('BERTH_KEYS', parse(setting.text, 'in it'), undefined)
@@ -46,7 +45,7 @@ export function openKeyring(setting: { file: string } | { text: string }, mayMak
   return ringOf(file, makeFile(file), file)
 }
 
-/** The keyring of the settings with its keys in clear, to be sealed. Throws when there is none. */
+/** Reads the keyring of the settings with plaintext keys, to encrypt a copy. Throws when it does not exist. */
 export function readKeyring(setting: { file: string } | { text: string }): KeyringText {
   if ('text' in setting) return parseKeyring(setting.text, 'in it')
   const keys = readEntries(setting.file)
@@ -54,12 +53,12 @@ export function readKeyring(setting: { file: string } | { text: string }): Keyri
   return { keys }
 }
 
-/** Reads the text of a keyring. Throws, naming the place and what is wrong, and never the text. */
+/** Parses a keyring. Throws with the location and the problem, never the text. */
 export function parseKeyring(text: string, place: string): KeyringText {
   return { keys: parse(text, place) }
 }
 
-/** Writes a keyring where there is none. False: there is one. Throws BadSetting where its folder is not there. */
+/** Writes a keyring file. Returns false when it exists. Throws BadSetting where its directory does not exist. */
 export function writeKeyring(file: string, { keys }: KeyringText): boolean {
   mustHaveFolder(file)
   return createFileAtomically(file, textOf(keys))
@@ -100,14 +99,14 @@ function newEntry(): Entry {
   return { id: `rk_${randomText(12)}`, key: newKeyBytes().toString('base64') }
 }
 
-/** Of two instances that start together one makes the file; the other takes that one's. */
+/** Of two instances that start together one creates the file; the other reads it. */
 function makeFile(file: string): Entry[] {
   mustHaveFolder(file)
   createFileAtomically(file, textOf([newEntry()]))
   return readEntries(file)!
 }
 
-/** The folder may be on a disk that is not mounted now. A keyring that is made there would seal values, and be gone once the disk is back. */
+/** The disk of the directory may be unmounted now. A keyring created there would seal values, and disappear once the disk is mounted. */
 function mustHaveFolder(file: string): void {
   const folder = dirname(file)
   if (existsSync(folder)) return
@@ -116,7 +115,7 @@ function mustHaveFolder(file: string): void {
   )
 }
 
-/** Undefined when there is no file. Throws when others than its owner may read it. */
+/** Undefined when there is no file. Throws when other users may read it. */
 function readEntries(file: string): Entry[] | undefined {
   let text: string
   try {
@@ -133,13 +132,13 @@ function readEntries(file: string): Entry[] | undefined {
   return parse(text, file)
 }
 
-/** `{"keys": [{"id", "key"}]}`. What is wrong is named by its place: the text itself is secret. */
+/** `{"keys": [{"id", "key"}]}`. Errors name the position only, because the text is secret. */
 function parse(text: string, place: string): Entry[] {
   let keys: unknown
   try {
     keys = (JSON.parse(text) as { keys?: unknown } | null)?.keys
   } catch {
-    throw new BadSetting(`BERTH_KEYS: the keyring ${place} is not JSON: mend it, or put it back from your backup`)
+    throw new BadSetting(`BERTH_KEYS: the keyring ${place} is not JSON: fix it, or restore it from your backup`)
   }
   if (!Array.isArray(keys) || keys.length === 0)
     throw new BadSetting(`BERTH_KEYS: the keyring ${place} has no list "keys" with a key`)

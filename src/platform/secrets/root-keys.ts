@@ -1,6 +1,6 @@
 /**
- * Root keys: those of the keyring that this store knows, which one is active, and what they wrap. The database holds a check
- * value per key and says which is active; the keys themselves are in the keyring only. docs/spec/decisions.md: At rest.
+ * Root keys known to the database, and which one is active. The database has only a check value per key; the keys are only in the keyring.
+ * docs/spec/decisions.md: At rest.
  */
 import { sql } from 'kysely'
 import type { Config } from '../../config.ts'
@@ -13,8 +13,8 @@ import { associatedData, open, seal } from './seal.ts'
 const CHECK = Buffer.from('berth root key')
 
 /**
- * Opens the keyring and holds it against the store. Throws when a key that the store knows is missing or is another one: a
- * service that cannot read its values must not start. Keys that are new to the store are made known to it.
+ * Opens the keyring, checks it against the database and registers new keys. Throws when a known key is missing or differs: a service that cannot
+ * decrypt its values must not start.
  */
 export async function loadKeyring(config: Config, db: Db, clock: Clock): Promise<Keyring> {
   const rows = await db.read.selectFrom('root_key').selectAll().execute()
@@ -30,7 +30,7 @@ export async function loadKeyring(config: Config, db: Db, clock: Clock): Promise
   return keyring
 }
 
-/** Makes the keys of the ring known to the store. The first of the ring becomes the active one when it never was. */
+/** Registers the keys of the ring. The first one becomes active if no key ever was. */
 export async function registerRootKeys(tx: Queries, keyring: Keyring, clock: Clock): Promise<void> {
   for (const [at, id] of keyring.ids().entries()) {
     const sealed_check = seal(keyring.find(id)!, CHECK, checkPlace(id))
@@ -67,7 +67,7 @@ function mustFit(keyring: Keyring, rows: Row<'root_key'>[]): void {
   }
 }
 
-/** Whether the ring has the key that the store knows by this id; undefined when it has none of that id. */
+/** Returns whether the ring has the same key for an id; undefined when it has none. */
 export function matchesStoredKey(keyring: Keyring, { id, sealed_check }: Row<'root_key'>): boolean | undefined {
   const key = keyring.find(id)
   return key && open(key, sealed_check, checkPlace(id)) !== undefined
@@ -77,7 +77,7 @@ function checkPlace(id: string): Buffer {
   return associatedData('check', id)
 }
 
-/** The key that wraps what is new. */
+/** Returns the id of the key that wraps new data keys. */
 export async function activeKeyId(db: Queries): Promise<string> {
   const { id } = await db
     .selectFrom('root_key')

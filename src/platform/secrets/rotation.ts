@@ -1,4 +1,3 @@
-/** Rotation: a new root key becomes active, and the project keys are wrapped anew, slice by slice; a root key that wraps nothing can go. */
 import { sql } from 'kysely'
 import type { Deps, Input, OperatorCtx } from '../../context.ts'
 import type { Db, Queries } from '../db/db.ts'
@@ -7,21 +6,21 @@ import { refuse } from '../refusals/refusal.ts'
 import { rewrap } from './data-keys.ts'
 import { activeKeyId, registerRootKeys } from './root-keys.ts'
 
-/** Project keys that one transaction wraps anew. */
+/** Data keys per rewrap transaction. */
 export const REWRAP_SLICE = 100
-/** Any number, the same in every instance: whoever holds it changes the keyring file. */
+/** An advisory lock for changes of the keyring file. The number is arbitrary. */
 const KEYRING_LOCK = 4_137_250_131
 
 /**
- * Begins a rotation: a new root key, on disk before any row knows it, and active from then on. A rotation that was cut short
- * is gone on with instead. Refuses: keyring_fixed 409.
+ * Starts a rotation: a new root key, on disk before the database knows it, becomes active. An interrupted rotation is resumed instead. Refuses:
+ * keyring_fixed 409.
  */
 export async function beginRotation({ db, clock, keyring }: Deps): Promise<void> {
   if (!keyring.changeable) {
     refuse(
       'keyring_fixed',
       'BERTH_KEYS holds the keyring itself, which Berth cannot change. Put a new key in front of the others and restart: ' +
-        'the project keys are then wrapped anew by themselves.',
+        'the project keys are then rewrapped automatically.',
     )
   }
   await aloneWithKeyring(db, async () => {
@@ -31,7 +30,7 @@ export async function beginRotation({ db, clock, keyring }: Deps): Promise<void>
   })
 }
 
-/** Sweep: wraps one slice of the project keys that another root key wraps by the active one. Gives how many. */
+/** Sweep: rewraps a slice of data keys with the active root key. Returns how many. */
 export async function rewrapProjectKeys(ctx: OperatorCtx, limit: number): Promise<number> {
   const active = await activeKeyId(ctx.db)
   let total = 0
@@ -39,7 +38,7 @@ export async function rewrapProjectKeys(ctx: OperatorCtx, limit: number): Promis
   return total
 }
 
-/** Asked by the other root keys, which are few: `!=` would read every project key there is. */
+/** Queries by the other root keys, which are few: `!=` would read every data key. */
 async function staleKeys(db: Queries, active: string, limit: number): Promise<Row<'project_key'>[]> {
   const others = await db.selectFrom('root_key').select('id').where('id', '!=', active).execute()
   if (others.length === 0) return []
@@ -47,7 +46,7 @@ async function staleKeys(db: Queries, active: string, limit: number): Promise<Ro
   return db.selectFrom('project_key').selectAll().where('root_key_id', 'in', ids).limit(limit).execute()
 }
 
-/** The root keys of the store and how many project keys each wraps. */
+/** Lists the root keys and the number of data keys that each wraps. */
 export async function listKeys(ctx: OperatorCtx) {
   const rows = await ctx.db
     .selectFrom('root_key')
@@ -64,9 +63,8 @@ export async function listKeys(ctx: OperatorCtx) {
 }
 
 /**
- * Retires a root key that wraps nothing any more: first the store forgets it, then the file. Killed between the two, the
- * next start knows it again, and it can be retired again. From a keyring that was handed in whole the operator takes it.
- * Refuses: not_found 404, key_in_use 409.
+ * Retires an unused root key: deletes it from the database, then from the file. If interrupted, the next start registers it again, and it can be
+ * retired again. The operator removes it from a keyring in the settings. Refuses: not_found 404, key_in_use 409.
  */
 export async function retireKey(ctx: OperatorCtx, _: undefined, { params }: Input): Promise<void> {
   const { db, keyring } = ctx.deps
@@ -83,7 +81,7 @@ export async function retireKey(ctx: OperatorCtx, _: undefined, { params }: Inpu
   })
 }
 
-/** One instance at a time changes the keyring file. An embedded store has one process; elsewhere the database is the arbiter. */
+/** Only one instance at a time changes the keyring file. On PostgreSQL the database has the lock. */
 async function aloneWithKeyring(db: Db, work: () => Promise<void>): Promise<void> {
   if (db.engine === 'sqlite') return work()
   await db.read.transaction().execute(async (tx) => {

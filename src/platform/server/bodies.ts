@@ -1,4 +1,4 @@
-/** How bodies come: read whole before the handler, or, of a route with `fileBody`, read by its operation as they come. docs/limits.md: Sizes and time, Uploads. */
+/** Reads bodies before the handler, or leaves them to the operation of a route with `fileBody`. docs/limits.md: Sizes and timeouts, Uploads. */
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingFile } from '../../context.ts'
@@ -8,16 +8,16 @@ import { singleHeader } from '../http/parse-request.ts'
 import { Refusal } from '../refusals/refusal.ts'
 import { PacedRequest } from './paced-request.ts'
 
-/** On a route whose `config` is this, the body is left for the operation. */
+/** Route `config` that leaves the body to the operation. */
 export const AS_IT_COMES = { asItComes: true }
 
-/** Whose request is read as it comes. `ends`: the connection ends with the answer, because nobody bounds any more how long the rest would take. */
+/** Sockets of file requests. `ends`: the connection closes after the response, because the rest of the body has no timeout any more. */
 const files = new WeakMap<Socket, { ends: boolean }>()
 
-/** Has the bodies of a server read. What is given is to be called for each answer that leaves. */
+/** Reads the bodies of a server. Call the returned function for each response that is sent. */
 export function readBodies(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const bodies = createBodyBudget()
-  // The handler parses: a stranger with a bad body gets 401, not 400.
+  // The handler parses, so that an unauthenticated client with a bad body gets 401, not 400.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
     if ('asItComes' in request.routeOptions.config) {
@@ -33,17 +33,17 @@ export function readBodies(app: FastifyInstance): (request: FastifyRequest, repl
     if (request.raw.complete) return
     paced(request.raw)?.letGo()
     if (ends) reply.header('connection', 'close')
-    // What nobody reads is still read at a pace; the platform would throw it away as fast as it comes.
+    // An unused body is paced too; Node.js would discard it at full speed.
     else request.raw.resume()
   }
 }
 
-/** Undefined for a request that came by no connection. */
+/** Undefined for a request without a connection. */
 function paced(request: unknown): PacedRequest | undefined {
   return request instanceof PacedRequest ? request : undefined
 }
 
-/** The file that a request brings. Nothing of it is read before its pieces are asked for, and then it has a least speed in the place of a time. */
+/** Returns the file of a request. Reading starts with the first chunk requested; then a minimum speed replaces the timeout. */
 export function fileOf({ raw }: FastifyRequest): IncomingFile {
   const state = { ends: false }
   files.set(raw.socket, state)
@@ -63,7 +63,7 @@ export function fileOf({ raw }: FastifyRequest): IncomingFile {
 async function* piecesOf(raw: FastifyRequest['raw'], state: { ends: boolean }): AsyncGenerator<Buffer> {
   try {
     paced(raw)?.letGo()
-    // The connection stays when the operation has read enough: it carries the answer.
+    // A partial read must keep the connection, which carries the response.
     yield* atLeastSpeed(raw.iterator({ destroyOnReturn: false }))
   } catch (error) {
     if (!(error instanceof Refusal)) throw cutOff()
@@ -72,7 +72,7 @@ async function* piecesOf(raw: FastifyRequest['raw'], state: { ends: boolean }): 
   }
 }
 
-/** Whether an error of a connection is only that its request takes longer than requests may, and the request brings a file. */
+/** Whether a connection error is only the request timeout, which does not apply to files. */
 export function mayTakeLonger({ code }: { code?: string }, socket: Socket): boolean {
   const state = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? files.get(socket) : undefined
   if (state !== undefined) state.ends = true

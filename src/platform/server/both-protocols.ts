@@ -1,7 +1,4 @@
-/**
- * TLS beside plain HTTP on one port, told apart by the first byte of a connection: 22 begins a handshake (RFC 8446 5.1) and no method.
- * docs/tls.md: On a laptop.
- */
+/** TLS and plain HTTP on one port, distinguished by the first byte: 22 begins a handshake (RFC 8446 5.1) and no method. docs/tls.md: Local use. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
@@ -15,10 +12,7 @@ import { HTTP_LIMITS } from './http-limits.ts'
 
 const HANDSHAKE = 22
 
-/**
- * Handshakes that are begun and not finished. Each may ask for about a millisecond of this thread in one iteration of the event loop; a
- * client begins 50 at once when it uploads files.
- */
+/** Most handshakes in progress. Each needs up to a millisecond of this thread; a client starts 50 at once when it uploads files. */
 const MAX_HANDSHAKES = 128
 
 type Begin = (socket: Socket) => void
@@ -27,17 +21,16 @@ type Rules = Pick<Deps, 'log' | 'shutdownSignal'> & {
   patienceMs?: number
 }
 
-/** Has the server of a laptop speak TLS too; leaves any other as it is. */
+/** Enables TLS on the server of a laptop. */
 export function takeTlsOnLaptop(server: Server, deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>): void {
   const names = localNames(deps.config)
   if (names === undefined) return
   takeBothProtocols(server, { ...deps, certificate: openLocalCertificate(deps.config, names) })
 }
-
 /**
- * Has a server of plain HTTP speak TLS too, with the certificate that it asks for at the first handshake. To be called once all that reads
- * connections listens, and before what counts them. A connection has `patienceMs` from its beginning to the end of its first head in plain
- * HTTP; one of TLS has as long for its first byte, then what listeners of https have. `secureConnection` is emitted as by those.
+ * Enables TLS on a server of plain HTTP, with a certificate requested at the first handshake. Call it after the readers of connections listen and
+ * before the connection limits. A plain connection has `patienceMs` for its first head. A TLS connection has that long for its first byte, then the
+ * limits of https. `secureConnection` is emitted as usual.
  */
 export function takeBothProtocols(
   server: Server,
@@ -71,7 +64,7 @@ export function takeBothProtocols(
       }
     })
   })
-  // Neither has a request on its way.
+  // Neither has a request in flight.
   const endSilent = () => {
     for (const socket of silent) socket.destroy()
     handshakes.end()
@@ -81,7 +74,7 @@ export function takeBothProtocols(
 
 function onFirstBytes(socket: Socket, heard: (bytes: Buffer) => void): void {
   const end = () => socket.destroy()
-  // What reads the connection has listeners of its own.
+  // The reader of the connection has its own listeners.
   socket.on('error', passOver)
   socket.once('end', end)
   socket.once('data', (bytes: Buffer) => {
@@ -92,7 +85,7 @@ function onFirstBytes(socket: Socket, heard: (bytes: Buffer) => void): void {
 
 function passOver(): void {}
 
-/** Answers 408 to connections whose first head is not whole in time. Gives what takes one out of that. */
+/** Sends 408 to connections without a complete first head in time. Returns the function that exempts one. */
 function boundFirstHeads(server: Server, patienceMs: number): (socket: Socket) => void {
   const since = new Map<Socket, number>()
   const endLate = () => {
@@ -116,7 +109,7 @@ function boundFirstHeads(server: Server, patienceMs: number): (socket: Socket) =
   return forget
 }
 
-/** Begins one handshake in each iteration of the event loop, addresses in turn, so that requests do not wait behind a burst of them. */
+/** Starts one handshake per event loop iteration, round-robin by address, so that a burst does not delay requests. */
 function openHandshakes(log: Deps['log'], certificate: Rules['certificate'], onSecured: Begin) {
   const waiting = createFairQueue<Socket>()
   let isRunning = false
@@ -124,7 +117,7 @@ function openHandshakes(log: Deps['log'], certificate: Rules['certificate'], onS
   const { serverWith, end } = openTlsServer(onSecured)
   const fail = (error: unknown) => {
     const message = describeError(error)
-    if (message !== lastMessage) log.warn(`no TLS on this port, because its certificate cannot be kept: ${message}`)
+    if (message !== lastMessage) log.warn(`no TLS on this port, because its certificate cannot be stored: ${message}`)
     lastMessage = message
   }
   const run = async () => {
@@ -151,7 +144,7 @@ function openHandshakes(log: Deps['log'], certificate: Rules['certificate'], onS
   }
 }
 
-/** A server that listens nowhere: it is given connections. */
+/** Creates a server without a port; connections are passed to it. */
 function openTlsServer(onSecured: Begin) {
   let server: TlsServer | undefined
   let used: LocalCertificate | undefined

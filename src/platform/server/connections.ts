@@ -1,27 +1,26 @@
-/** How many connections a listener has, and who gives way to a newcomer. docs/limits.md: Connections. */
+/** Limits the connections of a listener, and closes idle ones for new ones. docs/limits.md: Connections. */
 import type { ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { ConnectionSettings } from '../../config.ts'
 import { isTrusted, networkOf } from '../base/network.ts'
 
-/** The most connections of a listener. Each may hold headers of 16 KB that are not whole yet. */
+/** Most connections of a listener. Each may hold 16 KB of incomplete headers. */
 const MAX_CONNECTIONS = 10_000
-/** How far the platform goes beyond that before it closes newcomers unseen: they have to be seen to make room for them. */
+/** Extra connections in Node.js itself: a new connection must be accepted before an idle one can be closed for it. */
 const HEADROOM = 100
-/** How many connections are looked at for an idle one before the newcomer is closed. */
+/** Connections checked for an idle one before the new connection is closed. */
 const MAX_LOOKED_AT = 500
 
 type ConnectionRules = ConnectionSettings & { most?: number }
 
 type Connection = { socket: Socket; network: Network; response?: ServerResponse }
-/** The connections of one address (of IPv6 of a /64), in the order of their last requests. */
+/** The connections of one address (IPv6: /64), in the order of their last requests. */
 type Network = { name: string; connections: Set<Connection>; trusted: boolean }
 
 /**
- * Bounds the connections of a server, and those of each address. Over a bound, the longest idle connection is closed: over that of an
- * address, one of the same address; over that of the listener, one of the address that has most. A connection is idle unless a whole
- * request waits for its answer. Addresses of trusted proxies have no bound of their own.
- * Gives what ends a connection behind the answer for which it waits, and says whether it waits for one: a client would take another for it.
+ * Limits the connections of a server and of each address. Above a limit, the longest idle connection is closed: of the same address, or of the
+ * address with most connections. A connection is idle unless a complete request awaits its response. Trusted proxies have no limit per address.
+ * Returns a function that closes a connection after its pending response, and returns whether one is pending.
  */
 export function boundConnections(server: Server, rules: ConnectionRules): (socket: Socket) => boolean {
   const { most = MAX_CONNECTIONS, perAddress } = rules
@@ -39,11 +38,11 @@ export function boundConnections(server: Server, rules: ConnectionRules): (socke
       held.remove(connection)
       if (byPeer.get(peer) === connection) byPeer.delete(peer)
     })
-    // The newcomer is idle too, and the last one to go: it is closed where all others are busy.
+    // The new connection is idle too, and last in order: it is closed if all others are busy.
     if (!network.trusted && network.connections.size > perAddress) held.close(longestIdle([network]))
     if (held.total() > most) held.close(longestIdle(held.largestFirst()) ?? connection)
   })
-  // Of https a request comes on a socket that wraps the one that was accepted.
+  // An https request arrives on a socket that wraps the accepted one.
   server.on('secureConnection', (socket: Socket) => {
     const connection = byPeer.get(peerOf(socket))
     if (connection !== undefined) bySocket.set(socket, connection)
@@ -52,7 +51,7 @@ export function boundConnections(server: Server, rules: ConnectionRules): (socke
     const connection = bySocket.get(response.req.socket)
     if (connection === undefined || !connection.network.connections.delete(connection)) return
     connection.response = response
-    // What it was made of would be held for as long as the connection is open.
+    // A listener would retain the response for as long as the connection.
     response.once('close', () => {
       if (connection.response === response) delete connection.response
     })
@@ -68,7 +67,6 @@ export function boundConnections(server: Server, rules: ConnectionRules): (socke
   }
 }
 
-/** The connections that are open, by their networks. */
 function openConnections({ trustedProxies }: ConnectionRules) {
   const networks = new Map<string, Network>()
   const sizes = openSizes()
@@ -111,7 +109,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** The connection that has been idle for longest, in the first network that has one. */
+/** Returns the longest idle connection, in the first network with one. */
 function longestIdle(networks: Iterable<Network>): Connection | undefined {
   let left = MAX_LOOKED_AT
   for (const { connections } of networks) {
@@ -120,7 +118,7 @@ function longestIdle(networks: Iterable<Network>): Connection | undefined {
     for (const connection of connections) {
       if (here-- === 0) break
       if (isIdle(connection)) return connection
-      // It is idle at the earliest from now on, and the next newcomer looks at others.
+      // Move it to the end, so that the next check sees others.
       connections.delete(connection)
       connections.add(connection)
     }
@@ -133,11 +131,11 @@ function isIdle({ response }: Connection): boolean {
   return response === undefined || !response.req.complete || response.writableFinished
 }
 
-/** Networks by how many connections they have. */
+/** Networks by number of connections. */
 function openSizes() {
   const bySize: Set<Network>[] = []
   return {
-    /** Notes that the size of a network has changed from `former`. */
+    /** Updates a network whose size was `previous`. */
     move(network: Network, previous: number): void {
       const { size } = network.connections
       bySize[previous]?.delete(network)

@@ -1,28 +1,28 @@
-/** What clients ask for and Berth is not there for, each with the sentence that people read. docs/clients.md: Filters and fields. */
+/** Messages for requests to unsupported parts of the hosted platform. docs/clients.md: Filters and fields. */
 import { REFUSALS } from '../../errors.ts'
 
 const NO_BUILD = REFUSALS.not_built_here[2]
 const NO_SALE =
   'Berth sells no domains and knows no prices. Register the name elsewhere, then add it to a project (docs/domains.md).'
-const NO_LOGS = 'Berth keeps no logs of what runs. A log drain sends them on (docs/webhooks.md, Log drains).'
+const NO_LOGS = 'Berth stores no runtime logs. A log drain forwards them (docs/webhooks.md, Log drains).'
 const NO_PROJECT_ROLES =
-  'Berth has no roles in single projects and no access groups: a role is of the team, and counts in every project of it. PATCH /v1/teams/{teamId}/members/{uid} changes it (docs/accounts.md).'
+  'Berth has no project roles and no access groups: a team role applies to every project of the team. PATCH /v1/teams/{teamId}/members/{uid} changes it (docs/accounts.md).'
 const NO_CRONS =
-  'Berth runs nothing, so that it starts no cron job. Whoever runs the deployments runs their cron jobs (docs/projects.md).'
+  'Berth runs no code, so it starts no cron jobs. The platform that runs the deployments runs their cron jobs (docs/projects.md).'
 const NO_CERTS = 'Berth issues no certificates. The proxy in front of the edge gets and renews them (docs/edge.md).'
 const NO_DNS =
-  'Berth keeps no DNS records. Change them where the DNS of the domain is; GET /v6/domains/{domain}/config says what they should be (docs/domains.md).'
+  'Berth hosts no DNS records. Change them at the DNS provider of the domain; GET /v6/domains/{domain}/config returns the expected ones (docs/domains.md).'
 const NO_CONFIG =
   'Berth has no Edge Config or Global Config. Keep such values in variables of the project, or in shared variables (docs/variables.md).'
 const NO_FIREWALL =
-  'Berth has no firewall. The proxy in front of the edge filters requests, and `trustedIps` of a project says who may visit it (docs/edge.md).'
+  'Berth has no firewall. The proxy in front of the edge filters requests, and `trustedIps` of a project limits its visitors (docs/edge.md).'
 const NO_FLAGS = 'Berth has no feature flags. Use a service for flags, or variables of the project (docs/variables.md).'
 const NO_STAGES =
   'Berth has no rolling releases: one deployment serves production at a time. Promote it, or roll back (docs/deployments.md).'
 const NO_PATHS =
-  'Berth keeps no routes and no redirects of single paths. The deployment has its own; a whole domain redirects by `redirect` (docs/domains.md).'
+  'Berth has no routes and no redirects of single paths. The deployment has its own; a whole domain redirects by `redirect` (docs/domains.md).'
 const NO_BILLS =
-  'Berth bills nothing, and has no contracts. GET /v1/deployments/{id}/usage tells what a deployment answered (docs/deploying-sites.md), /metrics has the figures of the service (docs/operations.md).'
+  'Berth has no billing and no contracts. GET /v1/deployments/{id}/usage returns the traffic of a deployment (docs/deploying-sites.md), /metrics the metrics of the service (docs/operations.md).'
 const NO_ALERTS =
   'Berth raises no alerts about what it serves. Alert on what a log drain sends, or on /metrics (docs/operations.md).'
 const NO_CHECKS =
@@ -39,18 +39,18 @@ const NO_CACHE =
 const NO_OIDC =
   'Berth issues no OIDC tokens for projects. Give the build or the function a secret in a variable (docs/variables.md).'
 const NO_SECRETS =
-  'Berth has no secrets apart from variables. A variable of the type `sensitive` is read by nobody again, and a shared one serves several projects (docs/variables.md).'
+  'Berth has no secrets apart from variables. A variable of the type `sensitive` is write-only, and a shared one serves several projects (docs/variables.md).'
 const NO_TYPES = 'The types of events are the operationIds of /openapi.json.'
-const NO_EVENTS = 'GET /v1/activity lists who changed what in an account (docs/accounts.md: Activity).'
-const NO_LINKS = 'Berth makes no shareable links. A bypass secret gets by the protection (docs/edge.md).'
+const NO_EVENTS = 'GET /v1/activity lists the changes in an account (docs/accounts.md: Activity).'
+const NO_LINKS = 'Berth has no shareable links. A bypass secret passes the protection (docs/edge.md).'
 const OPERATORS_REMOVE =
   'Only the operator of this service removes users and teams: DELETE /operator/v1/users/{userId} and /operator/v1/teams/{teamId} (docs/accounts.md).'
-const BY_INVITATION = 'People join a team by invitation: POST /v1/teams/{teamId}/members (docs/accounts.md).'
-const NOT_HERE = 'Berth does not have this part of the hosted platform. docs/clients.md says what it serves.'
+const BY_INVITATION = 'Users join a team by invitation: POST /v1/teams/{teamId}/members (docs/accounts.md).'
+const NOT_HERE = 'Berth does not have this part of the hosted platform. docs/clients.md lists what it supports.'
 
 /**
- * TABLE path -> sentence. A word before it is the one method that it is about; without one it is about every method, there and below, that is not
- * served. Without the sentence the deploy of a CLI ends in "POST is not a method", and a price is looked for in a domain of the name "price".
+ * TABLE Path → message. A leading word is the one method that it applies to; otherwise it applies to every unsupported method there and below.
+ * Without it the CLI reports "POST is not a method", and a price is looked up as a domain named "price".
  */
 export const UNSUPPORTED: Readonly<Record<string, string>> = {
   '/deployments/:id/cancel': NO_BUILD,
@@ -91,7 +91,7 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   '/projects/:idOrName/microfrontends': NOT_HERE,
   '/projects/:idOrName/shared-connect-links': NOT_HERE,
   '/projects/:idOrName/rollback/:deploymentId/update-description':
-    'A rollback keeps no text: who asked for it is in the audit log (docs/accounts.md).',
+    'A rollback has no description. The audit log shows who requested it (docs/accounts.md).',
   '/edge-config': NO_CONFIG,
   '/global-config': NO_CONFIG,
   '/security': NO_FIREWALL,
@@ -123,7 +123,7 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   'DELETE /teams/:idOrSlug': OPERATORS_REMOVE,
   '/teams/:idOrSlug/request': BY_INVITATION,
   '/teams/:idOrSlug/dsync-roles':
-    'Groups of an identity provider place people in teams by the setting of the operator (docs/single-sign-on.md).',
+    'A setting of the operator maps groups of the identity provider to teams (docs/single-sign-on.md).',
   '/teams/:idOrSlug/microfrontends': NOT_HERE,
   '/microfrontends': NOT_HERE,
   '/ai-gateway': NOT_HERE,
@@ -135,19 +135,16 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   '/vcr': NOT_HERE,
 }
 
-/**
- * TABLE paths of which nothing is served and that are 405 all the same. To the CLI a 404 of `POST /projects/{idOrName}/token` means that there is no
- * such project, and it says so.
- */
+/** TABLE Paths without routes that return 405 instead of 404. The CLI reports a 404 of `POST /projects/{idOrName}/token` as a missing project. */
 export const NEVER_404: readonly string[] = ['/projects/:idOrName/token']
 
 const AREAS = Object.entries(UNSUPPORTED)
   .filter(([at]) => at.startsWith('/'))
   .map(([at, sentence]) => ({ words: at.split('/'), sentence }))
-  // What is said of the inner one goes before what is said of all around it.
+  // The message of a nested path wins.
   .sort((one, other) => other.words.length - one.words.length)
 
-/** The sentence for a method of a path (or of a pattern) that is not served; undefined where there is none. */
+/** Returns the message for an unsupported method of a path or pattern; undefined without one. */
 export function sentenceFor(method: string, path: string): string | undefined {
   const exact = UNSUPPORTED[`${method} ${path}`]
   if (exact !== undefined) return exact

@@ -1,21 +1,21 @@
-/** How a server stops: it takes no new connection, then it answers the requests that it has, then it closes. docs/operations.md: The listener closes first. */
+/** Stops a server: no new connections, finish requests, close. docs/operations.md: The listener closes first. */
 import type { ServerResponse } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { exitWithError } from '../base/log.ts'
 
-/** The platform accepts one connection in each turn of the event loop. Those that wait when the listener closes are cut off. */
+/** Node.js accepts one connection per event loop turn; connections still queued when the listener closes are reset. */
 const TURNS_TO_ACCEPT = 100
 const MAX_ACCEPT_MS = 500
 
-/** A server, and what closes whatever else listens with it. */
+/** A server, and a function that closes everything else that listens with it. */
 type Closable = { server: Server & { closeIdleConnections(): void }; close(): Promise<unknown> }
 
 /**
- * Takes no new connection, and resolves when all requests are answered and all connections are closed. `whenClosed` is called, and
- * awaited, when the listener is closed. Only then may answers say `connection: close`, because a client that reads it connects anew.
- * Open connections stay for `graceMs`, for requests that are on their way on them. Then `endRest` may end more than those that are idle.
+ * Stops accepting and resolves when all connections are closed. Awaits `whenClosed` after the listener is closed. Only then may responses have
+ * `connection: close`, because clients then reconnect. Open connections stay for `graceMs`, for requests in flight. Then `endRest` may close more
+ * than the idle ones.
  */
 export async function drainServer(
   app: Closable,
@@ -32,8 +32,8 @@ export async function drainServer(
 }
 
 /**
- * Accepts the connections that wait, closes the listener, and leaves open connections as they are. The server framework and the HTTP
- * server of the platform would also close what looks idle, and with it a connection whose first request was not read yet.
+ * Accepts queued connections, then closes the listener only. Fastify and Node.js would also close idle-looking connections whose first request was
+ * not read yet.
  */
 async function closeListener({ server }: Closable): Promise<{ allClosed: Promise<void> }> {
   if (!server.listening) return { allClosed: Promise.resolve() }
@@ -42,21 +42,20 @@ async function closeListener({ server }: Closable): Promise<{ allClosed: Promise
   return { allClosed: new Promise((resolve) => Server.prototype.close.call(server, () => resolve())) }
 }
 
-/** The framework closes the listener too, which is closed already. */
+/** Fastify closes the listener too, which is closed already. */
 function passWhenStopped(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ERR_SERVER_NOT_RUNNING') throw error
 }
 
 /**
- * Watches the connections of a server that listens on the loopback address, where the port of the other side names a connection.
- * `endUnread` ends those that wait for the rest of a request. Nothing of such a request was done. Requests that are being worked on, and
- * answers that are leaving, stay.
+ * Tracks the connections of a server on loopback, where the peer's port identifies a connection. `endUnread` closes those with an incomplete request,
+ * which has had no effect. Running requests and responses continue.
  */
 export function trackConnections(server: Server): { endUnread(): void } {
   const open = new Map<number, { socket: Socket; answer?: ServerResponse }>()
   server.on('connection', (socket) => {
     const port = socket.remotePort
-    // It is gone already.
+    // Already closed.
     if (port === undefined) return
     open.set(port, { socket })
     socket.once('close', () => open.delete(port))
@@ -73,10 +72,10 @@ export function trackConnections(server: Server): { endUnread(): void } {
   }
 }
 
-/** The most that requests in flight may take once the process was told to stop. */
+/** Longest shutdown after a signal. */
 const MAX_STOP_MS = 9000
 
-/** Has SIGTERM and SIGINT close what runs, and then end the process with 0. Gives what does the same for another reason. */
+/** Closes the service on SIGTERM and SIGINT, then exits with 0. Returns a function that does so for another reason. */
 export function endAtSignals(log: Logger, close: () => Promise<void>): (reason: string) => void {
   let stopping = false
   const stop = (signal: string) => {

@@ -1,4 +1,4 @@
-/** How requests are read off a connection, with TLS and without. docs/limits.md: Sizes and time. */
+/** Limits of the HTTP parser, with and without TLS. docs/limits.md: Sizes and timeouts. */
 import { READERS } from '../../readers.ts'
 import { PacedRequest } from './paced-request.ts'
 
@@ -7,6 +7,6 @@ export const HTTP_LIMITS = {
   connectionsCheckingInterval: 1000,
   maxHeaderSize: READERS.headers.bytes,
   IncomingMessage: PacedRequest,
-  // src/platform/server/one-at-a-time.ts asks for it.
+  // Checked by src/platform/server/one-at-a-time.ts.
   requireHostHeader: false,
 }

@@ -1,24 +1,23 @@
-/** Opens the ports of a service, and says what is in the way. docs/operations.md: Start and stop. */
+/** Opens the ports of a service and reports errors as settings. docs/operations.md: Start and stop. */
 import { lookup } from 'node:dns/promises'
 import type { FastifyInstance } from 'fastify'
 import { BadSetting, type Config } from '../../config.ts'
 
-/** Another program has the port. */
 export class PortInUse extends Error {
   readonly code = 'EADDRINUSE'
 }
 
-/** What the system says of an address that is not one of this machine's, or not ours to take. */
+/** Error codes for a foreign or forbidden address. */
 const BAD_ADDRESS = ['ENOTFOUND', 'EADDRNOTAVAIL', 'EACCES', 'EAI_AGAIN']
 
-/** The address of a name; of several, one of IPv4. */
+/** Resolves a host; prefers IPv4. */
 async function addressOf(host: string): Promise<string> {
   return (await lookup(host, { order: 'ipv4first' })).address
 }
 
 /**
- * Listens for clients, at one address: of `localhost` the framework would open a second server, which has none of the limits of the first.
- * Throws PortInUse, and BadSetting for an address that is not this machine's. docs/limits.md: Connections.
+ * Listens for clients at one address. For `localhost` Fastify would open a second server without the limits of the first. Throws PortInUse, and
+ * BadSetting for a foreign address. docs/limits.md: Connections.
  */
 export async function listenToClients(
   app: Pick<FastifyInstance, 'listen'>,
@@ -38,12 +37,12 @@ export async function listenToClients(
 type Listening = { listen(host: string, port: number): Promise<string> }
 type Place = { host: string; port: number }
 
-/** Listens for proxies; gives where, as a URL. Throws PortInUse, and BadSetting for anything else that is in the way. */
+/** Listens for proxies; returns the URL. Throws PortInUse, and BadSetting for other errors. */
 export async function listenToProxies(edge: Listening, place: Place): Promise<string> {
   return listenAt(edge, place, 'BERTH_EDGE_PORT', `the port for proxies, ${place.port}, is taken by another program`)
 }
 
-/** Listens for visitors of sites; gives where, as a URL. Throws PortInUse, and BadSetting for anything else that is in the way. */
+/** Listens for visitors of sites; returns the URL. Throws PortInUse, and BadSetting for other errors. */
 export async function listenToVisitors(sites: Listening, place: Place): Promise<string> {
   return listenAt(sites, place, 'BERTH_SITES_PORT', `the port for visitors, ${place.port}, is taken by another program`)
 }

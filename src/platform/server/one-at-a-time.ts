@@ -1,7 +1,6 @@
 /**
- * The requests of a connection, one after another (RFC 9112 9.3.2), and what is read of all connections, a little at a time. By itself the
- * platform parses and begins all that was sent ahead at once, also for a client that has gone: 4 KB of a stranger were a hundred answers.
- * docs/limits.md: Connections.
+ * Processes the requests of a connection in order (RFC 9112 9.3.2) and reads all connections in small slices. Node.js alone parses and starts all
+ * pipelined requests at once, even of a closed connection: 4 KB caused a hundred responses. docs/limits.md: Connections.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,23 +9,23 @@ import { afterNextTick, iterationMs } from '../base/event-loop.ts'
 import { createFairQueue } from '../fairness/fair-queue.ts'
 import { PacedRequest } from './paced-request.ts'
 
-/** So much is parsed at once, and at most to the end of a head: what follows it is another request, or the body of this one. */
+/** Bytes parsed at once, at most to the end of a head: the next request or the body follows. */
 const SLICE_BYTES = 2048
 const END_OF_HEAD = '\r\n\r\n'
 
-/** Once an iteration of the event loop has been busy for so long, the rest of a read is for one of the next; after the longest, all of it. */
+/** After an iteration this busy, the rest of a read waits for a later one; after the longest, all of it. */
 const MAX_REST_MS = 5
 const MAX_MS = 25
 
-/** A connection of which more was read that may not be parsed yet is not read on; up to there it is, for it may end. */
+/** Reading pauses above this many unparsed bytes. Up to there it continues, to notice the end of the connection. */
 const MAX_HELD = 16 * 1024
 
 type Exchange = [request: IncomingMessage, response: ServerResponse]
 
 /**
- * What a connection says: its newest request, whether that is being answered, how many bytes of its body are still to come, where it said how
- * many there are, and what was read and is not parsed yet. `readOn` goes on with it, `readOnSoon` in the next iteration of the
- * event loop, `readOnInTurn` when it is the turn of its address: what was sent ahead waits for whoever asks one request after another.
+ * State of a connection: its newest request, whether that is running, the bytes left of a body with a known length, and unparsed bytes. `readOn`
+ * continues, `readOnSoon` does so in the next iteration, `readOnInTurn` in the fair queue of addresses, so that pipelined requests wait behind single
+ * ones.
  */
 type Line = {
   newest?: IncomingMessage
@@ -39,9 +38,8 @@ type Line = {
 }
 
 /**
- * Has a server parse nothing behind a whole request until that is answered and has left the connection open. To be called once the server
- * has the listener that answers, on one that takes requests without `Host` (`requireHostHeader`): those that the platform refuses by itself
- * are seen by nobody. They are 400 here.
+ * Stops parsing after a complete request until its response has left the connection open. Call it after the request listener is added, on a server
+ * with `requireHostHeader` off: requests that Node.js rejects on its own reach no listener. They get 400 here.
  */
 export function answerOneAtATime(server: Server): void {
   const answers = server.listeners('request') as ((...exchange: Exchange) => void)[]
@@ -53,12 +51,12 @@ export function answerOneAtATime(server: Server): void {
   server.on('request', (...exchange: Exchange) => {
     const [newest, response] = exchange
     const line = lines.get(newest.socket)!
-    // No slice holds two of them.
+    // A slice never contains two requests.
     if (line.isBusy) return void newest.socket.destroy()
     hasBegun = true
     // Its head was the end of a slice.
     Object.assign(line, { newest, isBusy: true, ofBody: Number(newest.headers['content-length'] ?? 0) })
-    // No function of this scope: it would keep the answer for as long as the connection.
+    // A closure of this scope would retain the response for as long as the connection.
     if (newest instanceof PacedRequest) newest.onLetGo = line.readOnSoon
     response.once('close', () => {
       line.isBusy = false
@@ -69,14 +67,14 @@ export function answerOneAtATime(server: Server): void {
   })
 }
 
-/** RFC 9112 3.2: of HTTP/1.1 a request without it is 400. */
+/** RFC 9112 3.2: an HTTP/1.1 request without it gets 400. */
 function isHostMissing({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1'
 }
 
 const NOTHING = Buffer.alloc(0)
 
-/** Has what is read parsed piece by piece, when it may be, and no more of it once the connection is closed. */
+/** Parses incoming bytes in slices, when allowed, and none after the connection closed. */
 function parseInSlices(socket: Socket): Line {
   const turn = openTurn(socket, readOn)
   const line: Line = {
@@ -86,11 +84,11 @@ function parseInSlices(socket: Socket): Line {
   const parse = socket.listeners('data')[0] as ((bytes: Buffer) => void) | undefined
   if (parse === undefined) return line
   let isLeft = false
-  /** The last bytes that were parsed, where a head or a body in chunks may end with those that come. */
+  /** The last parsed bytes, where the end of a head or of a chunked body may straddle slices. */
   let end: Buffer = NOTHING
 
   function readOn(): void {
-    // Whoever was answered for the last time is only waited for: what is not read hides that the other side has closed.
+    // After the last response, drop the input: unread bytes would hide that the client closed.
     if (!socket.writable) line.held = NOTHING
     for (let isFirst = true; line.held.length > 0 && socket.writable; isFirst = false) {
       if (turn.isTaken() || isFull(socket) || (line.isBusy && (line.newest!.complete || isHeld(line.newest!)))) break
@@ -116,13 +114,13 @@ function parseInSlices(socket: Socket): Line {
     line.held = line.held.length === 0 ? bytes : Buffer.concat([line.held, bytes])
     readOn()
   })
-  // By the platform, for answers that have left.
+  // Emitted by Node.js after sent responses.
   socket.on('resume', line.readOnSoon)
   socket.on('finish', readOn)
   return line
 }
 
-/** A place among the connections that are read on in turn: one at the most. */
+/** At most one place of a connection in the fair queue. */
 function openTurn(socket: Socket, readOn: () => void) {
   let isTaken = false
   return {
@@ -138,17 +136,17 @@ function openTurn(socket: Socket, readOn: () => void) {
   }
 }
 
-/** Answers wait to be read: the platform reads on when they have left, and asserts that nothing is parsed until then. */
+/** Whether responses wait for the client: Node.js resumes after they are sent, and asserts that nothing is parsed before. */
 function isFull(socket: Socket): boolean {
   return (socket as Socket & { _paused?: boolean })._paused === true
 }
 
-/** A file that waits for its turn: what comes of it in many chunks would take far more than its bytes. */
+/** A file waiting for its turn: many small chunks would take far more memory than their bytes. */
 function isHeld(request: IncomingMessage): boolean {
   return request instanceof PacedRequest && request.isHeld()
 }
 
-/** How many bytes come next, and their last ones if nothing ends with them. `before`: the last ones before. */
+/** Returns the size of the next slice and its last bytes, if it may end within a delimiter. `before`: the last bytes before. */
 function sliceOf(bytes: Buffer, before: Buffer): [size: number, end: Buffer] {
   const most = bytes.subarray(0, SLICE_BYTES)
   const seen = before.length === 0 ? most : Buffer.concat([before, most])
@@ -157,10 +155,10 @@ function sliceOf(bytes: Buffer, before: Buffer): [size: number, end: Buffer] {
   return [at + END_OF_HEAD.length - before.length, NOTHING]
 }
 
-/** Connections of which more was read than there was time for, by address: who has many waits behind its own. */
+/** Fair queue of connections with unread bytes, by address. */
 const waiting = createFairQueue<() => void>()
 let isRunning = false
-/** Since when those that waited are read on in this iteration. */
+/** Start of queued reading in this iteration. */
 let since: number | undefined
 /**
  * Whether one of them began a request. One is enough: a write of somebody else on PostgreSQL is a dozen messages, and each waits for the end of an
@@ -168,7 +166,7 @@ let since: number | undefined
  */
 let hasBegun = false
 
-/** Whether what was read is for a later iteration. One that has waited for its turn goes on by at least a slice. */
+/** Whether a read belongs to a later iteration. One that had its turn advances by at least a slice. */
 function isLate(isFirst: boolean): boolean {
   if (since === undefined) return iterationMs() >= (isFirst ? MAX_MS : MAX_REST_MS)
   return !isFirst && performance.now() - since >= MAX_REST_MS

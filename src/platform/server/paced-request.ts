@@ -1,33 +1,33 @@
 /**
- * Requests whose bodies are read at a pace. By itself an iteration of the event loop reads up to 2 MiB of every connection and accepts one
- * newcomer: 76 clients that send a mebibyte each made it 140 ms long, and newcomers waited for a second. docs/limits.md: Sizes and time.
+ * Requests with paced bodies. Node.js alone reads up to 2 MiB of every connection per iteration and accepts one new connection. So 76 clients with a
+ * mebibyte each made iterations of 140 ms, and new connections waited for a second. docs/limits.md: Sizes and timeouts.
  */
 import { createFairQueue } from '../fairness/fair-queue.ts'
 
-/** Not by `import`: operations/edge/listener.ts says why. */
+/** Not by `import`: operations/edge/listener.ts has the reason. */
 const { IncomingMessage } = process.getBuiltinModule('node:http')
 
-/** How many bytes of all bodies an iteration reads before the connections that have more to say are left alone until the next one. */
+/** Body bytes that an iteration reads before other connections wait for the next one. */
 export const PACE_BYTES = 256 * 1024
-/** The platform reads so many of a connection at once. */
+/** Node.js reads this much of a connection at once. */
 const PIECE_BYTES = 64 * 1024
 
-/** So many chunks of a file may be short, and those behind them have at least so many bytes, taken together. */
+/** Chunks of a file that may be short; further ones must have this average size. */
 const FEW_PIECES = 4096
 const MIN_PIECE_BYTES = 16
 
-/** What waits to be read on, by address: who has many connections waits behind its own. */
+/** Fair queue of paused requests, by address. */
 const waiting = createFairQueue<PacedRequest>()
 let bytesRead = 0
 let ends = false
 
-/** A request as the platform makes it; what is too much for this iteration is read on in one of the next. */
+/** A Node.js request that continues in a later iteration when this one has read enough. */
 export class PacedRequest extends IncomingMessage {
   #waits = false
   #held = false
-  /** Called once it is let go, for whoever parses nothing of one that is held. */
+  /** Called when a held request is released. */
   onLetGo: (() => void) | undefined
-  /** Of one that was held: it brings a file, which nothing but its chunks bounds in what it costs. */
+  /** Chunk count of a held file, which limits its cost. */
   #file: { pieces: number; bytes: number } | undefined
 
   override push(chunk: Buffer | null): boolean {
@@ -45,12 +45,12 @@ export class PacedRequest extends IncomingMessage {
     return false
   }
 
-  /** Asked for by whoever reads; of one that waits for its turn, in vain until then. */
+  /** Called by the reader. Without effect while the request is queued. */
   override _read(bytes: number): void {
     if (!this.#waits && !this.#held) super._read(bytes)
   }
 
-  /** Nothing more is read than what has come already, until `letGo`: of a body in chunks of one byte, what waits would take a hundred times its bytes. */
+  /** Pauses reading until `letGo`: queued one-byte chunks would take a hundred times their bytes. */
   hold(): void {
     this.#held = true
     this.#file = { pieces: 0, bytes: 0 }
@@ -67,7 +67,7 @@ export class PacedRequest extends IncomingMessage {
     this.onLetGo?.()
   }
 
-  /** Its turn has come. Says whether it reads on; one whose reader has enough does so when that asks for more. */
+  /** Runs in its turn. Returns whether it reads; if the reader has enough, the next `_read` continues. */
   readOn(): boolean {
     this.#waits = false
     if (this.destroyed || this.complete || this.readableLength >= this.readableHighWaterMark) return false
@@ -76,7 +76,7 @@ export class PacedRequest extends IncomingMessage {
   }
 }
 
-/** Whether a file comes in chunks of a few bytes, each of which costs as much as one of a few thousand. No client sends it so. */
+/** Whether a file arrives in chunks of a few bytes, each as costly as one of thousands. No real client does that. */
 function isCrumbled(file: { pieces: number; bytes: number }, { length }: Buffer): boolean {
   file.pieces++
   file.bytes += length

@@ -1,4 +1,3 @@
-/** Pages for people on the server. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../context.ts'
 import { peerOf } from '../http/failure-limits.ts'
@@ -9,12 +8,12 @@ import { handlePage } from '../pages/handle-page.ts'
 import type { RouteClient } from '../pages/route-client.ts'
 import type { Screen } from '../pages/screen.ts'
 
-/** Whether a browser asks, and below the path of what it is shown where nothing is. */
+/** Whether a request accepts HTML and is below the path of the not-found page. */
 export function acceptsHtml({ originalUrl, headers: { accept = '' } }: FastifyRequest, { path }: Screen): boolean {
   return originalUrl.startsWith(path.slice(0, -1)) && /\btext\/html\b/i.test(accept)
 }
 
-/** What a page that is there for everybody answers. What was made once is sent as it is: making two megabytes of bytes, or of gzip, for each stranger takes too long. */
+/** Returns the handler of a public page. Prepared bytes are sent as they are, because encoding or compressing megabytes per request takes too long. */
 export async function openPageAnswer(
   deps: Pick<Deps, 'config'>,
   page: PublicPage | Probe,
@@ -29,7 +28,7 @@ export async function openPageAnswer(
   return { status: 200, body: await page.zipped(), headers: { ...headers, 'content-encoding': 'gzip' } }
 }
 
-/** Makes what answers a page for people: what goes wrong with it is a page too. Whoever does not wait for it catches what it throws. */
+/** Returns the handler of a screen. Errors are pages too. A caller that does not await it must catch. */
 export function createPageHandler(deps: Deps, bridge: RouteClient, screen: Screen, watch: OperationMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
     const since = watch.begin()

@@ -1,4 +1,4 @@
-/** How answers leave: whose each is, and what of it is held until it has left. */
+/** Owners and pending bytes of responses. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Deps } from '../../context.ts'
@@ -11,9 +11,9 @@ type Reply = { raw: ServerResponse; header(name: string, value: string | number)
 
 export type Responses = {
   gates: Gates
-  /** Says whose the answer to a request is; that of others is the address's that asked. */
+  /** Sets the owner of a response; by default the client address. */
   setOwner(request: Request, owner: string): void
-  /** Counts an answer until it has left, and gives it in the form in which it is to be sent. */
+  /** Tracks a response until it is sent, and returns the body to send. */
   track(
     request: Request,
     reply: Reply,
@@ -21,10 +21,10 @@ export type Responses = {
   ): string | Buffer | Readable | null | undefined
 }
 
-/** A text that is shorter is never more than a connection takes at once. */
+/** A shorter text always fits into the socket buffer. */
 const SHORT_TEXT = 4096
 
-/** No answer is held yet. */
+/** Creates the tracker of responses. */
 export function createResponses({ config, db, metrics }: Pick<Deps, 'config' | 'db' | 'metrics'>): Responses {
   const owners = new WeakMap<IncomingMessage, string>()
   const ended = metrics.counter('berth_slow_readers_ended_total')
@@ -44,7 +44,7 @@ export function createResponses({ config, db, metrics }: Pick<Deps, 'config' | '
       if (typeof body === 'string' && body.length < SHORT_TEXT && reply.raw.socket !== null) return body
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
       const outgoing = unsent.track(raw, reply.raw, owners.get(raw) ?? peerAddress(raw.socket), bytes)
-      // What leaves in pieces says its length all the same.
+      // A streamed body has a known length too.
       if (outgoing !== bytes) reply.header('content-length', bytes.length)
       return outgoing
     },

@@ -1,4 +1,4 @@
-/** HTTP: routes, pages and screens on a server, and what goes wrong on it. The only file that knows fastify. */
+/** The HTTP server: routes, pages and errors. The only file that imports fastify. */
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps, Params } from '../../context.ts'
@@ -24,13 +24,12 @@ import { createResponses, type Responses } from './responses.ts'
 import { pathNotFound, rejectPathVariants, STRICT_PATH } from './strict-paths.ts'
 import { unsupportedRoutes } from './unsupported-routes.ts'
 
-/** Answers what went wrong before an operation was reached. */
+/** Responds to an error before an operation was reached. */
 type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-/** Makes a server without a path. */
 export type NewServer = typeof Fastify
 
-/** Builds the server over the routes. `nowhere`: what a browser is shown where nothing is, below the `/…/*` of its path. `close()` stops accepting, lets requests in flight finish and then resolves. */
+/** Builds the server. `nowhere`: the not-found page of browsers, below the `/…/*` of its path. `close()` waits for requests in flight. */
 export function serve(
   deps: Deps,
   routes: readonly Route[],
@@ -74,7 +73,7 @@ function carryBodies(app: FastifyInstance, deps: Deps, answers: Responses): void
     endBody(request, reply)
     reply.headers(onEvery(request))
     if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
-    // Keep-alive clients let go, and the close does not wait for them.
+    // Keep-alive clients disconnect, so that the close does not wait for them.
     if (deps.shutdownSignal.aborted) reply.header('connection', 'close')
     done(null, payload instanceof Readable ? payload : answers.track(request, reply, payload as string | Buffer | null))
   })
@@ -84,7 +83,7 @@ function onEvery({ id }: FastifyRequest): Record<string, string> {
   return { 'x-content-type-options': 'nosniff', 'x-request-id': id }
 }
 
-/** A server without a path: how requests are read, and the answers to those that cannot be read. */
+/** Creates a server with its parsers and error responses, without routes. */
 function openServer(deps: Deps, unreached: OperationMetrics, refuse: Refuse, newServer: NewServer): FastifyInstance {
   const nextId = createRequestIds()
   const pair = deps.config.tls && readPair(deps.config.tls)
@@ -94,18 +93,18 @@ function openServer(deps: Deps, unreached: OperationMetrics, refuse: Refuse, new
     bodyLimit: READERS['JSON body'].bytes,
     requestTimeout: 15_000,
     http: HTTP_LIMITS,
-    // Typed as absent: what the server is made of changes nothing of what is asked of it.
+    // Typed as absent, because the https option would change the type of the server.
     ...(pair && { https: { ...HTTP_LIMITS, ...secureOptions(pair) } as unknown as null }),
     return503OnClosing: false,
     rewriteUrl: (request) => unversionedUrl(request.url!),
     routerOptions: {
       ignoreTrailingSlash: true,
-      // As long as a request line may be: what a name may be is for the operation to say, once the caller is known.
+      // The operation checks names, after authentication.
       maxParamLength: READERS.path.bytes,
-      // The handler reads the query itself, strictly and only once the caller is known.
+      // The handler parses the query, strictly and after authentication.
       querystringParser: () => ({}),
     },
-    // Of these the hook that all other answers go through is not told.
+    // These errors skip the onSend hook.
     frameworkErrors: (error, request, reply) => refuse(error, request, reply.headers(onEvery(request))),
     clientErrorHandler(error, socket) {
       if (mayTakeLonger(error, socket)) return
@@ -121,7 +120,7 @@ function openServer(deps: Deps, unreached: OperationMetrics, refuse: Refuse, new
   takeTlsOnLaptop(app.server, deps)
   const endsOnceAnswered = boundConnections(app.server, deps.config.connections)
   app.server.on('connection', countConnection)
-  // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
+  // Unknown expectations are ignored (RFC 9110 10.1.1: 417 is a MAY), so that every response is made here.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler<FastifyError>(refuse)
   rejectPathVariants(app)
@@ -159,7 +158,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
     bodyLimit: bodyLimitOf(route),
     handler: watch.withSpan(route.path, async (request: FastifyRequest, reply: FastifyReply) => {
       const since = watch.begin()
-      // Refusals too: what is asked there holds a secret.
+      // Errors too: the request contains a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
       try {
         const {
@@ -201,7 +200,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
   })
 }
 
-/** A page for people: what goes wrong with it is a page too. */
+/** Adds a page. Its errors are pages too. */
 function addScreen(
   app: FastifyInstance,
   deps: Deps,
@@ -213,7 +212,7 @@ function addScreen(
   app.route({
     method: screen.method,
     url: screen.path,
-    // A byte of a form takes up to three. What a route takes fits, and a sign-in that carries a form on (platform/pages/saved-form.ts).
+    // A form byte takes up to three when escaped. Fits the largest route, and a sign-in with a saved form (platform/pages/saved-form.ts).
     bodyLimit: screen.bodyLimit ?? READERS.form.bytes,
     handler: watch.withSpan(screen.path, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply)),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),
@@ -238,7 +237,7 @@ function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameter
   }
 }
 
-/** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. Gives what was told. */
+/** Sends an error as a refusal, mapped by the table, or as a bare 500. Returns the refusal. */
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
   const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
   const refusal = toRefusal(deps, error, at)

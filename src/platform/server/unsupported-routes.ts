@@ -1,4 +1,4 @@
-/** What is asked for and not served: other methods of a path, and what clients know of elsewhere. */
+/** Responses to unsupported methods and paths. */
 import { Refusal } from '../refusals/refusal.ts'
 import { NEVER_404, sentenceFor, UNSUPPORTED } from './elsewhere.ts'
 import { matchesPathExactly } from './strict-paths.ts'
@@ -10,10 +10,9 @@ type RouteKey = { method: Method; url: string }
 type NotServed = RouteKey & { allow?: string; refusal(): Refusal }
 
 /**
- * How to refuse it, before a body is read or a token looked at: every path answers 405 with `Allow` to the methods that it does not
- * take, and what has a sentence in the table is told by it. `routes`: what the router must know, because it would take such a request for
- * another path, such as `GET /domains/price` for a domain of the name "price". `find` knows the others by method and path: those are
- * most, and a router of them all would be half of what a start of the server costs.
+ * Refuses before the body or token is read: 405 with `Allow` for other methods of a path, with the message of the table if there is one. `routes`:
+ * for the router, which would match them to other paths, such as `GET /domains/price` to a domain named "price". `find` resolves the others, because
+ * routing them all would take half of the start-up time.
  */
 export function unsupportedRoutes(served: readonly RouteKey[]): ReturnType<typeof findNotServed> {
   const table = served.map(({ method, url }) => `${method} ${url}`).join('\n')
@@ -21,7 +20,7 @@ export function unsupportedRoutes(served: readonly RouteKey[]): ReturnType<typeo
   return latest.found
 }
 
-/** It follows from the table alone, and a process that opens several services has one table. */
+/** Cached by table, because a process that opens several services has one table. */
 let latest: { table: string; found: ReturnType<typeof findNotServed> } | undefined
 
 function findNotServed(served: readonly RouteKey[]) {
@@ -42,7 +41,7 @@ function findNotServed(served: readonly RouteKey[]) {
   }
 }
 
-/** The server framework answers HEAD wherever there is a GET. */
+/** Fastify responds to HEAD wherever there is a GET. */
 function answeredBy(method: Method): Method[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method]
 }
@@ -64,7 +63,7 @@ function otherMethods(answered: readonly RouteKey[]): NotServed[] {
   })
 }
 
-/** The rows of the table that are about one method of a path of which nothing is served. */
+/** Rows of the table for a method of paths without routes. */
 function elsewhere(urls: readonly string[]): NotServed[] {
   return Object.entries(UNSUPPORTED).flatMap(([path, sentence]) => {
     const [method, url] = path.split(' ') as [Method, string?]
@@ -72,7 +71,7 @@ function elsewhere(urls: readonly string[]): NotServed[] {
   })
 }
 
-/** A path that the table has a sentence for, and no route is at. */
+/** A path with a message and without a route. */
 function elsewhereAt(method: Method, target: string): NotServed | undefined {
   const url = target.split('?', 1)[0]!.replace(/(?<=.)\/$/, '')
   const sentence = sentenceFor(method, url)
@@ -80,13 +79,13 @@ function elsewhereAt(method: Method, target: string): NotServed | undefined {
 }
 
 function refusedAt(method: Method, url: string, sentence: string): NotServed {
-  // An empty `Allow` says that the path takes no method (RFC 9110 10.2.1).
+  // An empty `Allow` means that the path has no methods (RFC 9110 10.2.1).
   if (NEVER_404.some((one) => matchesPathExactly(url, one, false)))
     return { method, url, allow: '', refusal: () => new Refusal('method_unknown', sentence, {}) }
   return { method, url, refusal: () => new Refusal('not_found', sentence, {}) }
 }
 
-/** Gives the patterns that have a path in common with one. */
+/** Returns the patterns that can match a path of this pattern too. */
 function rivalsAmong(urls: readonly string[]): (url: string) => string[] {
   const all = urls.map((url) => ({ url, words: url.split('/') }))
   const known = new Map<string, string[]>()
@@ -108,14 +107,14 @@ function isFree(word: string): boolean {
   return word.startsWith(':')
 }
 
-/** The method, and of how many words the path is. One slash more at the end is let pass. */
+/** Index key: method and number of segments. A trailing slash is allowed. */
 function kindOf(method: string, target: string): string {
   const path = target.split('?', 1)[0]!
   const slashes = path.split('/').length - 1
   return `${method} ${path.length > 1 && path.endsWith('/') ? slashes - 1 : slashes}`
 }
 
-/** Of those whose pattern the path has, the one that the router would take: from the left, a fixed word goes before a free one. */
+/** Returns the pattern that the router would choose: from the left, fixed segments win. */
 function closestTo(path: string, all: readonly NotServed[]): NotServed | undefined {
   const freedom = ({ url }: NotServed) => url.replaceAll(/[^/]+/g, (word) => (isFree(word) ? '1' : '0'))
   const matching = all.filter(({ url }) => matchesPathExactly(path, url, false))

@@ -1,17 +1,17 @@
-/** When backups are made, where they go, and which are kept. docs/backup.md: Scheduled. */
+/** Settings of scheduled backups: schedule, destination, retention. docs/backup.md: Scheduled backups. */
 import { join } from 'node:path'
 import { BadSetting, BooleanSetting, readPath, type Setting, type SettingType, TokenSetting } from './types.ts'
 
-/** `prefix` is empty, or ends with a slash. */
+/** `prefix` is empty or ends with a slash. */
 export type BackupDestinationSetting = { folder: string } | { bucket: string; prefix: string }
 
-/** How a bucket is reached. `endpoint`: scheme and host. */
+/** `endpoint`: scheme and host. */
 export type S3Settings = { endpoint: string; region: string; accessKeyId: string; secretAccessKey: string }
 
-/** How many good backups are kept: the newest, the newest of a day, and the newest of a week. */
+/** Number of intact backups to keep: latest, daily and weekly. */
 export type BackupRetention = { last: number; daily: number; weekly: number }
 
-/** The fields of cron. What each may say is checked by the service, which loads the library for it only where this is set. */
+/** Cron fields. The service validates them, so that the library is loaded only where this is set. */
 const SCHEDULE: SettingType<string> = {
   values: 'five fields of cron, in UTC',
   read(name, text) {
@@ -29,16 +29,16 @@ const PLACE: SettingType<BackupDestinationSetting> = {
     if (!/^s3:/i.test(text)) return { folder: readPath(name, text) }
     const place = readBucket(text)
     if (place === undefined)
-      throw new BadSetting(`${name} must be a folder, or in a bucket, not "${text}": ${BUCKET_FORM}`)
+      throw new BadSetting(`${name} must be a directory or a bucket, not "${text}": ${BUCKET_FORM}`)
     return bucketDestination(place)
   },
 }
 
-/** How a place in a bucket is written, for sentences. */
+/** Format of a bucket destination, for messages. */
 export const BUCKET_FORM =
   'write s3://bucket/key, with 3 to 63 lower-case letters, digits, "." and "-" for the bucket, and letters, digits, ".", "_", "-" and "/" for the key'
 
-/** Reads `s3://bucket/key`; undefined where it is none. The key may be empty. */
+/** Parses `s3://bucket/key`; undefined for other texts. The key may be empty. */
 export function readBucket(text: string): { bucket: string; key: string } | undefined {
   const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/((?:[\w.-]+\/?)*))?$/.exec(text)
   if (match === null || text.length > 600) return undefined
@@ -46,12 +46,12 @@ export function readBucket(text: string): { bucket: string; key: string } | unde
   return key.split('/').some((part) => part === '.' || part === '..') ? undefined : { bucket, key }
 }
 
-/** The place of backups that a key of a bucket names as a folder. */
+/** Converts a bucket key that names a directory to a destination. */
 export function bucketDestination({ bucket, key }: { bucket: string; key: string }): BackupDestinationSetting {
   return { bucket, prefix: key === '' || key.endsWith('/') ? key : `${key}/` }
 }
 
-/** A server of buckets. Some are below a path, which is part of what is signed. */
+/** Some S3 servers are below a path, which is part of the signature. */
 const ENDPOINT: SettingType<string> = {
   values: '`http://` or `https://`, host and port, with or without a path',
   read(name, text) {
@@ -87,21 +87,21 @@ export const BACKUPS = {
   BERTH_BACKUP_SCHEDULE: {
     group: 'Backups',
     kind: SCHEDULE,
-    whenUnset: 'none: backups are made by hand',
+    whenUnset: 'none: backups are manual',
     description:
-      'When the service makes a backup, checks it and removes old ones, such as `30 3 * * *`: [backup.md](backup.md#scheduled).',
+      'When the service creates and verifies a backup and deletes old ones, such as `30 3 * * *`: [backup.md](backup.md#scheduled-backups).',
   },
   BERTH_BACKUP_TO: {
     group: 'Backups',
     kind: PLACE,
     whenUnset: '`<BERTH_DATA>/backups`',
-    description: 'Where scheduled backups go: a folder, best on another disk, or a bucket.',
+    description: 'Destination of scheduled backups: a directory, best on another disk, or a bucket.',
   },
   BERTH_BACKUP_KEEP: {
     group: 'Backups',
     kind: KEEP,
     default: 'last=3,daily=7,weekly=4',
-    description: 'Which scheduled backups are kept: so many of the newest, and the newest of so many days and weeks.',
+    description: 'Scheduled backups to keep: how many of the newest, and of how many days and weeks the newest.',
   },
   BERTH_S3_ENDPOINT: {
     group: 'Backups',
@@ -126,7 +126,7 @@ export const BACKUPS = {
     group: 'Backups',
     kind: TokenSetting(1),
     whenUnset: 'none',
-    description: 'The id of the key by which Berth reads and writes the bucket.',
+    description: 'The id of the access key for the bucket.',
   },
   BERTH_S3_SECRET_ACCESS_KEY: {
     group: 'Backups',
@@ -144,9 +144,9 @@ export const BACKUPS = {
         return text
       },
     },
-    whenUnset: 'asked of a file or of stdin',
+    whenUnset: 'read from a file or stdin',
     description:
-      'The passphrase of encrypted copies of the keyring, for `berth keys`: [variables.md](variables.md#an-encrypted-copy).',
+      'The passphrase of encrypted copies of the keyring, for `berth keys`: [variables.md](variables.md#encrypted-keyring-copy).',
     secret: true,
   },
   BERTH_DRILL: {
@@ -154,14 +154,14 @@ export const BACKUPS = {
     kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'off',
     description:
-      'Set `on` for a restored copy beside production: it reaches nobody and removes nothing outside: [backup.md](backup.md#beside-production).',
+      'Set `on` for a restored copy next to production: it sends nothing and deletes nothing outside: [backup.md](backup.md#restore-next-to-production).',
   },
 } as const satisfies Record<string, Setting>
 
-/** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
+/** `schedule`: cron fields, in UTC; undefined: off. docs/backup.md: Scheduled backups. */
 export type BackupSettings = { schedule: string | undefined; to: BackupDestinationSetting; keep: BackupRetention }
 
-/** Scheduled backups, by the settings that are set. Throws BadSetting for a bucket without a key to it. */
+/** Returns the settings of scheduled backups. Throws BadSetting for a bucket without credentials. */
 export function backupsOf(
   values: {
     BERTH_BACKUP_SCHEDULE: string | undefined
@@ -177,7 +177,7 @@ export function backupsOf(
   return { schedule, to, keep }
 }
 
-/** How a bucket is reached, by the settings that are set; undefined where no key is. Throws BadSetting for a key without its secret. */
+/** Returns the access to a bucket; undefined without a key. Throws BadSetting for a key without its secret. */
 export function s3Of(values: {
   BERTH_S3_ENDPOINT: string | undefined
   BERTH_S3_REGION: string

@@ -1,11 +1,11 @@
-/** What the setting of budgets may be: figures that replace some of `budgets.ts`. docs/limits.md: Budgets. */
+/** Type of the budgets setting, which overrides rows of `budgets.ts`. docs/limits.md: Budgets. */
 import { BUDGETS, type BudgetName, type BudgetSettings } from '../../budgets.ts'
 import { isWhole, parseObject } from './limits.ts'
 import { BadSetting, type Setting, type SettingType } from './types.ts'
 
 const MOST = 1_000_000_000
 
-/** A budget of the object is a number, or null for none. */
+/** A budget of the object is a number, or null for no limit. */
 const FIGURES: SettingType<BudgetSettings> = {
   values: 'a JSON object such as `{"projects": 200}`',
   json: true,
@@ -27,6 +27,7 @@ export const BUDGET_SETTINGS = {
     group: 'Accounts and projects',
     kind: FIGURES,
     default: '{}',
-    description: 'How much an account may have; the object replaces single figures: [limits.md](limits.md#budgets).',
+    description:
+      'Limits on the data of an account; the object overrides single limits: [limits.md](limits.md#budgets).',
   },
 } as const satisfies Record<string, Setting>

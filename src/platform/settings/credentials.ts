@@ -1,17 +1,16 @@
-/** Secret settings: they may lie in files, as systemd's LoadCredential, the secrets of Compose and a volume of Kubernetes give them, and no message repeats them. */
+/** Secret settings: from files (systemd LoadCredential, Compose secrets, Kubernetes volumes), and never repeated in messages. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { BadSetting, readSetting, type Setting } from './types.ts'
 
 type Environment = Record<string, string | undefined>
 
-/** No secret is longer; a keyring of 400 keys is not. */
+/** Enough for a keyring of 400 keys. */
 const MAX_BYTES = 64 * 1024
 
 /**
- * Gives the environment with each secret setting that it lacks, and that is a file of the setting's name in the folder
- * `CREDENTIALS_DIRECTORY`. One line end at the end of a file is dropped. What is set in the environment counts before a file. Throws
- * BadSetting, which names the setting and not what the file holds, when a file cannot be read. docs/deploying.md: Secrets.
+ * Adds each unset secret setting that is a file of its name in `CREDENTIALS_DIRECTORY`. The environment wins. One line end at the end of a file is
+ * dropped. Throws BadSetting without the content if a file cannot be read. docs/deploying.md: Secrets.
  */
 export function withCredentials(env: Environment, settings: Record<string, Setting>): Environment {
   const folder = env.CREDENTIALS_DIRECTORY
@@ -20,7 +19,7 @@ export function withCredentials(env: Environment, settings: Record<string, Setti
   return { ...env, ...Object.fromEntries(names.map((name) => [name, readCredential(name, join(folder, name))])) }
 }
 
-/** Undefined where there is no such file. */
+/** Undefined without such a file. */
 function readCredential(name: string, file: string): string | undefined {
   try {
     const entry = statSync(file, { throwIfNoEntry: false })
@@ -34,13 +33,12 @@ function readCredential(name: string, file: string): string | undefined {
   }
 }
 
-/** Shorter pieces are in every sentence. */
+/** Shorter pieces occur in any message. */
 const MIN_PIECE = 4
 
 /**
- * Reads one setting by its row. No message repeats any part of a secret: a setting that is marked so, or a URL with a user in it. What was
- * not understood may be a part of a password wherever it stands. So where the sentence of a kind repeats a piece of it, the row alone says what the setting
- * may be. Throws BadSetting. docs/operations.md: Start and stop.
+ * Reads a setting by its row. No message repeats a part of a secret: a secret setting, or a URL with a user. The invalid part may be a piece of a
+ * password, so a message that repeats one is replaced by the allowed values. Throws BadSetting. docs/operations.md: Start and stop.
  */
 export function readUnrepeated(name: string, text: string, { kind, secret }: Setting): unknown {
   try {
@@ -54,7 +52,7 @@ export function readUnrepeated(name: string, text: string, { kind, secret }: Set
   }
 }
 
-/** Whether a message has a piece of the text that is not among the words of the row. */
+/** Whether a message contains a piece of the text that is not among the words of the row. */
 function repeats(message: string, text: string, words: string): boolean {
   const pieces = text.split(/[^\p{L}\p{N}]+/u).filter((piece) => piece.length >= MIN_PIECE)
   return message.includes(text) || pieces.some((piece) => message.includes(piece) && !words.includes(piece))

@@ -1,15 +1,15 @@
-/** What settings of domains and resolvers may be. docs/domains.md. */
+/** Types of domain and resolver settings. docs/domains.md. */
 import { isIP, isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { BadSetting, type SettingType, splitCommaList } from './types.ts'
 
-/** At most so many names in one setting. */
+/** Most names in one setting. */
 const MAX_NAMES = 10_000
 
-/** What the names of sites on a laptop end in: browsers and curl find such names on the machine itself. */
+/** Suffix of sites on a laptop, which browsers and curl resolve to the machine itself. */
 export const LAPTOP_SUFFIX = 'berth.localhost'
 
-/** One domain name; undefined where the text holds none, such as `,`. */
+/** One domain name; undefined for a text without one, such as `,`. */
 export const DOMAIN: SettingType<string | undefined> = {
   values: 'a domain name',
   read: (name, text) => readDomains(name, text, 1)[0],
@@ -20,7 +20,7 @@ export const DOMAINS: SettingType<string[]> = {
   read: (name, text) => readDomains(name, text, MAX_NAMES),
 }
 
-/** Names in the form in which domains are compared. A leading `*.` or dot means what the name alone means. */
+/** Parses names in canonical form. A leading `*.` or dot is dropped. */
 function readDomains(name: string, text: string, most: number): string[] {
   const domains = splitCommaList(text).map((domain) =>
     domainToASCII(
@@ -48,7 +48,7 @@ export const IPV4_ADDRESSES: SettingType<string[]> = {
   },
 }
 
-/** Addresses only: a resolver that is given by its name would need another resolver. Undefined where the text holds none. */
+/** Addresses only, because a name would need another resolver. Undefined for a text without one. */
 export const RESOLVERS: SettingType<string[] | undefined> = {
   values: '`address:port`, comma-separated; the port is 53 by default',
   read(name, text) {

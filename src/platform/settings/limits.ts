@@ -1,4 +1,4 @@
-/** What the setting of rate limits may be: figures that replace some of `limits.ts`. docs/limits.md. */
+/** Type of the rate limit setting, which overrides rows of `limits.ts`. docs/limits.md. */
 import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../../limits.ts'
 import { BadSetting, type SettingType } from './types.ts'
 
@@ -27,7 +27,7 @@ export const RATE_LIMITS: SettingType<LimitSettings> = {
   },
 }
 
-/** The object of a JSON text; undefined for anything else. */
+/** Parses a JSON object; undefined for other texts. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const limits: unknown = JSON.parse(text)
@@ -46,7 +46,7 @@ function limitOf(value: unknown, usual: number): Limit | undefined {
   return good ? { total: total as number, seconds: seconds as number } : undefined
 }
 
-/** Whether a value is a whole number from 1 to `most`. */
+/** Whether a value is an integer from 1 to `most`. */
 export function isWhole(value: unknown, most: number): boolean {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 }

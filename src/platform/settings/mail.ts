@@ -1,7 +1,7 @@
-/** What settings of mail may be. docs/integrations-life-cycle.md: Mail. */
+/** Types of mail settings. docs/integrations-life-cycle.md: Email. */
 import { BadSetting, EnumSetting, type Setting, type SettingType } from './types.ts'
 
-/** How TLS is used with a mail server: `mayEncrypt` alone is opportunistic (RFC 7435), and `mustVerify` is about its certificate. */
+/** TLS policy: `mayEncrypt` alone is opportunistic (RFC 7435), and `mustVerify` requires a valid certificate. */
 type SmtpTls = { mayEncrypt: boolean; mustEncrypt: boolean; mustVerify: boolean }
 
 /** `secure`: TLS from the first byte, without STARTTLS. */
@@ -9,7 +9,7 @@ export type SmtpSetting = SmtpServer & { tls: SmtpTls }
 
 type SmtpServer = { host: string; port: number; secure: boolean; user?: string; password?: string }
 
-/** The URL may hold a password, so messages never repeat it. */
+/** The URL may contain a password, so messages never repeat it. */
 const SMTP: SettingType<SmtpServer> = {
   values: '`smtp://user:password@host:port` (587 by default) or `smtps://…` (465)',
   read(name, text) {
@@ -38,17 +38,16 @@ function decoded(part = ''): string | undefined {
   }
 }
 
-/** How TLS is used with the mail server. */
+/** TLS modes. */
 const SMTP_TLS = EnumSetting('auto', 'verified', 'unverified', 'off')
 
-/** The address or name of this machine, as a mail server is set. */
+/** Loopback mail servers. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /**
- * The mail server with how TLS is used. `auto`: what has a password crosses a network encrypted, to a server whose certificate is good for its
- * name, and so does everything over `smtps://`. A letter without a password is encrypted where the server can, whatever its certificate: the
- * other choice is a letter in clear (RFC 7435). What stays on this machine crosses no network. Throws BadSetting where a password would cross one in clear.
- * docs/operations.md: Mail.
+ * Adds the TLS policy to the mail server. `auto` requires a valid certificate over a network with a password or `smtps://`. Email without a password
+ * is encrypted where the server can, whatever its certificate, because the alternative is plaintext (RFC 7435). Loopback needs no TLS. Throws
+ * BadSetting where a password would be sent in plaintext. docs/operations.md: Email.
  */
 export function withTls(server: SmtpServer, choice: ReturnType<typeof SMTP_TLS.read>): SmtpSetting {
   const crosses = !LOOPBACK.test(server.host)
@@ -93,12 +92,12 @@ export const MAIL = {
     kind: SMTP_TLS,
     default: 'auto',
     description:
-      'How TLS is used with the mail server. With `auto` a password crosses a network only to a server whose certificate is good: [operations.md](operations.md#mail).',
+      'How TLS is used with the mail server. With `auto` a password crosses a network only to a server with a valid certificate: [operations.md](operations.md#email).',
   },
   BERTH_MAIL_FROM: {
     group: 'Mail',
     kind: SENDER,
     whenUnset: '`Berth <berth@localhost>`',
-    description: 'The sender of letters; it must be set where `BERTH_SMTP_URL` is.',
+    description: 'The sender address of email; required with `BERTH_SMTP_URL`.',
   },
 } as const satisfies Record<string, Setting>

@@ -1,4 +1,4 @@
-/** What settings of connections, proxies and sites servers may be. docs/limits.md: Connections. */
+/** Types of connection, proxy and sites server settings. docs/limits.md: Connections. */
 import { BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import {
@@ -14,7 +14,6 @@ import {
   TokenSetting,
 } from './types.ts'
 
-/** Addresses and networks of proxies, by which many clients come. */
 type TrustedProxies = BlockList
 
 /** `trustedProxies` undefined: none. */
@@ -43,7 +42,7 @@ export const CONNECTIONS = {
     kind: NETWORKS,
     whenUnset: 'none',
     description:
-      'Reverse proxies in front of Berth. They have no limit of connections, and whom they name in `X-Forwarded-For` is counted in their place: [limits.md](limits.md#behind-a-proxy).',
+      'Reverse proxies in front of Berth. They have no connection limit, and the client in their `X-Forwarded-For` is counted instead: [limits.md](limits.md#behind-a-proxy).',
   },
   BERTH_CONNECTIONS_PER_ADDRESS: {
     group: 'Listening',
@@ -60,33 +59,33 @@ export const SITES = {
     kind: PORT_OR_OFF,
     whenUnset: '`3002`',
     description:
-      'The port of `berth sites`, on `HOST`: where visitors see sites. With `off` a Berth on a laptop starts no sites server: [deploying-sites.md](deploying-sites.md#the-sites-server).',
+      'The port of `berth sites`, on `HOST`: where visitors see sites. With `off` a Berth on a laptop starts no sites server: [deploying-sites.md](deploying-sites.md#sites-server).',
   },
   BERTH_SITES_CONTROL_PLANE: {
     group: 'Sites',
     kind: ORIGIN,
     default: 'http://127.0.0.1:3001',
-    description: 'Where `berth sites` asks the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
+    description: 'Where `berth sites` reaches the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
   },
   BERTH_SITES_CACHE: {
     group: 'Sites',
     kind: PATH,
     whenUnset: '`<BERTH_DATA>/sites`',
     description:
-      'The folder in which one `berth sites` keeps files of sites and what it knows of hosts: [deploying-sites.md](deploying-sites.md#cache-of-files).',
+      'The directory in which one `berth sites` caches files of sites and its host index: [deploying-sites.md](deploying-sites.md#file-cache).',
   },
   BERTH_SITES_CACHE_BYTES: {
     group: 'Sites',
     kind: BYTES,
     default: '10GiB',
-    description: 'How much room the files of sites may take in that folder.',
+    description: 'Most bytes of site files in that directory.',
   },
   BERTH_SITES_TOKEN: {
     group: 'Sites',
     kind: TokenSetting(20),
-    whenUnset: 'none: no sites server is answered',
+    whenUnset: 'none: sites servers are refused',
     description:
-      'Shared by the control plane and its sites servers: [deploying-sites.md](deploying-sites.md#what-the-sites-server-knows).',
+      'Shared by the control plane and its sites servers: [deploying-sites.md](deploying-sites.md#data-of-the-sites-server).',
     secret: true,
   },
   BERTH_SITES_ADDRESS: {
@@ -100,19 +99,19 @@ export const SITES = {
 
 /** The listener for proxies and sites servers. docs/edge.md. */
 export type EdgeSettings = {
-  /** Undefined: there is none. */
+  /** Undefined: off. */
   port: number | undefined
-  /** Somebody set the port, so it must be had. */
+  /** Set explicitly, so a busy port is an error. */
   chosen: boolean
   token: string | undefined
   sitesToken: string | undefined
-  /** The origin of the sites server, as proxies reach it. */
+  /** Origin of the sites server, as proxies reach it. */
   sitesAddress: string | undefined
 }
 
 const EDGE_PORT = 3001
 
-/** The listener for proxies, by the settings that are set. Throws BadSetting where both tokens are the same. */
+/** Returns the settings of the proxy listener. Throws BadSetting for equal tokens. */
 export function edgeOf(values: {
   BERTH_EDGE_PORT: number | 'off' | undefined
   BERTH_EDGE_TOKEN: string | undefined
@@ -120,7 +119,7 @@ export function edgeOf(values: {
   BERTH_SITES_ADDRESS: string | undefined
 }): EdgeSettings {
   const { BERTH_EDGE_PORT: port, BERTH_EDGE_TOKEN: token, BERTH_SITES_TOKEN: sitesToken } = values
-  // That of proxies is part of URLs.
+  // The proxies' token is part of URLs, so it must not open the sites listener.
   if (token !== undefined && token === sitesToken)
     throw new BadSetting('BERTH_SITES_TOKEN must differ from BERTH_EDGE_TOKEN: it opens the files of all accounts')
   return {
@@ -132,20 +131,20 @@ export function edgeOf(values: {
   }
 }
 
-/** The sites server. Its token is that of `EdgeSettings`. docs/deploying-sites.md: The sites server. */
+/** The sites server. `EdgeSettings` has its token. docs/deploying-sites.md: Sites server. */
 export type SitesSettings = {
-  /** Undefined: a laptop starts none. */
+  /** Undefined: not started on a laptop. */
   port: number | undefined
-  /** The origin of the control plane's listener for proxies. */
+  /** Origin of the control plane's listener for proxies. */
   controlPlane: string
-  /** Of the cache. */
+  /** Cache directory. */
   folder: string
   cacheBytes: number
 }
 
 const SITES_PORT = 3002
 
-/** The sites server, by the settings that are set. */
+/** Returns the settings of the sites server. */
 export function sitesOf(values: {
   BERTH_DATA: string
   BERTH_SITES_PORT: number | 'off' | undefined

@@ -1,4 +1,4 @@
-/** Rows of the table of settings: how long people stay signed in. docs/sign-in-and-consent.md: Sessions. */
+/** Session settings. docs/sign-in-and-consent.md: Sessions. */
 import { IntegerSetting, type Setting } from './types.ts'
 
 export const SESSIONS = {
@@ -12,6 +12,6 @@ export const SESSIONS = {
     group: 'Accounts and projects',
     kind: IntegerSetting(1, 720),
     default: '12',
-    description: 'After how many hours without use the session of an operator ends.',
+    description: 'Hours without use after which the session of an operator expires.',
   },
 } as const satisfies Record<string, Setting>

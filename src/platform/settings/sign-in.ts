@@ -1,14 +1,14 @@
-/** What settings of single sign-on may be. docs/single-sign-on.md. */
+/** Types of single sign-on settings. docs/single-sign-on.md. */
 import { isIP } from 'node:net'
 import { ROLES, type Role } from '../permissions/roles.ts'
 import { BadSetting, BooleanSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
 
-/** What a group of the provider gives: a role in a team, or the pages of the operator. */
+/** Grant of a provider group: a role in a team, or the operator pages. */
 export type GroupRule = { group: string; gives: 'operator' | { team: string; role: Role } }
 
-/** Whoever speaks for the issuer signs people in, so it is asked over https; on this machine alone plain http will do. */
+/** The issuer signs users in, so it must use https, except on this machine. */
 const ISSUER: SettingType<string> = {
-  values: '`https://` and what the provider says its issuer is',
+  values: 'the issuer URL of the provider, with `https://`',
   read(name, text) {
     const url = URL.parse(text)
     const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
@@ -65,51 +65,51 @@ export const SIGN_IN = {
     kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'on',
     description:
-      'With `off` nobody signs in by a password; it needs `BERTH_OIDC_ISSUER`: [single-sign-on.md](single-sign-on.md).',
+      'With `off` passwords are disabled for sign-in; it needs `BERTH_OIDC_ISSUER`: [single-sign-on.md](single-sign-on.md).',
   },
   BERTH_OIDC_ISSUER: {
     group: 'Sign-in',
     kind: ISSUER,
     whenUnset: 'none: no single sign-on',
-    description: 'The OpenID provider by which people sign in: [single-sign-on.md](single-sign-on.md).',
+    description: 'The OpenID provider for single sign-on: [single-sign-on.md](single-sign-on.md).',
   },
   BERTH_OIDC_CLIENT_ID: {
     group: 'Sign-in',
     kind: TEXT,
     whenUnset: 'none',
-    description: 'What the provider calls Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
+    description: 'The client id of Berth at the provider; required with `BERTH_OIDC_ISSUER`.',
   },
   BERTH_OIDC_CLIENT_SECRET: {
     group: 'Sign-in',
     kind: TEXT,
     whenUnset: 'none',
-    description: 'The secret by which the provider knows Berth; it must be set where `BERTH_OIDC_ISSUER` is.',
+    description: 'The client secret of Berth at the provider; required with `BERTH_OIDC_ISSUER`.',
     secret: true,
   },
   BERTH_OIDC_SCOPE: {
     group: 'Sign-in',
     kind: SCOPES,
     whenUnset: '`openid email profile`, and `groups` and `offline_access` where the provider offers them',
-    description: 'What Berth asks the provider for.',
+    description: 'The scopes that Berth requests from the provider.',
   },
   BERTH_OIDC_GROUPS_CLAIM: {
     group: 'Sign-in',
     kind: TEXT,
     default: 'groups',
-    description: 'The claim in which the provider names the groups of a person.',
+    description: 'The claim with the groups of a user.',
   },
   BERTH_OIDC_GROUPS: {
     group: 'Sign-in',
     kind: GROUP_RULES,
-    whenUnset: 'none: groups give nothing',
+    whenUnset: 'none: groups grant nothing',
     description:
-      'Which groups give which role in which team, and which make operators: [single-sign-on.md](single-sign-on.md#groups).',
+      'Which groups grant which role in which team, and which grant operator access: [single-sign-on.md](single-sign-on.md#groups).',
   },
 } as const satisfies Record<string, Setting>
 
-/** Whether people may sign in by a password. Throws BadSetting where there is no provider either: nobody could sign in. */
+/** Whether users may sign in with a password. Throws BadSetting without a provider, since no user could sign in. */
 export function mayUsePasswords(passwords: boolean, issuer: string | undefined): boolean {
   if (!passwords && issuer === undefined)
-    throw new BadSetting('BERTH_OIDC_ISSUER must be set where BERTH_PASSWORDS is off: nobody could sign in')
+    throw new BadSetting('BERTH_OIDC_ISSUER must be set where BERTH_PASSWORDS is off: otherwise no user could sign in')
   return passwords
 }

@@ -1,14 +1,17 @@
-/** Where Berth keeps what it stores: the database, the keyring and files. The first two may hold a secret, so messages never repeat them. */
+/** Settings of the database, the keyring and files. The first two may contain a secret, so messages never repeat them. */
 import { BadSetting, BYTES, readPath, type Setting, type SettingType } from './types.ts'
 
 export type DatabaseSetting = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
 
-/** Of PostgreSQL. `keepsStatements`: false where connections keep no statements under a name, as behind pgbouncer before 1.21. `patience`: every bound on waiting is multiplied by it. */
+/**
+ * PostgreSQL settings. `keepsStatements`: false if connections cannot keep named statements, as behind pgbouncer before 1.21. `patience`: factor of
+ * every timeout.
+ */
 export type PoolSettings = { keepsStatements: boolean; patience: number; idle?: IdleTimes }
 
 /**
- * Networks forget connections that are idle for minutes, and say nothing of it. `probeMs`: an idle connection is probed so often.
- * `believedMs`: one that was idle for longer is replaced before it is used.
+ * Networks silently drop connections after minutes without traffic. `probeMs`: interval of probes. `believedMs`: a connection idle for longer is
+ * replaced before use.
  */
 export type IdleTimes = { probeMs: number; believedMs: number }
 
@@ -16,7 +19,7 @@ export const DATABASE: SettingType<DatabaseSetting> = {
   values:
     '`sqlite:<file>`, or `postgres://user:password@host:port/database`, with `?sslmode=` and `disable`, `no-verify`, `allow`, `prefer`, `require`, `verify-ca` or `verify-full`',
   read(name, text) {
-    // What follows the slashes of a URL is a host to some and a folder to others.
+    // After the slashes of a URL some expect a host and others a path.
     if (/^sqlite:\/\//.test(text))
       throw new BadSetting(`${name} takes no slashes after sqlite: write sqlite:berth.db or sqlite:/var/lib/berth.db`)
     if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: readPath(name, text.slice('sqlite:'.length)) }
@@ -25,7 +28,7 @@ export const DATABASE: SettingType<DatabaseSetting> = {
   },
 }
 
-/** A character of a password that ends it in a URL: what follows would be taken for a host, a database or an option, and be told as one. */
+/** Rejects characters of a password that end it in a URL: the rest would be read, and logged, as a host, database or option. */
 function readServer(name: string, text: string): string {
   const url = URL.parse(text)
   const [tail = ''] = /[/?#].*$/s.exec(text.slice(text.indexOf('://') + 3)) ?? []
@@ -38,8 +41,8 @@ function readServer(name: string, text: string): string {
 }
 
 /**
- * TABLE `sslmode` -> what the driver is told. It verifies with all of the last row, and says in nine lines that its next version will not. The name
- * `system` of libpq is for it the name of a file. docs/operations.md: TLS to PostgreSQL.
+ * TABLE `sslmode` → mode of the driver. It verifies with all of the last row, and logs nine lines that its next version will not. It reads the name
+ * `system` of libpq as a file name. docs/operations.md: TLS to PostgreSQL.
  */
 const SSL_MODES: Readonly<Record<string, string>> = {
   disable: 'disable',
@@ -51,7 +54,7 @@ const SSL_MODES: Readonly<Record<string, string>> = {
 
 function withTls(name: string, url: URL): URL {
   const { searchParams: options } = url
-  // Whoever asks the driver for the modes of libpq has them.
+  // This option enables the libpq modes in the driver.
   if (options.has('uselibpqcompat')) return url
   const isSystem = options.get('sslrootcert') === 'system'
   const mode = options.get('sslmode') ?? (isSystem ? 'verify-full' : undefined)
@@ -63,7 +66,7 @@ function withTls(name: string, url: URL): URL {
   return url
 }
 
-/** Whether what is percent-encoded is text in UTF-8: the driver takes nothing else. */
+/** Whether percent-encoded bytes are UTF-8, as the driver requires. */
 function isText(encoded: string): boolean {
   try {
     decodeURIComponent(encoded)
@@ -73,7 +76,7 @@ function isText(encoded: string): boolean {
   }
 }
 
-/** A file, or the keyring itself. What is inside is checked when the keyring is opened. */
+/** A file, or the keyring itself. The content is checked when the keyring is opened. */
 export type KeyringSetting = { file: string } | { text: string }
 
 export const KEYRING: SettingType<KeyringSetting> = {
@@ -82,7 +85,7 @@ export const KEYRING: SettingType<KeyringSetting> = {
   read(name, text) {
     if (text.startsWith('{')) return { text }
     const file = readPath(name, text)
-    // A keyring that was quoted, encoded or cut, or one of its keys, is no path: it would be told as one.
+    // A quoted, encoded or truncated keyring or key must not pass as a path, because messages repeat paths.
     const isPath = /^\.{0,2}\//.test(text) ? !/[{}=\p{Cc}]/u.test(text) : !/["'{}=\p{Cc}]|^[\w+/-]{40,}$/u.test(text)
     if (!isPath) throw new BadSetting(`${name} must be a path, or the keyring itself as JSON, which begins with "{"`)
     return { file }
@@ -93,7 +96,7 @@ const FOLDER: SettingType<string> = {
   values: 'a path',
   read(name, text) {
     if (/^[a-z][a-z0-9+.-]*:/i.test(text))
-      throw new BadSetting(`${name} must be a folder, not "${text}": files are not kept in buckets yet`)
+      throw new BadSetting(`${name} must be a directory, not "${text}": buckets are not supported for files yet`)
     return readPath(name, text)
   },
 }
@@ -104,12 +107,12 @@ export const FILES = {
     kind: FOLDER,
     whenUnset: '`<BERTH_DATA>/files`',
     description:
-      'The folder of uploaded files. All instances that share a PostgreSQL must see the same one: [deploying-sites.md](deploying-sites.md#files).',
+      'The directory of uploaded files. All instances that share a PostgreSQL must see the same one: [deploying-sites.md](deploying-sites.md#files).',
   },
   BERTH_FILES_PER_ACCOUNT: {
     group: 'Accounts and projects',
     kind: BYTES,
     default: '10GiB',
-    description: 'How much room the uploaded files of an account may take: [limits.md](limits.md#uploads).',
+    description: 'Most bytes of uploaded files of an account: [limits.md](limits.md#uploads).',
   },
 } as const satisfies Record<string, Setting>

@@ -1,4 +1,4 @@
-/** What only tests set. */
+/** Settings for tests only. */
 import { BooleanSetting, IntegerSetting, type Setting } from './types.ts'
 
 export const FOR_TESTS = {
@@ -6,13 +6,13 @@ export const FOR_TESTS = {
     group: 'Running',
     kind: BooleanSetting(['0', '1'], '1'),
     default: '0',
-    description: 'With `1` the operator API may say what time it is for a sweep; for tests alone.',
+    description: 'With `1` the operator API can set the time of a sweep; for tests only.',
   },
   BERTH_TEST_PATIENCE: {
     group: 'Running',
     kind: IntegerSetting(1, 100),
     default: '1',
     description:
-      'Requests wait this many times as long for their turn, and for a connection, a lock or a statement of PostgreSQL; for tests alone, on machines that do much else.',
+      'Factor of the timeouts of waiting requests, and of connections, locks and statements of PostgreSQL; for tests only, on busy machines.',
   },
 } as const satisfies Record<string, Setting>

@@ -1,21 +1,21 @@
-/** Whoever collects traces, by the names that OpenTelemetry gives these settings. */
+/** Trace collector settings, with the names of OpenTelemetry. */
 import { BadSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
 
-/** `endpoint`: where all signals are taken; the path for traces is added. `headers`: sent with each request, such as a token. */
+/** `endpoint`: base URL of all signals; the path for traces is appended. `headers`: sent with each request, such as a token. */
 export type TraceReceiver = { endpoint: string; headers: Record<string, string> }
 
 const RECEIVER: SettingType<string> = {
   values: '`http://` or `https://`, host and port, with or without a path',
   read(name, text) {
     const url = URL.parse(text)
-    // A password in it would stand in logs: it goes into a header.
+    // A password in the URL would be logged; it belongs into a header.
     if (url === null || !/^https?:$/.test(url.protocol) || /[?#@]/.test(text))
       throw new BadSetting(`${name} must be an http(s) URL without a user, a query and a fragment`)
     return text.replace(/\/+$/, '')
   },
 }
 
-/** As the specification of OpenTelemetry writes them. Messages never repeat one. */
+/** In the format of OpenTelemetry. Messages never repeat one. */
 const HEADERS: SettingType<Record<string, string>> = {
   values: '`name=value`, with commas between; a value may be percent-encoded',
   read(name, text) {
@@ -49,12 +49,12 @@ export const TRACES = {
     group: 'Running',
     kind: HEADERS,
     whenUnset: 'none',
-    description: 'Headers for that receiver, such as its token.',
+    description: 'Headers for the collector, such as its token.',
     secret: true,
   },
 } as const satisfies Record<string, Setting>
 
-/** Undefined: nobody collects traces. Headers without a receiver go nowhere. */
+/** Returns the collector; undefined: tracing is off. Headers alone have no effect. */
 export function receiverOf(values: {
   OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined
   OTEL_EXPORTER_OTLP_HEADERS: Record<string, string> | undefined

@@ -1,21 +1,21 @@
-/** A row of the table of settings, the one function that reads the text of each, and the kinds of text that several share. docs/settings.md. */
+/** Setting definitions, the function that reads their text, and shared setting types. docs/settings.md. */
 import { resolve } from 'node:path'
 
-/** A setting that cannot be used: the process says which and ends with 78 (EX_CONFIG). */
+/** An invalid setting: the process names it and exits with 78 (EX_CONFIG). */
 export class BadSetting extends Error {}
 
-/** What a setting may be, and how its text becomes a value. */
+/** Allowed values of a setting and their parser. */
 export type SettingType<Value> = {
-  /** What people may write, in Markdown, for docs/settings.md. */
+  /** Allowed values, in Markdown, for docs/settings.md. */
   values: string
-  /** It may be a JSON text, which may have white space around it. */
+  /** A JSON text, which may have surrounding white space. */
   json?: true
-  /** Reads text that is not empty. Throws BadSetting, which begins with `name` and says what the setting may be. */
+  /** Reads non-empty text. Throws BadSetting, which begins with `name` and states the allowed values. */
   read(name: string, text: string): Value
 }
 
 export type Setting = {
-  /** The heading under which docs/settings.md lists it. */
+  /** Heading in docs/settings.md. */
   group:
     | 'Listening'
     | 'Storage'
@@ -29,30 +29,29 @@ export type Setting = {
     | 'Sites'
     | 'Running'
   kind: SettingType<unknown>
-  /** The text that is read when nothing is set. */
+  /** Text to read when unset. */
   default?: string
-  /** Where there is no such text: what holds when nothing is set, in Markdown. */
+  /** Effect without a value and a default, in Markdown. */
   whenUnset?: string
   /** One sentence, in Markdown. Links are relative to docs/. */
   description: string
-  /** Whoever reads it can act as somebody, or read what is sealed. No message repeats it. */
+  /** Grants access or decrypts data. No message repeats it. */
   secret?: true
-  /** It names a file that is read again while Berth runs. Every other change takes a restart. */
+  /** A file that is reread at runtime. Other changes need a restart. */
   reloadable?: true
 }
 
-/** Pairs of marks that people, shells and env files put around a text. */
+/** Quotation marks that editors, shells and env files leave around a text. */
 const QUOTES = ['""', "''", '``', '“”', '‘’', '„“', '«»']
-/** White space, and characters that nobody sees. */
+/** White space and invisible characters. */
 const UNSEEN = /[\s\p{Cc}\p{Cf}]/u
 
 /**
- * Reads the text of a setting, as every setting is read. Throws BadSetting, which says what is wrong and repeats nothing of the text, for
- * what an env file leaves around a value (quotes, white space, a carriage return), and for the scheme of an address in capitals: each
- * would be a value of another kind, such as the name of a folder.
+ * Reads the text of a setting. Throws BadSetting, without the text, for quotes or white space around it and for an uppercase URL scheme.
+ * Each would be read as another value, such as a file name.
  */
 export function readSetting<Value>(name: string, text: string, { json, read }: SettingType<Value>): Value {
-  // White space around a JSON text is no part of it (RFC 8259, 2).
+  // White space around a JSON text is insignificant (RFC 8259, 2).
   const bare = json ? text.replace(/^[\r\n\t ]+(?=\{)|(?<=\})[\r\n\t ]+$/g, '') : text
   const ends = [bare[0]!, bare.at(-1)!] as const
   if (bare.length > 1 && QUOTES.includes(ends.join('')))
@@ -75,21 +74,22 @@ function nameOf(character: string): string {
 
 export const HOST_NAME: SettingType<string> = { values: 'an address or a host name', read: (_, text) => text }
 
-/** A path of this machine. */
 export const PATH: SettingType<string> = { values: 'a path', read: readPath }
 
 /**
- * The absolute path that a text names; a relative one is looked for in the folder where the process was started. Throws BadSetting for an
- * address, such as `gs://bucket`, and for a quote at one of its ends: neither is meant as the name of a folder.
+ * Resolves a path against the working directory. Throws BadSetting for a URL, such as `gs://bucket`, and for a quote at one of its ends, which are
+ * not meant as paths.
  */
 export function readPath(name: string, text: string): string {
   if (/^[a-z][a-z0-9+.-]+:/i.test(text))
-    throw new BadSetting(`${name} must be a path, not an address; write ./ before the name of a folder that has a ":"`)
+    throw new BadSetting(
+      `${name} must be a path, not an address; write ./ before the name of a directory that has a ":"`,
+    )
   for (const [end, pattern] of [
     ['begin', /^["'`]/],
     ['end', /["'`]$/],
   ] as const)
-    if (pattern.test(text)) throw new BadSetting(`${name} must not ${end} with a quote: it is no part of the path`)
+    if (pattern.test(text)) throw new BadSetting(`${name} must not ${end} with a quote: it is not part of the path`)
   return resolve(text)
 }
 
@@ -106,7 +106,7 @@ function readPort(name: string, text: string, orWord = ''): number {
   return Number(text)
 }
 
-/** A whole number within bounds. */
+/** An integer within bounds. */
 export function IntegerSetting(least: number, most: number): SettingType<number> {
   return {
     values: `${least} to ${most}`,
@@ -119,10 +119,10 @@ export function IntegerSetting(least: number, most: number): SettingType<number>
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
-/** Large enough for every disk, and small enough to count exactly. */
+/** Larger than every disk, and small enough to count exactly. */
 const MAX_BYTES = 1024 ** 5
 
-/** An amount of room. */
+/** An amount of bytes. */
 export const BYTES: SettingType<number> = {
   values: 'bytes, or a number with `KiB`, `MiB`, `GiB` or `TiB`',
   read(name, text) {
@@ -140,7 +140,7 @@ export const ORIGIN: SettingType<string> = {
     const url = URL.parse(text)
     if (url === null || !/^https?:$/.test(url.protocol))
       throw new BadSetting(`${name} must be an http(s) URL, not "${text}"`)
-    // The API and the pages are at the root: links that are made from a path would lead nowhere.
+    // The API and the pages are at the root, so links below a path would be broken.
     if (url.pathname !== '/' || /[?#@]/.test(text))
       throw new BadSetting(
         `${name} must be scheme, host and port alone, such as https://berth.example.com, not "${text}"`,
@@ -161,7 +161,7 @@ export function TokenSetting(least: number): SettingType<string> {
   }
 }
 
-/** A token that proxies send in the query of a URL, because some can send it nowhere else. */
+/** A token for URL queries, because some proxies can send it only there. */
 export const URL_TOKEN: SettingType<string> = {
   values: '20 to 256 letters, digits, `-`, `_`, `.` or `~`',
   read(name, text) {
@@ -171,7 +171,7 @@ export const URL_TOKEN: SettingType<string> = {
   },
 }
 
-/** A setting that is one of these words. Reading it throws BadSetting for any other. */
+/** One of several words. Reading throws BadSetting for any other. */
 export function EnumSetting<const C extends string>(...choices: readonly C[]): SettingType<C> {
   return {
     values: choices.map((choice) => `\`${choice}\``).join(', '),
@@ -183,13 +183,13 @@ export function EnumSetting<const C extends string>(...choices: readonly C[]): S
   }
 }
 
-/** One of two words; `on` is the one that is read as true. */
+/** One of two words; `on` is the one for true. */
 export function BooleanSetting(words: readonly [string, string], on: string): SettingType<boolean> {
   const { values, read } = EnumSetting(...words)
   return { values, read: (name, text) => read(name, text) === on }
 }
 
-/** Lower case letters, digits and "-" as the pattern says; `like` is the example of the message. */
+/** Lower case letters, digits and "-" that match the pattern; `like` is the example of the message. */
 export function LabelSetting(pattern: RegExp, like: string): SettingType<string> {
   return {
     values: 'lower case letters, digits and `-`',
@@ -201,7 +201,7 @@ export function LabelSetting(pattern: RegExp, like: string): SettingType<string>
   }
 }
 
-/** The items of a comma-separated text. */
+/** Splits a comma-separated text. */
 export function splitCommaList(text: string): string[] {
   return text
     .split(',')
@@ -209,5 +209,5 @@ export function splitCommaList(text: string): string[] {
     .filter((item) => item !== '')
 }
 
-/** The Node.js versions that a project may ask for. The specification's, and those of the newest SDK before them. */
+/** Node.js versions for projects: those of the specification, and before them those of the newest SDK. */
 export const NODE_VERSIONS = ['24.x', '22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const

@@ -1,7 +1,4 @@
-/**
- * A certificate of our own making for the names of this machine: clients that speak https alone reach a Berth on a laptop by it.
- * docs/tls.md: On a laptop.
- */
+/** A self-made certificate for the names of this machine, for clients that require https of a Berth on a laptop. docs/tls.md: Local use. */
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -12,22 +9,22 @@ import { createDirectory } from '../adapters/directory.ts'
 import { isThisMachine } from '../base/network.ts'
 import { LAPTOP_SUFFIX } from '../settings/domains.ts'
 
-/** In PEM: the certificate, its key, and the certificate of the authority that signed it. */
+/** In PEM: the certificate, its key, and the certificate of its authority. */
 export type LocalCertificate = { cert: string; key: string; authority: string; validTo: Date }
 
 type LaptopSettings = Pick<Config, 'tls' | 'host' | 'publicUrl' | 'edge' | 'sites'>
 
 const DAY_MS = 86_400_000
-/** As long as browsers believe a certificate of anybody. */
+/** Longest validity that browsers accept. */
 const LASTS_DAYS = 397
 const RENEWED_DAYS_BEFORE = 30
-/** After a failure, such as a full disk, the next attempt waits for so long. */
+/** Delay after a failure, such as a full disk. */
 const RETRY_MS = 10_000
 
 const NAMES = ['localhost', LAPTOP_SUFFIX, `*.${LAPTOP_SUFFIX}`, '127.0.0.1', '::1']
 /**
- * Name constraints (RFC 5280 4.2.1.10), in DER: `localhost` and all below it, 127.0.0.0/8 and ::1. A client that trusts the authority
- * trusts it for nothing else.
+ * Name constraints (RFC 5280 4.2.1.10), in DER: `localhost` and subdomains, 127.0.0.0/8 and ::1. A client that trusts the authority trusts it only
+ * for these.
  */
 const NAME_CONSTRAINTS = Buffer.from(
   `303fa03d300b8209${Buffer.from('localhost').toString('hex')}300a87087f000000ff00000030228720${'00'.repeat(15)}01${'ff'.repeat(16)}`,
@@ -36,8 +33,8 @@ const NAME_CONSTRAINTS = Buffer.from(
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
 /**
- * The names that the certificate is for, where Berth makes one: no certificate is set, the API listens on loopback alone, and people
- * reach it by a name of this machine. Undefined elsewhere.
+ * Returns the names for a local certificate, if Berth makes one: no certificate is set, the API listens on loopback only, and its URL has a name of
+ * this machine. Otherwise undefined.
  */
 export function localNames({ tls, host, publicUrl }: Pick<Config, 'tls' | 'host' | 'publicUrl'>): string[] | undefined {
   const publicHost = publicUrl && new URL(publicUrl).hostname.replace(/^\[|\]$/g, '')
@@ -45,20 +42,20 @@ export function localNames({ tls, host, publicUrl }: Pick<Config, 'tls' | 'host'
   return [...new Set([...NAMES, host, ...(publicHost ? [publicHost] : [])])]
 }
 
-/** Whether the service starts a sites server of its own: on a laptop, where nobody runs one. A token set by somebody means that somebody does. */
+/** Whether the service starts its own sites server: on a laptop, unless a token is set, which implies a separate one. */
 export function isBesideSites({ edge, sites, ...config }: LaptopSettings): boolean {
   const isWanted = edge.port !== undefined && edge.sitesToken === undefined && sites.port !== undefined
   return isWanted && localNames(config) !== undefined
 }
 
-/** The file of the authority's certificate, which clients are to trust. */
+/** Returns the file of the authority's certificate, for clients to trust. */
 export function authorityFile({ dataDirectory }: Pick<Config, 'dataDirectory'>): string {
   return join(dataDirectory, 'tls', 'authority.pem')
 }
 
 /**
- * Gives the certificate whenever it is asked: the one of the data folder, or a new one where that has none for these names, or one that
- * ends in less than 30 days. Throws what the system says where none can be kept.
+ * Returns a function that gets the certificate: from the data directory, or a new one if that has none for these names or its certificate expires
+ * within 30 days. Throws the system error if it cannot be stored.
  */
 export function openLocalCertificate(
   config: Pick<Config, 'dataDirectory'>,
@@ -95,7 +92,7 @@ async function keptOrNew(config: Pick<Config, 'dataDirectory'>, names: readonly 
   return certificate
 }
 
-/** Another instance over the same folder may have been faster. */
+/** Another instance over the same directory may have been faster. */
 function keep(file: string, names: readonly string[], made: LocalCertificate): LocalCertificate {
   const text = `${made.cert}\n${made.authority}\n${made.key}\n`
   createDirectory(join(file, '..'))
@@ -115,7 +112,7 @@ function readKept(file: string, names: readonly string[]): LocalCertificate | un
     const isUsable = isOurs && lasts(certificate) && leaf.validFromDate.getTime() <= Date.now()
     return isUsable && names.every((name) => isFor(leaf, name)) ? certificate : undefined
   } catch {
-    // No certificate: a new one takes its place.
+    // Not a certificate; a new one replaces it.
     return undefined
   }
 }
@@ -137,9 +134,9 @@ function isFor(leaf: X509Certificate, name: string): boolean {
   return (isIP(name) === 0 ? leaf.checkHost(name.replace(/^\*/, 'any')) : leaf.checkIP(name)) !== undefined
 }
 
-/** An authority, and what it signs once: its key cannot leave the memory of this call. */
+/** Creates an authority that signs once: its key never leaves this call. */
 async function make(names: readonly string[]): Promise<LocalCertificate> {
-  // @peculiar/x509 wants it to be there first.
+  // Required by @peculiar/x509.
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
   const [authorityKeys, keys] = await Promise.all([newKeys(false), newKeys(true)])
@@ -153,7 +150,7 @@ async function make(names: readonly string[]): Promise<LocalCertificate> {
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     ...common,
     serialNumber: newSerial(),
-    // Of two that a client trusts, each is known by its name.
+    // Clients may trust several authorities, so each has a unique name.
     name: `CN=Berth on this machine ${randomBytes(4).toString('hex')}`,
     keys: authorityKeys,
     extensions: [

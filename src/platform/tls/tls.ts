@@ -1,4 +1,4 @@
-/** https on the API's own listener: certificate and key from files, taken anew when they are renewed. docs/tls.md. */
+/** HTTPS on the API's listener, with certificate and key from files that are reloaded when renewed. docs/tls.md. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -9,29 +9,29 @@ import { BadSetting, type TlsSettings } from '../../config.ts'
 import type { Deps } from '../../context.ts'
 import { describeError, ofFile } from '../adapters/file-errors.ts'
 
-/** Half a year: browsers use https alone for a name that the operator serves by https (BERTH_PUBLIC_URL). */
+/** Half a year: browsers use only https for a name served by https (BERTH_PUBLIC_URL). */
 export const HSTS = 'max-age=15552000'
 
 export type CertificatePair = { cert: Buffer; key: Buffer; leaf: X509Certificate }
 
-/** The two files are read so often, because a link or a mount that changes sends no event. */
+/** Polling interval of the files, because a changed link or mount sends no event. */
 const LOOK_MS = 2000
-/** A client begins its handshake at once. One that is silent is cut off; where there are many, the one that was silent for longest. */
+/** Longest handshake. Above the limit of handshakes, the oldest is closed. */
 const HANDSHAKE_MS = 5000
 const MAX_HANDSHAKES = 1000
 const SOON_MS = 14 * 86_400_000
 
-/** Reads certificate and key. Throws BadSetting, naming the setting, when one cannot be read or they do not belong together. */
+/** Reads certificate and key. Throws BadSetting with the name of the setting if one cannot be read or they do not match. */
 export function readPair({ cert, key }: TlsSettings): CertificatePair {
   return pairOf({ cert, key }, readPem('BERTH_TLS_CERT', cert), readPem('BERTH_TLS_KEY', key))
 }
 
-/** What a server is made of to speak https: TLS 1.2 or 1.3, and HTTP/1.1 inside. */
+/** Returns server options for TLS 1.2 or 1.3 with HTTP/1.1 inside. */
 export function secureOptions({ cert, key }: Record<'cert' | 'key', Buffer | string>): ServerOptions {
   return { cert, key, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_MS }
 }
 
-/** Bounds handshakes, and takes renewed files while the server listens. `pair`: what it was made with. */
+/** Limits handshakes and reloads renewed files. `pair`: the initial one. */
 export function watchCertificate(
   server: Server,
   deps: Pick<Deps, 'log' | 'shutdownSignal'>,
@@ -39,7 +39,7 @@ export function watchCertificate(
   pair: CertificatePair,
 ): void {
   const endHandshakes = boundHandshakes(server, MAX_HANDSHAKES)
-  // A connection without a finished handshake has no request on its way.
+  // A connection without a finished handshake has no request in flight.
   deps.shutdownSignal.addEventListener('abort', () => setTimeout(endHandshakes, 1000).unref())
   tellAge(deps, pair)
   const renew = renewing(server, deps, settings, pair)
@@ -49,7 +49,7 @@ export function watchCertificate(
   })
 }
 
-/** Whether an error on a socket is of TLS, where no answer in HTTP would be read. */
+/** Whether a socket error is of TLS, so that the client could not read an HTTP response. */
 export function isTlsError({ code = '' }: NodeJS.ErrnoException): boolean {
   return /^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)
 }
@@ -82,7 +82,7 @@ function must<T>(make: () => T, otherwise: string): T {
   }
 }
 
-/** Open connections keep the old certificate, new ones get the new one. A pair that does not fit changes nothing and is logged once. */
+/** Open connections keep the old certificate. An invalid pair is ignored and logged once. */
 function renewing(
   server: Server,
   deps: Pick<Deps, 'log'>,
@@ -98,13 +98,13 @@ function renewing(
       if (!isSame) {
         used = pairOf(settings, cert, key)
         server.setSecureContext(secureOptions(used))
-        deps.log.info({ validTo: used.leaf.validToDate }, 'took the renewed certificate')
+        deps.log.info({ validTo: used.leaf.validToDate }, 'loaded the renewed certificate')
         tellAge(deps, used)
       }
       lastMessage = ''
     } catch (error) {
       const { message } = error as Error
-      if (message !== lastMessage) deps.log.warn(`the certificate in use stays: ${message}`)
+      if (message !== lastMessage) deps.log.warn(`keeping the current certificate: ${message}`)
       lastMessage = message
     }
   }
@@ -116,7 +116,7 @@ function tellAge({ log }: Pick<Deps, 'log'>, { leaf }: CertificatePair): void {
     log.warn({ validTo: leaf.validToDate }, `the certificate ${leftMs < 0 ? 'has expired' : 'expires soon'}`)
 }
 
-/** Ends the oldest handshake when there are too many. Gives a function that ends all of them. */
+/** Closes the oldest handshake above the limit. Returns a function that closes all. */
 export function boundHandshakes(server: TlsServer, most: number): () => void {
   const open = new Map<string, Socket>()
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`

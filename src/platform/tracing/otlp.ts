@@ -1,4 +1,4 @@
-/** Traces over OTLP/HTTP as JSON, by the SDK of OpenTelemetry. Loaded only where OTEL_EXPORTER_OTLP_ENDPOINT is set. docs/operations.md: Traces. */
+/** Traces over OTLP/HTTP as JSON, with the OpenTelemetry SDK. Loaded only where OTEL_EXPORTER_OTLP_ENDPOINT is set. docs/operations.md: Traces. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Attributes,
@@ -18,14 +18,14 @@ import { attributesOf, failureOf, summaryOf } from './attributes.ts'
 import { openTracerProvider } from './provider.ts'
 import { type DeliveryOutcome, readTraceparent, type Traces } from './traces.ts'
 
-/** For the spans that still wait at a stop. */
+/** How long a stop waits for pending spans. */
 const LAST_SEND_MS = 3000
-/** Deliveries of which it is known what caused them. The oldest are forgotten. */
+/** Deliveries with a known cause. The oldest are evicted. */
 const CAUSES = 10_000
 
 type Options = { receiver: TraceReceiver; engine: 'sqlite' | 'postgresql'; scheme: 'http' | 'https'; log: Logger }
 
-/** Opens what makes spans and sends them. `engine`: as OpenTelemetry names a database. `scheme`: as requests come in. */
+/** Opens the tracer. `engine`: the OpenTelemetry name of the database. `scheme`: of incoming requests. */
 export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
   const provider = openTracerProvider(receiver, log)
   const spans = openSpans(provider.getTracer('berth', VERSION))
@@ -41,14 +41,13 @@ export function openOtlp({ receiver, engine, scheme, log }: Options): Traces {
 type Spans = ReturnType<typeof openSpans>
 type Begin = { kind: SpanKind; attributes: Attributes; startTime?: number }
 
-/** Spans, and which of them is in hand. */
 function openSpans(tracer: Tracer) {
   const inHand = new AsyncLocalStorage<Context>()
   return {
     begin: (name: string, options: Begin, parent: Context) => tracer.startSpan(name, options, parent),
     run: <T>(span: Span, parent: Context, work: () => T) => inHand.run(trace.setSpan(parent, span), work),
     inHand: () => inHand.getStore(),
-    /** What is in hand and has not ended. What a request leaves behind, such as a timer, is no part of it. */
+    /** The current span that has not ended. A later timer of a request is not part of it. */
     open(): Context | undefined {
       const context = inHand.getStore()
       return context !== undefined && trace.getSpan(context)?.isRecording() ? context : undefined
@@ -126,7 +125,7 @@ function deliverySpans({ begin, run, inHand }: Spans): Pick<Traces, 'causes' | '
   }
 }
 
-/** What caused a delivery, for as long as it is remembered: the ids alone, not the span. */
+/** The causes of recent deliveries: ids only, not spans. */
 function openCauses() {
   const causes = new Map<string, SpanContext>()
   return {
@@ -161,18 +160,18 @@ function fail(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
-/** Waits until it is done, and so long at most. */
+/** Waits until it is done or the time is over. */
 async function endWithin(done: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms)
   })
-  // A receiver that is away loses spans and nothing else.
+  // An unavailable collector only loses spans.
   await Promise.race([done.catch(() => {}), late])
   clearTimeout(timer)
 }
 
-/** What a caller is doing, by its `traceparent`. A trace that the caller does not keep is not kept here either. */
+/** The parent context of a `traceparent`. A trace that the caller does not sample is not sampled here. */
 function contextOf(traceparent: string | undefined): Context {
   const caller = readTraceparent(traceparent)
   if (caller === undefined) return ROOT_CONTEXT

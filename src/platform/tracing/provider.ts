@@ -1,4 +1,4 @@
-/** Sends spans in batches, and says in the log when the receiver does not take them. docs/operations.md: Traces. */
+/** Exports spans in batches, and logs when the collector rejects them. docs/operations.md: Traces. */
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -7,15 +7,15 @@ import { randomText } from '../base/ids.ts'
 import { VERSION } from '../base/version.ts'
 import type { TraceReceiver } from '../settings/traces.ts'
 
-/** Spans that wait to be sent; more are dropped. */
+/** Pending spans; further ones are dropped. */
 const QUEUE = 2048
 const BATCH = 256
 const SEND_EVERY_MS = 1000
-/** For one batch, with its repetitions: what OpenTelemetry has as its own. */
+/** For one batch with its retries: the default of OpenTelemetry. */
 const SEND_TIMEOUT_MS = 10_000
 const MAX_ATTRIBUTE = 1000
 
-/** Opens what sends spans. Nobody waits for it but `shutdown`. */
+/** Opens the span exporter. Only `shutdown` waits for it. */
 export function openTracerProvider({ endpoint, headers }: TraceReceiver, log: Logger): TracerProvider {
   const url = `${endpoint}/v1/traces`
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: SEND_TIMEOUT_MS, concurrencyLimit: 2 })
@@ -37,7 +37,7 @@ export function openTracerProvider({ endpoint, headers }: TraceReceiver, log: Lo
   })
 }
 
-/** The same exporter. The log has a line when it begins to fail, and one when it works again. */
+/** Logs once when the exporter starts to fail, and once when it works again. */
 function heard(exporter: SpanExporter, log: Logger): SpanExporter {
   let works = true
   return {

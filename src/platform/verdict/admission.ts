@@ -1,4 +1,4 @@
-/** Whom the protection of a project lets in. The rule is platform/verdict/protection.ts; here passwords are checked, few at a time. docs/edge.md: Passwords at the edge. */
+/** Access checks with passwords and members. The rule is platform/verdict/protection.ts. docs/edge.md: Passwords at the edge. */
 
 import type { Passwords } from '../adapters/passwords.ts'
 import { fingerprint } from '../base/ids.ts'
@@ -12,12 +12,12 @@ const MAX_REMEMBERED = 10_000
 
 type Refused = { status: 401 | 403 | 503; error: EdgeError; signIn?: boolean }
 export type AdmitVisitor = (guard: HostProtection, visitor: Visitor, projectId: string) => Promise<Refused | undefined>
-/** Whether a visitor came into this host as a member who may see this project, and still may. */
+/** Whether a visitor's session on this host is of a member who can still see the project. */
 export type IsMember = (visit: { secret: string; host: string; projectId: string }) => Promise<boolean>
 
 /**
- * Makes the one who asks for passwords. A right one is remembered by a hash of it together with the stored hash, so the
- * next request costs nothing, and none passes once the password is another. Whether somebody is a member is asked each time.
+ * Creates the access check. Accepted passwords are cached by a hash with the stored hash, so a changed password invalidates them. Membership is
+ * checked each time.
  */
 export function createAdmission(passwords: Passwords, isMember: IsMember): AdmitVisitor {
   const right = new Set<string>()
@@ -46,7 +46,7 @@ export function createAdmission(passwords: Passwords, isMember: IsMember): Admit
   }
 }
 
-/** What was checked; undefined when too many wait. */
+/** The result of a check; undefined when the queue is full. */
 async function inTurn(check: Promise<boolean>): Promise<boolean | undefined> {
   try {
     return await check
@@ -56,14 +56,14 @@ async function inTurn(check: Promise<boolean>): Promise<boolean | undefined> {
   }
 }
 
-/** Whether somebody nobody knows has to stay outside. */
+/** Returns whether an unauthenticated visitor needs admission. */
 export function requiresAdmission(guard: HostProtection | undefined): boolean {
   if (guard === undefined) return false
   const { protection, kind, through } = guard
   return decideAccess(protection, { kind, through, ip: '' }) !== 'admitted'
 }
 
-/** Who guards a source map: whoever guards the deployment, else whoever guards source maps alone. */
+/** Returns the protection of a source map: of the deployment, else of source maps. */
 export function guardOfSourceMap({
   guard,
   sourceMapGuard,

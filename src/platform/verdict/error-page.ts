@@ -1,9 +1,9 @@
-/** The pages that visitors see when there is no site to show: small, without script, in light and dark. */
+/** Error pages for visitors: small, without script, in light and dark. */
 import { RETURN_PATH } from './site-sign-in.ts'
 
 export type PageKind = keyof typeof TEXTS
 
-/** Texts of the second column are HTML. */
+/** The second column is HTML. */
 const TEXTS = {
   DEPLOYMENT_PAUSED: [
     'This site is paused',
@@ -15,7 +15,7 @@ const TEXTS = {
   ],
   DOMAIN_NOT_VERIFIED: [
     'This address is almost ready',
-    'It was added to a project, and its owner has not yet proven that it is theirs. Once the DNS record is there, the site appears.',
+    'It was added to a project, and its owner has not verified it yet. Once the DNS record is there, the site appears.',
   ],
   DEPLOYMENT_NOT_FOUND: [
     'Nothing is published here yet',
@@ -38,7 +38,7 @@ const TEXTS = {
     'You are not signed in here yet',
     'The sign-in was begun in another browser, or took too long. Open the page that you wanted to see once more.',
   ],
-  TOO_MANY_PASSWORDS: ['One moment, please', 'Many passwords are being tried here. Reload the page in a few seconds.'],
+  TOO_MANY_PASSWORDS: ['Please wait', 'Many passwords are being tried here. Reload the page in a few seconds.'],
   MOVED: ['This site has moved', 'Your browser should take you to its new address.'],
   NOT_FOUND: ['This page does not exist', 'The site has no page at this address. Is it spelled right?'],
   DENIED: ['You cannot see this page', 'A rule of the site denies this request.'],
@@ -48,21 +48,21 @@ const TEXTS = {
   ],
   SITE_FAULT: [
     'The site cannot answer this request',
-    'The rules of the site take too long, or cannot be followed. Please tell its owner.',
+    'The rules of the site take too long, or cannot be followed. Please contact its owner.',
   ],
   NO_ANSWER: [
     'The site did not answer',
     'The page comes from another server, which did not answer. Reload the page in a few seconds.',
   ],
-  FAILED: ['Something went wrong', 'The fault is on our side. Reload the page in a few seconds.'],
-  BACK_IN_A_MOMENT: ['One moment, please', 'The site is on its way. Reload the page in a few seconds.'],
+  FAILED: ['Something went wrong', 'The error is on our side. Reload the page in a few seconds.'],
+  BACK_IN_A_MOMENT: ['Please wait', 'The site is on its way. Reload the page in a few seconds.'],
 } as const
 
 const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;font:1.125rem/1.6 system-ui,sans-serif;background:light-dark(#fafaf9,#171717);color:light-dark(#292524,#e7e5e4)}main{max-width:34rem;padding:2rem}h1{font-size:1.75rem;line-height:1.25;margin:0 0 .75rem}p,ul{margin:0 0 .75rem}h1,li{overflow-wrap:anywhere}a{color:inherit}small{color:light-dark(#6b6560,#a8a29e);overflow-wrap:anywhere}`
 
 const pages = new Map<string, string>()
 
-/** The page as HTML. `host` is shown when it reads as a host name. */
+/** Returns the page as HTML. `host` is shown when it is a valid host name. */
 export function pageOf(kind: PageKind, status: number, host: string): string {
   const page = pages.get(kind) ?? make(kind)
   const label = /^[a-z0-9*.-]{1,253}$/.test(host) ? `${host} · ${status}` : String(status)
@@ -76,7 +76,7 @@ function make(kind: PageKind): string {
   return html
 }
 
-/** A whole page around its main part, both as HTML. */
+/** Returns an HTML document around its main part. */
 export function documentOf(title: string, main: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -92,7 +92,7 @@ ${main}
 `
 }
 
-/** Nothing on the page may load or run anything. */
+/** No content of the page may load or run anything. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",

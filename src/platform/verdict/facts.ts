@@ -1,21 +1,21 @@
 /**
- * What a host leads to: the facts that it is decided from, and the decision. Pure: the edge and the sites server share it.
- * docs/deployments.md: What a host leads to; the order of decisions is docs/spec/proxies.md 3.7.
+ * The records behind a host, and the decision what it serves. Pure: the edge and the sites server share it. docs/spec/proxies.md 3.7 has the order of
+ * decisions.
  */
 import type { Protection } from './protection.ts'
 import type { SiteSettings } from './site-settings.ts'
 
 export type Serving =
-  /** Nobody here has the name. */
+  /** No account has the name. */
   | { kind: 'unknown' }
-  /** Claimed, and not proven. */
+  /** Claimed, and not verified. */
   | { kind: 'unverified' }
   | { kind: 'redirect'; projectId: string; location: string; status: number }
-  /** A production domain, or the own url of the deployment that serves production, of a paused project. */
+  /** A production domain of a paused project, or the url of its production deployment. */
   | { kind: 'paused'; projectId: string; deploymentId: string | null }
-  /** Verified, and no deployment is behind it yet; or the own url of one that is not READY. */
+  /** Verified without a deployment; or the url of one that is not READY. */
   | { kind: 'undeployed'; projectId: string }
-  /** `upstream` is null where the build system did not say one, `output` where the deployment has no files. */
+  /** `upstream` is null where the build system set none, `output` where the deployment has no files. */
   | {
       kind: 'live'
       projectId: string
@@ -24,34 +24,34 @@ export type Serving =
       output: OutputFacts | null
     }
 
-/** What visitors see of a deployment with files: the account that holds them, and the SHA-256 (in hexadecimal) and bytes of the routing manifest. */
+/** The output of a deployment: its account, and the SHA-256 (in hexadecimal) and size of the routing manifest. */
 export type OutputFacts = { accountId: string; digest: string; size: number }
 
-/** A verified domain, or an address that Berth gave to production of a project or to a branch. */
+/** A verified domain, or a generated address of production or of a branch. */
 export type DomainRecord = {
   name: string
   projectId: string
   redirect: string | null
   redirectStatusCode: number | null
-  /** It shows a branch or a custom environment, not production. */
+  /** It serves a branch or a custom environment, not production. */
   ofBranch: boolean
   deploymentId: string | null
-  /** Berth gave the name: it is no domain of the account. */
+  /** A generated address, not a domain of the account. */
   isAddress?: boolean
 }
 
 export type DeploymentRecord = {
   id: string
   projectId: string
-  /** Null in a sites server, which looks own urls up. */
+  /** Null in a sites server, which looks urls up. */
   url: string | null
   ready: boolean
   production: boolean
   upstream: string | null
   output: OutputFacts | null
-  /** The custom environment that it is of; absent where it is of none. */
+  /** Its custom environment, if any. */
   environmentId?: string
-  /** In milliseconds. Sites servers know it of those alone that they look up by their id. */
+  /** In milliseconds. Sites servers know it only for deployments that they look up by id. */
   createdAt?: number
 }
 
@@ -59,17 +59,16 @@ export type ProjectRecord = {
   id: string
   paused: boolean
   liveDeploymentId: string | null
-  /** Undefined: everybody may come in. */
+  /** Undefined: public. */
   protection: Protection | undefined
-  /** What guards source maps where the protection leaves them open; absent: nothing does. */
+  /** The protection of source maps where the site is public; absent: none. */
   sourceMapProtection?: Protection
-  /** Absent: all are off. */
   settings?: SiteSettings
 }
 
 const REDIRECT_STATUS = 307
 
-/** What a verified domain leads to. */
+/** Returns what a verified domain serves. */
 export function servingOfDomain(
   { projectId, redirect, redirectStatusCode, ofBranch }: DomainRecord,
   project: ProjectRecord,
@@ -83,7 +82,7 @@ export function servingOfDomain(
   return liveOf(projectId, deployment)
 }
 
-/** What the own url of a deployment leads to. */
+/** Returns what the url of a deployment serves. */
 export function servingOfDeployment(deployment: DeploymentRecord, project: ProjectRecord): Serving {
   const { id: deploymentId, projectId, ready } = deployment
   if (project.paused && project.liveDeploymentId === deploymentId) return { kind: 'paused', projectId, deploymentId }
@@ -94,5 +93,5 @@ function liveOf(projectId: string, { id: deploymentId, upstream, output }: Deplo
   return { kind: 'live', projectId, deploymentId, upstream, output }
 }
 
-/** A name that somebody claims, with the verified domain of that name, if there is one. */
+/** A claimed name, with its verified domain if there is one. */
 export type NameRecord = { name: string; domain: DomainRecord | undefined }

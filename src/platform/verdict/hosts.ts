@@ -1,6 +1,6 @@
 /**
- * The index in memory: every host, and what it leads to. Names, deployments and projects are kept apart and meet when a host
- * is asked for, so that the pause of a project with 100,000 domains is one change. docs/edge.md: Three look-ups.
+ * The host index: every host and what it serves. Names, deployments and projects are separate and joined on lookup, so that pausing a project with
+ * 100,000 domains is one change.
  */
 
 import {
@@ -15,10 +15,9 @@ import type { AccessAttempt, Protection } from './protection.ts'
 import type { SiteSettings } from './site-settings.ts'
 
 /**
- * What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. `isPreviewUrl`: it is the own url of a
- * preview, or the address of a branch that leads to one, which search engines are asked to pass over. `sourceMapGuard`: who guards source maps where
- * the other one lets everybody in. `settings`: of the project, for sites servers. `version`: of the deployment behind a name, or one that is
- * known by its id, where the project has skew protection; `environment` is `production`, `preview` or the id of a custom one.
+ * What a host serves, and its protection; undefined where the site is public or not served. `isPreviewUrl`: the url of a preview or of its branch,
+ * hidden from search engines. `sourceMapGuard`: of source maps on a public site. `settings`: for sites servers. `version`: of a deployment of a
+ * project with skew protection; `environment` is `production`, `preview` or the id of a custom one.
  */
 export type HostEntry = {
   serving: Serving
@@ -31,20 +30,20 @@ export type HostEntry = {
 export type HostProtection = { protection: Protection } & Pick<AccessAttempt, 'kind' | 'through'>
 
 export type HostIndex = {
-  /** What a host leads to. `host`: lower case, without a port. */
+  /** The entry of a host. `host`: lower case, without a port. */
   find(host: string): HostEntry
-  /** What a verified domain or address of this very name or an own url resolves to; undefined where at most a wildcard or a claim covers the host. */
+  /** The entry of exactly this verified domain, address or url; undefined where only a wildcard or claim covers the host. */
   findExact(host: string): HostEntry | undefined
-  /** All that is known, to be read alone. */
+  /** All records, read-only. */
   facts: Known
-  /** Every name and own url that is known, in no order. */
+  /** Every name and url, in any order. */
   all(): Iterable<string>
   size(): number
-  /** Replaces what is known of a name, a deployment or a project; `undefined`: it is gone. */
+  /** Replaces the record of a name, a deployment or a project; `undefined` deletes it. */
   setName(name: string, facts: NameRecord | undefined): void
   setDeployment(id: string, facts: DeploymentRecord | undefined): void
   setProject(id: string, facts: ProjectRecord | undefined): void
-  /** The projects and deployments that are led to and not known. */
+  /** Referenced projects and deployments without a record. */
   missing(): { projects: string[]; deployments: string[] }
 }
 
@@ -58,7 +57,7 @@ export type Known = {
   projects: ReadonlyMap<string, ProjectRecord>
 }
 
-/** An empty index. */
+/** Creates an empty index. */
 export function createHostIndex(): HostIndex {
   const names = new Map<string, NameRecord>()
   const urls = new Map<string, DeploymentRecord>()
@@ -90,7 +89,7 @@ export function createHostIndex(): HostIndex {
       lacked.deployments.delete(id)
       const before = deployments.get(id)
       const url = before?.url ?? null
-      // In one batch another deployment may already have taken the url of one that is gone.
+      // In one batch another deployment may already have the url of a deleted one.
       if (url !== null && urls.get(url) === before) urls.delete(url)
       if (facts === undefined) return void deployments.delete(id)
       deployments.set(id, facts)
@@ -106,7 +105,7 @@ export function createHostIndex(): HostIndex {
   }
 }
 
-/** A verified domain or address of this name, the own url of a deployment, the closest verified wildcard, and only then a claim. */
+/** In order: the exact verified domain or address, the url of a deployment, the closest verified wildcard, a claim. */
 function find(index: Known, host: string): HostEntry {
   const entry = findExact(index, host)
   if (entry !== undefined) return entry
@@ -126,13 +125,12 @@ function findExact(index: Known, host: string): HostEntry | undefined {
   return (exact && foundByName(index, exact)) ?? (url && foundByUrl(index, url))
 }
 
-/** Undefined for a claim. */
 function foundByName({ projects, deployments }: Known, { domain }: NameRecord): HostEntry | undefined {
   const project = domain && projects.get(domain.projectId)
   if (project === undefined) return undefined
   const { deploymentId, ofBranch, isAddress } = domain!
   const deployment = deploymentId === null ? undefined : deployments.get(deploymentId)
-  // The address of a branch is another own url of its newest deployment.
+  // The address of a branch is a second url of its newest deployment.
   if (isAddress && ofBranch && deployment !== undefined)
     return { ...entryOfDeployment(deployment, project), ...versionOf(deployment, project) }
   const preview = ofBranch || (deployment !== undefined && isPreview(deployment, project))
@@ -148,7 +146,7 @@ function foundByUrl({ projects }: Known, deployment: DeploymentRecord): HostEntr
   return project && entryOfDeployment(deployment, project)
 }
 
-/** What the own url of a deployment of this project resolves to. */
+/** Returns the entry of the url of a deployment. */
 export function entryOfDeployment(deployment: DeploymentRecord, project: ProjectRecord): HostEntry {
   const isPreviewUrl = isPreview(deployment, project)
   return {
@@ -158,7 +156,7 @@ export function entryOfDeployment(deployment: DeploymentRecord, project: Project
   }
 }
 
-/** The version that a deployment is, by how its guard sees it: nobody gets from an open environment into a protected one. */
+/** Returns the version of a deployment by its protection: skew protection must not lead from a public environment to a protected one. */
 export function versionOf(
   deployment: DeploymentRecord,
   project: ProjectRecord,
@@ -171,7 +169,7 @@ export function versionOf(
   }
 }
 
-/** Also under a name that somebody gave to it by hand; one that was promoted is production. */
+/** Also under a name that a user assigned to it; a promoted deployment is production. */
 function isPreview(deployment: DeploymentRecord, project: ProjectRecord): boolean {
   return !deployment.production && project.liveDeploymentId !== deployment.id
 }
@@ -189,7 +187,7 @@ function guardsOf(
   }
 }
 
-/** `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */
+/** Yields `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */
 export function* closestWildcards(host: string): Generator<string> {
   for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
     if (host.indexOf('.', dot + 1) === -1) return

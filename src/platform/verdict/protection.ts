@@ -1,4 +1,4 @@
-/** What guards the deployments of a project, and whom it lets in. Nothing is asked of the store here: the edge decides by it. docs/edge.md: Who passes a protection. */
+/** Deployment protection of a project, and the access decision. Pure, because the edge uses it without the database. */
 import { BlockList, isIPv4 } from 'node:net'
 import { fingerprint } from '../base/ids.ts'
 
@@ -14,30 +14,29 @@ export type Protection = {
   password: { hash: string; covers: DeploymentType } | undefined
   signIn: { covers: DeploymentType } | undefined
   trustedIps: { isTrusted: (ip: string) => boolean; required: boolean; covers: DeploymentType } | undefined
-  /** Of the secrets by which automation passes. */
+  /** Hashes of the secrets for automation. */
   bypassHashes: ReadonlySet<string>
 }
 
 export type AccessAttempt = {
   kind: 'production' | 'preview'
-  /** How the visitor came: by a domain of the project, the address of its production that Berth gave, or the own url of a deployment. */
+  /** The visited host: a domain of the project, its production address, or the url of a deployment. */
   through: 'domain' | 'address' | 'url'
   ip: string
-  /** That the visitor gave the right password; checking one takes some 30 ms, so this asks for the answer. */
+  /** Whether the password was right. Checking takes some 30 ms, so it is done only when needed. */
   knowsPassword?: boolean
-  /** That the visitor is a member of the account. */
   signedIn?: boolean
-  /** The secret that the visitor gave. */
+  /** The secret of the request. */
   bypass?: string | undefined
 }
 
-/** What would let in a visitor who is not let in. */
+/** Why a visit is admitted, or what would admit it. */
 export type AccessDecision = 'admitted' | 'trusted-ip' | 'password' | 'sign-in'
 
-/** Which visits each part of a protection covers, without anything that lets somebody in. */
+/** Which visits each part of a protection covers. */
 export type Coverage = { password?: DeploymentType; signIn?: DeploymentType; trustedIps?: DeploymentType }
 
-/** What a protection covers. */
+/** Returns the coverage of a protection. */
 export function coverageOf({ password, signIn, trustedIps }: Protection): Coverage {
   return {
     ...(password && { password: password.covers }),
@@ -46,7 +45,7 @@ export function coverageOf({ password, signIn, trustedIps }: Protection): Covera
   }
 }
 
-/** A protection that keeps everybody out of what it covers: no password, address or secret opens it. Only `check` of the edge does. */
+/** Returns a protection that no password, address or secret opens, with the same coverage. Only `check` of the edge admits visits. */
 export function closedProtection({ password, signIn, trustedIps }: Coverage): Protection {
   return {
     password: password && { hash: '', covers: password },
@@ -56,7 +55,7 @@ export function closedProtection({ password, signIn, trustedIps }: Coverage): Pr
   }
 }
 
-/** What of a project its protection is decided from, as the store keeps it. */
+/** The columns of a project that define its protection. */
 export type ProtectedProject = { settings_json: string; password_hash: string | null; bypass_json: string | null }
 
 /** The protections in `settings_json`: model/project-settings.ts writes them. */
@@ -66,7 +65,7 @@ type ProtectionSettings = {
   trustedIps?: { deploymentType: DeploymentType; protectionMode: string; addresses: { value: string }[] } | null
 }
 
-/** What guards a project; undefined when nothing does. Made once and asked often. */
+/** Returns the protection of a project, or undefined. It is computed once per change. */
 export function protectionOf(project: ProtectedProject): Protection | undefined {
   const { passwordProtection, ssoProtection, trustedIps } = JSON.parse(project.settings_json) as ProtectionSettings
   const hash = project.password_hash
@@ -87,8 +86,8 @@ export function protectionOf(project: ProtectedProject): Protection | undefined 
 }
 
 /**
- * What guards the source maps of a project that protects them, also where its deployments are open: members sign in, and whatever else lets somebody
- * into any deployment of the project counts. Undefined where it does not protect them. Upstream: Protected Source Maps.
+ * Returns the protection of source maps, also of public deployments, or undefined. Members sign in, and every bypass of the project also applies.
+ * Upstream: Protected Source Maps.
  */
 export function sourceMapProtectionOf(project: ProtectedProject): Protection | undefined {
   const { protectedSourcemaps } = JSON.parse(project.settings_json) as { protectedSourcemaps?: boolean }
@@ -106,7 +105,7 @@ function bypassHashesOf(project: ProtectedProject): ReadonlySet<string> {
   return new Set(bypassOf(project).map((entry) => entry.hash))
 }
 
-/** A secret as the row keeps it: found by its hash, shown by opening it. */
+/** A bypass secret of the row: found by its hash, shown by decrypting it. */
 export type BypassEntry = {
   hash: string
   sealed: string
@@ -116,15 +115,14 @@ export type BypassEntry = {
   note?: string
 }
 
-/** The secrets of a project, oldest first. */
+/** Returns the bypass secrets of a project, oldest first. */
 export function bypassOf({ bypass_json }: Pick<ProtectedProject, 'bypass_json'>): BypassEntry[] {
   return bypass_json === null ? [] : (JSON.parse(bypass_json) as BypassEntry[])
 }
 
 /**
- * Whether a visit passes. A bypass secret passes everything. With trusted IPs `additional`, the address must match and what
- * else guards still asks; with `exclusive`, a matching address passes by itself, and another one has to pass what else guards,
- * or, where nothing else does, stays out. Of password and sign-in one is enough.
+ * Decides whether a visit is admitted. A bypass secret admits all. Trusted IPs with `additional` are required next to the rest; with `exclusive` a
+ * match admits, and without one the rest decides, or the visit is denied. Password and sign-in are alternatives.
  */
 export function decideAccess(protection: Protection, visit: AccessAttempt): AccessDecision {
   if (visit.bypass !== undefined && protection.bypassHashes.has(fingerprint(visit.bypass))) return 'admitted'
@@ -142,12 +140,11 @@ export function decideAccess(protection: Protection, visit: AccessAttempt): Acce
   return password ? 'password' : 'sign-in'
 }
 
-/** Whether a sign-in is one of the things that let these visits in. */
+/** Returns whether a sign-in can admit these visits. */
 export function isForMembers({ signIn }: Protection, visit: Pick<AccessAttempt, 'kind' | 'through'>): boolean {
   return covered(signIn, { ...visit, ip: '' }) !== undefined
 }
 
-/** The guard, when it covers this visit. */
 function covered<G extends { covers: DeploymentType }>(guard: G | undefined, visit: AccessAttempt): G | undefined {
   return guard !== undefined && COVERS[guard.covers](visit) ? guard : undefined
 }
@@ -160,7 +157,7 @@ const COVERS: Record<DeploymentType, (visit: AccessAttempt) => boolean> = {
   all_except_custom_domains: ({ through }) => through !== 'domain',
 }
 
-/** `1.2.3.4` and `10.0.0.0/8`. Visitors that a proxy names as `::ffff:1.2.3.4` are the IPv4 address that they are. */
+/** Matches `1.2.3.4` and `10.0.0.0/8`. A visitor address `::ffff:1.2.3.4` counts as IPv4. */
 function matcherOf(addresses: readonly string[]): (ip: string) => boolean {
   const list = new BlockList()
   for (const value of addresses) {

@@ -1,6 +1,6 @@
-/** The settings of a project by which sites servers answer visitors. docs/deploying-sites.md: Settings of the project. */
+/** Project settings for sites servers. docs/deploying-sites.md: Project settings. */
 
-/** What is absent is off. `optionsPaths`: beginnings of paths, as they are written in a request. */
+/** Absent settings are off. `optionsPaths`: path prefixes in request spelling. */
 export type SiteSettings = {
   directoryListing?: boolean
   protectedSourcemaps?: boolean
@@ -8,10 +8,10 @@ export type SiteSettings = {
   skewProtection?: SkewProtection
 }
 
-/** `maxAge`: in seconds. `boundaryAt`: in milliseconds. `allowedDomains`: names of hosts in lower case, or `*.` and such a name. */
+/** `maxAge`: in seconds. `boundaryAt`: in milliseconds. `allowedDomains`: host names in lower case, also `*.` and a name. */
 export type SkewProtection = { maxAge: number; boundaryAt?: number; allowedDomains?: string[] }
 
-/** These settings as `settings_json` keeps them: model/project-settings.ts writes them. */
+/** These settings in `settings_json`: model/project-settings.ts writes them. */
 type Stored = {
   directoryListing?: boolean
   protectedSourcemaps?: boolean
@@ -21,16 +21,15 @@ type Stored = {
   skewProtectionAllowedDomains?: string[] | null
 }
 
-/** A path of more characters passes nobody: a line of the snapshot is short. */
+/** A longer path matches no request, because a line of the snapshot is short. */
 const MAX_PATH = 256
-/** What no path of a request has as it is. */
+/** Characters that a request path always escapes. */
 const TO_ESCAPE = /[^\x21-\x7e]|["\\<>^`{|}]/gu
-/** What is no name of a host matches none. */
 const DOMAIN = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
-/** A path that leads upwards is not below the one that it begins with: another server may resolve it. */
+/** A path with dot segments is not below its prefix: another server may resolve it. */
 const UPWARDS = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 
-/** The settings that a project has; undefined where all are off. */
+/** Returns the settings of a project; undefined where all are off. */
 export function siteSettingsOf(settingsJson: string): SiteSettings | undefined {
   const stored = JSON.parse(settingsJson) as Stored
   const { directoryListing, protectedSourcemaps, optionsAllowlist } = stored
@@ -52,7 +51,7 @@ function skewProtectionOf(maxAge: number, stored: Stored): SkewProtection {
   return { maxAge, ...(boundaryAt && { boundaryAt }), ...(allowedDomains.length > 0 && { allowedDomains }) }
 }
 
-/** Whether the project lets `OPTIONS` requests to this path pass its protection. Upstream: OPTIONS Allowlist. */
+/** Returns whether `OPTIONS` requests to this path bypass the protection. Upstream: OPTIONS Allowlist. */
 export function letsOptionsPass(settings: SiteSettings | undefined, path: string): boolean {
   const isBelow = settings?.optionsPaths?.some((allowed) => path.startsWith(allowed)) ?? false
   return isBelow && !UPWARDS.test(path)

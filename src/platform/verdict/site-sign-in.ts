@@ -1,53 +1,50 @@
-/** What the control plane and a sites server say to each other about members who sign in to a protected site. docs/edge.md: Members sign in. */
+/** The protocol between control plane and sites server for member sign-in. docs/edge.md: Sign-in of members. */
 import { createHash } from 'node:crypto'
 import { isThisMachine } from '../base/network.ts'
 import { readHost } from './host-name.ts'
 
-/** Where a browser comes back to with its code, on the host of the site. Only of a host that members sign in to. */
+/** The callback path with a code, on the host of a protected site. */
 export const RETURN_PATH = '/_berth/sign-in'
 
-/** Where a sites server redeems codes, at the listener for proxies: POST without a body. */
+/** The endpoint where a sites server redeems codes, at the listener for proxies: POST without a body. */
 export const REDEEM_PATH = '/sites/v1/sign-ins'
 
-/** TABLE headers between a sites server and the control plane: no log of either holds what is in a header. */
+/** TABLE Headers between a sites server and the control plane. Logs of both omit headers. */
 export const SIGN_IN_HEADERS = {
-  /** Of a `check`: the secret in the cookie of the visitor. */
+  /** Of a `check`: the cookie secret of the visitor. */
   session: 'x-sites-session',
-  /** Of a `check`: there where the visitor asks for a source map. */
+  /** Of a `check`: present where the visitor requests a source map. */
   sourceMap: 'x-sites-source-map',
-  /** Of the answer to it: the page where whoever is not let in may sign in. */
+  /** Of its response: the sign-in page for a denied visitor. */
   page: 'x-edge-sign-in',
   code: 'x-sites-code',
   state: 'x-sites-state',
   host: 'x-sites-host',
 } as const
 
-/** What the control plane answers to a code: the secret of the cookie, and for how many seconds it counts. */
+/** The response to a code: the cookie secret, and its lifetime in seconds. */
 export type Redeemed = { secret: string; seconds: number }
 
-/** Codes, states and secrets of cookies: 43 characters of base62. */
+/** Codes, states and cookie secrets: 43 characters of base62. */
 export const SECRET_LENGTH = 43
 const SECRET = new RegExp(`^[0-9A-Za-z]{${SECRET_LENGTH}}$`)
 
-/** Whether a text has the form of a code, a state or a secret of a cookie. */
+/** Returns whether a text has the form of a code, a state or a cookie secret. */
 export function isSecret(text: unknown): text is string {
   return typeof text === 'string' && SECRET.test(text)
 }
 
-/** What the sign-in page is told of the state that a browser holds: only whoever has the state can redeem the code (as PKCE, RFC 7636). */
+/** Returns the challenge of a browser's state: only a browser with the state can redeem the code (as PKCE, RFC 7636). */
 export function challengeOf(state: string): string {
   return createHash('sha256').update(state).digest('base64url')
 }
 
-/**
- * Whether a browser keeps a cookie of this site apart from everybody else's: over https, or on this machine, where nobody listens on the way.
- * Others get no sign-in.
- */
+/** Returns whether a cookie of this site is private to the browser: over https, or on this machine. Others get no sign-in. */
 export function mayHoldSession(scheme: string, host: string): boolean {
   return scheme === 'https' || (scheme === 'http' && isThisMachine(host))
 }
 
-/** The host of an origin to which a browser may be sent back; undefined for any other text. The port may be any: cookies are of a host (RFC 6265 8.5). */
+/** Returns the host of an origin that a sign-in may return to, or undefined. Any port, because cookies ignore it (RFC 6265 8.5). */
 export function hostOfSite(site: string): string | undefined {
   const url = URL.parse(site)
   if (url === null || url.origin !== site) return undefined

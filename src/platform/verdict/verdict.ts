@@ -1,31 +1,30 @@
-/** What the edge says of one visitor's request: the order of decisions, in one place. docs/spec/proxies.md 3.7; docs/edge.md. */
+/** The order of decisions for a visitor's request. docs/spec/proxies.md 3.7; docs/edge.md. */
 import type { Serving } from './facts.ts'
 import type { HostEntry, HostIndex, HostProtection } from './hosts.ts'
 
-/** A visitor's request, as the proxy in front tells of it. */
+/** A visitor's request, as the proxy reports it. */
 export type Visitor = {
   /** Lower case, without a port. */
   host: string
-  /** `:8443` where the visitor named a port; else empty. */
+  /** Such as `:8443`; empty without a port. */
   port: string
   scheme: 'http' | 'https'
-  /** The path and query. */
   uri: string
-  /** As the proxy in front saw it; empty where it does not say. */
+  /** As the proxy saw it; empty where unknown. */
   ip: string
-  /** The password that came by HTTP Basic; the user name may be anything. */
+  /** The password of HTTP Basic; the user name is ignored. */
   password: string | undefined
-  /** The secret by which automation passes a protection. */
+  /** The bypass secret for automation. */
   bypass: string | undefined
-  /** The secret of the cookie by which a member came in, where a sites server asks. */
+  /** The cookie secret of a member, in requests of sites servers. */
   session?: string | undefined
-  /** That a sites server found a source map at this address. */
+  /** Whether a sites server found a source map at this address. */
   wantsSourceMap?: boolean
 }
 
 export type Live = Extract<Serving, { kind: 'live' }>
 
-/** `signIn`: a member who signs in would be let in. */
+/** `signIn`: a member can sign in for access. */
 export type Verdict =
   | { status: 200; live: Live; guard: HostProtection | undefined }
   | { status: 301 | 302 | 307 | 308; origin: string; projectId: string }
@@ -40,12 +39,12 @@ export type EdgeError =
   | 'NOT_ALLOWED'
   | 'TOO_MANY_PASSWORDS'
 
-/** Unknown and unverified, then a redirect, then paused, then live: with an upstream or an output. A guard, if there is one, is still to be asked. */
+/** Resolves the verdict: unknown and unverified, then a redirect, then paused, then live. The caller still checks the protection. */
 export function resolveVerdict(hosts: HostIndex, visitor: Visitor): Verdict {
   return judgeEntry(hosts.find(visitor.host), visitor)
 }
 
-/** The same of what a host was found to lead to. */
+/** Resolves the verdict of an entry of the host index. */
 export function judgeEntry({ serving, guard }: HostEntry, { port, scheme }: Pick<Visitor, 'port' | 'scheme'>): Verdict {
   switch (serving.kind) {
     case 'unknown':
@@ -68,7 +67,7 @@ export function judgeEntry({ serving, guard }: HostEntry, { port, scheme }: Pick
   }
 }
 
-/** Whether a proxy should get a certificate for this name: of verified domains, redirects and paused projects included, and of deployments. */
+/** Returns whether a proxy may obtain a certificate for a name: verified domains (also of redirects and paused projects) and deployments. */
 export function isCertificateAllowed(hosts: HostIndex, name: string): boolean {
   const { kind } = hosts.find(name).serving
   return kind !== 'unknown' && kind !== 'unverified'

@@ -1,17 +1,16 @@
-/** What a visitor is answered who is not shown a site: a redirect, or a page. The edge and the sites server answer the same. docs/edge.md. */
+/** Responses for visitors without a site: a redirect, or a page. Shared by the edge and the sites server. docs/edge.md. */
 import { PAGE_HEADERS, type PageKind, pageOf } from './error-page.ts'
 import type { Verdict, Visitor } from './verdict.ts'
 
 export type EdgeResponse = { status: number; headers: Record<string, string>; body: string }
 
-/** A verdict that lets nobody in. */
 export type DeniedVerdict = Exclude<Verdict, { live: unknown }>
 
-/** While a project is paused, programs that ask again wait this long. */
+/** The retry delay for programs while a project is paused. */
 const PAUSED_RETRY_SECONDS = '300'
 export const MOMENT_SECONDS = '1'
 
-/** The answer to a visitor who is not let in. */
+/** Returns the response for a denied visitor. */
 export function denialResponse(verdict: DeniedVerdict, visitor: Pick<Visitor, 'host' | 'uri'>): EdgeResponse {
   if ('origin' in verdict)
     return pageAnswer('MOVED', verdict.status, visitor, { location: verdict.origin + visitor.uri })
@@ -19,13 +18,13 @@ export function denialResponse(verdict: DeniedVerdict, visitor: Pick<Visitor, 'h
   return pageAnswer(verdict.error, verdict.status, visitor, { ...retryHeaders(verdict), ...asks })
 }
 
-/** When programs are to ask again; nothing where that would not help. */
+/** Returns the retry headers, or none where a retry does not help. */
 export function retryHeaders(verdict: DeniedVerdict): Record<string, string> {
   if (verdict.status !== 503) return {}
   return { 'retry-after': verdict.error === 'DEPLOYMENT_PAUSED' ? PAUSED_RETRY_SECONDS : MOMENT_SECONDS }
 }
 
-/** A page with its headers. */
+/** Returns a page with its headers. */
 export function pageAnswer(
   kind: PageKind,
   status: number,

@@ -1,4 +1,7 @@
-/** Domains of an account: an apex that is proven once for all its projects. docs/domains.md: Domains of the account are derived, Proving an apex for the whole account. */
+/**
+ * Domains of an account: an apex that is verified once for all its projects. docs/domains.md: Domains of the account are derived,
+ * Proving an apex for the whole account.
+ */
 
 import type { Ctx, Input, Params } from '../../context.ts'
 import { apexOf, canonicalName, isPlatformName, nameToFind } from '../../model/domain-name.ts'
@@ -17,7 +20,7 @@ import { type AccountDomain, type AddAccountDomain, showAccountDomain, showPlatf
 
 type Answer = { domain: AccountDomain }
 
-/** The domain of the account that a name is under; for a label under the platform's suffix, the platform's. Refuses: not_found 404. */
+/** Returns the account's domain above a name; for a label under the platform's suffix, the platform's domain. Refuses: not_found 404. */
 export async function showDomainOfAccount(ctx: Ctx, _: undefined, { params }: Input): Promise<Answer> {
   const settings = ctx.deps.config.domains
   const name = nameToFind(params.domain ?? '', settings)
@@ -32,16 +35,13 @@ async function answer(ctx: Ctx, apex: Apex): Promise<Answer> {
   return { domain: showAccountDomain(await describeApex(ctx, apex), ctx.account) }
 }
 
-/** What is added to the account as a whole is nothing to a token that may see some of its projects only. */
+/** Project-limited tokens cannot use domains that belong to the account. */
 export const actsForAllProjects = guard(['missing_permission'], ({ caller }: Ctx, _subject: unknown) => {
   if (caller.projectIds !== null)
     refuse('missing_permission', "Only some projects are visible here: domains of the account are the whole account's.")
 })
 
-/**
- * Adds an apex to the account, with a challenge unless the account has proven it already by one of its names.
- * Refuses: invalid_domain 400, domain_not_allowed 409, account_domain_exists 409 (by the primary key).
- */
+/** Adds an apex, with a challenge if needed. Refuses: invalid_domain 400, domain_not_allowed 409, account_domain_exists 409 (by the primary key). */
 export async function addAccountDomain(
   ctx: Ctx,
   _: undefined,
@@ -71,7 +71,7 @@ export async function addAccountDomain(
   return answer(ctx, { name, stamp: claim.created_stamp, claim })
 }
 
-/** The claim of the account on an apex. Refuses: not_found 404. */
+/** Returns the account's claim on an apex. Refuses: not_found 404. */
 export async function findAccountClaim(ctx: Ctx, params: Params): Promise<Row<'account_domain'>> {
   const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const claim = await readClaim(ctx, name)
@@ -79,7 +79,7 @@ export async function findAccountClaim(ctx: Ctx, params: Params): Promise<Row<'a
   return claim
 }
 
-/** The TXT record that proves an apex for this account. */
+/** Returns the TXT record that verifies an apex for this account. */
 export function showVerificationRecord(ctx: Ctx, claim: Row<'account_domain'>) {
   const { value, domain } = challengeOf({ ...claim, apex_name: claim.name }, ctx.deps.config.domains)
   return { txtRecord: value, verificationDomain: domain }
@@ -87,7 +87,7 @@ export function showVerificationRecord(ctx: Ctx, claim: Row<'account_domain'>) {
 
 const NOT_ASKED = 'not asked'
 
-/** The TXT records at the place of the challenge; not asked when the account has proven the apex and nobody else did since. */
+/** Returns the TXT records of the challenge. Skips DNS if the account has the latest verification of the apex. */
 export async function readAccountChallenge(
   ctx: Ctx,
   claim: Row<'account_domain'>,
@@ -98,9 +98,9 @@ export async function readAccountChallenge(
 }
 
 /**
- * Proves an apex by its record: from now on names under it that nobody holds are verified as they are added, and the proof of
- * another account speaks no more. What others hold under it stays theirs until it is proven name by name. Refuses: what
- * `mustMatchChallenge` does, domain_not_allowed 409 (denied since it was added), busy 503 (proven by somebody else since DNS was asked).
+ * Verifies an apex by its record. New unclaimed names under it are then verified when added, and verifications of other accounts
+ * expire. Other accounts keep their names until each is verified here. Refuses: what `mustMatchChallenge` does,
+ * domain_not_allowed 409 (denied since it was added), busy 503 (verified by another account since the DNS query).
  */
 export async function verifyAccountDomain(
   ctx: Ctx,
@@ -111,7 +111,7 @@ export async function verifyAccountDomain(
   const { name, account_id } = claim
   const latestProof = await provenAt(ctx, claim)
   if (latestProof === null) {
-    // It was proven a moment ago, and by somebody else since: nothing is known of DNS, so nothing is said of it.
+    // Another account has just verified it and DNS was not queried, so there is no result to report.
     if (records === NOT_ASKED) refuse('busy')
     await mustMatchChallenge(ctx, { ...claim, apex_name: name }, records)
     mustBeAllowed(name, ctx.deps.config.domains)
@@ -126,7 +126,7 @@ export async function verifyAccountDomain(
   return answer(ctx, { name, stamp: claim.created_stamp, claim })
 }
 
-/** When the account made the proof that speaks for the apex, if so: of the whole, or of a name under it. */
+/** Returns when the account verified the apex, or a name under it, if that is the latest verification. */
 async function provenAt(ctx: Ctx, { account_id, name }: Row<'account_domain'>): Promise<number | null> {
   return (await findExemption(ctx, { account_id, name, apex_name: name }))?.provenAt ?? null
 }

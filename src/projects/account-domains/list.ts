@@ -1,4 +1,4 @@
-/** The apex domains that an account has: those that its projects have names under, and those added to it as a whole. docs/domains.md: Domains of the account are derived. */
+/** Apex domains of an account: those of its projects' names, and those added to the account. docs/domains.md: Domains of the account are derived. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -13,13 +13,10 @@ import {
   showAccountDomain,
 } from './schema.ts'
 
-/** An apex of the account: since when, and its claim, where it was added as a whole. */
+/** An apex with its creation stamp. `claim`: set if it was added to the account. */
 export type Apex = { name: string; stamp: number; claim: Row<'account_domain'> | undefined }
 
-/**
- * Lists the domains of the account, newest first. A token that may see some projects only sees the domains of their names, and
- * nothing of what was added to the account as a whole.
- */
+/** Lists the domains of the account, newest first. A project-limited token sees only domains of its projects' names, and none added to the account. */
 export async function listAccountDomains(
   ctx: Ctx,
   _: undefined,
@@ -34,21 +31,21 @@ export async function listAccountDomains(
   return { domains, pagination }
 }
 
-/** What is answered of an apex. */
+/** Returns the details of an apex for the response. */
 export async function describeApex(ctx: Ctx, { name, stamp, claim }: Apex): Promise<AccountDomainState> {
   const exemption = await findExemption(ctx, { account_id: ctx.account.id, name, apex_name: name })
   const challenge = claim && challengeOf({ ...claim, apex_name: name }, ctx.deps.config.domains)
   return { name, createdAt: stampToMs(stamp), verified: exemption !== undefined, challenge }
 }
 
-/** Stamps of two tables can be the same: the place of a claim is behind that of a name. */
+/** Stamps of two tables may be equal, so claims sort after names. */
 function placeOf({ stamp, claim }: Apex): number {
   return 2 * stamp + (claim === undefined ? 0 : 1)
 }
 
 type Placed = Pick<ListAccountDomainsQuery, 'until' | 'since'>
 
-/** The stamps between which places lie; `offset` is what `associatedData` adds. Both ends are exclusive. */
+/** Converts cursor positions to exclusive stamp bounds. `offset` is the one that `placeOf` adds. */
 function between({ until, since }: Placed, offset: 0 | 1) {
   const before = until === undefined ? undefined : isCursor(until) ? until : 2 * stampBefore(until)
   const after = since === undefined ? undefined : isCursor(since) ? since : 2 * stampAfter(since) + 1
@@ -58,7 +55,7 @@ function between({ until, since }: Placed, offset: 0 | 1) {
   }
 }
 
-/** Apexes that nobody added to the account, by the oldest name under each that the token may see. */
+/** Apexes that were not added to the account, by their oldest visible name. */
 async function namedApexes(ctx: Ctx, limit: number, query: Placed): Promise<Apex[]> {
   const { before, after } = between(query, 0)
   const rows = await namesOf(ctx)
@@ -86,7 +83,7 @@ async function claimedApexes(ctx: Ctx, limit: number, query: Placed): Promise<Ap
   return rows.map((claim) => ({ name: claim.name, stamp: claim.created_stamp, claim }))
 }
 
-/** An apex of the account by its name; undefined when the token sees nothing of it. */
+/** Returns an apex of the account by name. Undefined if the token cannot see any of it. */
 export async function readApex(ctx: Ctx, name: string): Promise<Apex | undefined> {
   const claim = await readClaim(ctx, name)
   if (claim !== undefined) return { name, stamp: claim.created_stamp, claim }
@@ -99,7 +96,7 @@ export async function readApex(ctx: Ctx, name: string): Promise<Apex | undefined
   return oldest && { name, stamp: oldest.stamp, claim: undefined }
 }
 
-/** What was added to the account as a whole; undefined for a token that may see some projects only. */
+/** Returns the account's claim on an apex. Undefined for project-limited tokens. */
 export function readClaim(ctx: Ctx, name: string): Promise<Row<'account_domain'> | undefined> {
   if (ctx.caller.projectIds !== null) return Promise.resolve(undefined)
   return ctx.db
@@ -110,7 +107,7 @@ export function readClaim(ctx: Ctx, name: string): Promise<Row<'account_domain'>
     .executeTakeFirst()
 }
 
-/** Of each apex the oldest name that the token may see; labels under the platform's suffix are under no domain of the account. */
+/** The oldest visible name per apex. Labels under the platform's suffix have no domain in the account. */
 function namesOf(ctx: Ctx) {
   const { projectIds } = ctx.caller
   const { platformSuffix } = ctx.deps.config.domains

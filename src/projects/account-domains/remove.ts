@@ -1,4 +1,4 @@
-/** Removing a domain of an account with every name under it, in one transaction. docs/domains.md: Removing a domain of the account. */
+/** Removes a domain of an account with every name under it, in one transaction. docs/domains.md: Removing a domain of the account. */
 
 import type { Ctx, Params } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
@@ -13,16 +13,12 @@ import { unassignDomains } from '../serving/domain-assignment.ts'
 import { readClaim } from './list.ts'
 import { accountDomainId } from './schema.ts'
 
-/** Names under an apex that one request removes. */
 const MAX_REMOVED = 1000
 
 type Removed = { name: string; claim: Row<'account_domain'> | undefined; groups: Group[] }
 type Group = { project: Row<'project'>; domains: Row<'project_domain'>[] }
 
-/**
- * A domain of the account with the names under it that the token may see, by project. Only the apex itself says all of them: a name
- * under it is removed from its project. Refuses: not_found 404, too_many_names 409.
- */
+/** Returns a domain of the account by its apex, with its visible names by project. Refuses: not_found 404, too_many_names 409. */
 export async function findDomainToRemove(ctx: Ctx, params: Params): Promise<Removed> {
   const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const claim = await readClaim(ctx, name)
@@ -57,12 +53,12 @@ async function namesUnder(ctx: Ctx, apex: string): Promise<Row<'project_domain'>
     .execute()
 }
 
-/** `notInTransfer` for each project that has a name of the domain. */
+/** Applies `notInTransfer` to each project that has a name of the domain. */
 export const noProjectInTransfer = guard(notInTransfer.refuses, async (ctx: Ctx, { groups }: Removed, input) => {
   for (const { project } of groups) await notInTransfer(ctx, project, input)
 })
 
-/** Removes a domain of the account, its proof, and every name under it from its project. Redirects to them end. */
+/** Removes a domain of the account, its verification, and every name under it from its project. Clears redirects to them. */
 export async function removeAccountDomain(ctx: Ctx, { name, claim, groups }: Removed): Promise<{ uid: string }> {
   for (const { project, domains } of groups) {
     for (const slice of chunks(domains)) {

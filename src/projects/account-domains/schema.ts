@@ -1,4 +1,4 @@
-/** What callers send and get for the domains of an account. docs/spec/client-requests.md B.3; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
+/** Wire types for domains of an account. docs/spec/client-requests.md B.3; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import type { Account } from '../../context.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -15,7 +15,7 @@ export const AddAccountDomain = Type.Object({
     Type.Unsafe<'add'>({
       type: 'string',
       enum: ['add'],
-      description: 'Berth is no registrar: nothing is transferred in',
+      description: 'Berth is not a registrar: nothing is transferred in',
     }),
   ),
 })
@@ -25,14 +25,14 @@ export const AccountDomain = Type.Object(
   {
     id: Type.String(),
     name: Type.String({ description: 'an apex' }),
-    verified: Type.Boolean({ description: 'names under it that nobody holds are verified as soon as they are added' }),
+    verified: Type.Boolean({ description: 'unclaimed names under it are verified as soon as they are added' }),
     verification: Type.Optional(
       Type.Array(
         Type.Object({ type: Type.String(), domain: Type.String(), value: Type.String(), reason: Type.String() }),
         { description: 'of a domain that was added to the account and is not verified' },
       ),
     ),
-    suffix: Type.Boolean({ description: "the platform's own, under which everybody may take a label" }),
+    suffix: Type.Boolean({ description: "the platform's own, under which every account can take a label" }),
     serviceType: OneOf('external'),
     nameservers: Type.Array(Type.String()),
     intendedNameservers: Type.Array(Type.String()),
@@ -53,7 +53,6 @@ export const AccountDomainReply = Type.Object({ domain: AccountDomain })
 export const AccountDomainList = Type.Object({ domains: Type.Array(AccountDomain), pagination: Pagination })
 export const VerificationRecord = Type.Object({ txtRecord: Type.String(), verificationDomain: Type.String() })
 
-/** What is known of a domain of an account. */
 export type AccountDomainState = {
   name: string
   createdAt: number
@@ -61,12 +60,12 @@ export type AccountDomainState = {
   challenge: Challenge | undefined
 }
 
-/** A domain is its name, and so is its id, in characters that ids have. */
+/** Returns the id of a domain: its name, in characters that ids have. */
 export function accountDomainId(name: string): string {
   return `dom_${Buffer.from(name).toString('base64url')}`
 }
 
-/** The answer for one domain. The account stands for its creator (docs/decisions/0040); DNS is kept elsewhere. */
+/** Builds the response for one domain. The account is shown as its creator (docs/decisions/0040). DNS is hosted elsewhere. */
 export function showAccountDomain(
   { name, createdAt, verified, challenge }: AccountDomainState,
   account: Account,
@@ -82,7 +81,7 @@ export function showAccountDomain(
   }
 }
 
-/** The platform's own domain: everybody's to take a label under, and in nobody's list. */
+/** Builds the response for the platform's domain, which every account can use and no list contains. */
 export function showPlatformDomain(name: string): AccountDomain {
   const platform = { verified: true, suffix: true, userId: '', teamId: null, createdAt: 0 }
   return { ...show(name), ...platform, creator: { id: '', username: 'platform', email: '' } }

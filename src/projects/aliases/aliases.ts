@@ -1,4 +1,4 @@
-/** Aliases: the domains of the account that lead to a deployment. docs/spec/wire.md 6. */
+/** Aliases: domains of the account that point to a deployment. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
@@ -12,10 +12,10 @@ import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery 
 
 type AliasRow = Row<'alias'> & { url: string }
 
-/** Aliases that one answer about a deployment carries; what is more is in the list of aliases. */
+/** Aliases in one response about a deployment; the list of aliases has the rest. */
 const MAX_OF_A_DEPLOYMENT = 1000
 
-/** An alias is its name, and so is its id, in characters that ids have. */
+/** Returns the id of an alias: its name, in characters that ids have. */
 export function aliasId(name: string): string {
   return `als_${Buffer.from(name).toString('base64url')}`
 }
@@ -25,7 +25,7 @@ function namesOf(ctx: Ctx, text: string): string[] {
   return [Buffer.from(text.slice('als_'.length), 'base64url').toString().replaceAll('\0', '')]
 }
 
-/** Lists the account's aliases, those of the newest domain first; those on projects that the token may not see are not there. */
+/** Lists the account's aliases by their domains, newest first. Omits projects that the token cannot see. */
 export async function listAliases(
   ctx: Ctx,
   _: undefined,
@@ -48,7 +48,7 @@ export async function listAliases(
   return { aliases: items.map(showAlias), pagination }
 }
 
-/** One alias, when it is of the given project and time. Refuses: not_found 404. */
+/** Returns an alias if it matches the given project and time. Refuses: not_found 404. */
 export function getAlias(_ctx: Ctx, alias: AliasRow, { query }: Input<AliasQuery>): Static<typeof Alias> {
   const { projectId = alias.project_id, until, from, since = from } = query
   const { created_stamp: stamp } = alias
@@ -58,7 +58,7 @@ export function getAlias(_ctx: Ctx, alias: AliasRow, { query }: Input<AliasQuery
   return showAlias(alias)
 }
 
-/** The aliases of one deployment, those of the newest domain first. */
+/** Returns the aliases of one deployment by their domains, newest first. */
 export async function listAliasesOfDeployment(
   ctx: Ctx,
   deployment: Row<'deployment'>,
@@ -71,7 +71,7 @@ export async function listAliasesOfDeployment(
   return { aliases: rows.map(showAlias) }
 }
 
-/** The alias of the account that the path says, by its id or its name. Refuses: not_found 404. */
+/** Returns an alias of the account by its id or name in the path. Refuses: not_found 404. */
 export async function findAlias(ctx: Ctx, params: Params): Promise<AliasRow> {
   const idOrAlias = params.idOrAlias ?? ''
   const row = await visible(ctx).where('alias.name', 'in', namesOf(ctx, idOrAlias)).executeTakeFirst()
@@ -79,7 +79,7 @@ export async function findAlias(ctx: Ctx, params: Params): Promise<AliasRow> {
   return row
 }
 
-/** An alias to remove, with its project. Refuses: not_found 404. */
+/** Returns an alias to remove, with its project. Refuses: not_found 404. */
 export async function findAliasOfProject(
   ctx: Ctx,
   params: Params,
@@ -88,14 +88,13 @@ export async function findAliasOfProject(
   return { alias, project: await findProject(ctx, { projectId: alias.project_id }) }
 }
 
-/** Ends where a domain leads, until the next deployment or promote takes it. The domain stays on its project. */
+/** Unassigns a domain until the next deployment or promote. The domain stays on its project. */
 export async function deleteAlias(ctx: Ctx, { alias }: { alias: AliasRow }): Promise<{ status: 'SUCCESS' }> {
   await ctx.db.deleteFrom('alias').where('name', '=', alias.name).execute()
   await refreshDeploymentSummary(ctx, alias.project_id)
   return { status: 'SUCCESS' }
 }
 
-/** The answer for one alias. */
 function showAlias(row: AliasRow): Alias {
   const createdAt = stampToMs(row.created_stamp)
   return {

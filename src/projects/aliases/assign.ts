@@ -1,4 +1,4 @@
-/** Assigning an alias by hand: a name of the deployment's project leads to that deployment from now on. docs/deployments.md: Assigning by hand. */
+/** Manual alias assignment: a domain of the project points to a given deployment. docs/deployments.md: Assigning by hand. */
 
 import type { Ctx, Input, Params } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
@@ -17,22 +17,22 @@ import type { AssignAlias, AssignedAlias } from './schema.ts'
 type Assignment = { project: Row<'project'>; deployment: Row<'deployment'> }
 type Domain = Row<'project_domain'>
 
-/** The deployment that the path says, and its project. Refuses: not_found 404. */
+/** Returns the deployment of the path and its project. Refuses: not_found 404. */
 export async function findAssignment(ctx: Ctx, params: Params): Promise<Assignment> {
   const deployment = await findDeployment(ctx, params)
   return { deployment, project: await findProject(ctx, { projectId: deployment.project_id }) }
 }
 
-/** `notInTransfer`, but never 409: that is how the CLI is told that the alias is as it should be. */
+/** `notInTransfer`, but never 409: the CLI reads 409 as success. */
 export const assignmentNotInTransfer = guard(['alias_in_transfer'], (ctx: Ctx, { project }: Assignment, input) =>
   without409('alias_in_transfer', async () => notInTransfer(ctx, project, input)),
 )
 
 /**
- * Makes a name lead to a deployment, until a deployment or a promote takes the name over. A name that no project has is added to
- * the deployment's, where it needs no proof; of a preview it goes to its custom environment or branch. With `redirect` the name goes to another domain
- * of the project instead. Refuses: alias_not_ready 400, alias_in_use 403, alias_not_verified 403, alias_not_allowed 403 (what
- * adding refuses with 409), and what adding or a redirect refuse else.
+ * Points a name to a deployment until a later deployment or promote. A name without a project is added to the deployment's if it
+ * needs no verification; for a preview, to its custom environment or branch. With `redirect` the name redirects to another domain
+ * of the project. Refuses: alias_not_ready 400, alias_in_use 403, alias_not_verified 403, alias_not_allowed 403 (what adding
+ * refuses with 409), and what adding or a redirect refuse else.
  */
 export async function assignAlias(
   ctx: Ctx,
@@ -60,7 +60,7 @@ export async function assignAlias(
   }
 }
 
-/** A label alone is one under the platform's suffix. */
+/** A single label is under the platform's suffix. */
 function nameOf(ctx: Ctx, text: string): string {
   const settings = ctx.deps.config.domains
   const { platformSuffix } = settings
@@ -68,7 +68,7 @@ function nameOf(ctx: Ctx, text: string): string {
   return canonicalName(label ? `${text}.${platformSuffix}` : text, settings)
 }
 
-/** The domain of this name on the project; added now where nobody in the account has it. */
+/** Returns the domain of this name on the project. Adds it if no project of the account has it. */
 async function takeDomain(ctx: Ctx, project: Row<'project'>, deployment: Row<'deployment'>, name: string) {
   const previous = await readDomain(ctx, name)
   if (previous === undefined) {
@@ -79,18 +79,17 @@ async function takeDomain(ctx: Ctx, project: Row<'project'>, deployment: Row<'de
   if (domain.project_id !== project.id)
     refuse('alias_in_use', `"${name}" is on another project of your account. Move it to "${project.name}" first.`)
   if (domain.verified_at === null)
-    refuse('alias_not_verified', `"${name}" is not verified. Add it to "${project.name}" and prove it first.`)
+    refuse('alias_not_verified', `"${name}" is not verified. Add it to "${project.name}" and verify it first.`)
   return domain
 }
 
-/** What a new name of the deployment shows: its environment while the project has it, else its branch, else production. */
+/** The target of a new name: the deployment's environment if it still exists, else its branch, else production. */
 function placeOf(project: Row<'project'>, { target, git_branch, custom_environment_id: id }: Row<'deployment'>) {
   if (target === 'production') return {}
   if (id !== null && environmentOf(project, id) !== undefined) return { customEnvironmentId: id }
   return { gitBranch: git_branch }
 }
 
-/** Sends the name to another domain, or ends that it is sent to one. */
 async function setRedirect(
   ctx: Ctx,
   project: Row<'project'>,

@@ -1,4 +1,4 @@
-/** What callers send and get for aliases. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
+/** Wire types for aliases. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { CommaSeparated, Nullable, PageQuery, Pagination, Timestamp } from '../../platform/schema/fields.ts'
@@ -14,7 +14,7 @@ export const ListAliasesQuery = Type.Object({
 })
 export type ListAliasesQuery = Static<typeof ListAliasesQuery>
 
-/** An alias that is not of the project, or not of the time, is not there. */
+/** A filter mismatch returns 404. */
 export const AliasQuery = Type.Object({
   projectId: Text,
   since,
@@ -54,6 +54,6 @@ export const AssignedAlias = Type.Object({
   uid: Type.String(),
   alias: Type.String(),
   created: Type.String({ description: 'ISO 8601' }),
-  oldDeploymentId: Nullable(Type.String({ description: 'where the name led until now' })),
+  oldDeploymentId: Nullable(Type.String({ description: 'where the name pointed until now' })),
 })
 export type AssignedAlias = Static<typeof AssignedAlias>

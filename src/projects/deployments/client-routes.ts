@@ -1,5 +1,3 @@
-/** What clients ask of one deployment beside reading it. */
-
 import { route } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -20,7 +18,7 @@ import { DeploymentUsage, MAX_HOURS, readDeploymentUsage, UsageQuery } from './u
 const tag = 'deployments'
 const read = ['deployment:read'] as const
 const ByUrl = Type.Object({
-  url: Type.Optional(Type.String({ maxLength: 300, description: 'its own host name, or one that leads to it' })),
+  url: Type.Optional(Type.String({ maxLength: 300, description: 'its own host name, or one that points to it' })),
   id: Type.Optional(Type.String({ maxLength: 100 })),
 })
 
@@ -46,9 +44,9 @@ export const clientDeploymentRoutes = [
     method: 'DELETE',
     path: '/v13/deployments/:idOrUrl',
     operationId: 'deleteDeployment',
-    summary: 'Remove a deployment, and end where the names lead that led to it',
+    summary: 'Remove a deployment, and unassign the names that point to it',
     tag,
-    // As to promote: it can take production off line.
+    // Same as for a promote, because it can take production offline.
     needs: ['project:write', 'deployment:write'],
     query: DeleteDeploymentQuery,
     run: deleteDeployment,
@@ -61,7 +59,7 @@ export const clientDeploymentRoutes = [
     method: 'GET',
     path: '/v3/deployments/:idOrUrl/events',
     operationId: 'getDeploymentEvents',
-    summary: 'Read which states a deployment went through, and who has the log of its build',
+    summary: 'List the states of a deployment, and where the log of its build is',
     tag,
     needs: read,
     query: EventsQuery,
@@ -91,7 +89,7 @@ export const clientDeploymentRoutes = [
     method: 'GET',
     path: '/v1/deployments/:idOrUrl/usage',
     operationId: 'getDeploymentUsage',
-    summary: 'Read what a deployment answered to its visitors: requests, statuses and bytes by the hour',
+    summary: 'Read the usage of a deployment: requests, statuses and bytes by hour',
     tag,
     needs: read,
     query: UsageQuery,
@@ -106,7 +104,7 @@ export const clientDeploymentRoutes = [
     method: 'GET',
     path: '/v1/projects/:projectId/deployments/:deploymentId/runtime-logs',
     operationId: 'getRuntimeLogs',
-    summary: 'Read one line that says that Berth keeps no logs',
+    summary: 'Read one line that states that Berth stores no logs',
     tag,
     needs: read,
     load: findDeploymentOfProject,

@@ -1,4 +1,4 @@
-/** Deployments: what the build system registers, and what people read of them. docs/spec/operator-api.md; docs/deployments.md. */
+/** Deployments: registered by the build system, read by users. docs/spec/operator-api.md; docs/deployments.md. */
 
 import type { Ctx, Input, OperatorCtx, Params } from '../../context.ts'
 import { openedHost } from '../../model/addresses.ts'
@@ -17,7 +17,7 @@ import { type Deployment, type NewDeployment, type PatchDeployment, showDeployme
 
 type Owned = { project: Row<'project'>; owner: Row<'account'> }
 
-/** The project that the path says, of whatever account, and that account. Refuses: not_found 404. */
+/** Returns the project of the path, in any account, with that account. Refuses: not_found 404. */
 export async function findAnyProjectWithAccount(ctx: OperatorCtx, params: Params): Promise<Owned> {
   return ownedProject(ctx, params.projectId ?? '')
 }
@@ -34,8 +34,8 @@ async function ownedProject(ctx: OperatorCtx, projectId: string): Promise<Owned>
 }
 
 /**
- * Registers a deployment; one that is READY takes over the domains that are its to take (`assignReadyDeployment`).
- * Refuses: bad_request 400 (`url`, `upstream`, `meta`, `customEnvironmentId`), deployment_url_taken 409 (by the unique index, or by a verified domain).
+ * Registers a deployment. One that is READY gets its domains (`assignReadyDeployment`). Refuses: bad_request 400 (`url`,
+ * `upstream`, `meta`, `customEnvironmentId`), deployment_url_taken 409 (by the unique index, or by a verified domain).
  */
 export async function createDeployment(
   ctx: OperatorCtx,
@@ -71,7 +71,7 @@ function readEnvironment(
   )
 }
 
-/** The deployment that the path says, with its project and account. Refuses: not_found 404. */
+/** Returns the deployment of the path with its project and account. Refuses: not_found 404. */
 export async function findAnyDeployment(
   ctx: OperatorCtx,
   params: Params,
@@ -82,10 +82,7 @@ export async function findAnyDeployment(
   return { deployment, ...(await ownedProject(ctx, deployment.project_id)) }
 }
 
-/**
- * Changes the state of a deployment, or where its visitors are sent. READY, ERROR and CANCELED are ends: saying one again
- * changes nothing. Refuses: deployment_ended 409, bad_request 400 (`upstream`).
- */
+/** Changes the state or upstream of a deployment. Final states stay. Refuses: deployment_ended 409, bad_request 400 (`upstream`). */
 export async function updateDeployment(
   ctx: OperatorCtx,
   { project, owner, deployment }: Owned & { deployment: Row<'deployment'> },
@@ -115,8 +112,9 @@ function isEnd(state: ReadyState): boolean {
 }
 
 /**
- * The deployment of the account that `idOrUrl` (or `id`) says: by its id, its own host name, or a name that leads to it now, also as a URL. What leads
- * elsewhere now names what it leads to. Refuses: not_found 404. docs/deployments.md: Names of a deployment.
+ * Returns the deployment of the account for `idOrUrl` (or `id`): its id, its own host name, or a name that points to it now, also
+ * as a URL. A name that was reassigned resolves to its current target. Refuses: not_found 404. docs/deployments.md: Names of a
+ * deployment.
  */
 export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'deployment'>> {
   const text = params.idOrUrl ?? params.id ?? params.deploymentId ?? ''
@@ -145,7 +143,7 @@ function findBy(ctx: Ctx, column: 'id' | 'url', values: string[]): Promise<Row<'
   return deployments.where(column, 'in', values).executeTakeFirst()
 }
 
-/** The answer for one deployment. */
+/** Builds the response for one deployment. */
 export async function readDeploymentReply(ctx: Ctx, row: Row<'deployment'>): Promise<Deployment> {
   const { config } = ctx.deps
   const { alias, automaticAliases } = await readDeploymentDomains(ctx, row.id)
@@ -156,7 +154,7 @@ export async function readDeploymentReply(ctx: Ctx, row: Row<'deployment'>): Pro
 
 export type DeploymentWithProject = { project: Row<'project'>; deployment: Row<'deployment'> }
 
-/** The project and, of its deployments, the one that the path says. Refuses: not_found 404. */
+/** Returns the project and its deployment of the path. Refuses: not_found 404. */
 export async function findDeploymentOfProject(ctx: Ctx, params: Params): Promise<DeploymentWithProject> {
   const project = await findProject(ctx, params)
   const deployment = await findDeployment(ctx, params)

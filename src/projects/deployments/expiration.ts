@@ -1,4 +1,4 @@
-/** Deployments that are removed once they are older than their project says. docs/deployments.md: Expiration. */
+/** Removes deployments older than the retention of their project. docs/deployments.md: Expiration. */
 import type { Static } from 'typebox'
 import type { Ctx, EventAccount, Input, OperatorCtx } from '../../context.ts'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000
 const DAYS = { '1d': 1, '1w': 7, '1m': 30, '2m': 60, '3m': 90, '6m': 180, '1y': 365, unlimited: 36_500 } as const
 type Period = keyof typeof DAYS
 const NEVER = DAYS.unlimited
-/** Which field of a request says the days of which field of a project. */
+/** Request field → project field, in days. */
 const FIELDS = {
   expiration: 'expirationDays',
   expirationProduction: 'expirationDaysProduction',
@@ -45,10 +45,7 @@ export const Expiration = Type.Object({
   }),
 })
 
-/**
- * Says after which time the deployments of a project are removed. What the body does not name stays as it was, and is unlimited at
- * first. Nothing is removed before an hour has passed, so that a mistake can be mended.
- */
+/** Sets the retention of deployments, in effect after an hour, so that a mistake can be corrected. Fields missing in the body stay. */
 export async function updateExpiration(
   ctx: Ctx,
   project: Row<'project'>,
@@ -81,13 +78,13 @@ function policyOf({ expiration_json }: Row<'project'>): Policy {
 }
 
 const HOUR_MS = 3_600_000
-/** In one transaction: each is told to webhooks. */
+/** Per transaction: each removal publishes an event. */
 const MAX_REMOVED = 20
 
 /**
- * Sweep: removes deployments that are older than their project says, looking at each such project once an hour. The one that serves
- * production stays, and so do those to which a domain or an unfinished promote or rollback leads. The address of a branch keeps none: else the newest
- * of each branch would stay for ever. A project that moves to another account waits.
+ * Sweep: removes expired deployments, checking each project with a retention once an hour. Keeps the production deployment and
+ * targets of domains or unfinished promotes and rollbacks. A branch address keeps none: otherwise the newest of each branch would
+ * stay forever. Projects in transfer wait.
  */
 export async function expireDeployments(ctx: OperatorCtx, limit: number): Promise<number> {
   const projects = await ctx.db
@@ -101,7 +98,7 @@ export async function expireDeployments(ctx: OperatorCtx, limit: number): Promis
   let left = MAX_REMOVED
   for (const project of projects) {
     left -= await removeExpired(ctx, project, left)
-    // Whatever is left over is removed by the next slice, which follows at once.
+    // The next slice follows immediately and removes the rest.
     if (left === 0) return limit
     await ctx.db
       .updateTable('project')
@@ -142,7 +139,7 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
   return rows.length
 }
 
-/** The oldest deployments of a project that are past their time and that nothing leads to. */
+/** The oldest expired deployments of a project that have no domain. */
 function selectExpired(ctx: OperatorCtx, project: Row<'project'>, limit: number) {
   const policy = policyOf(project)
   const before = (days: number) => (ctx.now - days * DAY_MS) * STAMPS_PER_MS

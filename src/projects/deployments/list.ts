@@ -1,4 +1,3 @@
-/** The list of deployments, with the filters that the CLI and the SDKs send. */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
@@ -41,7 +40,7 @@ export const ListDeploymentsQuery = Type.Object(
     users: Type.Optional(
       Type.String({
         maxLength: 4096,
-        description: 'ids of its creator, comma-separated: the account itself, or nobody',
+        description: 'ids of its creator, comma-separated: the account itself, or no user',
       }),
     ),
     customEnvironmentSlugOrId: Type.Optional(
@@ -66,8 +65,8 @@ export type ListDeploymentsQuery = Static<typeof ListDeploymentsQuery>
 type Builder = ExpressionBuilder<Schema, 'deployment' | 'project'>
 
 /**
- * Lists the account's deployments, newest first; those of projects that the token may not see are not there.
- * Refuses: bad_request 400 (`state`, more than 20 fields of the meta, the slug of an environment without a project, a `target` that the project lacks).
+ * Lists the account's deployments, newest first, of projects that the token can see. Refuses: bad_request 400 (`state`, more than
+ * 20 fields of the meta, the slug of an environment without a project, a `target` that the project lacks).
  */
 export async function listDeployments(
   ctx: Ctx,
@@ -101,7 +100,7 @@ export async function listDeployments(
   }
 }
 
-/** The bound keeps both engines from walking the account's deployments to look for them. */
+/** The bound keeps both engines from scanning all deployments of the account. */
 function theseAlone({ db }: Ctx, ids: readonly string[]) {
   return db
     .selectFrom('deployment')
@@ -132,7 +131,7 @@ function filters(
   if (isStandard(query.target)) all.push(eb('deployment.target', '=', query.target))
   if (query.branch !== undefined) all.push(eb('deployment.git_branch', '=', query.branch))
   if (states !== undefined) all.push(eb('deployment.ready_state', 'in', states))
-  // The account stands for the creator of its deployments.
+  // The account is shown as the creator of its deployments.
   if (query.users !== undefined) all.push(eb.lit(query.users.split(',').includes(account.id)))
   for (const id of environments) all.push(eb('deployment.custom_environment_id', '=', id))
   if (query.rollbackCandidate) {
@@ -147,8 +146,8 @@ function isStandard(target: string | undefined): target is 'production' | 'previ
 }
 
 /**
- * The ids of the environments that are asked for, by `target` and by the field of their own: of none, an id that no deployment has.
- * Refuses: bad_request 400 (a slug without a project; a `target` that the project does not have).
+ * Ids of environments in the filters `target` and `customEnvironment`. For an unknown one, an id that no deployment has. Refuses:
+ * bad_request 400 (a slug without a project; a `target` that the project does not have).
  */
 async function environmentsWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise<string[]> {
   const { customEnvironmentSlugOrId: slugOrId, target } = query
@@ -186,7 +185,7 @@ async function idWanted(
   return (row && canSeeProject(ctx.caller, row.id) && find(row)) || ''
 }
 
-/** Each is named by its id or by its name. No name is an id. */
+/** Each is an id or a name. No name is an id. */
 function ofProjects(eb: Builder, idsOrNames: readonly string[]): Expression<SqlBool> {
   const ids = idsOrNames.filter((one) => one.startsWith('prj_'))
   const names = idsOrNames.filter((one) => !one.startsWith('prj_'))

@@ -1,4 +1,4 @@
-/** What clients ask about builds and logs. Berth does neither, and says so where a client would wait for ever. docs/deployments.md. */
+/** Responses about builds and logs. Berth has neither, and ends requests that clients would follow forever. docs/deployments.md. */
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
@@ -8,17 +8,15 @@ import { Type } from '../../platform/schema/builder.ts'
 import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
-/** What the CLI and the SDKs send. `format` is read where the answer is written (`lines` of `Route`); nothing is followed. */
+/** Parameters of the CLI and the SDKs. `lines` of `Route` handles `format`; following is not supported. */
 export const EventsQuery = Type.Object({
   format: Type.Optional(Type.String({ maxLength: 20, description: '`lines`: one event a line instead of a list' })),
   direction: Type.Optional(OneOf('forward', 'backward')),
   limit: Type.Optional(Type.Integer({ minimum: -1, maximum: 10_000, description: '-1: all' })),
   since: Type.Optional(Timestamp),
   until: Type.Optional(Timestamp),
-  name: Type.Optional(Type.String({ maxLength: 256, description: 'the events of one build: there is none' })),
-  statusCode: Type.Optional(
-    Type.String({ maxLength: 256, description: 'the requests with this status: there are none' }),
-  ),
+  name: Type.Optional(Type.String({ maxLength: 256, description: 'the events of one build: always empty' })),
+  statusCode: Type.Optional(Type.String({ maxLength: 256, description: 'requests with this status: always empty' })),
   ...{ follow: Text, builds: Text, delimiter: Text },
 })
 
@@ -47,7 +45,7 @@ export const RuntimeLog = Type.Object({
   timestampInMs: Timestamp,
 })
 
-/** The states that Berth was told of, oldest first, and who has the log of the build. The list ends, also where a client follows it. */
+/** Returns the recorded states, oldest first, and where the build log is. The list ends even if a client follows it. */
 export function listDeploymentEvents(
   _ctx: Ctx,
   row: Row<'deployment'>,
@@ -83,12 +81,12 @@ function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
   }))
 }
 
-/** No builds: Berth was told of the deployment, and of none of its parts. */
+/** Returns no builds: Berth only records the deployment. */
 export function listBuilds(): Static<typeof Builds> {
   return { builds: [] }
 }
 
-/** The one line that clients end at: they print its message. */
+/** Returns the one line at which clients stop; they print its message. */
 export function readRuntimeLogs(
   ctx: Ctx,
   { deployment }: { deployment: Row<'deployment'> },
@@ -97,7 +95,7 @@ export function readRuntimeLogs(
     rowId: '',
     level: 'error',
     source: 'delimiter',
-    message: 'Berth keeps no logs of what runs. A log drain sends them on: docs/webhooks.md, Log drains.',
+    message: 'Berth stores no runtime logs. A log drain forwards them: docs/webhooks.md, Log drains.',
     messageTruncated: false,
     domain: deployment.url,
     requestMethod: '',

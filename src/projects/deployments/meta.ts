@@ -1,22 +1,21 @@
-/** The meta of deployments, by which CI finds the deployment of its commit: a table beside them, since no JSON column is filtered on. */
+/** The meta of deployments, for CI to find the deployment of a commit. It has its own table, because JSON columns are not filtered. */
 import { hash } from 'node:crypto'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import type { Row, Schema } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 
-/** From so many deployments on that have a field's value, a list is walked in its order and asks of each whether it has it. */
+/** From this number of matches on, a list scans deployments in order and tests each for the value. */
 export const MAX_SORTED_MATCHES = 500
 const MAX_FILTERS = 20
 const PREFIX = 'meta-'
 
-/** Where the git providers' integrations write the commit. */
 const COMMIT_FIELDS = ['githubCommitSha', 'gitlabCommitSha', 'bitbucketCommitSha'] as const
 
-/** Marks of which a deployment has one. */
+/** A filter: the deployment has one of these marks. */
 type Marks = readonly string[]
 
-/** Writes what a new deployment is found by. */
+/** Inserts the search marks of a new deployment. */
 export async function writeMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
   const fields = Object.entries(JSON.parse(row.meta_json) as Record<string, string>)
   if (fields.length === 0) return
@@ -25,7 +24,7 @@ export async function writeMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployme
   await ctx.db.insertInto('deployment_meta').values(marks).execute()
 }
 
-/** Removes what a deployment that goes was found by. */
+/** Deletes the search marks of a deployment. */
 export async function deleteMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
   const fields = Object.entries(JSON.parse(row.meta_json) as Record<string, string>)
   if (fields.length === 0) return
@@ -38,12 +37,12 @@ export async function deleteMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deploym
     .execute()
 }
 
-/** One field with its value. Stored (0034-deployment-meta.ts): it stays as it is. */
+/** One field with its value. Stored (0034-deployment-meta.ts), so it must not change. */
 function markOf(key: string, value: string): string {
   return hash('sha256', JSON.stringify([key, value]), 'base64url').slice(0, 22)
 }
 
-/** What a query asks of the meta: each `meta-<field>`, and `sha`. Refuses: bad_request 400 (more than 20 of them). */
+/** Returns the meta filters of a query: each `meta-<field>`, and `sha`. Refuses: bad_request 400 (more than 20 of them). */
 export function metaFilters(query: { sha?: string }): Marks[] {
   const pairs = Object.entries(query).filter(([name]) => name.startsWith(PREFIX))
   const marks = pairs.map(([name, value]) => [markOf(name.slice(PREFIX.length), value)])
@@ -55,10 +54,7 @@ export function metaFilters(query: { sha?: string }): Marks[] {
   return marks
 }
 
-/**
- * The ids of the deployments that have one of the wanted values, when they are few: then these are read, and sorted. Undefined
- * when many have each of them, as all of a branch do.
- */
+/** Returns ids of deployments that match one filter, if few match: then the list sorts these. Undefined if many match each filter, such as a branch. */
 export async function findMetaMatches(ctx: Ctx, filters: readonly Marks[]): Promise<string[] | undefined> {
   for (const marks of filters) {
     const rows = await ctx.db
@@ -74,7 +70,7 @@ export async function findMetaMatches(ctx: Ctx, filters: readonly Marks[]): Prom
   return undefined
 }
 
-/** That a deployment has one of the values. */
+/** Returns a condition for deployments with one of the values. */
 export function hasMeta(eb: ExpressionBuilder<Schema, 'deployment'>, marks: Marks): Expression<SqlBool> {
   const having = eb
     .selectFrom('deployment_meta')

@@ -1,4 +1,3 @@
-/** What becomes of a project's deployments when the project moves to another account or is deleted. */
 import type { OperatorCtx, ProjectHooks } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
 import { releaseOutputsOfProject } from './outputs.ts'
@@ -11,7 +10,7 @@ export const deploymentsOnProject: ProjectHooks = {
   },
 }
 
-/** Moves what a project has of deployments to another account, within the transaction that moves the project. */
+/** Moves the deployments of a project to another account, in the transaction of the project. */
 async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, accountId: string) {
   for (const table of ['deployment', 'alias'] as const) {
     await ctx.db.updateTable(table).set({ account_id: accountId }).where('project_id', '=', projectId).execute()
@@ -19,7 +18,6 @@ async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, 
   await refreshDeploymentSummary(ctx, projectId)
 }
 
-/** Removes all that a project had of deployments. */
 async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
   const requests = await ctx.db
     .deleteFrom('alias_request')
@@ -32,7 +30,7 @@ async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
   const gone = await ctx.db.deleteFrom('deployment').where('project_id', '=', projectId).returning('id').execute()
-  // By their ids: a sub-query makes PostgreSQL walk through all usage there is.
+  // By ids: with a subquery, PostgreSQL scans all usage.
   await deleteUsage(
     ctx,
     gone.map(({ id }) => id),

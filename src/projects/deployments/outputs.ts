@@ -1,9 +1,9 @@
-/** What deployments that go give back: each holds its output, and one that nobody holds is removed later (delivery/deploys/output-rows.ts). */
+/** Releases outputs of removed deployments. Outputs without references are removed later (delivery/deploys/output-rows.ts). */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
-/** Lets the outputs of deployments go, in the transaction that removes these. */
+/** Releases the outputs of deployments, in the transaction that removes these. */
 export async function releaseOutputs(
   { db }: Pick<OperatorCtx, 'db'>,
   rows: readonly Pick<Row<'deployment'>, 'output_id'>[],
@@ -17,7 +17,7 @@ export async function releaseOutputs(
       .execute()
 }
 
-/** As `releaseOutputs`, of all deployments of a project. */
+/** Releases the outputs of all deployments of a project. */
 export async function releaseOutputsOfProject({ db }: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
   const own = db.selectFrom('deployment').where('project_id', '=', projectId)
   const count = sql<number>`(select count(*) from deployment where output_id = output.id and project_id = ${projectId})`

@@ -1,4 +1,4 @@
-/** How a deployment comes to be, and what follows from each of its states, whoever makes it. docs/deployments.md. */
+/** Registers deployments and applies the effects of their states. docs/deployments.md. */
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventName } from '../../events.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
@@ -11,7 +11,6 @@ import { assignReadyDeployment } from '../serving/production.ts'
 import { mustNotBeClaimedDomain } from '../serving/validate.ts'
 import { writeMeta } from './meta.ts'
 
-/** What registering a deployment, or a change of its state, may tell. */
 export const DEPLOYMENT_EVENTS = [
   'deployment.created',
   'deployment.ready',
@@ -20,7 +19,7 @@ export const DEPLOYMENT_EVENTS = [
   'deployment.canceled',
 ] as const satisfies EventName[]
 
-/** What is said of a new deployment; all else follows from its project and this moment. */
+/** Fields of a new deployment; the rest comes from its project and the current time. */
 type New = Pick<
   Row<'deployment'>,
   'id' | 'url' | 'target' | 'ready_state' | 'git_branch' | 'custom_environment_id' | 'meta_json'
@@ -28,8 +27,9 @@ type New = Pick<
   Partial<Pick<Row<'deployment'>, 'upstream' | 'output_id' | 'building_at' | 'ready_at' | 'failed_at'>>
 
 /**
- * Writes a deployment, and what follows from its state; one that is READY takes over the domains that are its to take (`assignReadyDeployment`), unless
- * `takesDomains` is false. Gives its row. Refuses: deployment_url_taken 409 (by the unique index, or by a verified domain), and as the budget does.
+ * Inserts a deployment and applies its state; one that is READY gets its domains (`assignReadyDeployment`), unless `takesDomains`
+ * is false. Returns its row. Refuses: deployment_url_taken 409 (by the unique index, or by a verified domain), and as the budget
+ * does.
  */
 export async function registerDeployment(
   ctx: OperatorCtx,
@@ -57,7 +57,7 @@ export async function registerDeployment(
   await writeMeta(ctx, row)
   tell(ctx, 'deployment.created', row, owner)
   const settled = await settle(ctx, project, owner, row, takesDomains)
-  // The project is written last, as everywhere: those that meet on it hold nothing that the other waits for.
+  // The project row is written last everywhere, which avoids deadlocks.
   await ctx.db
     .updateTable('project')
     .set({ updated_stamp: ctx.stamp })
@@ -67,7 +67,7 @@ export async function registerDeployment(
   return settled
 }
 
-/** What an event tells of a deployment. docs/spec/wire.md 3.8. */
+/** Builds the event payload of a deployment. docs/spec/wire.md 3.8. */
 export function showDeploymentEvent(ctx: Pick<OperatorCtx, 'deps'>, row: Row<'deployment'>) {
   const { id, url, name } = row
   return {
@@ -80,7 +80,7 @@ export function showDeploymentEvent(ctx: Pick<OperatorCtx, 'deps'>, row: Row<'de
   }
 }
 
-/** What follows from the state that a deployment now has: domains, events, and what the project shows. Gives its row afterwards. `takesDomains` false: it stays STAGED. */
+/** Applies the effects of the current state and returns the updated row. `takesDomains` false: the deployment stays STAGED. */
 export async function settle(
   ctx: OperatorCtx,
   project: Row<'project'>,
@@ -109,7 +109,7 @@ function tell(
   ctx.emit(type, showDeploymentEvent(ctx, row), row.project_id, { id, kind })
 }
 
-/** The moments of a deployment that is in a state since now. */
+/** Returns the timestamps of a deployment that enters a state now. */
 export function momentsOf(state: ReadyState, now: number) {
   if (state === 'BUILDING') return { building_at: now }
   if (state === 'READY') return { ready_at: now }

@@ -1,4 +1,4 @@
-/** Removing one deployment, as `vercel remove` and the SDK do. docs/deployments.md. */
+/** Removes one deployment, for `vercel remove` and the SDK. docs/deployments.md. */
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
@@ -21,17 +21,16 @@ export const DeleteDeploymentQuery = Type.Object({
   url: Type.Optional(
     Type.String({
       maxLength: 300,
-      description: 'its own host name, or one that leads to it: then the id is not looked at',
+      description: 'its own host name, or one that points to it: then the id is ignored',
     }),
   ),
 })
 export const DeletedDeployment = Type.Object({ uid: Type.String(), state: OneOf('DELETED') })
 
 /**
- * Removes a deployment, and every name that leads to it leads nowhere, but for those of a branch or custom
- * environment: they go to the newest READY one of it that is left. When it is the one that serves production, nothing does until the next deployment or promote;
- * but a promote to it that is under way is undone.
- * Its host name is free. Refuses: not_found 404, in_transfer 409.
+ * Removes a deployment and frees its host name. Its domains are unassigned, except those of a branch or custom environment, which
+ * move to its newest READY deployment. Production stays without a deployment until the next one or a promote; a promote in
+ * progress is undone. Refuses: not_found 404, in_transfer 409.
  */
 export async function deleteDeployment(
   ctx: Ctx,
@@ -57,14 +56,14 @@ export async function deleteDeployment(
     await pointProductionAddress(ctx, project, before)
   }
   await followBranch(ctx, project, deployment.git_branch)
-  // The address of production, where nothing serves it any more.
+  // The production address if this deployment served it.
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
   for (const domains of Map.groupBy(ofPreviews, (one) => one.custom_environment_id ?? one.git_branch).values()) {
     const newest = await newestPreview(ctx, project.id, domains[0]!)
     if (newest !== undefined) await assignDomains(ctx, domains, newest)
   }
   ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, deployment), project.id)
-  // Written last, as everywhere: those that meet on the project hold nothing that the other waits for.
+  // The project row is written last everywhere, which avoids deadlocks.
   await ctx.db
     .updateTable('project')
     .set({ updated_stamp: ctx.stamp, ...(served && { live_deployment_id: before?.id ?? null }) })
@@ -75,7 +74,7 @@ export async function deleteDeployment(
   return { id, uid: id, state: 'DELETED' }
 }
 
-/** Whom an unfinished promote or rollback takes production from: most domains still lead there. */
+/** The deployment before an unfinished promote or rollback: most domains still point to it. */
 function servedBefore(ctx: Ctx, projectId: string, deploymentId: string) {
   return ctx.db
     .selectFrom('alias_request')

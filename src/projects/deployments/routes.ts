@@ -49,9 +49,9 @@ export const deploymentRoutes = [
     method: 'PATCH',
     path: '/v9/projects/:idOrName/deployment-expiration',
     operationId: 'updateDeploymentExpiration',
-    summary: 'Say after which time the deployments of a project are removed',
+    summary: 'Set how long the deployments of a project are retained',
     tag,
-    // As to remove one.
+    // Same as for removing one.
     needs: ['project:write', 'deployment:write'],
     body: PatchExpiration,
     load: findProject,

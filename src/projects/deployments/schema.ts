@@ -1,4 +1,4 @@
-/** What callers send and get for deployments and promotes. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
+/** Wire types for deployments and promotes. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import type { Account } from '../../context.ts'
 import { AutomaticAliases, Meta, type Names, substateOf } from '../../model/deployment-summary.ts'
@@ -13,7 +13,6 @@ const Upstream = Nullable(
   Type.String({ maxLength: 500, description: 'where the edge sends its visitors: an http or https origin' }),
 )
 
-/** What the build system says of a new deployment. */
 export const NewDeployment = Type.Object({
   url: Type.String({ maxLength: 253, description: 'its own host name, such as web-abc123.apps.example.com' }),
   target: Type.Optional(Nullable(OneOf('production', 'preview'))),
@@ -68,7 +67,7 @@ export const Deployment = Type.Object(
   {
     ...shared,
     id: Type.String(),
-    alias: Type.Array(Type.String(), { description: 'at most 20 of the names that lead to it' }),
+    alias: Type.Array(Type.String(), { description: 'at most 20 of the names that point to it' }),
     automaticAliases: Type.Optional(AutomaticAliases),
     aliasAssigned: Type.Boolean(),
     bootedAt: Timestamp,
@@ -86,7 +85,7 @@ export const Deployment = Type.Object(
     projectSettings: Type.Object({}),
     public: Type.Boolean(),
     regions: Type.Array(Type.String()),
-    // Without it every SDK takes the answer for that of a stranger, and drops eleven fields. docs/clients.md: Why.
+    // Without it every SDK decodes the public shape, and drops eleven fields. docs/clients.md: Rationale.
     routes: Type.Null(),
     status: ReadyState,
     team: Type.Optional(Type.Object({ id: Type.String(), name: Type.String(), slug: Type.String() })),
@@ -96,7 +95,6 @@ export const Deployment = Type.Object(
 )
 export type Deployment = Static<typeof Deployment>
 
-/** A deployment as the operator sees it. */
 export const OperatorDeployment = Type.Object({
   id: Type.String(),
   projectId: Type.String(),
@@ -111,7 +109,7 @@ export const OperatorDeployment = Type.Object({
   createdAt: Timestamp,
 })
 
-/** `url`: its own host name, as people open it. */
+/** `url`: its own public host name. */
 function showShared(row: Row<'deployment'>, url: string, account: Pick<Account, 'id' | 'slug'>) {
   const createdAt = stampToMs(row.created_stamp)
   return {
@@ -132,7 +130,7 @@ function showShared(row: Row<'deployment'>, url: string, account: Pick<Account, 
   }
 }
 
-/** A deployment in a list. `url`: its own host name, as people open it; `liveId`: the one that serves production now. */
+/** Builds a deployment in a list. `url`: its own public host name; `liveId`: the production deployment. */
 export function showDeploymentInList(
   row: Row<'deployment'>,
   url: string,
@@ -149,14 +147,14 @@ export function showDeploymentInList(
   }
 }
 
-/** A deployment alone, with the names that lead to it. `url`: its own host name, as people open it. */
+/** Builds a deployment with the names that point to it. `url`: its own public host name. */
 export function showDeployment(row: Row<'deployment'>, url: string, account: Account, names: Names): Deployment {
   const { id, kind, slug, name } = account
   return {
     ...showShared(row, url, account),
     id: row.id,
     ...names,
-    // Clients ask until it is true: at READY nothing is to be waited for, also where no name leads to it.
+    // Clients poll until it is true. READY is final, even without names.
     aliasAssigned: row.ready_state === 'READY',
     bootedAt: row.building_at ?? stampToMs(row.created_stamp),
     build: { env: [] },
@@ -180,7 +178,7 @@ export function showDeployment(row: Row<'deployment'>, url: string, account: Acc
   }
 }
 
-/** A deployment for the operator. */
+/** Builds a deployment for the operator. */
 export function showToOperator(row: Row<'deployment'>): Static<typeof OperatorDeployment> {
   return {
     id: row.id,

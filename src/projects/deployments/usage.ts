@@ -1,4 +1,4 @@
-/** What deployments answered to their visitors, by the hour: told by sites servers, read by whoever may read the deployment. docs/deploying-sites.md: Usage. */
+/** Hourly visitor usage of deployments, reported by sites servers. docs/deploying-sites.md: Usage. */
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input, OperatorCtx } from '../../context.ts'
@@ -12,14 +12,13 @@ import { Timestamp } from '../../platform/schema/fields.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const KEPT_MS = 30 * DAY_MS
-/** The clock of a sites server may be ahead by so much: what it counts is of an hour that has not begun here. */
+/** Tolerance for the clock of a sites server, whose hour may not have begun here. */
 const AHEAD_MS = 5 * 60_000
-/** A report may come again for as long as its hours count. */
+/** A report may be retried while its hours count. */
 const REPORT_RETENTION_MS = KEPT_MS + DAY_MS
-/** Every hour that is kept, and the one that runs. */
+/** All retained hours and the current one. */
 export const MAX_HOURS = KEPT_MS / HOUR_MS + 1
 
-/** As clients write moments: in ms. */
 export const UsageQuery = Type.Object({
   since: Type.Optional({ ...Timestamp, description: 'hours that begin then or later; 24 hours ago when not given' }),
   until: Type.Optional({ ...Timestamp, description: 'hours that begin before; all when not given' }),
@@ -32,11 +31,11 @@ const Statuses = Type.Object({
   '5xx': Type.Integer(),
 })
 
-/** Hours without a request are not there. */
+/** Hours without a request are omitted. */
 export const DeploymentUsage = Type.Object({
   usage: Type.Array(
     Type.Object({
-      hour: { ...Timestamp, description: 'the moment at which it begins' },
+      hour: { ...Timestamp, description: 'the time at which it begins' },
       requests: Type.Integer({ description: 'those whose visitor left before an answer began have no status' }),
       statuses: Statuses,
       bytes: Type.Integer({ description: 'of the bodies of the answers' }),
@@ -45,10 +44,9 @@ export const DeploymentUsage = Type.Object({
 })
 type Hour = Static<typeof DeploymentUsage>['usage'][number]
 
-/** Of a sites server: which report it is, and what it answered. */
 type Report = { server: string; sequence: number; usage: readonly (Hour & { deploymentId: string })[] }
 
-/** Lists what a deployment answered, the oldest hour first. Refuses: bad_request 400 (`until` is not behind `since`). */
+/** Lists the usage of a deployment, oldest hour first. Refuses: bad_request 400 (`until` is not behind `since`). */
 export async function readDeploymentUsage(
   ctx: Ctx,
   { id }: Row<'deployment'>,
@@ -60,7 +58,7 @@ export async function readDeploymentUsage(
     .selectFrom('deployment_usage')
     .selectAll()
     .where('deployment_id', '=', id)
-    // What the sweep has not removed yet is over too, so that a list is as long as it says.
+    // Excludes expired hours that the sweep has not removed yet, so that the list length is bounded.
     .where('hour', '>=', Math.max(since, ctx.now - KEPT_MS))
     .where('hour', '<', Math.min(until, ctx.now + AHEAD_MS + 1))
     .orderBy('hour')
@@ -75,10 +73,7 @@ export async function readDeploymentUsage(
   }
 }
 
-/**
- * Adds a report to what is counted, in the transaction of its caller. Gives false, and changes nothing, where it was added before. What is of a
- * deployment that is not known, of an hour that has not begun, or older than 30 days, is passed over.
- */
+/** Adds a report. Returns false if it is a duplicate. Ignores unknown deployments, future hours, and hours older than 30 days. */
 export async function addUsage(db: Queries, { server, sequence, usage }: Report, now: number): Promise<boolean> {
   const first = await db
     .insertInto('usage_report')
@@ -95,7 +90,7 @@ export async function addUsage(db: Queries, { server, sequence, usage }: Report,
   const counted = usage.filter(({ hour }) => hour >= now - KEPT_MS && hour <= now + AHEAD_MS)
   const known = await knownOf(db, new Set(counted.map(({ deploymentId }) => deploymentId)))
   const rows = counted.filter(({ deploymentId }) => known.has(deploymentId)).map(rowOf)
-  // In one order, so that two reports that meet wait for each other in one direction.
+  // Sorted, so that concurrent reports lock rows in the same order.
   rows.sort((a, b) =>
     a.deployment_id < b.deployment_id ? -1 : a.deployment_id > b.deployment_id ? 1 : a.hour - b.hour,
   )
@@ -139,13 +134,13 @@ async function addRows(db: Queries, rows: readonly Row<'deployment_usage'>[]): P
     .execute()
 }
 
-/** Removes what is counted of deployments that go. */
+/** Deletes the usage of removed deployments. */
 export async function deleteUsage({ db }: Pick<OperatorCtx, 'db'>, deploymentIds: readonly string[]): Promise<void> {
   for (const some of chunks(deploymentIds))
     await db.deleteFrom('deployment_usage').where('deployment_id', 'in', some).execute()
 }
 
-/** Sweep: removes hours that are older than 30 days, the oldest first. Gives how many. */
+/** Sweep: removes hours that are older than 30 days, oldest first. Returns their number. */
 export async function purgeOldUsage({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, limit: number): Promise<number> {
   const old = await db
     .selectFrom('deployment_usage')

@@ -1,4 +1,4 @@
-/** The challenge of a claim: a TXT record that only the holder of the apex can write. docs/spec/decisions.md: Domains, Challenge and Verify. */
+/** The challenge of a claim: a TXT record that requires control of the apex. docs/spec/decisions.md: Domains, Challenge and Verify. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { DomainSettings } from '../../config.ts'
 import type { Ctx } from '../../context.ts'
@@ -9,13 +9,12 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 
 export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'pending_domain_verification' }
 
-/** What is claimed: a name for a project, or an apex for the account. */
 export type Claim = Pick<Row<'project_domain'>, 'name' | 'apex_name' | 'challenge_token'>
 
 const MAX_SHOWN = 100
 const TOKEN = /^[0-9a-f]{20}$/
 
-/** The record that proves this claim and no other: the value names the domain, and the token is this attachment's own. */
+/** Returns the record that verifies only this claim: its value contains the domain and the claim's token. */
 export function challengeOf(domain: Claim, settings: DomainSettings): Challenge {
   return {
     type: 'TXT',
@@ -26,9 +25,8 @@ export function challengeOf(domain: Claim, settings: DomainSettings): Challenge 
 }
 
 /**
- * Returns when one of the records is the challenge's, byte for byte. Records for other names of the apex stand beside it
- * and say nothing. Refuses: dns_unavailable 503, txt_verifies_another_project 400, txt_record_mismatch 400,
- * missing_txt_record 400.
+ * Returns if one of the records equals the challenge byte for byte. Ignores records for other names of the apex. Refuses:
+ * dns_unavailable 503, txt_verifies_another_project 400, txt_record_mismatch 400, missing_txt_record 400.
  */
 export async function mustMatchChallenge(ctx: Ctx, domain: Claim, records: DnsAnswer<string>): Promise<void> {
   const settings = ctx.deps.config.domains
@@ -44,7 +42,7 @@ export async function mustMatchChallenge(ctx: Ctx, domain: Claim, records: DnsAn
   const begin = `${settings.challengePrefix}=${domain.name},`
   const tokens = about.filter((record) => record.startsWith(begin)).map((record) => record.slice(begin.length))
   if (await belongsToOtherClaim(ctx, domain, tokens)) {
-    const add = `Add the record "${challenge.value}" beside it`
+    const add = `Add the record "${challenge.value}" next to it`
     const message = `The TXT record at ${challenge.domain} verifies ${domain.name} for another project. ${add}.`
     refuse('txt_verifies_another_project', message, payload)
   }
@@ -52,7 +50,7 @@ export async function mustMatchChallenge(ctx: Ctx, domain: Claim, records: DnsAn
   refuse('txt_record_mismatch', message, payload)
 }
 
-/** What the records of one name server say of a claim. `seen`: what is there in the place of the challenge, quoted as in a refusal. */
+/** Compares the records of one name server with a claim. `seen`: records at the challenge's name, quoted like in an error. */
 export function matchRecords(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings) {
   const { state, about } = matchChallenge(domain, records, settings)
   return { state, seen: state === 'other' ? quoteRecords(about) : null }
@@ -60,7 +58,7 @@ export function matchRecords(domain: Claim, records: DnsAnswer<string>, settings
 
 type Judged = { state: 'no-answer' | 'found' | 'missing' | 'other'; about: string[] }
 
-/** Whether the record of a claim is among these. `about`: the records in its place, without those for other names of the apex. */
+/** Returns whether the record of a claim is present. `about`: records at its name, except those for other names of the apex. */
 function matchChallenge(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings): Judged {
   if (records === undefined) return { state: 'no-answer', about: [] }
   const { value } = challengeOf(domain, settings)
@@ -69,18 +67,18 @@ function matchChallenge(domain: Claim, records: DnsAnswer<string>, settings: Dom
   return { state: about.length === 0 ? 'missing' : 'other', about }
 }
 
-/** In constant time, whatever the lengths. */
+/** Compares in constant time, for any lengths. */
 function isSame(record: string, value: string): boolean {
   return timingSafeEqual(hash('sha256', record, 'buffer'), hash('sha256', value, 'buffer'))
 }
 
-/** All names of an apex have their records at one place: one that plainly names another is none of our business. */
+/** All names of an apex share one record name, so a record that clearly belongs to another name is ignored. */
 function isForAnotherName(record: string, name: string, settings: DomainSettings): boolean {
   const [, named] = /^([^,]*),[0-9a-f]{20}$/.exec(record.slice(settings.challengePrefix.length + 1)) ?? []
   return record.startsWith(`${settings.challengePrefix}=`) && named !== undefined && named !== name
 }
 
-/** Whether one of the tokens is that of another claim on the same name. Its own would have matched. */
+/** Returns whether a token belongs to another claim on the same name. The claim's own token would have matched. */
 async function belongsToOtherClaim(ctx: Ctx, domain: Claim, records: string[]): Promise<boolean> {
   const tokens = records.filter((token) => TOKEN.test(token))
   if (tokens.length === 0) return false
@@ -102,7 +100,7 @@ function quoteRecords(records: string[]): string {
   return `"${start}"${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`
 }
 
-/** However often they ask, an account has name servers asked so often and no more, those of one domain and all. Refuses: rate_limited 429. */
+/** Limits queries to name servers, per domain and per account. Refuses: rate_limited 429. */
 export async function countDnsLookup({ account, now, deps }: Ctx, name: string): Promise<void> {
   rejectIfExceeded(await deps.limits.consume('account-lookup', account.id, now), now, 'lookups')
   rejectIfExceeded(

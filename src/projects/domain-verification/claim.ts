@@ -1,6 +1,7 @@
 /**
- * Who may hold a name. The unique index over verified names has the last word; the rules here say who is verified at once,
- * who must prove it, and who loses it. docs/spec/decisions.md: Domains; docs/domains.md: When a name is verified at once, The latest proof of an apex counts.
+ * Decides which claims are verified immediately, which need verification, and which lose a name. The unique index over verified
+ * names is authoritative. docs/spec/decisions.md: Domains; docs/domains.md: When a name is verified at once, The latest proof of
+ * an apex counts.
  */
 
 import type { DomainSettings } from '../../config.ts'
@@ -18,8 +19,8 @@ import { findExemption, revokeOtherAccountProofs } from './exemption.ts'
 type Domain = Row<'project_domain'>
 
 /**
- * Settles a claim that was just made: verified at once, or left with its challenge. An unverified claim of another account
- * counts for nothing. Refuses: domain_forbidden 403, domain_owned_by_your_other_account 409, conflict_with_verified_domain 409.
+ * Settles a new claim: verified immediately, or with a challenge. Unverified claims of other accounts do not matter. Refuses:
+ * domain_forbidden 403, domain_owned_by_your_other_account 409, conflict_with_verified_domain 409.
  */
 export async function verifyOrChallenge(ctx: Ctx, claim: Domain): Promise<Domain> {
   const holder = await findHolder(ctx, claim)
@@ -30,14 +31,14 @@ export async function verifyOrChallenge(ctx: Ctx, claim: Domain): Promise<Domain
   }
   await mustNotOverlap(ctx, claim)
   await mustNotBeAddress(ctx, claim.name)
-  // What another account holds changes hands by a fresh proof only.
+  // A name of another account changes owner only after a new verification.
   const exemption = holder === undefined ? await findExemption(ctx, claim) : undefined
   return exemption === undefined ? claim : markVerified(ctx, claim, exemption.provenAt)
 }
 
 /**
- * Gives a name to the account that proved it. An earlier holder becomes unverified with a fresh challenge, and hears of it,
- * in the same transaction. Refuses: conflict_with_verified_domain 409.
+ * Assigns a name to the account that verified it. In the same transaction, an earlier holder becomes unverified with a new
+ * challenge and is notified. Refuses: conflict_with_verified_domain 409.
  */
 export async function assignVerifiedName(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
@@ -47,10 +48,7 @@ export async function assignVerifiedName(ctx: Ctx, claim: Domain): Promise<Domai
   return markVerified(ctx, claim, stampToMs(ctx.stamp))
 }
 
-/**
- * Refuses: domain_not_allowed 409, for what the operator denies, for names by which Berth itself is reached, and for the platform's
- * own names that are not for handing out: those that Berth gives or could give to a deployment, a branch or production of any project.
- */
+/** Rejects denied names, Berth's own hosts, and names that Berth may assign itself. Refuses: domain_not_allowed 409. */
 export function mustBeAllowed(name: string, settings: DomainSettings): void {
   const { denied, ownNames } = settings
   const host = hostOf(name)
@@ -64,7 +62,7 @@ export function mustBeAllowed(name: string, settings: DomainSettings): void {
   mustBeForAll(name, settings)
 }
 
-/** Names under the suffix that Berth gives out itself, or not at all. */
+/** Rejects names under the suffix that Berth assigns itself or never. */
 function mustBeForAll(name: string, settings: DomainSettings): void {
   if (!isOfSuffix(hostOf(name), settings)) return
   const suffix = suffixOf(settings)
@@ -77,11 +75,11 @@ function mustBeForAll(name: string, settings: DomainSettings): void {
     no(`Of the platform's own domain only names with one label under it can be used: <label>.${suffix}.`)
   if (couldBeAddress(name, settings))
     no(
-      `Cannot use "${name}": Berth gives names that end in "-" and 8 to 10 letters or digits to deployments, branches and projects. Use a label that ends otherwise, or a domain of your own; to change where the address of production leads, promote a deployment.`,
+      `Cannot use "${name}": Berth gives names that end in "-" and 8 to 10 letters or digits to deployments, branches and projects. Use a label that ends otherwise, or a domain of your own; to change the target of the production address, promote a deployment.`,
     )
 }
 
-/** The other account in which the name is verified. */
+/** The other account's verified claim on the name. */
 function findHolder(ctx: Ctx, claim: Domain): Promise<Domain | undefined> {
   return ctx.db
     .selectFrom('project_domain')
@@ -92,7 +90,7 @@ function findHolder(ctx: Ctx, claim: Domain): Promise<Domain | undefined> {
     .executeTakeFirst()
 }
 
-/** Told only to a token that could act for that account: what one bound to a team learns ends at the team. */
+/** Requires a token that can act for that account: a team token must not learn about other teams. */
 async function mustNotBeYours(ctx: Ctx, holder: Domain): Promise<void> {
   if (ctx.caller.tokenTeamId !== null) return
   const member = await ctx.db
@@ -100,14 +98,14 @@ async function mustNotBeYours(ctx: Ctx, holder: Domain): Promise<void> {
     .select('team_id')
     .where('team_id', '=', holder.account_id)
     .where('user_id', '=', ctx.caller.userId)
-    // Who was placed in a team did not ask for what follows from it.
+    // Users placed in a team did not choose this membership.
     .where('placed_at', 'is', null)
     .executeTakeFirst()
   if (member !== undefined || holder.account_id === ctx.caller.userId)
     refuse('domain_owned_by_your_other_account', undefined, { domain: holder.name })
 }
 
-/** A wildcard and a name under it do not stand verified in two accounts. */
+/** A wildcard and a name under it cannot be verified in two accounts. */
 async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
   const others = ctx.db
     .selectFrom('project_domain')
@@ -130,7 +128,7 @@ async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
   refuse('conflict_with_verified_domain', message, { domain: other.name })
 }
 
-/** Moments are those of the transaction, not of the request: DNS may have taken seconds in between, and the latest proof counts. */
+/** Uses the time of the transaction, since the DNS query may have taken seconds and the latest verification counts. */
 function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise<Domain> {
   const now = stampToMs(ctx.stamp)
   return ctx.db

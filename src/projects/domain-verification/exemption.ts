@@ -1,28 +1,27 @@
-/** What was proven of an apex, and for whom that speaks. docs/spec/decisions.md: Domains, Proof; docs/domains.md: The latest proof of an apex counts, Proving an apex for the whole account. */
+/**
+ * Verifications of an apex, and the claims that they cover. docs/spec/decisions.md: Domains, Proof; docs/domains.md: The latest
+ * proof of an apex counts, Proving an apex for the whole account.
+ */
 import type { Ctx } from '../../context.ts'
 import { isPlatformName } from '../../model/domain-name.ts'
 import { newChallengeToken } from '../../platform/base/ids.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { deleteReleasedProofs, readReleasedProof } from './released-proof.ts'
 
-/** Whose claim on what. */
 type Claim = Pick<Row<'project_domain'>, 'account_id' | 'name' | 'apex_name'>
 
-/** Why a claim needs no challenge, if so; `provenAt` is when the account proved the apex, null where nothing was proved. */
+/** Returns why a claim needs no challenge, or undefined. `provenAt`: when the account verified the apex, null without a verification. */
 export async function findExemption(ctx: Ctx, claim: Claim): Promise<{ provenAt: number | null } | undefined> {
   const settings = ctx.deps.config.domains
   if (isPlatformName(claim.name, settings)) return { provenAt: null }
-  // The latest proof of an apex speaks for it: whoever had the domain before its present owner gets nothing by an older one.
+  // Only the latest verification of an apex counts, so that former owners of the domain cannot use older ones.
   const latest = await latestProof(ctx, claim.apex_name)
   if (latest?.account_id === claim.account_id && latest.inherited_at === null) return { provenAt: latest.proven_at }
   if (settings.proof === 'contested' && !(await isContested(ctx, claim))) return { provenAt: null }
   return undefined
 }
 
-/**
- * The proof of an apex as a whole that another account made ends when something under it is proven here. Its token goes with it: a
- * record of it that is still in DNS proves nothing again.
- */
+/** Revokes other accounts' verifications of the apex after one under it here. Replaces their tokens, so that old records in DNS cannot verify again. */
 export async function revokeOtherAccountProofs(ctx: Ctx, { account_id, apex_name }: Claim): Promise<void> {
   await ctx.db
     .updateTable('account_domain')
@@ -34,7 +33,7 @@ export async function revokeOtherAccountProofs(ctx: Ctx, { account_id, apex_name
   await deleteReleasedProofs(ctx, apex_name, { provenBy: account_id })
 }
 
-/** Of the apex as a whole, of a name under it, or of one that was removed not long ago. */
+/** Of the apex, of a name under it, or of a recently removed name. */
 async function latestProof(ctx: Ctx, apex: string) {
   const whole = await ctx.db
     .selectFrom('account_domain')
@@ -49,19 +48,19 @@ async function latestProof(ctx: Ctx, apex: string) {
     .where('verified_at', 'is not', null)
     .where('proven_at', 'is not', null)
     .orderBy('proven_at', 'desc')
-    // Of names that rest on one proof, those of the account that made it speak for it; one that came from there does not.
+    // Among names with the same verification, prefer those of the account that made it over inherited ones.
     .orderBy((eb) => eb.fn.coalesce('inherited_at', eb.lit(0)))
     .limit(1)
     .executeTakeFirst()
   const released = await readReleasedProof(ctx, apex)
-  // Of proofs of one moment, that of a name which is still there speaks.
+  // Of verifications at the same time, prefer that of an existing name.
   const [latest] = [name, whole && { ...whole, inherited_at: null }, released && { ...released, inherited_at: null }]
     .filter((proof) => proof !== undefined)
     .sort((a, b) => b.proven_at! - a.proven_at!)
   return latest
 }
 
-/** Another account holds the name's apex, or any name under it. */
+/** Returns whether another account holds the apex or any name under it. */
 async function isContested(ctx: Ctx, claim: Claim): Promise<boolean> {
   const name = await ctx.db
     .selectFrom('project_domain')

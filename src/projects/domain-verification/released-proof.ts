@@ -1,7 +1,4 @@
-/**
- * A proof outlives the name that it was made for by 30 days: whoever removes a name and adds it again (a Terraform replace does) need
- * not touch DNS, and visitors notice nothing. It ends at once when another account proves the apex. docs/domains.md.
- */
+/** Verifications outlive their names by 30 days, so that removing and re-adding a name needs no DNS change. docs/domains.md. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -12,7 +9,7 @@ const RELEASED_RETENTION_MS = 30 * 24 * 60 * 60_000
 
 type Names = { names: readonly string[] } | { projectId: string }
 
-/** Call it before these names of an account are removed: keeps what was proven by them. What came by a transfer proves nothing. */
+/** Stores the verifications of names that are about to be removed. Skips names from a transfer. */
 export async function releaseProofs(
   ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
   accountId: string,
@@ -50,7 +47,7 @@ export async function releaseProofs(
   }
 }
 
-/** The latest proof of an apex whose name was removed not long ago. */
+/** Returns the latest verification of an apex from a recently removed name. */
 export function readReleasedProof(
   ctx: Pick<OperatorCtx, 'db' | 'now'>,
   apex: string,
@@ -65,7 +62,7 @@ export function readReleasedProof(
     .executeTakeFirst()
 }
 
-/** Ends what accounts kept of an apex: of all but `provenBy`, who has just proven it, or of `accountId`, who gives it up. */
+/** Deletes stored verifications of an apex: all except those of `provenBy`, or only those of `accountId`. */
 export async function deleteReleasedProofs(
   ctx: Pick<OperatorCtx, 'db'>,
   apex: string,
@@ -78,7 +75,7 @@ export async function deleteReleasedProofs(
   ).execute()
 }
 
-/** A sweep: removes proofs that were released 30 days ago. Gives how many. */
+/** Sweep: deletes verifications that were released 30 days ago. Returns their number. */
 export async function purgeReleasedProofs(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = await ctx.db
     .selectFrom('released_proof')

@@ -1,4 +1,4 @@
-/** The older path to the same thing, which the CLI's `domains add` takes. docs/spec/client-requests.md B.3. */
+/** The older path for domains, used by the CLI's `domains add`. docs/spec/client-requests.md B.3. */
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
@@ -9,10 +9,7 @@ import { Refusal, refuse } from '../../platform/refusals/refusal.ts'
 import { addDomain, findDomain, removeDomain } from './domains.ts'
 import type { AddAlias, AliasList, ProjectDomain, RemoveAliasQuery } from './schema.ts'
 
-/**
- * Adds a domain to a project and answers it in a list. Refuses what `addDomain` does, but alias_domain_exists 409 with
- * the project, by which the CLI's `--force` finds where to take it from.
- */
+/** Adds a domain and returns it in a list. Refuses what `addDomain` does, but alias_domain_exists 409 with the project, for `--force`. */
 export async function addAlias(
   ctx: Ctx,
   project: Row<'project'>,
@@ -32,7 +29,7 @@ export async function addAlias(
   }
 }
 
-/** Removes a domain of a project and answers what it was. Refuses: not_found 404, invalid_domain 400. */
+/** Removes a domain of a project and returns it. Refuses: not_found 404, invalid_domain 400. */
 export async function removeAlias(
   ctx: Ctx,
   project: Row<'project'>,

@@ -1,4 +1,4 @@
-/** Whether a domain points here: what visitors' resolvers see, against where the operator says the edge is. docs/spec/wire.md 6. */
+/** Checks whether a domain points to the edge: public DNS against the configured addresses. docs/spec/wire.md 6. */
 
 import type { Ctx, Input } from '../../context.ts'
 import { canonicalName } from '../../model/domain-name.ts'
@@ -7,8 +7,8 @@ import { countDnsLookup } from '../domain-verification/challenge.ts'
 import type { DomainConfig } from './schema.ts'
 
 /**
- * Says how DNS is set for a name, by looking. A name that does not resolve, or that partly leads elsewhere, is misconfigured;
- * so is one whose servers do not answer, because nobody gets a certificate for it. Refuses: invalid_domain 400, rate_limited 429.
+ * Returns the DNS configuration of a name. It is misconfigured if it does not resolve, or partly resolves elsewhere, or if its
+ * servers do not respond, since it gets no certificate then. Refuses: invalid_domain 400, rate_limited 429.
  */
 export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input): Promise<DomainConfig> {
   const settings = ctx.deps.config.domains
@@ -32,7 +32,7 @@ export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input
   }
 }
 
-/** What clients read without asking whether it is there. docs/domains.md: Whether a domain points here. */
+/** Fields that clients require. docs/domains.md: Whether a domain points here. */
 const UNTOLD = { serviceType: 'external' as const, nameservers: [], cnames: [], aValues: [], conflicts: [] }
 
 type Records = { cname: string | undefined; addresses: string[] }
@@ -48,19 +48,19 @@ async function lookAt(ctx: Ctx, name: string): Promise<Records> {
   return { cname: some(cnames)[0]?.toLowerCase(), addresses: [...some(v4), ...some(v6)] }
 }
 
-/** No answer and nothing found lead a visitor to the same place: none. */
+/** For visitors, a failed query and an empty result are the same. */
 function some(answer: DnsAnswer<string>): string[] {
   return answer ?? []
 }
 
-/** By its CNAME, or because every address is one of the edge's: one that is not would take some visitors elsewhere. */
+/** By CNAME, or because every address belongs to the edge: otherwise some visitors would reach another server. */
 function pointingHere({ cname, addresses }: Records, edgeCname: string | undefined, expected: Set<string>) {
   if (edgeCname !== undefined && cname === edgeCname) return 'CNAME'
   const here = addresses.length > 0 && addresses.every((address) => expected.has(address))
   return here ? 'A' : null
 }
 
-/** Where the edge is not known, a name that resolves is taken to be meant for it. */
+/** If no edge is configured, a name that resolves is assumed to point to it. */
 function resolving({ cname, addresses }: Records) {
   if (addresses.length === 0) return null
   return cname === undefined ? 'A' : 'CNAME'

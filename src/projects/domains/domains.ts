@@ -24,10 +24,8 @@ import {
 } from './routing.ts'
 import { type AddDomain, type ProjectDomain, type RemoveDomain, showDomain, type UpdateDomain } from './schema.ts'
 
-/** A domain and the project it is on. */
 export type DomainWithProject = { project: Row<'project'>; domain: Row<'project_domain'> }
 
-/** What every route that takes routing may refuse. */
 export const ROUTING_REFUSALS = [
   'environment_of_domain',
   'branch_and_redirect',
@@ -36,7 +34,7 @@ export const ROUTING_REFUSALS = [
   'invalid_redirect',
 ] as const
 
-/** What adding a domain may refuse, beyond what loading the project refuses. */
+/** Refusals of adding a domain, in addition to those of loading the project. */
 export const ADD_REFUSALS = [
   ...ROUTING_REFUSALS,
   'invalid_domain',
@@ -47,10 +45,7 @@ export const ADD_REFUSALS = [
   'production_deployment_failed',
 ] as const satisfies RefusalKey[]
 
-/**
- * Adds a domain to a project: verified at once where nothing is to be proved, else with a challenge.
- * Refuses: ADD_REFUSALS, domain_on_project 400, domain_on_other_project 409 (both decided by the primary key).
- */
+/** Adds a domain to a project. Refuses: ADD_REFUSALS, domain_on_project 400, domain_on_other_project 409 (both decided by the primary key). */
 export async function addDomain(
   ctx: Ctx,
   project: Row<'project'>,
@@ -70,21 +65,21 @@ export async function addDomain(
   return showDomain(domain, settings)
 }
 
-/** The domain that the path says, on the project that it says. Refuses: not_found 404. */
+/** Returns the domain of the path on its project. Refuses: not_found 404. */
 export async function findDomain(ctx: Ctx, params: Params): Promise<DomainWithProject> {
   const { project, name, domain } = await lookUp(ctx, params, nameToFind)
   if (domain === undefined) refuse('not_found', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
 }
 
-/** As `findDomain`, for verify, where the specification answers 400. Refuses: not_found 404 (the project), domain_not_assigned 400. */
+/** Finds a domain to verify; the specification returns 400 here. Refuses: not_found 404 (the project), domain_not_assigned 400. */
 export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<DomainWithProject> {
   const { project, name, domain } = await lookUp(ctx, params, canonicalName)
   if (domain === undefined) refuse('domain_not_assigned', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
 }
 
-/** The domain of this name, on whichever project of the account the token may see. Refuses: not_found 404. */
+/** Returns the domain of this name, on any project that the token can see. Refuses: not_found 404. */
 export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'project_domain'>> {
   const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const domain = await readDomain(ctx, name)
@@ -93,7 +88,7 @@ export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'p
   return domain
 }
 
-/** The domain of this name in the account. */
+/** Returns the domain of this name in the account. */
 export function readDomain(ctx: Ctx, name: string): Promise<Row<'project_domain'> | undefined> {
   return ctx.db
     .selectFrom('project_domain')
@@ -110,7 +105,7 @@ async function lookUp(ctx: Ctx, params: Params, nameOf: typeof canonicalName) {
   return { project, name, domain: domain?.project_id === project.id ? domain : undefined }
 }
 
-/** Changes what the body mentions of branch and redirect. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
+/** Changes branch and redirect as the body specifies. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
 export async function updateDomain(
   ctx: Ctx,
   { project, domain }: DomainWithProject,
@@ -130,13 +125,12 @@ export async function updateDomain(
   return showDomain(row, ctx.deps.config.domains)
 }
 
-/** How many redirects one request takes along: each row is a statement of its own. docs/limits.md. */
+/** Redirects changed per request: each row is its own statement. docs/limits.md. */
 const MAX_REDIRECTS = 100
 
 /**
- * Removes a domain. Domains that redirected to it stop redirecting, or go too when the body says `removeRedirects`, and so
- * on with those that redirected to them. Its challenge goes with it: the next attachment gets a new one. What was proven by it
- * speaks for the account for 30 days more. Refuses: too_many_names 409 (more than 100 would go along).
+ * Removes a domain. Redirects to it are cleared, or removed recursively with `removeRedirects`. The next claim gets a new
+ * challenge. The verification still covers the account for 30 days. Refuses: too_many_names 409 (more than 100 would go along).
  */
 export async function removeDomain(
   ctx: Ctx,
@@ -158,7 +152,7 @@ export async function removeDomain(
   return {}
 }
 
-/** Clears the redirects to a domain that leaves the project, and tells `owner` of each. */
+/** Clears the redirects to a domain that leaves the project, and notifies `owner` of each. */
 export async function stopRedirects(
   ctx: OperatorCtx,
   owner: EventAccount,
@@ -177,12 +171,10 @@ export async function stopRedirects(
   }
 }
 
-/** Engines bound the values of one query. */
+/** Engines limit the parameters of a query. */
 const NAMES_A_QUERY = 500
 
-/**
- * Every domain whose redirects end at this one. There are no circles to be caught in. Refuses: too_many_names 409 (more than 100).
- */
+/** Returns every domain that redirects to this one, directly or not. Cycles do not exist. Refuses: too_many_names 409 (more than 100). */
 export async function findRedirectSources(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
   const domains: Row<'project_domain'>[] = []
   const open = [domain.name]
@@ -198,7 +190,7 @@ export async function findRedirectSources(ctx: Ctx, domain: Row<'project_domain'
   return domains
 }
 
-/** No row comes back when the account has the name already. */
+/** Returns no row if the account already has the name. */
 function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: Routing) {
   return ctx.db
     .insertInto('project_domain')
@@ -220,7 +212,7 @@ function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: 
     .executeTakeFirst()
 }
 
-/** A token that is limited to some projects is not told the id of another. */
+/** A project-limited token must not learn the id of another project. */
 async function refuseTaken(ctx: Ctx, project: Row<'project'>, name: string): Promise<never> {
   const { project_id: projectId } = (await readDomain(ctx, name))!
   if (projectId === project.id)

@@ -16,7 +16,7 @@ import {
 
 type Builder = ExpressionBuilder<Schema, 'project_domain'>
 
-/** Lists the domains of a project, newest first unless `order` says ASC. Refuses: invalid_domain 400 (as `redirect`). */
+/** Lists the domains of a project, newest first unless `order` is ASC. Refuses: invalid_domain 400 (as `redirect`). */
 export async function listDomains(
   ctx: Ctx,
   project: Row<'project'>,
@@ -38,7 +38,7 @@ export async function listDomains(
   return { domains: items.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
 }
 
-/** Lists the domains of the account under an apex, newest first; those on projects that the token may not see are not there. Refuses: not_found 404. */
+/** Lists the domains of the account under an apex, newest first, on projects that the token can see. Refuses: not_found 404. */
 export async function listDomainsOfApex(
   ctx: Ctx,
   _: undefined,
@@ -63,8 +63,8 @@ export async function listDomainsOfApex(
 }
 
 /**
- * Both ends are exclusive. Clients continue with `until=<next>` whatever the order, so that in an ascending list a cursor
- * there means "after this one", while a timestamp there still means "added before".
+ * Both ends are exclusive. Clients always continue with `until=<next>`. So in an ascending list a cursor there means "after this
+ * one", while a timestamp still means "added before".
  */
 function placed(eb: Builder, { until, since }: ApexDomainsQuery, order: 'ASC' | 'DESC'): Expression<SqlBool>[] {
   const forward = order === 'ASC' && until !== undefined && isCursor(until)
@@ -75,7 +75,7 @@ function placed(eb: Builder, { until, since }: ApexDomainsQuery, order: 'ASC' | 
   return all
 }
 
-/** What tells a later page from a first one. */
+/** The cursor of a later page; undefined for the first page. */
 function continuing({ until, since }: ListDomainsQuery, order: 'ASC' | 'DESC'): number | undefined {
   return order === 'ASC' && since !== undefined && isCursor(since) ? since : until
 }

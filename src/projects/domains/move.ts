@@ -1,4 +1,4 @@
-/** Moving a domain to another project of the account, in one step: it is never on neither. docs/spec/wire.md 6. */
+/** Moves a domain to another project of the account atomically. docs/spec/wire.md 6. */
 
 import type { Ctx, Input } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
@@ -13,9 +13,9 @@ import { PRODUCTION, readRouting } from './routing.ts'
 import { type MoveDomain, type ProjectDomain, showDomain } from './schema.ts'
 
 /**
- * Moves a domain. Branch and redirect are those of the body, for the old ones meant things of the old project; a verified
- * domain stays verified, another gets a challenge of its own. Refuses: not_found 404 (the target), in_transfer 409 (the
- * target too), domain_on_project 400 (it is there already), ROUTING_REFUSALS 400.
+ * Moves a domain. Branch and redirect come from the body, since old ones belong to the old project. A verified domain stays
+ * verified, another gets a new challenge. Refuses: not_found 404 (the target), in_transfer 409 (the target too),
+ * domain_on_project 400 (it is there already), ROUTING_REFUSALS 400.
  */
 export async function moveDomain(
   ctx: Ctx,
@@ -40,7 +40,7 @@ export async function moveDomain(
     .returningAll()
     .executeTakeFirstOrThrow()
   await reassignDomain(ctx, target, row)
-  // Each side is told of its own project only: who hears of one may not know that the other is there.
+  // Each event names only its own project, since subscribers of one may not know the other.
   ctx.emit('project.domain.moved', { ...showEvent(project, domain), direction: 'out' }, project.id)
   ctx.emit('project.domain.moved', { ...showEvent(target, row), direction: 'in' }, target.id)
   return showDomain(row, ctx.deps.config.domains)

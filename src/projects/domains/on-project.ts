@@ -1,5 +1,3 @@
-/** The domains of a project that moves to another account. docs/transfer.md: Domains move. */
-
 import type { EventAccount, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -13,7 +11,7 @@ type Domain = Row<'project_domain'>
 
 export const domainsOnProject: ProjectHooks = { remove: removeDomains, move: moveDomains }
 
-/** Removes every domain of a project: the names are free again, and what was proven by them speaks for the account for 30 days more. */
+/** Removes every domain of a project and frees the names. Verifications still cover the account for 30 days. */
 async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise<void> {
   await releaseProofs(ctx, project.account_id, { projectId: project.id })
   await ctx.db
@@ -24,9 +22,9 @@ async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise
 }
 
 /**
- * Moves every domain of a project to another account, in the transaction that moves the project. What is verified stays so; a
- * claim gets a new challenge. A name that the other account has claimed too is left once: where it is verified, and where
- * neither is, with the project that the account had it on. The account hears what became of its own.
+ * Moves every domain of a project to another account, in the transaction of the project. Verified ones stay verified; a claim
+ * gets a new challenge. If the other account also claims a name, one claim stays: the verified one, or else its own. The account
+ * is notified of its changes. docs/transfer.md: Domains move.
  */
 async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventAccount): Promise<void> {
   await settleDoubleClaims(ctx, project, to)

@@ -221,13 +221,13 @@ export const domainRoutes = [
     method: 'GET',
     path: '/v6/domains/:domain/config',
     operationId: 'getDomainConfig',
-    summary: 'Say whether DNS points a domain here, and what to set',
+    summary: 'Get the DNS configuration of a domain, and the records to set',
     tag,
     needs: ['domain:read'],
     ignores: {
       query: {
         projectIdOrName: 'what DNS says of a name is the same for every project',
-        strict: 'Berth tells no nameservers, of the name or of what is above it',
+        strict: 'Berth returns no nameservers, neither of the name nor of its parent',
       },
     },
     run: showDomainConfig,

@@ -1,4 +1,4 @@
-/** What a domain does with visitors: serve production, a branch or a custom environment, or send them to another domain of the project. */
+/** Routing of a domain: production, a branch, a custom environment, or a redirect to another domain of the project. */
 
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { canonicalName, isWildcard } from '../../model/domain-name.ts'
@@ -14,7 +14,6 @@ export type Routing = Pick<
   'git_branch' | 'custom_environment_id' | 'redirect' | 'redirect_status_code'
 >
 
-/** A domain that serves production. */
 export const PRODUCTION: Routing = {
   git_branch: null,
   custom_environment_id: null,
@@ -22,13 +21,14 @@ export const PRODUCTION: Routing = {
   redirect_status_code: null,
 }
 
-/** Browsers give up after some twenty; nobody means more than a few. It also bounds the walk. */
+/** Browsers stop after about twenty redirects, and real chains are short. The limit also bounds the walk. */
 const MAX_HOPS = 10
 
 /**
- * `before` with what a request says laid over it; null and an empty text clear, and a redirect takes its status code with it.
- * Refuses: environment_of_domain 400 (the project has none such, or the domain has a branch or redirect), branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
- * circle), bad_request 400 (a status code without a redirect).
+ * Returns `before` with the fields of the body applied. Null and empty text clear; clearing a redirect clears its status code.
+ * Refuses: environment_of_domain 400 (the project has none such, or the domain has a branch or redirect), branch_and_redirect
+ * 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a circle),
+ * bad_request 400 (a status code without a redirect).
  */
 export async function readRouting(
   ctx: Ctx,
@@ -37,7 +37,7 @@ export async function readRouting(
   before: Routing,
   body: UpdateDomain,
 ): Promise<Routing> {
-  // Forms and Terraform send an empty text where they mean none.
+  // Forms and Terraform send empty text for no branch.
   const gitBranch = body.gitBranch === '' ? null : body.gitBranch
   const said = body.redirect === '' ? null : body.redirect
   const target = said && canonicalTarget(ctx, said)
@@ -59,7 +59,7 @@ export async function readRouting(
   return routing
 }
 
-/** The id of the environment that a request names; null clears, and one that is kept stays. */
+/** Returns the id of the requested environment. Null clears; undefined keeps the former one. */
 function readEnvironment(project: Row<'project'>, before: Routing, idOrSlug: UpdateDomain['customEnvironmentId']) {
   if (idOrSlug === undefined) return before.custom_environment_id
   if (idOrSlug === null) return null
@@ -68,10 +68,7 @@ function readEnvironment(project: Row<'project'>, before: Routing, idOrSlug: Upd
   return refuse('environment_of_domain', `The project has no custom environment "${idOrSlug}".`)
 }
 
-/**
- * Nothing is put in front of visitors while the latest production deployment failed. Specification: operation 10.
- * Refuses: production_deployment_failed 400.
- */
+/** Checks that the latest production deployment has not failed. Specification: operation 10. Refuses: production_deployment_failed 400. */
 export async function mustNotHaveFailedProduction(ctx: Ctx, project: Row<'project'>): Promise<void> {
   if (project.deployments_json === null) return
   const latest = await ctx.db
@@ -85,7 +82,7 @@ export async function mustNotHaveFailedProduction(ctx: Ctx, project: Row<'projec
   if (latest?.ready_state === 'ERROR' || latest?.ready_state === 'CANCELED') refuse('production_deployment_failed')
 }
 
-/** Clears redirects to a domain that leaves the project. Gives the rows as they were. */
+/** Clears redirects to a domain that leaves the project. Returns the former rows. */
 export async function clearRedirectsTo(
   ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
   domain: Row<'project_domain'>,
@@ -101,7 +98,7 @@ export async function clearRedirectsTo(
   return before
 }
 
-/** The domains of the same project that redirect to one of these names, oldest first. */
+/** Returns domains of the project that redirect to one of these names, oldest first. */
 export async function findDirectRedirects(
   ctx: Pick<OperatorCtx, 'db'>,
   domain: Row<'project_domain'>,
@@ -114,11 +111,11 @@ export async function findDirectRedirects(
     .where('project_id', '=', domain.project_id)
     .where('redirect', 'in', names)
     .execute()
-  // Sorted here: asked to sort, SQLite walks all domains of the project in that order instead of the few that redirect.
+  // Sorted here, because SQLite would sort by scanning all domains of the project.
   return rows.sort((a, b) => a.created_stamp - b.created_stamp)
 }
 
-/** A redirect is a name like any other, except that a wildcard is no place to go to. */
+/** A redirect target is any name except a wildcard. */
 function canonicalTarget(ctx: Ctx, text: string): string {
   try {
     const target = canonicalName(text, ctx.deps.config.domains)
@@ -144,7 +141,7 @@ async function mustLeadSomewhere(ctx: Ctx, project: Row<'project'>, name: string
       refuse('invalid_redirect', `\`redirect\` must be a domain of the same project; add "${target}" to it first.`)
     if (next.redirect === null) return
     if (next.redirect === name)
-      refuse('invalid_redirect', `Redirecting to "${target}" would go in a circle: it leads back to "${name}".`)
+      refuse('invalid_redirect', `Redirecting to "${target}" would create a loop: it redirects back to "${name}".`)
     at = next.redirect
   }
   refuse('invalid_redirect', `"${target}" is redirected more than ${MAX_HOPS} times; redirect to where that ends.`)

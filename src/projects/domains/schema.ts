@@ -1,4 +1,4 @@
-/** What callers send and get for a domain of a project. Specification: Project domain; docs/spec/wire.md 2.7 for what every SDK decodes. */
+/** Wire types for a domain of a project. Specification: Project domain; docs/spec/wire.md 2.7 for what every SDK decodes. */
 import type { Static } from 'typebox'
 import type { DomainSettings } from '../../config.ts'
 import { REDIRECT_CODES, showRouting } from '../../model/domain.ts'
@@ -112,7 +112,7 @@ export const DomainConfig = Type.Object({
   recommendedCNAME: Type.Array(Type.Object({ rank: Type.Integer(), value: Type.String() })),
   recommendedIPv4: Type.Array(Type.Object({ rank: Type.Integer(), value: Type.Array(Type.String()) })),
   serviceType: OneOf('external'),
-  nameservers: Type.Array(Type.String(), { description: 'empty, as the next three: what DNS answers is not told' }),
+  nameservers: Type.Array(Type.String(), { description: 'always empty, like the next three' }),
   cnames: Type.Array(Type.String()),
   aValues: Type.Array(Type.String()),
   conflicts: Type.Array(Type.Object({})),
@@ -125,12 +125,12 @@ export const DomainAnswers = Type.Object({
       state: OneOf('found', 'missing', 'other', 'no-answer'),
       seen: Nullable(Type.String({ description: 'what is there instead of the record, cut to 100 characters' })),
     }),
-    { description: 'the first 4 in their order, each asked by itself; empty for a domain that is verified' },
+    { description: 'the first 4 in their order, each queried separately; empty for a domain that is verified' },
   ),
 })
 export type DomainAnswers = Static<typeof DomainAnswers>
 
-/** Makes the answer from a row. */
+/** Builds the response for a row. */
 export function showDomain(row: Row<'project_domain'>, settings: DomainSettings): ProjectDomain {
   return {
     ...showRouting(row),

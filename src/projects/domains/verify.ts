@@ -1,4 +1,4 @@
-/** Verify: ask DNS, compare, take the name. Specification: operation 15; States and transitions, Project domain verification. */
+/** Domain verification. Specification: operation 15; States and transitions, Project domain verification. */
 
 import type { Ctx } from '../../context.ts'
 import { showEvent } from '../../model/domain.ts'
@@ -12,7 +12,7 @@ import { type ProjectDomain, showDomain } from './schema.ts'
 
 const NOT_ASKED = 'not asked'
 
-/** The TXT records at the place of the challenge. A verified domain has none to look for: it is not asked. Refuses: rate_limited 429. */
+/** Returns the TXT records of the challenge. Skips DNS for a verified domain. Refuses: rate_limited 429. */
 export async function readChallenge(
   ctx: Ctx,
   { domain }: DomainWithProject,
@@ -23,10 +23,9 @@ export async function readChallenge(
 }
 
 /**
- * Verifies a domain whose record is there; one that is verified stays so. The record is compared with the challenge as it is
- * now, which may be another than when DNS was asked.
- * Refuses: what `mustMatchChallenge` does, conflict_with_verified_domain 409, domain_not_allowed 409 (denied since it was added),
- * busy 503 (it lost its name while DNS was not asked).
+ * Verifies a domain by its record; a verified one stays so. Compares with the current challenge, which may have changed since the
+ * DNS query. Refuses: what `mustMatchChallenge` does, conflict_with_verified_domain 409, domain_not_allowed 409 (denied since it
+ * was added), busy 503 (it lost its name, and DNS was not queried).
  */
 export async function verifyDomain(
   ctx: Ctx,
@@ -36,7 +35,7 @@ export async function verifyDomain(
 ): Promise<ProjectDomain> {
   const settings = ctx.deps.config.domains
   if (domain.verified_at !== null) return showDomain(domain, settings)
-  // It was verified a moment ago, and lost its name since: nothing is known of DNS, so nothing is said of it.
+  // It was just unverified and DNS was not queried, so there is no result to report.
   if (records === NOT_ASKED) refuse('busy')
   await mustMatchChallenge(ctx, domain, records)
   mustBeAllowed(domain.name, settings)

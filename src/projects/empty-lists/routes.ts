@@ -1,4 +1,4 @@
-/** Lists of what Berth keeps none of: clients read them on the way to something else, and stop at a 404. docs/clients.md. */
+/** Empty lists of features that Berth does not have: clients read them and stop at a 404. docs/clients.md. */
 
 import type { Ctx, Params } from '../../context.ts'
 import { apexOf, nameToFind } from '../../model/domain-name.ts'
@@ -12,8 +12,8 @@ const Nothing = Type.Array(Type.Object({}), { maxItems: 0 })
 const NO_PAGES = { count: 0, next: null, prev: null }
 const NO_ROWS = { rows: 1, rowBytes: 256 }
 
-const Name = Type.Optional(Type.String({ maxLength: 300, description: 'narrows nothing: there is none' }))
-const Cursor = Type.Optional(Type.String({ maxLength: 100, description: 'narrows nothing: there is none' }))
+const Name = Type.Optional(Type.String({ maxLength: 300, description: 'has no effect: the list is empty' }))
+const Cursor = Type.Optional(Type.String({ maxLength: 100, description: 'has no effect: the list is empty' }))
 const pages = { limit: Cursor, since: Cursor, until: Cursor }
 
 export const emptyListRoutes = [
@@ -60,7 +60,7 @@ export const emptyListRoutes = [
   }),
 ]
 
-/** Holds that a name is under a domain of the account. Refuses: not_found 404. */
+/** Checks that a name is under a domain of the account. Refuses: not_found 404. */
 async function findApex(ctx: Ctx, { domain = '' }: Params): Promise<undefined> {
   const apex = apexOf(nameToFind(domain, ctx.deps.config.domains))
   if ((await readApex(ctx, apex)) === undefined) refuse('not_found', `The account has no domain "${apex}".`)

@@ -1,7 +1,6 @@
 /**
- * `.env` text, read and written as dotenv's users know it: `KEY=value`, `export`, comments, '…', "…" (with \n and \r) and `…`
- * over several lines. The platform's own parser skips what it cannot read; here a bad line is told by its number, because a
- * variable that is silently missing is an outage.
+ * Parses and writes `.env` text: `KEY=value`, `export`, comments, '…', "…" (with \n and \r) and `…` over several lines. Node's
+ * parser skips invalid lines; this one reports them by number, because a missing variable causes an outage.
  */
 
 export type Entry = { key: string; value: string; line: number }
@@ -11,13 +10,10 @@ const START = /^[ \t]*(?:export[ \t]+)?([^\s=#"'`]+)[ \t]*=[ \t]*/
 const BLANK = /^[ \t]*(?:#.*)?$/
 const AFTER_QUOTE = /^[ \t]*(?:#.*)?$/
 
-/** How much of a text is read. `variables`: as many, and as many bad lines, and then one more of either. */
+/** Limits of a text. `variables` limits variables and bad lines separately; reading stops after one more. */
 export type TextLimits = { lines: number; variables: number }
 
-/**
- * Reads a text. What is wrong is told by line; values are never repeated in it. `most`: what a stranger sent is read so far and no further, so
- * that a long text costs no more than one that is just too long.
- */
+/** Parses a text. Errors have line numbers, never values. `most`: limits for untrusted text, at which reading stops. */
 export function parseDotenv(text: string, most?: TextLimits): { entries: Entry[]; bad: BadLine[] } {
   const { lines: mostLines = Number.POSITIVE_INFINITY, variables = Number.POSITIVE_INFINITY } = most ?? {}
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/, most && mostLines + 1)
@@ -52,7 +48,7 @@ export function parseDotenv(text: string, most?: TextLimits): { entries: Entry[]
   return { entries, bad }
 }
 
-/** The value that begins in line `at` behind `from`, and the line it ends in; or what is wrong with it. */
+/** Reads the value in line `at` after offset `from`. Returns it with its last line, or an error message. */
 function readValue(lines: string[], at: number, from: number): { value: string; end: number } | string {
   const rest = lines[at]!.slice(from)
   const quote = /^["'`]/.exec(rest)?.[0]
@@ -70,13 +66,13 @@ function readValue(lines: string[], at: number, from: number): { value: string; 
   return `opens a ${quote} that is never closed${quote === '"' ? ' (a " behind a backslash does not close)' : ''}`
 }
 
-/** Found by its place: a pattern would be tried at each `#` of a line with a U+2028, which `.` does not match. */
+/** Found by index: a pattern would retry at each `#` of a line with a U+2028, which `.` does not match. */
 function beforeComment(text: string): string {
   const at = text.indexOf('#')
   return at === -1 ? text : text.slice(0, at)
 }
 
-/** Within double quotes a quote closes unless the number of backslashes before it is odd: `\\"` does not close, `\\\\"` does. */
+/** Within double quotes a quote closes unless an odd number of backslashes precedes it: `\\"` does not close, `\\\\"` does. */
 function closingQuote(text: string, quote: string): number {
   let at = text.indexOf(quote)
   while (quote === '"' && at > 0 && backslashesBefore(text, at) % 2 === 1) at = text.indexOf(quote, at + 1)
@@ -94,9 +90,9 @@ function unescaped(text: string, quote: string): string {
 }
 
 /**
- * Writes variables so that `dotenv`, node's `parseEnv` and Berth itself read the same values. A value that no form carries to all three is
- * named in a comment instead, which says why. Where a shell would read a value otherwise, or run it, the first line says so; without that line
- * a shell reads the same values too. Keys are those of variables, which have no sign in them but `_`. docs/variables.md: Text for other readers.
+ * Formats variables so that `dotenv`, node's `parseEnv` and Berth read the same values. Values without a common form appear in a
+ * comment with the reason. The first line warns if a shell would read or execute a value differently. docs/variables.md: Text
+ * export.
  */
 export function writeDotenv(variables: Record<string, string>, omitted: readonly string[]): string {
   const notForShell: string[] = []
@@ -113,7 +109,7 @@ export function writeDotenv(variables: Record<string, string>, omitted: readonly
   return [...warning, ...lines, ...comments, ''].join('\n')
 }
 
-/** Why no form of a `.env` text carries a value to all of its readers; undefined where one does. It repeats nothing of the value. */
+/** Returns why no form of a `.env` text preserves a value for all readers, without the value itself; undefined if one does. */
 export function reasonLeftOut(value: string): string | undefined {
   if (FORMS.some(({ carries }) => carries(value))) return undefined
   if (value.includes('\r')) return 'readers of .env files do not agree about a carriage return'
@@ -122,8 +118,8 @@ export function reasonLeftOut(value: string): string | undefined {
 }
 
 /**
- * The forms that a value may have, the first that carries it is taken. `dotenv` takes a backslash before any quote as one that keeps it from closing
- * if it finds another quote further on, and both it and `parseEnv` read `\n` in double quotes as a line end. Nobody keeps a carriage return.
+ * Forms of a value; the first that preserves it is used. In `dotenv` a backslash escapes any quote if another quote follows. In
+ * double quotes, it and `parseEnv` read `\n` as a line end. No reader keeps a carriage return.
  */
 const FORMS: { quote: string; isForShell: boolean; carries: (value: string) => boolean }[] = [
   { quote: '', isForShell: true, carries: (value) => /^[\w./:@%+,-]*$/.test(value) },
@@ -131,7 +127,7 @@ const FORMS: { quote: string; isForShell: boolean; carries: (value: string) => b
   { quote: '"', isForShell: true, carries: (value) => isQuotable(value, '"') && !/[\\$`]/.test(value) },
   { quote: '`', isForShell: false, carries: (value) => isQuotable(value, '`') },
   { quote: '"', isForShell: false, carries: (value) => isQuotable(value, '"') && !/\\[nr]/.test(value) },
-  // A path of Windows that ends with a backslash, which no quotes carry.
+  // A Windows path that ends with a backslash, which quotes cannot preserve.
   { quote: '', isForShell: false, carries: (value) => /^[\w./:@%+,\\-]([\w./:@%+,\\ -]*[\w./:@%+,\\-])?$/.test(value) },
 ]
 

@@ -1,7 +1,4 @@
-/**
- * Importing a whole `.env` text: it is merged into the variables, or replaces them. All of it happens or nothing. The answer is the
- * plan; a dry run only makes the plan.
- */
+/** Imports a `.env` text into the variables, merging or replacing, all or nothing. The response is the plan; a dry run only plans. */
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
@@ -33,15 +30,14 @@ type ImportInput = Input<Static<typeof ImportQuery>, string>
 type Keys = Static<typeof ImportAnswer>['plan']
 type Variable = Row<'env_var'>
 
-/** What an import changes, and what its answer says. */
 type ImportPlan = { targets: readonly Target[]; keys: Keys; digest: string; upsert: Plan | undefined }
 
-/** A value has at most 65,536 bytes, so lines beyond these could only be comments, or refused. */
+/** A value has at most 65,536 bytes, so further lines can only be comments or refused. */
 const MAX_LINES = READERS['env file'].parts
 
 /**
- * The variables of a text, its bad lines, and the keys that are skipped: `vercel env pull` writes those of the platform too, which each
- * deployment gets anew. It is read as far as it could be taken, before anything is planned. Refuses: env_too_many 400.
+ * Reads the variables of a text, its bad lines and skipped keys: `vercel env pull` also writes platform variables, which each
+ * deployment gets anyway. Stops reading above the limits. Refuses: env_too_many 400.
  */
 function readEntries(text: string): ReturnType<typeof parseDotenv> & { skipped: string[] } {
   const { entries, bad } = parseDotenv(text, { lines: MAX_LINES, variables: MAX_VARIABLES })
@@ -61,10 +57,10 @@ export async function prepareImport(
 }
 
 /**
- * Merges a `.env` text into the variables of these targets (and branch), or replaces them by it. Variables that other
- * targets share keep their value there. Replacing leaves alone what integrations made. Refuses: bad_request 400 (no such
- * environment; the number of every bad line), what no variable may be, env_already_exists 403, env_limit 400, missing_permission 403,
- * env_plan_changed 409 (the plan is not the one of `planDigest`).
+ * Merges a `.env` text into the variables of these targets (and branch), or replaces them. Variables shared with other targets
+ * keep their value there. Replacing keeps variables of integrations. Refuses: bad_request 400 (no such environment; the number of
+ * every bad line), what no variable may be, env_already_exists 403, env_limit 400, missing_permission 403, env_plan_changed 409
+ * (the plan is not the one of `planDigest`).
  */
 export async function importEnvFile(
   ctx: Ctx,
@@ -83,7 +79,7 @@ export async function importEnvFile(
   return { ...answer, ...(dryRun && { planDigest: digest }) }
 }
 
-/** Plans an import. Refuses all that the import would be refused for, so that a dry run says it too. */
+/** Plans an import. Refuses everything that the import would, so that a dry run reports it too. */
 async function planImport(
   ctx: Ctx,
   box: SecretBox,
@@ -116,7 +112,7 @@ async function planImport(
   await mustFitTogether(ctx, project, changed, surplus, targets)
   const digest = digestOf([mode, targets, gitBranch, keys], [...surplus, ...lines.flatMap(({ holders }) => holders)])
   if (dryRun) return { targets, keys, digest, upsert: undefined }
-  // What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps.
+  // Deletions and reductions come first, so that no limit is exceeded temporarily.
   const drafts = [...changed.filter(shrinks), ...changed.filter((line) => !shrinks(line))].map(({ draft }) => draft)
   const withdrawn = surplus.map((row) => ({ row, targets }))
   await ctx.countRows(withdrawn.length + drafts.length)
@@ -124,16 +120,15 @@ async function planImport(
   return { targets, keys, digest, upsert }
 }
 
-/** What a plan says, and the versions of the variables in its places: every change makes a new version. No value is in it. */
+/** Hashes a plan and the versions of the variables in its slots, which change with every update. It contains no value. */
 function digestOf(plan: unknown, places: readonly Variable[]): string {
   const versions = new Set(places.map(({ id, version }) => `${id} ${version}`))
   return hash('sha256', JSON.stringify([plan, [...versions].sort()]), 'base64url')
 }
 
-/** A line of the text, and the variables whose places it takes. */
 type Line = { draft: Draft; holders: Variable[] }
 
-/** Whether the variables that are there have the value of the line already, in all targets. */
+/** Returns whether existing variables have the line's value in all targets. */
 function isSame(box: SecretBox, { draft, holders }: Line, targets: readonly Target[]): boolean {
   const targetsHeld = new Set(holders.flatMap(targetsIn))
   return (
@@ -145,7 +140,7 @@ function shrinks({ draft, holders }: Line): boolean {
   return holders.length > 0 && holders.every((row) => Buffer.byteLength(draft.value) <= row.value_bytes)
 }
 
-/** Refuses: env_limit 400, where all lines together do not fit in the place of what they replace. */
+/** Refuses: env_limit 400, if the lines do not fit in place of the variables that they replace. */
 async function mustFitTogether(
   ctx: Ctx,
   project: Row<'project'>,
@@ -164,9 +159,8 @@ async function mustFitTogether(
 }
 
 /**
- * The lines of a text with what they replace. A caller who may not change that is refused before any value is looked at: a plan, or a
- * line that is called wrong, would tell a guesser something. Then every line that is wrong is told at once, by the rules of the text and
- * by those for keys and values, which depend on the type that is kept.
+ * Reads the lines of a text with the variables that they replace. Checks permissions before values, because a plan or an error
+ * could confirm a guess. Then reports every invalid line by the rules for text, keys and values, which depend on the stored type.
  */
 async function readLines(
   ctx: Ctx,
@@ -217,10 +211,7 @@ function refuseLines(bad: BadLine[]): never {
   refuse('bad_request', `Invalid request: ${sentences.join('; ')}${more}.`, { lines: extra })
 }
 
-/**
- * What a replace removes: the caller's own variables in these places that the text does not name. What an export leaves out
- * stays, or an exported text, edited and put back, would remove what it could never carry.
- */
+/** Visible variables in these slots that the text lacks. Those that an export omits stay, so that exported text can be imported again. */
 async function findSurplus(
   ctx: Ctx,
   box: SecretBox,

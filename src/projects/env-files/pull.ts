@@ -1,4 +1,4 @@
-/** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones, and these over shared ones. */
+/** Variables that a deployment of a target gets, decrypted. Branch variables override general ones, which override shared ones. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { environmentsOf, TargetName } from '../../model/environment.ts'
@@ -29,10 +29,10 @@ export const EnvExportQuery = Type.Object({
 })
 
 /**
- * Answers the values of a target in clear; without a target, those of development. Values that are write-only, or that the caller may not
- * decrypt, are named in `omitted` and never sent as "". A variable that has production among its targets is one of production. Refuses:
- * not_found 404 (no such target), missing_permission 403 (production), internal_server_error 500 (a value does not open:
- * an answer without it would be a deployment without it).
+ * Returns the decrypted values of a target, by default development. Lists write-only and undecryptable values in `omitted`, and
+ * never sends them as "". A variable with production among its targets counts as production. Refuses: not_found 404 (no such
+ * target), missing_permission 403 (production), internal_server_error 500 (a value does not open: a response without it would
+ * break a deployment).
  */
 export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Input): Promise<Static<typeof PulledEnv>> {
   const name = params.target ?? 'development'
@@ -44,7 +44,7 @@ export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Inp
   return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
 }
 
-/** Answers the same as `.env` text. Refuses as `pullEnv` does, but an unknown environment with bad_request 400. */
+/** Returns the same as `.env` text. Refuses as `pullEnv` does, but an unknown environment with bad_request 400. */
 export async function exportEnv(
   ctx: Ctx,
   project: Row<'project'>,
@@ -55,7 +55,6 @@ export async function exportEnv(
   return writeDotenv(env, omitted)
 }
 
-/** What a project has, and what opens it. */
 type Sealed = {
   row: Pick<Row<'env_var'>, 'id' | 'type' | 'targets' | 'value_version' | 'sealed_value'>
   box: SecretBox
@@ -77,7 +76,7 @@ async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, git
   const shared = await sharedOf(ctx, project.id, target)
   const box = await openSecretBox(ctx, project.id)
   const boxOfAccount = await openSecretBox(ctx, ctx.account.id)
-  // What is shared comes first, the project's general value after it and the branch's own last, so that the later one stands.
+  // In order of precedence: shared, general, then branch variables; later entries override.
   const chosen = new Map<string, Sealed>([
     ...shared.map((row) => [row.key, { row, box: boxOfAccount }] as const),
     ...rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, { row, box }] as const),

@@ -1,4 +1,4 @@
-/** Variables as files: `.env` text in and out, and the pull of a command line. docs/variables.md. */
+/** Variables as files: `.env` import and export, and pull. docs/variables.md. */
 
 import { findProject } from '../../model/project.ts'
 import { accountInGoodStanding, notInTransfer } from '../../platform/access/guards.ts'
@@ -12,7 +12,7 @@ const tag = 'environment variables'
 const MEBIBYTE = 1024 * 1024
 
 const PULLS = [
-  // `vercel dev` names no target.
+  // `vercel dev` sends no target.
   ['/v3/env/pull/:projectId', 'pullProjectEnvOfDevelopment', 'Read what development gets'],
   ['/v3/env/pull/:projectId/:target', 'pullProjectEnv', 'Read what a deployment of a target gets'],
   ['/v3/env/pull/:projectId/:target/:gitBranch', 'pullProjectEnvOfBranch', 'Read what a deployment of a branch gets'],

@@ -1,5 +1,3 @@
-/** What an import of a `.env` text is asked and answers. */
-
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { TARGETS } from '../env/schema.ts'
@@ -15,7 +13,7 @@ export const ImportQuery = Type.Object({
   }),
   gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
   type: Type.Optional(OneOf('plain', 'encrypted', 'sensitive')),
-  dryRun: Type.Optional(Type.Boolean({ description: 'answer the plan and change nothing' })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'return the plan and change nothing' })),
   planDigest: Type.Optional(
     Type.String({ maxLength: 100, description: 'of a dry run: change something only if the plan is still that one' }),
   ),

@@ -1,9 +1,8 @@
-/** A change of variables, as it is stored and recorded. */
 import type { Row } from '../../platform/db/schema.ts'
 
 export type Variable = Row<'env_var'>
 
-/** A variable before and after: without `before` it is made, without `after` it is removed. `fields`: the names of those that differ. */
+/** A variable before and after a change. Created without `before`, deleted without `after`. `fields`: names of changed fields. */
 export type VariableChange = {
   before?: Variable
   after?: Variable

@@ -1,4 +1,4 @@
-/** Deletion of one or several environment variables of a project. Specification: operations 18 and 20. */
+/** Deletes environment variables of a project. Specification: operations 18 and 20. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { environmentOf } from '../../model/environment.ts'
@@ -19,10 +19,7 @@ import {
 } from './schema.ts'
 import { applyVariableChanges, deleteChange } from './store.ts'
 
-/**
- * Removes a variable and answers it as it was, without its value. Refuses: not_found 404 (not had in the custom environment
- * that the query says).
- */
+/** Deletes a variable and returns it without its value. Refuses: not_found 404 (not had in the custom environment that the query says). */
 export async function deleteEnv(
   ctx: Ctx,
   subject: ProjectWithVariable,
@@ -39,7 +36,7 @@ export async function deleteEnv(
   return showEnv(variable, 'hidden')
 }
 
-/** Removes several variables at once, and names those that were there. Refuses: env_too_many_ids 400, bad_request 400 (no id), missing_permission 403. */
+/** Deletes several variables, and returns those that existed. Refuses: env_too_many_ids 400, bad_request 400 (no id), missing_permission 403. */
 export async function deleteEnvs(
   ctx: Ctx,
   project: Row<'project'>,

@@ -38,10 +38,9 @@ import { isSameValue, type Plan, planUpsert, storePlan } from './upsert.ts'
 
 const FIRST_VERSION_WITH_ARRAYS = 10
 
-/** A project together with one of its variables. */
 export type ProjectWithVariable = Row<'project'> & { variable: Row<'env_var'> }
 
-/** A variable of the project, when the caller may see it. Refuses: not_found 404. */
+/** Returns a variable of the project that the caller can see. Refuses: not_found 404. */
 export async function findEnv(ctx: Ctx, params: Params): Promise<ProjectWithVariable> {
   const project = await findProject(ctx, params)
   const id = params.id ?? ''
@@ -58,14 +57,14 @@ export async function findEnv(ctx: Ctx, params: Params): Promise<ProjectWithVari
 
 type CreateInput = Input<Static<typeof CreateEnvQuery>, CreateEnv>
 
-/** Plans the creation of many variables before its transaction. Refuses what is wrong with the request itself, and rate_limited 429. */
+/** Plans the creation of many variables before its transaction. Refuses invalid requests, and rate_limited 429. */
 export async function prepareEnv(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query }: CreateInput,
 ): Promise<PreparedPlan<Plan> | undefined> {
   const drafts = createDrafts(ctx, project, body)
-  // Whoever wrote too much is refused here, and takes up neither the store's writer nor the time that a plan takes.
+  // Check the write limit before planning, so a limited caller costs nothing.
   await ctx.countRows(drafts.length)
   const ids = drafts.map(({ id }) => id)
   return preparePlan(ctx, project, ids, (box) =>
@@ -74,8 +73,9 @@ export async function prepareEnv(
 }
 
 /**
- * Creates one variable, or several from an array (paths from /v10 on). With `upsert` a variable that is there is changed. Of one, a taken place
- * refuses with env_already_exists 403; of several, what the store refuses is told in `failed`. Anything wrong with the request itself refuses it whole: bad_request 400 (an array below v10), and as `createDrafts`.
+ * Creates one variable, or several from an array (paths from /v10 on). With `upsert`, updates existing variables. A taken slot
+ * refuses a single variable; of several, `failed` lists conflicts. An invalid request is refused completely. Refuses:
+ * env_already_exists 403, bad_request 400 (an array below v10), and as `createDrafts`.
  */
 export async function createEnv(
   ctx: Ctx,
@@ -105,8 +105,8 @@ export async function createEnv(
 }
 
 /**
- * Lists the variables that the caller may see, last made first: all of them, or a page when `limit` is given. A custom
- * environment that is not there has none. Refuses: bad_request 400 (such a one as `target`).
+ * Lists the variables that the caller can see, newest first: all, or a page with `limit`. An unknown custom environment has none.
+ * Refuses: bad_request 400 (such a one as `target`).
  */
 export async function listEnv(
   ctx: Ctx,
@@ -122,7 +122,6 @@ export async function listEnv(
   return { envs, pagination }
 }
 
-/** The variables of a list, and one more when it has a limit. */
 async function readList(
   ctx: Ctx,
   project: Row<'project'>,
@@ -161,7 +160,7 @@ function within({ id }: Row<'project'>, target: Target | undefined) {
     )
 }
 
-/** One variable, in clear where the caller may read it. Refuses: internal_server_error 500 (a value that does not open is a fault of ours). */
+/** Returns one variable, decrypted if the caller may read it. Refuses: internal_server_error 500 (a value that does not open is an internal error). */
 export async function getEnv(ctx: Ctx, { variable }: ProjectWithVariable): Promise<EnvVar> {
   const reading = readValue(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
   if (reading === 'broken') refuse('internal_server_error')
@@ -170,10 +169,7 @@ export async function getEnv(ctx: Ctx, { variable }: ProjectWithVariable): Promi
   return reply
 }
 
-/**
- * Changes what the body mentions. Refuses: what no variable may be, env_stays_sensitive 400 (write-only is for good),
- * env_conflict 400, env_limit 400, missing_permission 403.
- */
+/** Changes fields. Refuses: what no variable may be, env_stays_sensitive 400, env_conflict 400, env_limit 400, missing_permission 403. */
 export async function editEnv(
   ctx: Ctx,
   subject: ProjectWithVariable,
@@ -193,7 +189,7 @@ export async function editEnv(
     customEnvironmentIds: customEnvironmentIds === undefined ? before.customEnvironmentIds : customEnvironmentIds,
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
-  // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
+  // A change of comment or name keeps the type, even under a newer policy.
   const isWritten = moved || body.value !== undefined || body.type !== undefined
   const rest = isWritten ? { ...draft, type: effectiveType(ctx.account, draft.type, draft.targets) } : draft
   mustHaveWritePermission(ctx.caller, row)

@@ -1,4 +1,4 @@
-/** The history as it is written: a row a version, with the value as it was sealed for that version. */
+/** Writes the history: one row per version, with its encrypted value. */
 import type { OperatorCtx } from '../../context.ts'
 import { deleteRows, insertRows, jsonArrayValues } from '../../platform/db/bulk.ts'
 import { createYielder } from '../../platform/db/chunks.ts'
@@ -7,17 +7,15 @@ import type { Row } from '../../platform/db/schema.ts'
 import type { VariableChange } from './change.ts'
 import { showTargets, targetsIn } from './schema.ts'
 
-/** Who writes, when, and where. */
 type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
 
-/** Versions that are kept of a variable. */
 const VERSIONS_KEPT = 100
-/** Rows of the history that one statement changes: some milliseconds. */
+/** History rows changed per statement: some milliseconds. */
 const VERSIONS_AT_ONCE = 500
 const DAY_MS = 86_400_000
 const DELETED_RETENTION_MS = 30 * DAY_MS
 
-/** The fields whose changes are told, by the names that people know, and whether two versions differ in them. The targets of a row are two fields. */
+/** Recorded fields with their user-facing names, and how two versions are compared. Targets are two fields in the row. */
 const FIELDS: readonly [string, (before: Row<'env_var'>, after: Row<'env_var'>) => boolean][] = [
   ['key', (before, after) => before.key !== after.key],
   ['type', (before, after) => before.type !== after.type],
@@ -36,12 +34,12 @@ function areOthers(before: Row<'env_var'>, after: Row<'env_var'>, which: 'target
   return showTargets(targetsIn(before))[which].join() !== showTargets(targetsIn(after))[which].join()
 }
 
-/** The names of the fields in which two versions of a variable differ. */
+/** Returns the names of fields that differ between two versions of a variable. */
 export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string[] {
   return FIELDS.filter(([, differ]) => differ(before, after)).map(([name]) => name)
 }
 
-/** Writes the version that each change made; of a variable that was removed, one that says so. Of each variable the newest versions are kept. */
+/** Inserts a version for each change, including deletions. Keeps the newest versions of each variable. */
 export async function recordHistory(ctx: Writing, changes: readonly VariableChange[]): Promise<void> {
   const versions = changes.map((change) => versionOf(ctx, change))
   await insertRows(ctx.db, 'env_history', versions)
@@ -75,7 +73,7 @@ function versionOf(ctx: Writing, { before, after, fields, action }: VariableChan
   }
 }
 
-/** Erases the values of removed variables at once; what happened to them is kept for 30 days. A statement changes few rows, however many versions there are. */
+/** Erases the values of deleted variables immediately; their history stays for 30 days. Each statement changes few rows. */
 export async function eraseValues(ctx: Writing, projectId: string, rows: readonly Versioned[]): Promise<void> {
   const pace = createYielder()
   for (const ids of fewVersionsAtOnce(rows)) {
@@ -91,7 +89,7 @@ export async function eraseValues(ctx: Writing, projectId: string, rows: readonl
 
 type Versioned = Pick<Row<'env_var'>, 'id' | 'version'>
 
-/** The ids in groups whose kept versions one statement changes. */
+/** Groups ids so that one statement changes few versions. */
 function fewVersionsAtOnce(rows: readonly Versioned[]): string[][] {
   const groups: string[][] = []
   let versions = Number.POSITIVE_INFINITY
@@ -107,7 +105,7 @@ function fewVersionsAtOnce(rows: readonly Versioned[]): string[][] {
   return groups
 }
 
-/** Removes the history of a project, in steps of few rows; of what integrations made alone, when asked to. */
+/** Deletes the history of a project in batches; optionally only that of integrations' variables. */
 export async function removeHistory(
   { db }: Pick<OperatorCtx, 'db'>,
   projectId: string,
@@ -125,7 +123,7 @@ export async function removeHistory(
   }
 }
 
-/** The variable at which a step ends that begins after another one; undefined where what is left is one step. */
+/** The last variable of the batch after `after`; undefined for the final batch. */
 async function lastOfStep(db: Queries, projectId: string, after: string): Promise<string | undefined> {
   const [row] = await db
     .selectFrom('env_history')
@@ -140,7 +138,7 @@ async function lastOfStep(db: Queries, projectId: string, after: string): Promis
   return row?.env_id
 }
 
-/** Sweep: the history of variables that were deleted long ago goes. */
+/** Sweep: purges the history of variables that were deleted long ago. */
 export async function purgeDeletedHistory(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = await ctx.db
     .selectFrom('env_history')

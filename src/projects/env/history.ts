@@ -1,4 +1,4 @@
-/** The history of a variable as it is read, and the way back to an earlier version. Values are kept sealed and never shown. */
+/** Reads the history of a variable and restores earlier versions. Values stay encrypted and are never shown. */
 
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
@@ -30,7 +30,7 @@ const Version = Type.Object({
 })
 export const EnvHistory = Type.Object({ history: Type.Array(Version) })
 
-/** The versions of a variable, newest first: of one that is deleted, too, for 30 days. Refuses: not_found 404. */
+/** Returns the versions of a variable, newest first; of a deleted one for 30 days. Refuses: not_found 404. */
 export async function findHistory(ctx: Ctx, params: Params): Promise<Row<'env_history'>[]> {
   const project = await findProject(ctx, params)
   const id = params.id ?? ''
@@ -47,7 +47,7 @@ export async function findHistory(ctx: Ctx, params: Params): Promise<Row<'env_hi
   return rows
 }
 
-/** Who changed what and when; at most the last 100 versions. */
+/** Lists changes with author and time; at most the last 100 versions. */
 export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeof EnvHistory> {
   return {
     history: rows.map((row, at) => ({
@@ -67,10 +67,10 @@ export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeo
 }
 
 /**
- * Brings key, value, type, target, branch and comment back to what they were: as a new version, so that this can be undone
- * too. Custom environments that are gone since stay out of it; a variable that was write-only at any time since comes back
- * write-only. Refuses: not_found 404 (no such version), what no variable may be (it would be in no environment), env_conflict 400 (its
- * place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
+ * Restores key, value, type, target, branch and comment as a new version, which can be undone too. Skips custom environments that
+ * no longer exist. A variable that was write-only since then stays write-only. Refuses: not_found 404 (no such version), what no
+ * variable may be (it would be in no environment), env_conflict 400 (its slot is taken), env_limit 400, missing_permission 403,
+ * internal_server_error 500 (does not open).
  */
 export async function restoreEnv(ctx: Ctx, subject: ProjectWithVariable, { params }: Input): Promise<EnvVar> {
   const { variable: row } = subject

@@ -1,7 +1,7 @@
 /**
- * Planning the change of many variables before its transaction, which holds up other writers while it lasts: values are opened, compared and
- * sealed outside. Inside, the plan counts if nothing that it rests on has changed; otherwise it is made anew, and only values of variables
- * that have changed are opened and sealed again.
+ * Plans changes of many variables before the transaction, which blocks other writers. Decryption, comparison and encryption
+ * happen outside. The transaction uses the plan if nothing changed; otherwise it plans again, and reuses the values of unchanged
+ * variables.
  */
 import type { Ctx } from '../../context.ts'
 import { preparedQuery } from '../../platform/db/db.ts'
@@ -9,7 +9,7 @@ import type { Row } from '../../platform/db/schema.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
 import { type PreparedSecretBox, prepareSecretBox, type SecretBox } from '../../platform/secrets/data-keys.ts'
 
-/** A plan that was made before its transaction. `ids`: of the variables that it makes, in the order in which they were asked for. */
+/** A plan from before its transaction. `ids`: of the variables to create, in request order. */
 export type PreparedPlan<Plan> = {
   ids: readonly string[]
   box: PreparedSecretBox
@@ -17,15 +17,12 @@ export type PreparedPlan<Plan> = {
   plan: Plan | undefined
 }
 
-/** Fewer variables than these are planned within their transaction: it takes a fraction of a millisecond. */
+/** Fewer variables are planned in the transaction, which takes a fraction of a millisecond. */
 const PREPARED_FROM = 20
-/** In a project of more variables, looking whether one has changed costs more than planning again. */
+/** For more variables, detecting changes costs more than planning again. */
 const MAX_LOOKED_AT = 4000
 
-/**
- * Plans the change of so many variables as `ids` has. Nobody is refused here, since what was read may be old when the transaction begins:
- * then there is no plan.
- */
+/** Plans a change for all `ids`. Refuses nothing, since the data may be outdated when the transaction begins; then there is no plan. */
 export async function preparePlan<Plan>(
   ctx: Ctx,
   project: Row<'project'>,
@@ -34,12 +31,12 @@ export async function preparePlan<Plan>(
 ): Promise<PreparedPlan<Plan> | undefined> {
   if (ids.length < PREPARED_FROM) return undefined
   const box = await prepareSecretBox(ctx, project.id)
-  // Before the plan reads anything: a change that comes in between then makes a difference.
+  // Read the state before the plan reads anything, so that a concurrent change is detected.
   const state = await stateOf(ctx, project)
   return { ids, box, state, plan: await undefinedIfRefused(() => make(box.box)) }
 }
 
-/** The plan that was prepared, or a new one. `box`: the one that the transaction opened. */
+/** Returns the prepared plan, or a new one. `box`: the secret box of the transaction. */
 export async function planOf<Plan>(
   ctx: Ctx,
   project: Row<'project'>,
@@ -51,7 +48,7 @@ export async function planOf<Plan>(
   return prepared.state === (await stateOf(ctx, project)) ? prepared.plan : make()
 }
 
-/** Gives what `work` does, or undefined where it refuses. */
+/** Returns the result of `work`, or undefined if it refuses. */
 export async function undefinedIfRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
@@ -62,8 +59,8 @@ export async function undefinedIfRefused<T>(work: () => Promise<T>): Promise<T |
 }
 
 /**
- * All that a plan rests on, beside the request: who asks, the rules of the account, the environments of the project, and its variables. Of these
- * id and version say enough: every change makes a new version. What they add up to counts the shared variables too. Undefined where they are too many.
+ * Everything that a plan depends on except the request: caller, account rules, environments and variables. The id and version of
+ * a variable suffice, since every change creates a version. The usage covers shared variables. Undefined for too many variables.
  */
 async function stateOf(ctx: Ctx, project: Row<'project'>): Promise<string | undefined> {
   const { userId, installationId, permissions } = ctx.caller

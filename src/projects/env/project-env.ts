@@ -1,4 +1,4 @@
-/** Variables as part of their project: `Project.env`, what a new project begins with, and what goes with a removed one. */
+/** Variables as part of their project: `Project.env`, initial variables, and deletion with the project. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Ctx, EventAccount, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { permit } from '../../platform/access/authenticate.ts'
@@ -16,15 +16,14 @@ import { addLogos, type EnvVar, type NewVariable, showEnv } from './schema.ts'
 import { applyVariableChanges, deleteChange } from './store.ts'
 import { planUpsert, storePlan } from './upsert.ts'
 
-/** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
+/** In a list of projects, one with more slots or bytes of variables has no `env`, which bounds the page. */
 const MAX_PLACES = 300
 const MAX_BYTES = 48 * 1024
-/** At least what a hidden variable takes besides what people chose: names of fields, ids, moments. */
+/** The minimum size of a hidden variable without user text: field names, ids, timestamps. */
 const PLAIN_BYTES = 800
-/** Variables of so many places are read at once; then others are let in. */
+/** Slots per read, with other requests in between. */
 const PLACES_AT_ONCE = 200
 
-/** What variables do when their project is created, shown, removed or moved. */
 export const envOnProject: ProjectHooks = {
   show: async (ctx, { id }) => ({ env: await envOfProject(ctx, id) }),
   async showPage(ctx, projects) {
@@ -38,7 +37,7 @@ export const envOnProject: ProjectHooks = {
   leave: (ctx, project, from) => removeEnvOfIntegrations(ctx, from, project),
 }
 
-/** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
+/** Variables of a project without decrypted values, newest first. One indexed query. */
 async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
   const rows = prefetchedVariables(ctx, projectId) ?? (await selectOfProject(ctx.db, { projectId }))
   const variables = rows.filter((row) => isVisible(ctx.caller, row)).map((row) => showEnv(row, 'hidden'))
@@ -46,7 +45,7 @@ async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
   return variables
 }
 
-/** The same for each project of a page. Those with very many or very heavy variables are not in the answer. docs/limits.md. */
+/** The same per project of a page. Omits projects with many or large variables. docs/limits.md. */
 async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string, EnvVar[]>> {
   const all = new Map<string, EnvVar[]>(projectIds.map((id) => [id, []]))
   if (projectIds.length === 0) return all
@@ -74,7 +73,7 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
   return all
 }
 
-/** Whether the variables weigh more than a list bears. They are written out to be weighed only where they could weigh so much. */
+/** Returns whether variables are too large for a list. Serializes them only if the estimate exceeds the limit. */
 function isHeavy(variables: readonly EnvVar[]): boolean {
   let most = 0
   for (const { key, comment = '', gitBranch = '', customEnvironmentIds, ...variable } of variables) {
@@ -87,7 +86,7 @@ function isHeavy(variables: readonly EnvVar[]): boolean {
   return false
 }
 
-/** The projects in groups that are read at once: as many as have few variables together, and at least one. */
+/** Groups projects per read: several with few variables, and at least one. */
 function fewAtOnce(projects: { project_id: string; places: number }[]): string[][] {
   const groups: string[][] = []
   let places = Number.POSITIVE_INFINITY
@@ -102,7 +101,7 @@ function fewAtOnce(projects: { project_id: string; places: number }[]): string[]
   return groups
 }
 
-/** The variables that a new project begins with: every rule of operation 16, and one that fails fails all. */
+/** Creates the initial variables of a project by every rule of operation 16, all or nothing. */
 export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: readonly NewVariable[]): Promise<void> {
   if (items.length === 0) return
   permit(ctx.caller, ['env:write'])
@@ -115,7 +114,7 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
   }
 }
 
-/** Removes what integrations made in a project, with its history: it stays behind when the project moves. `owner` hears of it. */
+/** Deletes integrations' variables of a project with their history before it moves. Notifies `owner`. */
 async function removeEnvOfIntegrations(ctx: OperatorCtx, owner: EventAccount, project: Row<'project'>): Promise<void> {
   const rows = await ctx.db
     .selectFrom('env_var')
@@ -127,7 +126,7 @@ async function removeEnvOfIntegrations(ctx: OperatorCtx, owner: EventAccount, pr
   await removeHistory(ctx, project.id, true)
 }
 
-/** Removes all that a project had of variables: rows, history and the data key, without which no copy opens. */
+/** Deletes all variable data of a project: rows, history and the data key, without which no copy can be decrypted. */
 async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
   await removeHistory(ctx, projectId)
   const pace = createYielder()
@@ -137,7 +136,7 @@ async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
   }
 }
 
-/** A project is connected to an Edge Config through a variable that names it. For the filters of the list of projects. */
+/** Returns a condition for projects with a variable that names an Edge Config. */
 export function hasEdgeConfig(
   eb: ExpressionBuilder<Schema, 'project'>,
   column: 'edge_config_id' | 'edge_config_token_id',

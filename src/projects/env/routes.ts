@@ -1,4 +1,4 @@
-/** Variables: operations 16 to 20, and what people ask for beside them: history, bulk, pull and export. */
+/** Variables: operations 16 to 20, and history, bulk changes, pull and export. */
 
 import { findProject } from '../../model/project.ts'
 import { accountInGoodStanding, notInTransfer } from '../../platform/access/guards.ts'
@@ -22,7 +22,6 @@ import {
 } from './schema.ts'
 
 const tag = 'environment variables'
-/** The largest body of a request that carries variables. */
 const MEBIBYTE = 1024 * 1024
 
 export const envRoutes = [
@@ -135,7 +134,7 @@ export const envRoutes = [
     method: 'GET',
     path: '/v1/projects/:idOrName/env/:id/history',
     operationId: 'getProjectEnvHistory',
-    summary: 'See who changed a variable, when, and which fields',
+    summary: 'List the changes of a variable with author, time and fields',
     tag,
     needs: ['env:read'],
     load: findHistory,
@@ -149,7 +148,7 @@ export const envRoutes = [
     method: 'POST',
     path: '/v1/projects/:idOrName/env/:id/history/:version/restore',
     operationId: 'restoreProjectEnv',
-    summary: 'Bring a variable back to an earlier version',
+    summary: 'Restore an earlier version of a variable',
     tag,
     needs: ['env:write'],
     load: findEnv,

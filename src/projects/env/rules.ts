@@ -1,4 +1,4 @@
-/** What a variable may be: from what a request says to what is to be stored. docs/spec/decisions.md: Environment variables; docs/spec/reliability.md T11, T12. */
+/** Rules for variables, from the request to the stored form. docs/spec/decisions.md: Environment variables; docs/spec/reliability.md T11, T12. */
 import type { Account, Ctx } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import { environmentOf, environmentsOf } from '../../model/environment.ts'
@@ -12,24 +12,20 @@ const KEY_LENGTH = 256
 const VALUE_BYTES = 64 * 1024
 const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** What the platform sets in a deployment: the values that a `system` variable may have, and keys for nobody else. */
+/** Variables of the platform: the values that a `system` variable may have, and reserved keys. */
 const SYSTEM_VARIABLES = new Set(
   'VERCEL VERCEL_ENV VERCEL_TARGET_ENV VERCEL_URL VERCEL_BRANCH_URL VERCEL_PROJECT_PRODUCTION_URL VERCEL_REGION VERCEL_DEPLOYMENT_ID VERCEL_PROJECT_ID VERCEL_SKEW_PROTECTION_ENABLED VERCEL_AUTOMATION_BYPASS_SECRET VERCEL_OIDC_TOKEN VERCEL_GIT_PROVIDER VERCEL_GIT_REPO_SLUG VERCEL_GIT_REPO_OWNER VERCEL_GIT_REPO_ID VERCEL_GIT_COMMIT_REF VERCEL_GIT_COMMIT_SHA VERCEL_GIT_COMMIT_MESSAGE VERCEL_GIT_COMMIT_AUTHOR_LOGIN VERCEL_GIT_COMMIT_AUTHOR_NAME VERCEL_GIT_PREVIOUS_SHA VERCEL_GIT_PULL_REQUEST_ID'.split(
     ' ',
   ),
 )
-/**
- * Set in a shell or a build, these put code into every process that starts, or poison an object. A path of libraries does not: native
- * modules need one. docs/spec/decisions.md: Environment variables.
- */
+/** These inject code into every process, or poison an object; library paths do not. docs/spec/decisions.md: Environment variables. */
 const DANGEROUS = new Set('__proto__ LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES'.split(' '))
 
-/** Whether a key is a variable of the platform, which a deployment gets without anybody setting it. */
+/** Returns whether a key is a platform variable, which every deployment gets. */
 export function isSystemKey(key: string): boolean {
   return SYSTEM_VARIABLES.has(key)
 }
 
-/** What `validateVariable` refuses with. */
 export const VARIABLE_REFUSALS = [
   'env_key_characters',
   'env_key_length',
@@ -40,16 +36,12 @@ export const VARIABLE_REFUSALS = [
   'bad_request',
 ] as const satisfies readonly RefusalKey[]
 
-/**
- * The type that a variable has in an account: where the team says that what is of production and preview is sensitive, it is,
- * whatever was asked for. The name of a platform variable is no secret. docs/accounts.md: Settings of a team.
- */
+/** Returns the type of a variable: a team policy may force `sensitive`. docs/accounts.md: Team settings. */
 export function effectiveType(account: Account, type: EnvType, targets: readonly Target[]): EnvType {
   const isSensitive = account.sensitiveEnv && type !== 'system' && targets.some((target) => target !== 'development')
   return isSensitive ? 'sensitive' : type
 }
 
-/** What creating variables refuses with, wherever it is done. */
 export const CREATE_ENV_REFUSALS = [
   ...VARIABLE_REFUSALS,
   'missing_permission',
@@ -58,7 +50,6 @@ export const CREATE_ENV_REFUSALS = [
   'env_limit',
 ] as const satisfies readonly RefusalKey[]
 
-/** A variable as it is to be stored. */
 export type VariableInput = {
   key: string
   value: string
@@ -67,7 +58,6 @@ export type VariableInput = {
   gitBranch: string
 }
 
-/** What callers may set of a variable and no rule is about. */
 export type Extras = {
   comment: string | null
   edge_config_id: string | null
@@ -75,17 +65,16 @@ export type Extras = {
   content_hint_json: string | null
 }
 
-/** A variable as a request asks for it. `id`: of the variable, where a new one is made. */
 export type Draft = VariableInput & {
   id: string
   extras: Partial<Extras>
-  /** The request names no type: a variable that is there keeps its own. */
+  /** The request has no type, so an existing variable keeps its own. */
   keepType: boolean
 }
 
 /**
- * The drafts of a request that creates variables. Each is checked: one thing wrong anywhere refuses the request whole, naming the item.
- * `ids`: those that were prepared for them. Refuses: env_too_many 400, what no variable may be, missing_permission 403.
+ * Returns the drafts of a request that creates variables. One invalid item refuses the request and is named. `ids`: prepared ids.
+ * Refuses: env_too_many 400, what no variable may be, missing_permission 403.
  */
 export function createDrafts(
   ctx: Ctx,
@@ -106,7 +95,7 @@ export function createDrafts(
   })
 }
 
-/** The draft of an item. Without a type it is `encrypted`; without a branch, or with an empty one, it is for every branch. Refuses as `targetsOf` does. */
+/** Returns the draft of an item. The default type is `encrypted`; no or an empty branch means every branch. Refuses as `targetsOf` does. */
 export function draftOf(project: Row<'project'>, item: NewVariable, where = '', id: string = newId('env')): Draft {
   return {
     id,
@@ -127,7 +116,7 @@ export function draftOf(project: Row<'project'>, item: NewVariable, where = '', 
   }
 }
 
-/** Returns when a variable may be as it is. `where` says which of several it is. Refuses: VARIABLE_REFUSALS, all 400, naming key and field. */
+/** Checks the rules for a variable. `where`: its position among several. Refuses: VARIABLE_REFUSALS, all 400, naming key and field. */
 export function validateVariable(input: VariableInput, where = ''): void {
   const { key, value, type, targets } = input
   const start = key.slice(0, 100)
@@ -175,8 +164,9 @@ function mustBePlaced({ key, type, targets, gitBranch }: VariableInput, where: s
 type TargetInput = Pick<NewVariable, 'target' | 'customEnvironmentIds' | 'customEnvironmentId'>
 
 /**
- * The targets that a request names, each once and in one order; a single standard one may come bare, and a custom environment
- * by its slug. `where` says of which of several. Refuses: bad_request 400 (a custom environment that the project does not have).
+ * Returns the distinct targets of a request in a fixed order. A single standard target may be a plain string, and a custom
+ * environment its slug. `where`: position among several. Refuses: bad_request 400 (a custom environment that the project does not
+ * have).
  */
 function targetsOf(
   project: Row<'project'>,
@@ -192,7 +182,7 @@ function targetsOf(
   return inOrder(project, named)
 }
 
-/** The targets that a query names, custom environments by slug or id. `field`: where. Refuses: bad_request 400 (there is no such one). */
+/** Returns the targets of a query; custom environments by slug or id. `field`: the parameter. Refuses: bad_request 400 (unknown target). */
 export function parseTargets(project: Row<'project'>, names: readonly string[], field: string): Target[] {
   const named = names.map((name) => findTarget(project, name) ?? refuseUnknown(`\`${field}\``, name))
   return inOrder(project, new Set(named))
@@ -202,7 +192,7 @@ function refuseUnknown(field: string, name: string): never {
   refuse('bad_request', `Invalid request: ${field} names "${name.slice(0, 100)}", which the project does not have.`)
 }
 
-/** The target that a name says: a standard one, or a custom environment by its slug or id; undefined when there is none. */
+/** Returns a standard target, or a custom environment by slug or id; undefined if unknown. */
 export function findTarget(project: Row<'project'>, name: string): Target | undefined {
   return isStandard(name) ? name : environmentOf(project, name)?.id
 }

@@ -1,4 +1,4 @@
-/** What callers send and get for a variable. Specification: Environment variable; docs/spec/wire.md 2.8 for what every SDK version decodes. */
+/** Wire types for a variable. Specification: Environment variable; docs/spec/wire.md 2.8 for what every SDK version decodes. */
 import type { Static } from 'typebox'
 import { type EnvironmentId, TargetName } from '../../model/environment.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -10,7 +10,6 @@ import { Nullable, OneOf, Pagination, Timestamp } from '../../platform/schema/fi
 
 export const TARGETS = ['production', 'preview', 'development'] as const
 export type StandardTarget = (typeof TARGETS)[number]
-/** Where a variable is had: a standard environment, or a custom one by its id. */
 export type Target = StandardTarget | EnvironmentId
 export const ENV_TYPES = ['system', 'encrypted', 'plain', 'sensitive', 'secret'] as const
 export type EnvType = (typeof ENV_TYPES)[number]
@@ -45,7 +44,7 @@ const fields = {
   edgeConfigId: Type.Optional(Nullable(Id)),
   edgeConfigTokenId: Type.Optional(Nullable(Id)),
 }
-/** Length and characters of key and value are told by codes of their own (`rules.ts`). */
+/** Length and characters of key and value have their own codes (`rules.ts`). */
 export const NewVariable = Type.Object({ key: Type.String(), value: Type.String(), ...fields })
 export type NewVariable = Static<typeof NewVariable>
 
@@ -60,12 +59,12 @@ export const EditEnv = Type.Object({
 })
 export type EditEnv = Static<typeof EditEnv>
 
-/** Without `limit` the list is whole: clients that do not page expect it (docs/spec/client-requests.md B.3). */
+/** Without `limit` the list is complete, for clients that do not page (docs/spec/client-requests.md B.3). */
 export const ListEnvQuery = Type.Object({
-  decrypt: Type.Optional(Type.Boolean({ description: 'answer clear values where the caller may read them' })),
+  decrypt: Type.Optional(Type.Boolean({ description: 'return decrypted values that the caller may read' })),
   gitBranch: Type.Optional(Branch),
   target: Type.Optional(TargetName),
-  source: Type.Optional(Type.String({ maxLength: 256, description: 'who asks; not looked at' })),
+  source: Type.Optional(Type.String({ maxLength: 256, description: 'the client; ignored' })),
   customEnvironmentId: Type.Optional(CustomEnvironment),
   customEnvironmentSlug: Type.Optional(CustomEnvironment),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_VARIABLES, description: 'all when not given' })),
@@ -80,11 +79,11 @@ const replyFields = {
   target: Type.Array(AnyTarget),
   gitBranch: Type.Optional(Type.String()),
   comment: Type.Optional(Type.String()),
-  configurationId: Nullable(Type.String({ description: 'the installation that made it; null: a person did' })),
+  configurationId: Nullable(Type.String({ description: 'the installation that created it; null: a user did' })),
   integration: Type.Optional(
     Type.Object(
       { name: Type.String(), slug: Type.String(), icon: Type.String({ description: 'the URL of its logo, or empty' }) },
-      { description: 'the integration behind `configurationId`, to be shown beside the variable' },
+      { description: 'the integration behind `configurationId`, to show with the variable' },
     ),
   ),
   createdAt: Timestamp,
@@ -102,7 +101,7 @@ const replyFields = {
 export const EnvVar = Type.Object(replyFields, { title: 'EnvironmentVariable' })
 export type EnvVar = Static<typeof EnvVar>
 
-/** Items of a list carry `securityIssues`: the newest SDKs throw without it (docs/spec/wire.md 4.2). */
+/** Items of a list contain `securityIssues`: the newest SDKs throw without it (docs/spec/wire.md 4.2). */
 const ListedEnv = Type.Object({ ...replyFields, securityIssues: Type.Array(Type.Object({})) })
 export const EnvList = Type.Object({ envs: Type.Array(ListedEnv), pagination: Pagination })
 
@@ -129,11 +128,11 @@ export const DeleteEnvQuery = Type.Object({ customEnvironmentId: Type.Optional(C
 export const DeleteEnvs = Type.Object({ ids: Type.Array(Id) })
 export const DeletedEnvs = Type.Object({ deleted: Type.Integer(), ids: Type.Array(Type.String()) })
 
-/** Lists of targets as rows have them: few in number, and asked for of every variable several times. */
+/** Cache of parsed target lists: few exist, and each variable needs one several times. */
 const lists = new Map<string, readonly Target[]>([['', []]])
 const LISTS_KEPT = 1000
 
-/** The targets of a row. One whose only environment was removed has none. */
+/** Returns the targets of a row. Empty if its only environment was removed. */
 export function targetsIn({ targets }: { targets: string }): readonly Target[] {
   const cached = lists.get(targets)
   if (cached !== undefined) return cached
@@ -143,12 +142,12 @@ export function targetsIn({ targets }: { targets: string }): readonly Target[] {
   return list
 }
 
-/** Whether a target is production, preview or development, and no custom environment. */
+/** Returns whether a target is production, preview or development. */
 export function isStandard(name: string): name is StandardTarget {
   return (TARGETS as readonly string[]).includes(name)
 }
 
-/** Targets as they are answered: the standard ones in one list, the ids of custom environments in another. */
+/** Splits targets for a response: standard ones, and ids of custom environments. */
 export function showTargets(targets: readonly Target[]): { target: StandardTarget[]; customEnvironmentIds: string[] } {
   return {
     target: targets.filter(isStandard),
@@ -156,13 +155,10 @@ export function showTargets(targets: readonly Target[]): { target: StandardTarge
   }
 }
 
-/** A value as its reader gets it: in clear, not (write-only, not asked for, not allowed), or broken: it does not open. */
+/** A value for its reader: plaintext, hidden (write-only, not requested, not allowed), or broken if decryption fails. */
 export type ValueView = { clear: string } | 'hidden' | 'broken'
 
-/**
- * The answer for a row. A value that stays hidden is a text that says nothing, and "" when it is write-only or broken.
- * What is not there is left out, never null: gitBranch and comment.
- */
+/** Builds the response for a row. A hidden value is opaque text, and "" if write-only or broken. Missing gitBranch and comment are omitted, never null. */
 export function showEnv(row: Row<'env_var'>, reading: ValueView): EnvVar {
   const clear = typeof reading === 'object'
   const places = showTargets(targetsIn(row))
@@ -189,15 +185,12 @@ export function showEnv(row: Row<'env_var'>, reading: ValueView): EnvVar {
   }
 }
 
-/** The end of the ciphertext: its tag, which changes with the value and says nothing of it. */
+/** The end of the ciphertext: its tag, which changes with the value but reveals nothing. */
 function opaque({ sealed_value }: Row<'env_var'>): string {
   return `sealed:${sealed_value.slice(-22)}`
 }
 
-/**
- * Puts `integration` (name, slug, and `icon`, the URL of the logo or empty) beside each variable that an installation made, in
- * place. One query for each 500 installations, and none where people made all of them.
- */
+/** Adds `integration` (name, slug, and the URL of its logo or empty) to variables of installations, in place; a query for each 500. */
 export async function addLogos(db: Queries, variables: readonly EnvVar[]): Promise<void> {
   const ofIntegrations = variables.filter((variable) => variable.configurationId !== null)
   for (const slice of chunks([...new Set(ofIntegrations.map((variable) => variable.configurationId!))])) {

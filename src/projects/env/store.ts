@@ -1,7 +1,4 @@
-/**
- * Storing changes of variables: the rows, the places they take, what they add up to, their history and their events, together. A place
- * is (key, target, branch) of a project, and the primary key of env_target says that it is taken once.
- */
+/** Stores changes of variables. A slot is (key, target, branch) of a project; the primary key of env_target makes it unique. */
 
 import type { Ctx, EventAccount, OperatorCtx } from '../../context.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -18,17 +15,17 @@ import { differenceOf, writeUsage } from './usage.ts'
 
 type Named = Pick<Row<'project'>, 'id' | 'name'>
 
-/** What is to be different of a variable. A `value` is sealed anew, bound to the new version. */
+/** Changed fields of a variable. A `value` is encrypted again, bound to the new version. */
 export type VariablePatch = Partial<Pick<Draft, 'key' | 'type' | 'targets' | 'gitBranch' | 'extras'>> & {
   value?: string | undefined
 }
 
 const NO_EXTRAS: Extras = { comment: null, edge_config_id: null, edge_config_token_id: null, content_hint_json: null }
 
-/** A change may be planned before its transaction: `applyVariableChanges` sets its moments. */
+/** A change may be planned before its transaction, and `applyVariableChanges` sets its timestamps. */
 const UNDATED = 0
 
-/** A variable that is made. */
+/** Returns the change that creates a variable. */
 export function createChange(
   ctx: Ctx,
   box: SecretBox,
@@ -58,7 +55,7 @@ export function createChange(
   return { after, fields: [], action: 'created' }
 }
 
-/** A variable that is changed: its id stays, and its version goes up by one. One of which nothing differs stays as it is, and no field is named. */
+/** Returns the change that updates a variable and increments its version. Without differences, the variable stays and no field is named. */
 export function updateChange(
   ctx: Ctx,
   box: SecretBox,
@@ -68,7 +65,7 @@ export function updateChange(
 ): VariableChange & { after: Variable } {
   const { key, type, targets, gitBranch, value, extras = {} } = difference
   const version = before.version + 1
-  // Each column is named: a thousand rows are made so several times as fast as by spreading them.
+  // Explicit columns: several times as fast as a spread for a thousand rows.
   const after: Variable = {
     project_id: before.project_id,
     id: before.id,
@@ -95,14 +92,12 @@ export function updateChange(
   return { before, after: fields.length === 0 ? before : after, fields, action }
 }
 
-/** A variable that is removed for good: its values go from the history too, which keeps who and when for a while. */
+/** Returns the change that deletes a variable. Its values are erased from the history, which keeps author and time for a while. */
 export function deleteChange(before: Variable): VariableChange {
   return { before, fields: [], action: 'deleted' }
 }
 
-/**
- * Changes one variable and gives it as it is then. Refuses: env_conflict 400 (another variable has one of the places), env_limit 400.
- */
+/** Changes one variable and returns it. Refuses: env_conflict 400 (another variable has one of the slots), env_limit 400. */
 export async function changeVariable(
   ctx: Ctx,
   box: SecretBox,
@@ -126,8 +121,8 @@ export async function changeVariable(
 }
 
 /**
- * Stores changes, each of which follows on those before it. `owner`: the account of the project, which hears of it. Gives a variable whose
- * place another one has, if there is one: then nothing more is written, and the caller must refuse. Refuses: env_limit 400.
+ * Stores changes in order. `owner`: the account of the project, which is notified. Returns a variable whose slot is taken, if
+ * any: then writing stops and the caller must refuse. Refuses: env_limit 400.
  */
 export async function applyVariableChanges(
   ctx: OperatorCtx,
@@ -150,14 +145,13 @@ export async function applyVariableChanges(
   return undefined
 }
 
-/** A variable is made at a stamp of its own, and changed at the moment of the transaction. */
+/** Sets a unique stamp for a created variable, and the transaction time for a changed one. */
 function setMoments({ now, deps }: OperatorCtx, { before, after }: VariableChange): void {
   if (after === undefined) return
   after.created_stamp = before?.created_stamp ?? deps.clock.stamp()
   after.updated_at = before === undefined ? stampToMs(after.created_stamp) : now
 }
 
-/** A variable before all of the changes, and after them. */
 type Ends = { before: Variable | undefined; after: Variable | undefined }
 
 function endsOf(changes: readonly VariableChange[]): Ends[] {
@@ -170,7 +164,7 @@ function endsOf(changes: readonly VariableChange[]): Ends[] {
   return [...ends.values()]
 }
 
-/** Gives up the places that are no longer wanted, then takes the new ones. Gives a variable that did not get all of its places. */
+/** Releases old slots, then takes new ones. Returns a variable that did not get all its slots. */
 async function movePlaces(ctx: OperatorCtx, all: readonly Ends[]): Promise<Variable | undefined> {
   const dropped: Row<'env_target'>[] = []
   const added: Row<'env_target'>[] = []
@@ -211,7 +205,7 @@ async function writeRows({ db }: OperatorCtx, all: readonly Ends[]): Promise<voi
   )
 }
 
-/** The columns in which any variable differs: the fewer are written, the fewer indexes are looked at. */
+/** The columns that differ in any variable: fewer columns need fewer index checks. */
 function columnsChanged(all: readonly Ends[]): (keyof Variable)[] {
   const columns = new Set<keyof Variable>()
   for (const { before, after } of all) {

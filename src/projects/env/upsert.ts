@@ -1,7 +1,4 @@
-/**
- * Upserting variables: each is made where its place is free, or changes what has the place. All of it is decided in memory first, and then
- * stored together. docs/spec/decisions.md: Upsert.
- */
+/** Upserts variables: plans everything in memory, then stores it together. docs/spec/decisions.md: Upsert. */
 import type { Ctx } from '../../context.ts'
 import { REFUSALS } from '../../errors.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
@@ -19,29 +16,23 @@ import { addIfFits, differenceOf, readUsage, type Usage } from './usage.ts'
 
 type Variable = Row<'env_var'>
 type Failure = { failed: 'env_already_exists' | 'env_limit'; error: FailedEnv['error'] }
-/** What came of a draft: the variable, or why there is none. */
 export type UpsertOutcome = { row: Variable } | Failure
 
-/** What is to be upserted. */
 export type Upsert = {
   drafts: readonly Draft[]
-  /** Whether a draft changes what has its place. Otherwise it fails there. */
+  /** Update the variable in the slot; otherwise the draft fails. */
   replace: boolean
-  /** Variables that give up targets first. */
+  /** Variables that lose targets first. */
   withdrawn?: readonly { row: Variable; targets: readonly Target[] }[]
-  /**
-   * The variables that have the keys of the drafts, where they are known already. Of a single draft that replaces nothing they need not be:
-   * the statement that takes its places says whether they are free.
-   */
+  /** Existing variables with the keys of the drafts. Not needed for a single draft without `replace`: its insert detects conflicts. */
   existing?: readonly Variable[]
 }
 
-/** What an upsert changes, and what comes of each draft. */
 export type Plan = { drafts: readonly Draft[]; changes: VariableChange[]; outcomes: UpsertOutcome[] }
 
 /**
- * Upserts by a plan. Each draft is as if alone and after those before it: one that fails leaves nothing behind, and the others stand.
- * Refuses: env_already_exists 403 (a place was taken since the plan was made).
+ * Carries out the plan of an upsert. Each draft applies after those before it; a failed one changes nothing and does not affect
+ * others. Refuses: env_already_exists 403 (a slot was taken since the plan).
  */
 export async function storePlan(
   ctx: Ctx,
@@ -55,7 +46,7 @@ export async function storePlan(
   refuse('env_already_exists', undefined, failure(ctx, draft, 'env_already_exists', holder).error)
 }
 
-/** Plans an upsert from what is there now. It writes nothing. Refuses: missing_permission 403, and what no variable may be. */
+/** Plans an upsert from the current state without writing. Refuses: missing_permission 403, and what no variable may be. */
 export async function planUpsert(
   ctx: Ctx,
   box: SecretBox,
@@ -82,10 +73,10 @@ export async function planUpsert(
   return { drafts, changes: all, outcomes }
 }
 
-/** What is there while drafts are decided one after another: variables by key and branch, and what they add up to. */
+/** The state while drafts are planned in order: variables by key and branch, and their usage. */
 type There = { replace: boolean; there: Map<string, Variable[]>; usage: Usage }
 
-/** What a draft changes; the last change is of the variable itself. Refuses: missing_permission 403, and what no variable may be. */
+/** The changes of a draft; the last one is of the variable itself. Refuses: missing_permission 403, and what no variable may be. */
 function changesFor(
   ctx: Ctx,
   box: SecretBox,
@@ -108,18 +99,18 @@ function changesFor(
   return addIfFits(usage, differenceOf(changes)) ? changes : failure(ctx, draft, 'env_limit')
 }
 
-/** The type of a draft that replaces variables. Refuses what the caller may not change, and what no variable may be. */
+/** The type of a draft that replaces variables. Refuses forbidden changes, and what no variable may be. */
 function typeOver(ctx: Ctx, draft: Draft, holders: readonly Variable[]): EnvType {
   for (const row of holders) mustHaveWritePermission(ctx.caller, row)
   const type = effectiveType(ctx.account, upsertedType(draft, holders), draft.targets)
-  // With its own type the draft was checked when it was read.
+  // With its own type the draft is validated already.
   if (type !== draft.type) validateVariable({ ...draft, type })
   return type
 }
 
 const MIN_SHOWN_FIRST: readonly EnvType[] = ['sensitive', 'secret', 'encrypted', 'system', 'plain']
 
-/** The type that a draft gets in the place of these variables. Where it keeps theirs, of several the one that shows the least. */
+/** Returns the type of a draft that replaces variables. If it keeps theirs, the most restrictive one. */
 export function upsertedType(draft: Pick<Draft, 'keepType' | 'type'>, holders: readonly Variable[]): EnvType {
   const formerType = draft.keepType
     ? MIN_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type))
@@ -127,13 +118,12 @@ export function upsertedType(draft: Pick<Draft, 'keepType' | 'type'>, holders: r
   return formerType ?? draft.type
 }
 
-/** Takes targets from a variable. It keeps its others; one that has no other is removed. */
+/** Removes targets from a variable, and deletes it without remaining targets. */
 function withoutTargets(ctx: Ctx, box: SecretBox, row: Variable, targets: readonly Target[]): VariableChange {
   const targetsLeft = targetsIn(row).filter((target) => !targets.includes(target))
   return targetsLeft.length === 0 ? deleteChange(row) : updateChange(ctx, box, row, { targets: targetsLeft })
 }
 
-/** Makes `there` what it is after a change. */
 function follow(there: Map<string, Variable[]>, { before, after }: VariableChange): void {
   const { key, git_branch } = (after ?? before)!
   const spot = spotOf(key, git_branch)
@@ -147,22 +137,22 @@ function spotOf(key: string, branch: string): string {
   return `${key}\0${branch}`
 }
 
-/** The variables of the draft's key and branch that have one of its targets. */
+/** Returns the variables of the draft's key and branch that have one of its targets. */
 export function conflictingVariables(rows: readonly Variable[] = [], { key, gitBranch, targets }: Draft): Variable[] {
   return rows.filter((row) => row.key === key && row.git_branch === gitBranch && overlap(row, targets).length > 0)
 }
 
-/** The targets of a variable that are among the wanted ones. */
+/** Returns the targets of a variable that are among the given ones. */
 export function overlap(row: Pick<Variable, 'targets'>, targets: readonly Target[]): Target[] {
   return targetsIn(row).filter((target) => targets.includes(target))
 }
 
-/** A write-only value is never compared with another: the answer would tell a guesser that the guess was right. */
+/** Returns whether a variable has this value. Never compares write-only values, since the response would confirm a guess. */
 export function isSameValue(box: SecretBox, row: Variable, value: string): boolean {
   return row.type !== 'sensitive' && box.open(row.id, row.value_version, row.sealed_value) === value
 }
 
-/** The variables of these keys, oldest first. */
+/** Returns the variables of these keys, oldest first. */
 export async function findByKeys(ctx: Ctx, projectId: string, drafts: readonly { key: string }[]): Promise<Variable[]> {
   if (drafts.length === 0) return []
   const keys = [...new Set(drafts.map(({ key }) => key))]
@@ -184,7 +174,7 @@ const selectByKeys = preparedQuery<{ projectId: string; keys: string }, Variable
     .orderBy('created_stamp'),
 )
 
-/** Why there is no variable for a draft. What the caller cannot see is in the way without its id being told. */
+/** Builds the error of a draft. A conflict with an invisible variable does not reveal its id. */
 function failure(ctx: Ctx, draft: Draft, failed: Failure['failed'], holder?: Variable): Failure {
   const [, code, message] = REFUSALS[failed]
   const { target, customEnvironmentIds } = showTargets(draft.targets)

@@ -1,30 +1,28 @@
-/** What the variables of a project add up to, in each target: one row each, so that asking for the limit costs the same at 1,000 variables as at none. */
+/** Variable usage of a project: one row per target, so that the limit check has constant cost. */
 
 import { preparedQuery, type Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { MAX_VARIABLES, targetsIn } from './schema.ts'
 
-/** The most bytes of the values alone: one value of the largest size fits. */
+/** The most bytes of all values: one value of the largest size fits. */
 const MAX_BYTES = 64 * 1024
-/** The `target` under which variables are counted that are in no environment. */
+/** The `target` that counts variables without an environment. */
 const UNASSIGNED = ''
 
 type Sum = { variables: number; bytes: number }
-/** What variables add up to, or a change of that, by target. */
 export type Usage = Map<string, Sum>
-/** What counts of variables: where they are and how large they are. */
 type Counted = Pick<Row<'env_var'>, 'targets' | 'value_bytes'>
 
 const NOTHING: Sum = { variables: 0, bytes: 0 }
 
-/** What the project holds now. */
+/** Returns the current usage of a project. */
 export async function readUsage(ctx: { db: Queries }, projectId: string): Promise<Usage> {
   const rows = await selectUsage(ctx.db, { projectId })
   return new Map(rows.map(({ target, variables, bytes }) => [target, { variables, bytes }]))
 }
 
-/** The difference that changes of variables make, or of what counts of them. */
+/** Returns the usage difference of changes. */
 export function differenceOf(changes: readonly { before?: Counted | undefined; after?: Counted | undefined }[]): Usage {
   const difference: Usage = new Map()
   for (const { before, after } of changes) {
@@ -47,7 +45,7 @@ function add(usage: Usage, target: string, { variables, bytes }: Sum): void {
   usage.set(target, { variables: used.variables + variables, bytes: used.bytes + bytes })
 }
 
-/** Adds a difference when the result is within the limits; gives whether it was. Where nothing grows, a target may stay over its limit. */
+/** Adds a difference if the result is within the limits; returns whether it did. A target that does not grow may stay above its limit. */
 export function addIfFits(usage: Usage, difference: Usage): boolean {
   for (const [target, change] of difference) {
     const used = usage.get(target) ?? NOTHING
@@ -62,7 +60,7 @@ function isOver(change: Sum, after: Sum): boolean {
   return grows && (after.variables > MAX_VARIABLES || after.bytes > MAX_BYTES)
 }
 
-/** Writes a difference, also under simultaneous calls. Refuses: env_limit 400 (a target that grows is over its limit afterwards). */
+/** Writes a usage difference, also under concurrent calls. Refuses: env_limit 400 (a target that grows is over its limit afterwards). */
 export async function writeUsage(ctx: { db: Queries }, projectId: string, difference: Usage): Promise<void> {
   for (const [target, change] of difference) {
     if (change.variables === 0 && change.bytes === 0) continue

@@ -23,14 +23,12 @@ import { findRedirectSources, removeDomain } from '../domains/domains.ts'
 import { isStandard } from '../env/schema.ts'
 import { copyVariables, detachFromVariables, prepareCopies, type VariableCopy } from './variables.ts'
 
-/** Domains that go with an environment in one request. */
 const MAX_DOMAINS = 100
 const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
 
-/** A project together with one of its custom environments. */
 export type ProjectWithEnvironment = Row<'project'> & { environment: Environment }
 
-/** Plans the copy of variables that a new environment begins with, before its transaction. It refuses nothing: `createEnvironment` does. */
+/** Plans the copy of variables for a new environment before its transaction. Refuses nothing; `createEnvironment` does. */
 export async function prepareEnvironment(
   ctx: Ctx,
   project: Row<'project'>,
@@ -40,8 +38,8 @@ export async function prepareEnvironment(
 }
 
 /**
- * Makes a custom environment, with copies of the variables of another one when the body says from where. Refuses:
- * invalid_environment_slug 400, environment_slug_taken 409, too_many_environments 400, and what `copyVariables` does.
+ * Creates a custom environment, optionally with copies of another one's variables. Refuses: invalid_environment_slug 400,
+ * environment_slug_taken 409, too_many_environments 400, and what `copyVariables` does.
  */
 export async function createEnvironment(
   ctx: Ctx,
@@ -65,7 +63,7 @@ export async function createEnvironment(
   return showEnvironment(environment)
 }
 
-/** Lists the custom environments of a project, first made first, with how many it may have. */
+/** Lists the custom environments of a project, oldest first, with their limit. */
 export function listEnvironments(
   _ctx: Ctx,
   project: Row<'project'>,
@@ -83,7 +81,7 @@ function takesBranch({ branchMatcher }: ShownEnvironment, branch: string): boole
   return type === 'equals' ? branch === pattern : branch[type](pattern)
 }
 
-/** The custom environment that the path says by its slug or id, on the project that it says. Refuses: not_found 404. */
+/** Returns the custom environment of the path by slug or id, on its project. Refuses: not_found 404. */
 export async function findEnvironment(ctx: Ctx, params: Params): Promise<ProjectWithEnvironment> {
   const project = await findProject(ctx, params)
   const slugOrId = params.environmentSlugOrId ?? ''
@@ -94,12 +92,12 @@ export async function findEnvironment(ctx: Ctx, params: Params): Promise<Project
   return { ...project, environment }
 }
 
-/** The answer for the custom environment that was found. */
+/** Builds the response for a custom environment. */
 export function getEnvironment(_ctx: Ctx, { environment }: ProjectWithEnvironment): ShownEnvironment {
   return showEnvironment(environment)
 }
 
-/** Changes what the body mentions; null clears. Its id stays. Refuses: invalid_environment_slug 400, environment_slug_taken 409. */
+/** Changes the fields in the body; null clears. The id stays. Refuses: invalid_environment_slug 400, environment_slug_taken 409. */
 export async function updateEnvironment(
   ctx: Ctx,
   { environment, ...project }: ProjectWithEnvironment,
@@ -124,10 +122,9 @@ export async function updateEnvironment(
 }
 
 /**
- * Removes a custom environment with its domains, and the domains that redirect to them: shown production, they would show visitors
- * what nobody meant for them. Its variables stay, in no environment, or are deleted (`detachFromVariables`). Where it has some, the caller
- * needs the right to change them. Answers it as it was. Refuses: env_limit 400, missing_permission 403 (domains or variables stand in the
- * way), too_many_names 409.
+ * Removes a custom environment with its domains and domains that redirect to them, which would otherwise show production. Its
+ * variables stay without environment, or are deleted (`detachFromVariables`); either needs the right to change them. Returns the
+ * former environment. Refuses: env_limit 400, missing_permission 403 (domains or variables stand in the way), too_many_names 409.
  */
 export async function removeEnvironment(
   ctx: Ctx,
@@ -174,7 +171,7 @@ async function domainsIn(ctx: Ctx, project: Row<'project'>, id: string): Promise
   return domains
 }
 
-/** The row of the project is written once with all of them, so that of two such requests none is lost and no slug comes twice. */
+/** One write of the project row, so that concurrent requests lose no change and create no duplicate slug. */
 async function keepEnvironments(ctx: Ctx, project: Row<'project'>, environments: Environment[]): Promise<void> {
   const columns = { custom_environments_json: environments.length === 0 ? null : JSON.stringify(environments) }
   await changeProject(ctx, project, columns)

@@ -1,4 +1,4 @@
-/** Custom environments: docs/spec/wire.md 6, at the paths of the official SDK; the CLI and Terraform ask at others of the same operation. */
+/** Custom environments: docs/spec/wire.md 6, at the paths of the official SDK, and at other paths for the CLI and Terraform. */
 
 import {
   EnvironmentList,

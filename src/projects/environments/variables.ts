@@ -1,4 +1,4 @@
-/** What becomes of variables when a custom environment is made or removed. docs/custom-environments.md: Removing takes no right to variables. */
+/** Variables when a custom environment is created or removed. docs/custom-environments.md: Delete an environment. */
 
 import type { Ctx } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
@@ -17,10 +17,9 @@ import { applyVariableChanges, deleteChange, updateChange } from '../env/store.t
 import { type Plan, planUpsert, storePlan, type Upsert } from '../env/upsert.ts'
 import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
 
-/** What `copyVariables` refuses with. */
 export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
 
-/** Plans, before its transaction, a copy of many variables to an environment whose id is not known yet. Refuses: rate_limited 429. */
+/** Plans, before its transaction, a copy of many variables to an environment without an id yet. Refuses: rate_limited 429. */
 export async function prepareCopies(
   ctx: Ctx,
   project: Row<'project'>,
@@ -36,13 +35,12 @@ export async function prepareCopies(
   return prepared && { to, prepared }
 }
 
-/** A copy that was planned, and the id that the environment gets. */
 export type VariableCopy = { to: EnvironmentId; prepared: PreparedPlan<Plan> }
 
 /**
- * Copies the variables that the caller sees of an environment to one that was just made; those of branches stay behind. A
- * write-only value is copied without being shown. Refuses: bad_request 400 (there is no environment `from`), env_limit 400,
- * missing_permission 403 (to write variables, or to decrypt one of these), internal_server_error 500 (a value does not open).
+ * Copies visible variables of an environment to a new one, except those of branches. Write-only values are copied without being
+ * shown. Refuses: bad_request 400 (unknown environment `from`), env_limit 400, missing_permission 403 (to write variables, or to
+ * decrypt one of these), internal_server_error 500 (a value does not open).
  */
 export async function copyVariables(
   ctx: Ctx,
@@ -69,7 +67,7 @@ async function rowsToCopy(ctx: Ctx, project: Row<'project'>, from: string): Prom
   return rows
 }
 
-/** The copies, in an environment that has no variable yet. Refuses: internal_server_error 500 (a value does not open). */
+/** The copies, in an environment without variables. Refuses: internal_server_error 500 (a value does not open). */
 function copiesOf(
   ctx: Ctx,
   box: SecretBox,
@@ -88,7 +86,7 @@ function copiesOf(
   return { drafts, replace: false, existing: [] }
 }
 
-/** Whose value is not open to all must not come to where the caller could read it. Refuses: missing_permission 403. */
+/** Prevents a copy of a protected value to where the caller could read it. Refuses: missing_permission 403. */
 function mustCarry({ caller }: Ctx, row: Row<'env_var'>): void {
   if (row.type === 'plain' || row.type === 'system') return
   permit(caller, ['env:decrypt'])
@@ -96,9 +94,9 @@ function mustCarry({ caller }: Ctx, row: Row<'env_var'>): void {
 }
 
 /**
- * Takes a custom environment that is being removed from every variable, whoever made it. One that was in no other stays, in
- * no environment; with `deleteUnassigned` it is deleted. Refuses: missing_permission 403 (the caller may not change one of them),
- * env_limit 400 (more stay in no environment than a project may have).
+ * Removes a custom environment from every variable, of any creator. A variable without other environments stays, or is deleted
+ * with `deleteUnassigned`. Refuses: missing_permission 403 (the caller may not change one of them), env_limit 400 (more stay in
+ * no environment than a project may have).
  */
 export async function detachFromVariables(
   ctx: Ctx,
@@ -119,14 +117,14 @@ export async function detachFromVariables(
   if (!addIfFits(await readUsage(ctx, project.id), differenceOf(changes))) {
     refuse(
       'env_limit',
-      'More than 1,000 variables, or 64 KiB of values, would be in no environment. Say `deleteUnassignedEnvironmentVariables`, or delete some first.',
+      'More than 1,000 variables, or 64 KiB of values, would be in no environment. Set `deleteUnassignedEnvironmentVariables`, or delete some first.',
     )
   }
   await applyVariableChanges(ctx, ctx.account, project, changes)
   await ctx.db.deleteFrom('env_usage').where('project_id', '=', project.id).where('target', '=', id).execute()
 }
 
-/** Refuses: missing_permission 403, naming what the caller may see of what stands in the way. Specification: Scopes. */
+/** Refuses: missing_permission 403, naming the visible obstacles. Specification: Scopes. */
 function mustChangeAll({ caller }: Ctx, rows: readonly Row<'env_var'>[]): void {
   const standing = rows.filter((row) => !canWriteVariable(caller, row))
   if (standing.length === 0) return
@@ -138,7 +136,7 @@ function mustChangeAll({ caller }: Ctx, rows: readonly Row<'env_var'>[]): void {
   refuse('missing_permission', message)
 }
 
-/** The variables of an environment, oldest first: those that the caller sees, or all. */
+/** Variables of an environment, oldest first: visible ones, or all. */
 async function variablesIn(ctx: Ctx, project: Row<'project'>, target: Target, all = false): Promise<Row<'env_var'>[]> {
   const placed = ctx.db
     .selectFrom('env_target')

@@ -1,4 +1,4 @@
-/** Linking a project to a repository, and the webhook that this takes. docs/spec/decisions.md: Projects, Repositories; docs/git-links.md. */
+/** Links a project to a repository, with its webhook. docs/spec/decisions.md: Projects, Repositories; docs/git-links.md. */
 import { hash } from 'node:crypto'
 import type { Ctx, Input } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
@@ -9,10 +9,9 @@ import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { readCredential } from './credentials.ts'
 
-/** What `connect` refuses with. */
 export const CONNECT_REFUSALS = ['gitlab_webhook_failed', 'bitbucket_webhook_failed'] as const satisfies RefusalKey[]
 
-/** A repository that a project can be linked to: its webhook is made, and goes again when the project is not written. */
+/** A repository ready to link. Its webhook exists, and is removed if the project is not written. */
 export type ConnectedRepository = {
   repo: string
   repoId: string
@@ -21,10 +20,7 @@ export type ConnectedRepository = {
   undo: () => Promise<GitResult<true>>
 }
 
-/**
- * Before the transaction of a create: connects the repository that the new project asks for, once its name is good and free.
- * Refuses: invalid_project_name 400, project_name_taken 409, CONNECT_REFUSALS 400, bad_request 400.
- */
+/** Connects the repository of a new project. Refuses: invalid_project_name 400, project_name_taken 409, CONNECT_REFUSALS 400, bad_request 400. */
 export async function connectNewProject(
   ctx: Ctx,
   _: undefined,
@@ -38,22 +34,21 @@ export async function connectNewProject(
   return connectRepository(ctx, body.gitRepository, async () => {})
 }
 
-/** The project was not written: its webhook is removed as well as can be. */
+/** Removes the webhook of a failed request, best effort. */
 export async function undoConnect(ctx: Ctx, connected: ConnectedRepository | undefined): Promise<void> {
   const result = await connected?.undo()
-  if (result && 'fault' in result)
-    ctx.deps.log.warn({ fault: result.fault }, 'a webhook that nobody needs was not removed')
+  if (result && 'fault' in result) ctx.deps.log.warn({ fault: result.fault }, 'an unused webhook was not removed')
 }
 
-/** The columns that say what a project is linked to. */
+/** Returns the columns of a project link. */
 export function linkColumns(ctx: Pick<Ctx, 'now'>, { repo, repoId, repoUrl, link }: ConnectedRepository) {
   const stored: StoredLink = { ...link, createdAt: ctx.now, updatedAt: ctx.now }
-  // What lists are filtered by: names of repositories do not differ by case alone. The link shows them as they are.
+  // Filters are case-insensitive, as repository names are. The link keeps the case for display.
   const columns = { repo: repo.toLowerCase(), repo_id: repoId, repo_url: repoUrl.toLowerCase() }
   return { ...columns, link_json: JSON.stringify(stored) }
 }
 
-/** Removes the webhook of a link that is about to end, as well as can be: a provider that is away holds nobody up. */
+/** Removes the webhook of a link, best effort: an unavailable provider does not block the request. */
 export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<void> {
   const link = linkOf(project)
   if (link?.hook === undefined) return
@@ -64,10 +59,13 @@ export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<
   if ('fault' in result) ctx.deps.log.warn({ provider, fault: result.fault }, 'the webhook of a link was not removed')
 }
 
-/** Refuses where the project cannot have this production branch. */
+/** Refuses a production branch that the project cannot have. */
 type MayServe = (productionBranch: string) => Promise<void>
 
-/** Reads the repository of a link at its git host and adds a webhook there; GitHub is not asked. `undo` removes that webhook. Refuses: bad_request 400 (`repo`), gitlab_webhook_failed and bitbucket_webhook_failed 400, and what `mayServe` does. */
+/**
+ * Reads a repository at its git host and adds a webhook there, except at GitHub. `undo` removes the webhook. Refuses: bad_request
+ * 400 (`repo`), gitlab_webhook_failed and bitbucket_webhook_failed 400, and what `mayServe` does.
+ */
 export async function connectRepository(
   ctx: Ctx,
   { type, repo }: GitRepository,
@@ -90,7 +88,7 @@ export async function connectRepository(
   return { repo, repoId: id, repoUrl: url, link, undo: () => client.removeHook(access, path, hookResult.value) }
 }
 
-/** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/git-links.md: Numbers for GitHub. */
+/** GitHub is not queried, so Berth derives the id from the name. docs/git-links.md: Numbers for GitHub. */
 async function connectGithub(repo: string, mayServe: MayServe): Promise<ConnectedRepository> {
   const [org = '', name = ''] = repo.split('/')
   const repoFields = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
@@ -105,7 +103,7 @@ function numberFor(name: string): number {
   return Number.parseInt(hash('sha256', `github:${name.toLowerCase()}`).slice(0, 12), 16)
 }
 
-/** Refuses: bad_request 400. GitLab has groups within groups. */
+/** Refuses: bad_request 400. GitLab supports nested groups. */
 function mustBeRepo(type: GitRepository['type'], repo: string): void {
   const parts = repo.split('/')
   const wellMade = parts.every((part) => /^(?!\.{1,2}$)[\w.-]{1,255}$/.test(part)) && repo.length <= 500
@@ -115,5 +113,5 @@ function mustBeRepo(type: GitRepository['type'], repo: string): void {
 
 function webhookSentence(type: Provider, repo: string, fault: string): string {
   const name = type === 'gitlab' ? 'GitLab' : 'Bitbucket'
-  return `The webhook for "${repo}" could not be made at ${name}: ${fault}.`
+  return `The webhook for "${repo}" could not be created at ${name}: ${fault}.`
 }

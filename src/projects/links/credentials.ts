@@ -1,4 +1,4 @@
-/** How an account speaks to a git provider. The operator sets it; nobody reads the token again. docs/git-links.md. */
+/** Credentials of an account for a git provider. The operator sets them; tokens are write-only. docs/git-links.md. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx } from '../../context.ts'
 import type { GitAccess, Hook, Provider } from '../../platform/adapters/git.ts'
@@ -22,7 +22,7 @@ export const SetGitCredential = Type.Object({
   token: Secret,
   baseUrl: Type.Optional(Url),
   username: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 256, description: 'of whom the token is a password' }),
+    Type.String({ minLength: 1, maxLength: 256, description: 'the user whose password is the token' }),
   ),
   webhookUrl: Type.Unsafe<string>({ ...Url, description: 'where the provider sends pushes: the build system' }),
   webhookSecret: Type.Optional(Secret),
@@ -36,10 +36,9 @@ export const GitCredential = Type.Object({
   updatedAt: Timestamp,
 })
 
-/** A credential as it is used. */
 export type Credential = { id: string; access: GitAccess; hook: Hook }
 
-/** Sets how an account speaks to a provider; an earlier one is replaced. Refuses: not_found 404 (no such provider). */
+/** Sets or replaces the credential of an account for a provider. Refuses: not_found 404 (no such provider). */
 export async function setGitCredential(
   ctx: OperatorCtx,
   account: Row<'account'>,
@@ -67,7 +66,7 @@ export async function setGitCredential(
   return { id: row.id, provider, baseUrl, username, webhookUrl, updatedAt }
 }
 
-/** Removes a credential; links that were made with it stay. Refuses: not_found 404. */
+/** Removes a credential; its links stay. Refuses: not_found 404. */
 export async function deleteGitCredential(ctx: OperatorCtx, account: Row<'account'>, { params }: Input): Promise<void> {
   const provider = providerOf(params.provider)
   const row = await ctx.db
@@ -79,7 +78,7 @@ export async function deleteGitCredential(ctx: OperatorCtx, account: Row<'accoun
   if (row.length === 0) refuse('not_found', `The account has no credential for ${provider}.`)
 }
 
-/** The account's credential for a provider, opened; undefined when there is none, or it does not open. */
+/** Returns the account's decrypted credential for a provider; undefined if missing or broken. */
 export async function readCredential(
   ctx: Pick<OperatorCtx, 'db' | 'deps'>,
   accountId: string,
@@ -105,7 +104,6 @@ function findRow(ctx: Pick<OperatorCtx, 'db'>, accountId: string, provider: Prov
     .executeTakeFirst()
 }
 
-/** What the secret of the webhook is sealed for. */
 function hookOf(id: string): string {
   return `${id} webhook`
 }

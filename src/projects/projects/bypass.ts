@@ -1,4 +1,4 @@
-/** Secrets by which automation passes a project's protection. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets. */
+/** Secrets for automation to bypass a project's protection. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
@@ -40,7 +40,7 @@ const BypassReply = Type.Object({
   scope: OneOf('automation-bypass'),
   isEnvVar: Type.Optional(Type.Boolean()),
   note: Type.Optional(Type.String()),
-  // Always empty. Without them SDKs from 1.19 on take a project in a list for its smaller shape. docs/clients.md: Why.
+  // Always empty. Without them, SDKs from 1.19 on decode a listed project as its smaller shape. docs/clients.md: Rationale.
   integrationId: OneOf(''),
   configurationId: OneOf(''),
 })
@@ -51,7 +51,7 @@ export const ProtectionBypass = Type.Unsafe<Record<string, Static<typeof BypassR
 })
 export const BypassAnswer = Type.Object({ protectionBypass: ProtectionBypass })
 
-/** The secrets in clear, for those who may change the project; undefined for others, and where there are none. */
+/** Returns the plaintext secrets to callers who may change the project; undefined for others, and without secrets. */
 export async function showBypass(
   ctx: Ctx,
   project: Row<'project'>,
@@ -68,9 +68,9 @@ export async function showBypass(
 }
 
 /**
- * Ends a secret, makes one, and says what one is for; a request that asks for nothing makes one, as the SDK tells its users. The
- * row of the project is written once, so that of two such requests none is lost.
- * Refuses: not_found 404 (no such secret), bypass_exists 409, bad_request 400 (too many).
+ * Revokes, creates or updates a bypass secret. An empty request creates one, as the SDK documents. Writes the project row once,
+ * so that concurrent requests lose no change. Refuses: not_found 404 (no such secret), bypass_exists 409, bad_request 400 (too
+ * many).
  */
 export async function updateBypass(
   ctx: Ctx,
@@ -107,7 +107,7 @@ function entryOf(entries: readonly BypassEntry[], secret: string): BypassEntry {
   return entries.find((entry) => entry.hash === hash) ?? refuse('not_found', 'The project has no such bypass secret.')
 }
 
-/** What a body may say of a secret. At most one of them is the variable of deployments. */
+/** Applies the body to a secret. At most one is the variable of deployments. */
 function changed(
   entries: readonly BypassEntry[],
   { secret, isEnvVar, note }: NonNullable<UpdateBypass['update']>,

@@ -1,4 +1,4 @@
-/** Whether the cron jobs of a project are to run. Berth keeps it for whoever runs them, and runs none itself. docs/projects.md: Cron jobs. */
+/** The cron job switch of a project. Berth stores it for an external scheduler and runs no jobs. docs/projects.md: Cron jobs. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { changeProject } from '../../model/project.ts'

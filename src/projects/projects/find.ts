@@ -1,4 +1,4 @@
-/** Which projects a list shows on the embedded store: found by what is small, and then read whole, no more than the page holds. docs/scaling.md: How a search works. */
+/** Finds the projects of a list on SQLite: by narrow columns first, then reads only the full rows of the page. docs/scaling.md: How a search works. */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { walkNewest } from '../../platform/db/chunks.ts'
@@ -7,7 +7,7 @@ import type { Row, Schema } from '../../platform/db/schema.ts'
 
 type Builder = ExpressionBuilder<Schema, 'project'>
 
-/** `filters`: what else a project must be; those that read its row say so by being there. `ids`: the only ones that may fit, where they are few. */
+/** `filters`: further conditions. `ids`: the only candidates, if few. */
 export type Wanted = {
   count: number
   before: number | undefined
@@ -17,14 +17,13 @@ export type Wanted = {
   readsRows: boolean
   ids: readonly string[] | undefined
 }
-/** A project and its place in the list. */
 export type Found = Pick<Row<'project'>, 'id' | 'updated_stamp'>
 
-/** Entries of the index of names that one statement looks at, and rows: a millisecond. */
+/** Name index entries and rows per statement: a millisecond. */
 const NAMES = 5000
 const ROWS = 500
 
-/** Finds the projects of a page, last updated first, and one more where there are more. */
+/** Finds the projects of a page, last updated first, and one more if the list continues. */
 export async function findProjects(ctx: Ctx, wanted: Wanted): Promise<Found[]> {
   const { count, before = Number.MAX_SAFE_INTEGER, after, search, filters, ids } = wanted
   if (ids?.length === 0) return []
@@ -37,7 +36,7 @@ export async function findProjects(ctx: Ctx, wanted: Wanted): Promise<Found[]> {
     .where((eb) => eb.and(filters(eb)))
     .$if(search !== undefined, (some) => some.where(sql<SqlBool>`name like ${containsPattern(search!)} escape '!'`))
   if (ids !== undefined) {
-    // No index holds the sum, so the engine finds these first and then sorts them.
+    // No index contains the sum, so the engine finds these first and then sorts them.
     const few = fitting.where('id', 'in', ids).where('updated_stamp', '<', before)
     return few.orderBy(sql`updated_stamp + 0`, 'desc').limit(sql.lit(count)).execute()
   }
@@ -65,7 +64,7 @@ export async function findProjects(ctx: Ctx, wanted: Wanted): Promise<Found[]> {
   })
 }
 
-/** Reads found projects whole, in the order in which they were found. One that was removed meanwhile is not there. */
+/** Reads found projects in their order. Omits those that were removed meanwhile. */
 export async function readFound({ db, account }: Ctx, found: readonly Found[]): Promise<Row<'project'>[]> {
   if (found.length === 0) return []
   const ids = found.map(({ id }) => id)
@@ -79,7 +78,7 @@ export async function readFound({ db, account }: Ctx, found: readonly Found[]): 
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** The projects that name an Edge Config, where they are few. Any account may name any, so there may be many of others among them. */
+/** Returns projects that name an Edge Config, if few. Any account may name any, so many others may match. */
 export async function fewThatName(
   { db }: Ctx,
   column: 'edge_config_id' | 'edge_config_token_id',

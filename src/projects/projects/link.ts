@@ -1,4 +1,4 @@
-/** The link of a project to a repository: made, ended, and which of its branches is production. docs/git-links.md. */
+/** Links a project to a repository, unlinks it, and sets its production branch. docs/git-links.md. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
 import { type GitRepository, linkOf, type SetBranch, type StoredLink } from '../../model/link.ts'
@@ -9,7 +9,7 @@ import { type ConnectedRepository, connectRepository, linkColumns } from '../lin
 import { readProjectReply } from './projects.ts'
 import type { Project } from './schema.ts'
 
-/** Before the transaction of a link: connects the repository, unless the project is linked to it already. Refuses: as `linkProject`, and CONNECT_REFUSALS. */
+/** Connects a repository before the transaction, unless it is already linked. Refuses: as `linkProject`, and CONNECT_REFUSALS. */
 export async function connectProject(
   ctx: Ctx,
   project: Row<'project'>,
@@ -20,8 +20,8 @@ export async function connectProject(
 }
 
 /**
- * Links a project to a repository. To the same again changes nothing. Refuses: already_linked 409, production_branch 400 (one
- * of its domains serves the branch), busy 503 (the link that was there when the provider would have been asked is gone).
+ * Links a project to a repository. Linking it again changes nothing. Refuses: already_linked 409, production_branch 400 (one of
+ * its domains serves the branch), busy 503 (the former link was removed before the provider was queried).
  */
 export async function linkProject(
   ctx: Ctx,
@@ -30,7 +30,7 @@ export async function linkProject(
   connected: ConnectedRepository | undefined,
 ): Promise<Project> {
   if (mustBeUnlinked(project, body)) {
-    // Somebody else linked it while the provider was asked: the webhook that was made for this one goes again.
+    // A concurrent request linked it, so the new webhook is removed.
     if (connected !== undefined) refuse('already_linked', 'Another request has just made this link.')
     return readProjectReply(ctx, project)
   }
@@ -39,14 +39,14 @@ export async function linkProject(
   return readProjectReply(ctx, await changeProject(ctx, project, linkColumns(ctx, connected)))
 }
 
-/** Ends the link of a project. Without one nothing changes. */
+/** Unlinks a project. Without a link nothing changes. */
 export async function unlinkProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
   if (project.link_json === null) return readProjectReply(ctx, project)
   const none = { repo: null, repo_id: null, repo_url: null, link_json: null }
   return readProjectReply(ctx, await changeProject(ctx, project, none))
 }
 
-/** Says which branch is production. Refuses: not_linked 400, production_branch 400 (one of its domains serves the branch). */
+/** Sets the production branch. Refuses: not_linked 400, production_branch 400 (one of its domains serves the branch). */
 export async function setProductionBranch(
   ctx: Ctx,
   project: Row<'project'>,
@@ -59,7 +59,7 @@ export async function setProductionBranch(
   return readProjectReply(ctx, await changeProject(ctx, project, { link_json: JSON.stringify(changed) }))
 }
 
-/** True when the project is linked to just this repository. Refuses: already_linked 409. */
+/** Returns true if the project is linked to this repository. Refuses: already_linked 409. */
 function mustBeUnlinked(project: Row<'project'>, { type, repo }: GitRepository): boolean {
   const link = linkOf(project)
   if (link === undefined) return false
@@ -68,7 +68,7 @@ function mustBeUnlinked(project: Row<'project'>, { type, repo }: GitRepository):
   return true
 }
 
-/** A domain serves the production branch by having no branch. Refuses: production_branch 400. */
+/** A domain without a branch serves the production branch. Refuses: production_branch 400. */
 async function mustNotBeServed(ctx: Ctx, project: Row<'project'>, branch: string): Promise<void> {
   const domain = await ctx.db
     .selectFrom('project_domain')

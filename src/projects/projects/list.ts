@@ -23,17 +23,17 @@ type Query = Static<typeof ListProjectsQuery>
 
 /** Of the newest projects, how many a search with other filters reads before it asks the index of names. */
 const LOOKED_AT_FIRST = 500
-/** From so many projects that a token names on, its list is walked like any other. */
+/** Up to this number of projects in a token, its list is sorted instead of scanned in order. */
 const FEW = 200
 
-/** Lists the account's projects, last updated first; those the token may not see are not there. */
+/** Lists the account's projects, last updated first, that the token can see. Specification: operation 2. */
 export async function listProjects(
   ctx: Ctx,
   _: undefined,
   { query }: Input<Query>,
 ): Promise<Static<typeof ProjectList>> {
   const { limit = DEFAULT_LIMIT } = query
-  // A `from` that is a cursor is how SDK users page, whose getProjects has no `until` (docs/spec/wire.md 3.4), and a `since` how Infisical does.
+  // A cursor in `from` is how SDK users page, whose getProjects has no `until` (docs/spec/wire.md 3.4). Infisical sends it in `since`.
   const from = query.from ?? query.since
   const continues = from !== undefined && isCursor(from)
   const until = continues ? from : query.until
@@ -54,7 +54,7 @@ export async function listProjects(
 
 type Placed = { limit: number; until: number | undefined; since: number | undefined }
 
-/** Whether a list is found before it is read: on the embedded store, where no index gives its rows in their order. */
+/** Returns whether to find rows before reading them: on SQLite, if no index has their order. */
 function isFound({ deps, caller }: Ctx, query: Query): boolean {
   const { search, excludeRepos, gitForkProtection, edgeConfigId, edgeConfigTokenId } = query
   const filters = [search || undefined, excludeRepos, gitForkProtection, edgeConfigId, edgeConfigTokenId]
@@ -97,13 +97,10 @@ async function readPage(ctx: Ctx, query: Query, { limit, until, since }: Placed)
   return paginate(rows, limit, until, (row) => row.updated_stamp)
 }
 
-/** Of a project with more variables the list is made anew each time. */
+/** Lists with a project of more variables are not cached. */
 const MAX_VARIABLES = 50
 
-/**
- * What a list without filters follows from, for a caller who sees all projects: the version of each row that it shows, where that is all that it
- * shows. Nothing is decided by it on the embedded store, which is no message away.
- */
+/** Returns the version of an unfiltered list if it depends only on its rows. Undefined on SQLite, where reads need no round trip. */
 export async function projectListVersion(ctx: Ctx, { query }: Input<Query>): Promise<string | undefined> {
   const { limit = DEFAULT_LIMIT, ...filters } = query
   if (ctx.deps.db.engine !== 'postgres' || ctx.caller.projectIds !== null || limit > DEFAULT_LIMIT) return undefined
@@ -112,10 +109,7 @@ export async function projectListVersion(ctx: Ctx, { query }: Input<Query>): Pro
   return row?.state ?? undefined
 }
 
-/**
- * PostgreSQL only: `xmin` is the transaction that wrote a row as it is, so it is another one after each change. Not known (null): for projects
- * that show secrets or the logo of an integration, or have many variables.
- */
+/** PostgreSQL only: `xmin` is the transaction that last wrote a row. Null for projects with secrets, integration logos, or many variables. */
 const selectState = preparedQuery<{ accountId: string; count: number }, { state: string | null }>((db, value) => ({
   compile: () =>
     sql<{ state: string | null }>`
@@ -147,7 +141,7 @@ function newest(projects: Projects<Row<'project'>>, count: number, few: boolean)
   return projects.orderBy(order, 'desc').limit(sql.lit(count)).execute()
 }
 
-/** Whether a filter that an index answers leaves few projects, so that walking all of the account in its order would be longer. */
+/** Returns whether an indexed filter leaves so few projects that an ordered scan of the account would take longer. */
 function namesFew({ domain, edgeConfigId, edgeConfigTokenId }: Query, projectIds: string[] | null): boolean {
   return (
     domain !== undefined ||
@@ -221,7 +215,7 @@ function filters(eb: Builder, query: Query, projectIds: string[] | null): Expres
   return all
 }
 
-/** Has a domain without branch and custom environment: any, or this one or one below it. */
+/** Matches a domain without branch and custom environment: any, or this one or one below it. */
 function hasProductionDomain(eb: Builder, domain: string | undefined): Expression<SqlBool> {
   const domains = eb
     .selectFrom('project_domain')
@@ -240,7 +234,7 @@ function withoutRepos(eb: Builder, excluded: string): Expression<SqlBool> {
   return /^(1|true)$/.test(excluded) ? none : eb.or([none, eb('repo', 'not in', excluded.toLowerCase().split(','))])
 }
 
-/** A repository's address as it is stored: also as git clones it. */
+/** A repository URL in stored form; accepts git clone URLs. */
 function urlOf(text: string): string {
   return text
     .toLowerCase()

@@ -8,14 +8,14 @@ import { actorId } from '../env/access.ts'
 import { readProjectReply } from './projects.ts'
 import type { Project } from './schema.ts'
 
-/** Takes the project offline and stops new production deployments from taking over its domains. Repeating it changes nothing. */
+/** Pauses a project, and stops new production deployments from getting its domains. Repeating it changes nothing. */
 export async function pauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
   if (project.paused_at !== null) return readProjectReply(ctx, project)
   const settings_json = withSettings(project, { autoAssignCustomDomains: false, pausedBy: actorId(ctx) })
   return readProjectReply(ctx, await changeProject(ctx, project, { paused_at: ctx.now, settings_json }))
 }
 
-/** Brings it back, automatic domains included. Repeating it changes nothing. */
+/** Resumes a project, including automatic domains. Repeating it changes nothing. */
 export async function unpauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
   if (project.paused_at === null) return readProjectReply(ctx, project)
   const settings_json = withSettings(project, { autoAssignCustomDomains: true })

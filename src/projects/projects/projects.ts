@@ -1,4 +1,4 @@
-/** Projects: create, find, list, update, delete, and the switch of the data cache. Specification: operations 1 to 5 and 8. */
+/** Projects: create, find, list, update, delete, and the data cache switch. Specification: operations 1 to 5 and 8. */
 import { isIPv4 } from 'node:net'
 import type { Static } from 'typebox'
 import type { Ctx, EventContext, Input, Params } from '../../context.ts'
@@ -18,8 +18,8 @@ import { mustHavePassword, type PreparedProject, withoutPassword } from './passw
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './schema.ts'
 
 /**
- * Creates a project. Refuses: invalid_project_name 400, missing_permission 403 (a token that is limited to some projects),
- * project_name_taken 409 (decided by the unique index), bad_request 400, and what `mustFit` and `createFirstEnv` does.
+ * Creates a project. Refuses: invalid_project_name 400, missing_permission 403 (a project-limited token), project_name_taken 409
+ * (decided by the unique index), bad_request 400, and what `mustFit` and `createFirstEnv` does.
  */
 export async function createProject(
   ctx: Ctx,
@@ -55,12 +55,12 @@ export async function createProject(
   await createFirstEnv(ctx, row, environmentVariables ?? [])
   const project = connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row
   if (environmentVariables?.length) return readProjectReply(ctx, project)
-  // A new project without variables: nothing of it is left to read.
+  // A new project without variables needs no further reads.
   const ahead = { idOrName: project.id, project, variables: [] }
   return readProjectReply({ ...ctx, caller: { ...ctx.caller, prefetched: ahead } }, project)
 }
 
-/** The answer for a project: its row, with what features add to it. */
+/** Builds the response for a project with the fields of other features. */
 export async function readProjectReply(ctx: Ctx, row: Row<'project'>): Promise<Project> {
   const reply = showProject(row)
   for (const { show } of ctx.deps.projectHooks) if (show) Object.assign(reply, await show(ctx, row))
@@ -68,7 +68,7 @@ export async function readProjectReply(ctx: Ctx, row: Row<'project'>): Promise<P
   return protectionBypass === undefined ? reply : { ...reply, protectionBypass }
 }
 
-/** As `findProject`, for pause and unpause, where the specification answers 400. Refuses: unknown_project 400. */
+/** Finds a project to pause or unpause; the specification returns 400 here. Refuses: unknown_project 400. */
 export async function findProjectToPause(ctx: Ctx, params: Params): Promise<Row<'project'>> {
   try {
     return await findProject(ctx, params)
@@ -78,7 +78,7 @@ export async function findProjectToPause(ctx: Ctx, params: Params): Promise<Row<
   }
 }
 
-/** What the plan allows to be protected; turning a protection off is always allowed. docs/spec/decisions.md: Plans and billing. */
+/** Protection that the plan includes; it can always be turned off. docs/spec/decisions.md: Plans and billing. */
 export const protectionInPlan = guard(
   ['protection_addon_required', 'advanced_protection_unavailable', 'trusted_ips_enterprise_only'],
   (ctx: Ctx, _: unknown, input) => {
@@ -94,7 +94,7 @@ export const protectionInPlan = guard(
   },
 )
 
-/** Changes what the body mentions. Refuses: invalid_project_name 400, project_name_taken 409, bad_request 400. */
+/** Changes the fields in the body. Refuses: invalid_project_name 400, project_name_taken 409, bad_request 400. */
 export async function updateProject(
   ctx: Ctx,
   project: Row<'project'>,
@@ -105,7 +105,7 @@ export async function updateProject(
   if (name !== project.name) mustBeName(name)
   mustBeAddresses(fields)
   const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, fields, ctx.now)
-  // Another request may have ended the protection, and with it the password, since `prepare` looked.
+  // A concurrent request may have removed the protection and its password since `prepare`.
   if (passwordProtection && newHash === undefined) mustHavePassword(project)
   if (passwordProtection !== undefined) {
     settings.passwordProtection = withoutPassword(passwordProtection)
@@ -114,7 +114,7 @@ export async function updateProject(
     name,
     settings_json: JSON.stringify(settings),
     ...(fields.gitForkProtection !== undefined && { git_fork_protection: fields.gitForkProtection ? 1 : 0 }),
-    // Who says it decides: a promote no longer undoes what a rollback switched off.
+    // An explicit value wins: a promote no longer undoes the switch of a rollback.
     ...(fields.autoAssignCustomDomains !== undefined && { auto_assign_off_at: null }),
     ...(newHash !== undefined && { password_hash: newHash }),
     ...(passwordProtection === null && { password_hash: null }),
@@ -125,7 +125,7 @@ export async function updateProject(
   return readProjectReply(ctx, row)
 }
 
-/** Removes a project and all that features keep of it: domains, variables, deployments and more (src/project-hooks.ts). */
+/** Deletes a project with all its data: domains, variables, deployments and more (src/project-hooks.ts). */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
   const about: EventContext = { projectId: project.id }
   for (const { remove } of ctx.deps.projectHooks) await remove?.(ctx, project, about)
@@ -133,7 +133,7 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, about)
 }
 
-/** Switches the data cache off or on. Specification: operation 8. */
+/** Enables or disables the data cache. Specification: operation 8. */
 export async function updateDataCache(
   ctx: Ctx,
   project: Row<'project'>,
@@ -146,7 +146,7 @@ export async function updateDataCache(
   )
 }
 
-/** IPv4 or IPv4 CIDR, as the edge will match them. */
+/** IPv4 or IPv4 CIDR, as the edge matches them. */
 function mustBeAddresses({ trustedIps }: SettingsBody): void {
   for (const [at, { value }] of (trustedIps?.addresses ?? []).entries()) {
     const [, address = '', bits = '32'] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(value) ?? []
@@ -158,7 +158,7 @@ function mustBeAddresses({ trustedIps }: SettingsBody): void {
   }
 }
 
-/** No row comes back when the name is taken. */
+/** Returns no row if the name is taken. */
 const insertProject = preparedQuery<
   {
     id: string

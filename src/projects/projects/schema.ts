@@ -1,4 +1,4 @@
-/** What callers send and get for a project. Specification: Project; docs/spec/wire.md 2.2 and 4.2 for what every SDK version decodes. */
+/** Wire types for a project. Specification: Project; docs/spec/wire.md 2.2 and 4.2 for what every SDK version decodes. */
 import type { Static } from 'typebox'
 import { ShownDeployments, showDeployments } from '../../model/deployment-summary.ts'
 import { environmentsOf, ShownEnvironment, showEnvironment } from '../../model/environment.ts'
@@ -20,7 +20,7 @@ import { AnyObject, Nullable, OneOf, PageQuery, Pagination, Timestamp } from '..
 import { EnvVar, NewVariable } from '../env/schema.ts'
 import { ProtectionBypass } from './bypass.ts'
 
-const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
+const Name = Type.String({ description: '400 invalid_project_name states the naming rule' })
 
 const NewPassword = Type.Optional(
   Nullable(
@@ -34,7 +34,7 @@ const NewPassword = Type.Optional(
 export const CreateProject = Type.Object({
   name: Name,
   ...SettingsBody.properties,
-  // Nothing is stored yet that may weigh more.
+  // No stored settings exceed this yet.
   trustedSources: Type.Optional(Nullable(AnyObject(MAX_OPEN_SETTINGS))),
   passwordProtection: NewPassword,
   environmentVariables: Type.Optional(Nullable(Type.Array(NewVariable))),
@@ -84,7 +84,7 @@ export const ListProjectsQuery = Type.Object({
 const Open = Type.Object({}, { additionalProperties: true })
 
 export const PatchCrons = Type.Object({ enabled: Type.Boolean() })
-/** Berth runs nothing and knows of no job: `definitions` is empty. */
+/** `definitions` is empty, since Berth runs no jobs. */
 export const Crons = Type.Object({
   enabledAt: Timestamp,
   disabledAt: Nullable(Timestamp),
@@ -122,7 +122,7 @@ export const Project = Type.Object(
     paused: Type.Optional(Type.Boolean()),
     pausedAt: Type.Optional(Timestamp),
     pausedBy: Type.Optional(
-      Type.String({ description: 'the user or the installation; not told where another account paused it' }),
+      Type.String({ description: 'the user or the installation; omitted if another account paused it' }),
     ),
     protectionBypass: Type.Optional(ProtectionBypass),
     transferCompletedAt: Type.Optional(Timestamp),
@@ -137,10 +137,7 @@ export type Project = Static<typeof Project>
 
 export const ProjectList = Type.Object({ projects: Type.Array(Project), pagination: Pagination })
 
-/**
- * As `showProject`, for a list: what a row weighs is bounded, also of projects from before there were limits. Free-form settings that
- * weigh more than one may say today are left out; the project by itself shows them. docs/limits.md.
- */
+/** Builds a project in a list, without free-form settings above today's limit, which bounds its size. docs/limits.md. */
 export function showProjectInList(row: Row<'project'>): Project {
   const reply = showProject(row)
   if (row.settings_json.length > MAX_SETTINGS_BYTES)
@@ -152,7 +149,7 @@ function showCrons(json: string): Static<typeof Crons> {
   return { ...JSON.parse(json), deploymentId: null, definitions: [] }
 }
 
-/** Makes the answer from a row; features add theirs (src/project-hooks.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
+/** Builds the response for a row; features add fields (src/project-hooks.ts). `paused` is absent until the first pause. */
 export function showProject(row: Row<'project'>): Project {
   return {
     accountId: row.account_id,
@@ -178,7 +175,7 @@ export function showProject(row: Row<'project'>): Project {
   }
 }
 
-/** Since when a project is paused, and who paused it. People are named to the account for which they acted, and to no other. */
+/** Pause time and actor of a project. Names a user only to the account for which they acted. */
 function showPause({ settings_json, ...row }: Row<'project'>, pausedAt: number) {
   const { transferred_from_account_id: from, transfer_completed_at: movedAt } = row
   const { pausedBy } = JSON.parse(settings_json) as Settings

@@ -1,4 +1,4 @@
-/** The job behind promote and rollback: slice by slice it maps the domains of a request, and tells how far it is. docs/deployments.md: Promote and rollback in the background. */
+/** Maps domains of promotes and rollbacks. docs/deployments.md: Promote and rollback in the background. */
 
 import type { Ctx, Input, OperatorCtx } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
@@ -8,15 +8,13 @@ import { aliasId } from '../aliases/aliases.ts'
 import { assignDomains } from '../serving/domain-assignment.ts'
 import type { PromoteAliases, PromoteAliasesQuery } from './schema.ts'
 
-/** Domains that one transaction maps. */
 export const MAPPING_SLICE = 25
 
 type Request = Row<'alias_request'>
 
 /**
- * Sweep: maps the slice that was begun and begins the next, of the open request that waited longest. What is done and what
- * says so are one transaction, so a kill loses a slice and repeats none. Gives `limit` while a request is open: the sweep
- * goes on until there is none.
+ * Sweep: maps the current slice and begins the next, of the oldest open request. Work and progress share one transaction, so a
+ * crash repeats nothing. Returns `limit` while a request is open, to keep the sweep running.
  */
 export async function advanceAliasRequests(ctx: OperatorCtx, limit: number): Promise<number> {
   const request = await claimRequest(ctx)
@@ -34,10 +32,7 @@ export async function advanceAliasRequests(ctx: OperatorCtx, limit: number): Pro
   return limit
 }
 
-/**
- * The request is written first, here and by whoever supersedes it: two that meet on it wait for each other in one order, and
- * never for one another.
- */
+/** Every writer locks the request first, which avoids deadlocks. */
 function claimRequest(ctx: OperatorCtx): Promise<Request | undefined> {
   const open = ctx.db.selectFrom('alias_request').select('id').where('finished_at', 'is', null)
   return ctx.db
@@ -49,7 +44,7 @@ function claimRequest(ctx: OperatorCtx): Promise<Request | undefined> {
     .executeTakeFirst()
 }
 
-/** A domain that is no longer verified, or no longer a production domain of the project, fails. */
+/** A domain fails if it is no longer verified or no longer a production domain of the project. */
 async function mapBegun(ctx: OperatorCtx, request: Request): Promise<void> {
   const rows = await ctx.db
     .updateTable('alias_mapping')
@@ -111,12 +106,12 @@ async function hasFailed(ctx: OperatorCtx, request: Request): Promise<boolean> {
   return failed !== undefined
 }
 
-/** Lists the aliases of the last promote request with their status, newest first; `{}` when there was none. Specification: operation 9. */
+/** Lists the aliases of the last promote request with their status, newest first; `{}` without one. Specification: operation 9. */
 export function listPromoteAliases(ctx: Ctx, project: Row<'project'>, input: Input<PromoteAliasesQuery>) {
   return listMappings(ctx, project, 'promote', input)
 }
 
-/** The same for the last rollback, as the CLI asks for it. */
+/** Lists the aliases of the last rollback for the CLI. */
 export function listRollbackAliases(ctx: Ctx, project: Row<'project'>, input: Input<PromoteAliasesQuery>) {
   return listMappings(ctx, project, 'rollback', input)
 }

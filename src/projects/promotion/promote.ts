@@ -1,4 +1,4 @@
-/** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/deployments.md: Promote and rollback in the background. */
+/** Promote and rollback; domains follow later. docs/deployments.md: Promote and rollback in the background. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
@@ -10,10 +10,7 @@ import type { DeploymentWithProject } from '../deployments/deployments.ts'
 import { showDeploymentEvent } from '../deployments/register.ts'
 import { deleteRequests, setProductionDeployment, supersedeRequests } from '../serving/production.ts'
 
-/**
- * Makes a deployment serve production and asks for its domains to be mapped to it. Undoes what a rollback switched off.
- * Refuses: project_paused 409, deployment_not_ready 409.
- */
+/** Makes a deployment serve production and undoes the switch of a rollback. Refuses: project_paused 409, deployment_not_ready 409. */
 export async function requestPromote(ctx: Ctx, { project, deployment }: DeploymentWithProject): Promise<void> {
   mustServe(project, deployment)
   const restored = project.auto_assign_off_at === null ? {} : { settings_json: autoAssigning(project, true) }
@@ -22,9 +19,8 @@ export async function requestPromote(ctx: Ctx, { project, deployment }: Deployme
 }
 
 /**
- * Makes a deployment that served production before serve it again. New deployments stay STAGED until the next promote:
- * else the one that was rolled back from would be followed by the next of its kind.
- * Refuses: project_paused 409, deployment_not_ready 409, deployment_never_live 409.
+ * Makes a former production deployment serve again. New deployments stay STAGED until the next promote; otherwise the next build
+ * would undo the rollback. Refuses: project_paused 409, deployment_not_ready 409, deployment_never_live 409.
  */
 export async function requestRollback(ctx: Ctx, { project, deployment }: DeploymentWithProject): Promise<void> {
   mustServe(project, deployment)
@@ -77,7 +73,7 @@ async function request(
   await refreshDeploymentSummary(ctx, project.id)
 }
 
-/** Every verified production domain as it is now, in one statement, however many they are; the oldest is first. One that is not verified serves nothing. */
+/** Inserts every verified production domain in one statement, oldest first. Unverified ones serve nothing. */
 async function listDomains(ctx: Ctx, project: Row<'project'>, requestId: string): Promise<void> {
   await ctx.db
     .insertInto('alias_mapping')

@@ -29,7 +29,7 @@ export const promotionRoutes = [
     method: 'POST',
     path: '/v1/projects/:projectId/rollback/:deploymentId',
     operationId: 'requestRollback',
-    summary: 'Make a deployment that served production before serve it again',
+    summary: 'Roll back to a former production deployment',
     tag,
     needs: promote,
     ignores: { query: { description: 'a rollback keeps no text: who asked for it is in the audit log' } },

@@ -1,4 +1,4 @@
-/** What clients ask and get about the last promote or rollback. docs/deployments.md. */
+/** Wire types for the last promote or rollback. docs/deployments.md. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf, PageQuery, Pagination } from '../../platform/schema/fields.ts'
@@ -11,7 +11,7 @@ export const PromoteAliasesQuery = Type.Object({
 export type PromoteAliasesQuery = Static<typeof PromoteAliasesQuery>
 
 const status = OneOf('pending', 'in-progress', 'completed', 'failed')
-/** Empty when there never was such a request. At `/v9` and above `alias` is an object, as the CLI reads it. */
+/** Empty without such a request. From `/v9` on, `alias` is an object, as the CLI expects. */
 export const PromoteAliases = Type.Object({
   aliases: Type.Optional(
     Type.Array(

@@ -1,23 +1,22 @@
-/** What each kind of a search has in common. */
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import type { SearchResult } from './schema.ts'
 
-/** `partial`: the account has more than is looked at. */
+/** `partial`: the account has more rows than were scanned. */
 export type FinderResult = { found: Omit<SearchResult, 'kind'>[]; partial: boolean }
 
-/** Looks for a text, which is in lower case, and gives at most `count` results. */
+/** Finds a lower-case text and returns at most `count` results. */
 export type Finder = (ctx: Ctx, text: string, count: number) => Promise<FinderResult>
 
-/** Projects of a caller who sees only some, or that are looked through for variables. */
+/** The most projects to scan for a caller who sees only some, or for variables. */
 export const MAX_SEARCHED_PROJECTS = 1000
 
-/** An order that begins with what is called exactly so. */
+/** Returns an order with exact names first. */
 export function exactly(column: string, text: string) {
   return sql`case when ${sql.ref(column)} = ${text} then 0 else 1 end`
 }
 
-/** Whether a list has more rows than so many. */
+/** Returns whether a list has more than `most` rows. */
 // biome-ignore lint/suspicious/noExplicitAny: of whatever tables
 export async function isLonger(list: SelectQueryBuilder<any, any, any>, most: number): Promise<boolean> {
   return (
@@ -26,7 +25,7 @@ export async function isLonger(list: SelectQueryBuilder<any, any, any>, most: nu
   )
 }
 
-/** What is called exactly so comes first; the others stay in their order. */
+/** Moves exact matches to the front and keeps the order of the others. */
 export function exactFirst<T>(all: readonly T[], text: string, nameOf: (one: T) => string): T[] {
   return all.toSorted(
     (one, other) => Number(nameOf(other).toLowerCase() === text) - Number(nameOf(one).toLowerCase() === text),

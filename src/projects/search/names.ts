@@ -1,7 +1,4 @@
-/**
- * Projects and domains by a part of their names. The names of an account stand side by side in an index, and are read there in slices:
- * other requests run in between. docs/scaling.md: How a search works.
- */
+/** Finds projects and domains by part of their names, in slices of an index. docs/scaling.md: How a search works. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
@@ -9,11 +6,11 @@ import { createYielder } from '../../platform/db/chunks.ts'
 import { containsPattern } from '../../platform/db/db.ts'
 import { exactFirst, exactly, type FinderResult, isLonger, MAX_SEARCHED_PROJECTS } from './finder.ts'
 
-/** Names of a kind that one search looks at, and those that one statement looks at: a millisecond. */
+/** Names of a kind scanned per search, and per statement: a millisecond. */
 const MAX_NAMES = 50_000
 const SLICE = 5000
 
-/** Projects that the caller sees and whose name holds the text. */
+/** Finds visible projects whose name contains the text. */
 export async function findProjects(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const { projectIds } = ctx.caller
   const all = ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', ctx.account.id)
@@ -32,7 +29,7 @@ export async function findProjects(ctx: Ctx, text: string, count: number): Promi
   return { found: firstOf(found, text, count), partial }
 }
 
-/** Domains of projects that the caller sees and whose name holds the text. */
+/** Finds domains of visible projects whose name contains the text. */
 export async function findDomains(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const { projectIds } = ctx.caller
   if (projectIds !== null) return findDomainsOf(ctx, projectIds, text, count)
@@ -47,7 +44,6 @@ export async function findDomains(ctx: Ctx, text: string, count: number): Promis
   return { found: await withProjects(ctx, firstOf(rows, text, count)), partial }
 }
 
-/** The domains of the projects that a caller sees who sees only some. */
 async function findDomainsOf(
   ctx: Ctx,
   projectIds: readonly string[],
@@ -71,7 +67,7 @@ async function findDomainsOf(
   return { found: await withProjects(ctx, rows), partial }
 }
 
-/** As many names as are wanted that have the text in them, in their order, and the text itself: it may be a name that stands behind them. */
+/** Returns names that contain the text, in order, and the text itself: it may be a name beyond the scan limit. */
 async function walkNames(
   { db, account }: Ctx,
   table: 'project' | 'project_domain',

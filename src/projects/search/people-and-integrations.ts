@@ -1,4 +1,4 @@
-/** The people of a team, and integrations: installed on the account, and registered by it. Lists of these are short, so their first rows are looked at. */
+/** Finds team members, and installed or registered integrations. These lists are short, so only their first rows are scanned. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { matchesAccountSearch } from '../../model/account.ts'
@@ -9,7 +9,7 @@ import { exactly, type FinderResult, isLonger } from './finder.ts'
 const MAX_PEOPLE = 5000
 const MAX_INTEGRATIONS = 1000
 
-/** The members of the team; of a personal account nobody: it has no list of people. */
+/** Finds members of a team. A personal account has none. */
 export async function findPeople({ db, account }: Ctx, text: string, count: number): Promise<FinderResult> {
   const members = db
     .selectFrom('member')
@@ -29,7 +29,7 @@ export async function findPeople({ db, account }: Ctx, text: string, count: numb
   return { found, partial: await isLonger(members, MAX_PEOPLE) }
 }
 
-/** The integrations that are installed on the account. An installation finds itself and no other. */
+/** Finds integrations installed on the account. An installation finds only itself. */
 export async function findIntegrations(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const visible = selectVisibleInstallations(ctx).orderBy('created_stamp', 'desc')
   const rows = await ctx.db
@@ -44,7 +44,7 @@ export async function findIntegrations(ctx: Ctx, text: string, count: number): P
   return { found: rows.map(showIntegration), partial: await isLonger(visible, MAX_INTEGRATIONS) }
 }
 
-/** The integrations that the team registered. */
+/** Finds integrations that the team registered. */
 export async function findApps({ db, account }: Ctx, text: string, count: number): Promise<FinderResult> {
   const registered = db
     .selectFrom('integration')
@@ -70,7 +70,7 @@ function titled(name: string | null) {
   return name === null ? {} : { title: name }
 }
 
-/** A slug is lower case; a name is lowered as far as the engine lowers. */
+/** A slug is lower case; names are compared with the engine's lower(). */
 function isNamed(text: string) {
   const part = containsPattern(text)
   return sql<boolean>`(integration.slug like ${part} escape '!' or lower(integration.name) like ${part} escape '!')`

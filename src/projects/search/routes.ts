@@ -1,4 +1,3 @@
-/** One search over what an account has. docs/console.md: Search. */
 import { route } from '../../platform/http/route.ts'
 import { KINDS, MAX_RESULTS_PER_KIND, SearchQuery, SearchResults } from './schema.ts'
 import { searchAccount } from './search.ts'
@@ -9,7 +8,7 @@ export const searchRoutes = [
     path: '/v1/search',
     operationId: 'searchAccount',
     summary:
-      'Find projects, domains, keys of variables, people, integrations and apps of an account by a part of their names',
+      'Find projects, domains, keys of variables, users, integrations and apps of an account by a part of their names',
     tag: 'accounts',
     needs: ['team:read'],
     query: SearchQuery,

@@ -1,13 +1,11 @@
-/** What a search takes and gives. docs/console.md: Search. */
+/** Wire types for the search. docs/console.md: Search. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 
-/** What can be found, in the order of the answer. */
 export const KINDS = ['project', 'domain', 'variable', 'person', 'integration', 'app'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** The most that is given of one kind. */
 export const MAX_RESULTS_PER_KIND = 20
 
 export const SearchQuery = Type.Object({
@@ -33,11 +31,11 @@ export const SearchResult = Type.Object(
     name: Type.String({
       description: 'of a project or a domain, the key of a variable, a username, the slug of an integration or an app',
     }),
-    title: Type.Optional(Type.String({ description: 'what people call a person, an integration or an app' })),
-    email: Type.Optional(Type.String({ description: 'of a person' })),
+    title: Type.Optional(Type.String({ description: 'the display name of a user, an integration or an app' })),
+    email: Type.Optional(Type.String({ description: 'of a user' })),
     id: Type.Optional(
       Type.String({
-        description: 'of a project, a person, an installation or an app. A key has no id: it may have several values',
+        description: 'of a project, a user, an installation or an app. A key has no id: it may have several values',
       }),
     ),
     project: Type.Optional(
@@ -50,9 +48,9 @@ export type SearchResult = Static<typeof SearchResult>
 
 export const SearchResults = Type.Object({
   results: Type.Array(SearchResult),
-  more: Type.Array(OneOf(...KINDS), { description: 'kinds of which more was found than `limit`' }),
+  more: Type.Array(OneOf(...KINDS), { description: 'kinds with more results than `limit`' }),
   partial: Type.Array(OneOf(...KINDS), {
-    description: 'kinds of which the account has so many that not all were looked at',
+    description: 'kinds with too many entries in the account to search them all',
   }),
 })
 export type SearchResults = Static<typeof SearchResults>

@@ -1,4 +1,4 @@
-/** One search over what an account has, as far as the caller may see it, with a bound on the rows that are read. docs/console.md: Search. */
+/** Search over an account's resources that the caller can see, with a bounded number of rows. docs/console.md: Search. */
 import type { Ctx, Input } from '../../context.ts'
 import type { Permission } from '../../platform/permissions/roles.ts'
 import type { Finder } from './finder.ts'
@@ -9,21 +9,17 @@ import { findVariables } from './variables.ts'
 
 const DEFAULT_LIMIT = 5
 
-/** TABLE what finds a kind, and what the caller needs besides `team:read` so that it is looked for: what the lists of that kind need. */
+/** TABLE kind → its finder, and required permissions in addition to `team:read`, like those of its list. */
 const FINDERS: Record<Kind, { needs: readonly Permission[]; find: Finder }> = {
   project: { needs: ['project:read'], find: findProjects },
   domain: { needs: ['project:read'], find: findDomains },
-  /** A result names its project. */
   variable: { needs: ['env:read', 'project:read'], find: findVariables },
   person: { needs: [], find: findPeople },
   integration: { needs: ['installation:read'], find: findIntegrations },
   app: { needs: ['integration:read'], find: findApps },
 }
 
-/**
- * Looks for a text in the names of what the account has: at most `limit` of each kind, an exact name first. Kinds that the caller may not
- * read are passed over. One kind after another, so a search takes one connection.
- */
+/** Finds a text: at most `limit` per readable kind, exact names first. Kinds run in order, so a search uses one connection. */
 export async function searchAccount(ctx: Ctx, _: undefined, { query }: Input<SearchQuery>): Promise<SearchResults> {
   const { limit = DEFAULT_LIMIT } = query
   const text = query.q.trim().toLowerCase()

@@ -1,4 +1,4 @@
-/** Keys of variables by a part of them, in the projects of the account that changed last. No value is read. */
+/** Finds variable keys by part, in the most recently changed projects. It reads no values. */
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { jsonArrayValues } from '../../platform/db/bulk.ts'
@@ -7,16 +7,15 @@ import { containsPattern } from '../../platform/db/db.ts'
 import { visibleTo } from '../env/access.ts'
 import { exactFirst, type FinderResult, MAX_SEARCHED_PROJECTS } from './finder.ts'
 
-/** Places of variables that one search looks at. A variable that is in two environments has two. */
+/** Variable slots scanned per search. A variable in two environments has two. */
 const MAX_PLACES = 20_000
-/** Those that one statement looks at, unless one project alone has more. */
+/** Slots per statement, unless one project has more. */
 const SLICE = 1000
-/** From so many keys on that are found no more are looked for. */
 const ENOUGH = 100
 
 type Project = { id: string; name: string }
 
-/** Keys of variables that hold the text, in the projects that changed last. */
+/** Finds variable keys that contain the text, in the most recently changed projects. */
 export async function findVariables(ctx: Ctx, text: string, count: number): Promise<FinderResult> {
   const { projects, partial } = await recentProjects(ctx)
   const { slices, partial: isCut } = cut(projects, await placesOf(ctx, projects))
@@ -30,7 +29,6 @@ export async function findVariables(ctx: Ctx, text: string, count: number): Prom
   return { found: exactFirst(found, text, ({ name }) => name).slice(0, count), partial: partial || isCut }
 }
 
-/** The projects of the account that changed last, as far as the caller sees them. */
 async function recentProjects({ db, account, caller }: Ctx): Promise<{ projects: Project[]; partial: boolean }> {
   let recent = db.selectFrom('project').select(['id', 'name']).where('account_id', '=', account.id)
   if (caller.projectIds !== null)
@@ -47,7 +45,7 @@ async function recentProjects({ db, account, caller }: Ctx): Promise<{ projects:
   return { projects: rows.slice(0, MAX_SEARCHED_PROJECTS), partial }
 }
 
-/** In how many places each project has variables; a project without any is not there. */
+/** Variable slots per project; omits projects without variables. */
 async function placesOf({ db }: Ctx, projects: readonly Project[]): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('env_usage')
@@ -58,7 +56,7 @@ async function placesOf({ db }: Ctx, projects: readonly Project[]): Promise<Map<
   return new Map(rows.map(({ project_id, places }) => [project_id, Number(places)]))
 }
 
-/** Cuts projects for statements that look at some variables each. What is beyond the most is left out; the first project never is. */
+/** Groups projects per statement by slots. Omits those beyond the limit, except the first. */
 function cut(projects: readonly Project[], places: ReadonlyMap<string, number>) {
   const slices: Project[][] = []
   let [inSlice, looked] = [0, 0]
@@ -77,7 +75,6 @@ function cut(projects: readonly Project[], places: ReadonlyMap<string, number>) 
   return { slices, partial: false }
 }
 
-/** The keys that some projects have, in the order of the projects. */
 async function findIn({ db, caller }: Ctx, projects: readonly Project[], text: string): Promise<FinderResult['found']> {
   const rows = await db
     .selectFrom('env_var')

@@ -1,7 +1,4 @@
-/**
- * The addresses that Berth gives to production of a project and to its branches, which are aliases without a domain. A project has them from its
- * first deployment of files. docs/deploying-sites.md: Addresses.
- */
+/** Platform addresses of production and branches, which are aliases without a domain. docs/deploying-sites.md: Addresses. */
 import type { OperatorCtx } from '../../context.ts'
 import { isOfSuffix, movingAddress, OF_BRANCH, OF_PRODUCTION } from '../../model/addresses.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -11,15 +8,12 @@ type Ctx = Pick<OperatorCtx, 'db' | 'deps' | 'stamp'>
 type Project = Pick<Row<'project'>, 'id' | 'account_id' | 'name'>
 type Deployment = Pick<Row<'deployment'>, 'id' | 'target' | 'output_id'>
 
-/** Makes the address of production lead to the deployment that serves it now. */
+/** Points the production address to the production deployment. */
 export async function pointProductionAddress(ctx: Ctx, project: Project, live: Deployment): Promise<void> {
   await pointAddress(ctx, project, undefined, live)
 }
 
-/**
- * Makes the address of a git branch lead to its newest READY deployment, whatever that is for. A branch that has none any more has no address.
- * `branch` null: a deployment of none.
- */
+/** Points the address of a git branch to its newest READY deployment, or removes it without one. `branch` null: no branch. */
 export async function followBranch(ctx: Ctx, project: Project, branch: string | null): Promise<void> {
   if (branch === null) return
   const newest = await ctx.db
@@ -35,7 +29,7 @@ export async function followBranch(ctx: Ctx, project: Project, branch: string | 
   await addressOf(ctx, project, branch).deleteAlias.execute()
 }
 
-/** As `followBranch`, for the branches of deployments that are gone. */
+/** Updates the branch addresses of deleted deployments, like `followBranch`. */
 export async function leaveBranches(
   ctx: Ctx,
   project: Project,
@@ -44,7 +38,7 @@ export async function leaveBranches(
   for (const branch of new Set(gone.map(({ git_branch }) => git_branch))) await followBranch(ctx, project, branch)
 }
 
-/** One that was given stays, also where the project has another name or account since, unless the platform has another suffix. */
+/** An assigned address stays, even if the project changes its name or account, unless the platform's suffix changes. */
 async function pointAddress(
   ctx: Ctx,
   project: Project,
@@ -69,7 +63,7 @@ async function pointAddress(
       address_of: kindOf(branch),
       account_id: project.account_id,
       project_id: project.id,
-      // One deployment may give two, and each has a place in the list.
+      // One deployment may have two addresses, each with its own list position.
       created_stamp: ctx.deps.clock.stamp(),
     })
     .execute()
@@ -93,7 +87,7 @@ function addressOf({ db }: Ctx, project: Project, branch: string | undefined) {
 
 const MAX_ATTEMPTS = 10
 
-/** The first name that nobody has: a domain of before names under the suffix were Berth's alone, a url that the build system said, another address. */
+/** The first unused name: older domains under the suffix, urls from build systems and other addresses may occupy names. */
 async function freeName(ctx: Ctx, { id, account_id, name: projectName }: Project, branch: string | undefined) {
   const of = { accountId: account_id, projectId: id, projectName, branch }
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {

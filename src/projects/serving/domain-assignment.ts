@@ -1,6 +1,6 @@
 /**
- * Where domains lead. A verified domain that serves production leads to the project's live deployment, one with a branch or a custom
- * environment to the newest READY deployment of that, a redirect and an unverified one to none. docs/deployments.md: Where domains lead.
+ * Targets of domains. A verified production domain points to the production deployment, one with a branch or custom environment
+ * to its newest READY deployment, a redirect or unverified domain to none. docs/deployments.md: Where domains lead.
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
@@ -13,9 +13,9 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 type Writing = Pick<OperatorCtx, 'db' | 'stamp'>
 type Domain = Row<'project_domain'>
 
-/** Makes a domain lead where it should as it now is: after it was added, verified, changed, moved or lost. */
+/** Assigns a domain to its current target: after it was added, verified, changed, moved or lost. */
 export async function reassignDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
-  // A project that never had a deployment has nothing to lead to, and nothing that led to it.
+  // A project without deployments has no targets.
   if (project.deployments_json === null) return
   const deployment = await deploymentFor(ctx, project, domain)
   if (deployment === undefined) await dropAlias(ctx, domain)
@@ -23,12 +23,12 @@ export async function reassignDomain(ctx: Writing, project: Row<'project'>, doma
   await refreshDeploymentSummary(ctx, project.id)
 }
 
-/** Ends where a domain of this account leads, as it leaves its project or is removed from it. */
+/** Unassigns a domain of this account that leaves its project. */
 export async function unassignDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
   await unassignDomains(ctx, project, [domain])
 }
 
-/** As `unassignDomain`, for many of one project. */
+/** Unassigns several domains of one project. */
 export async function unassignDomains(
   ctx: Writing,
   project: Row<'project'>,
@@ -39,13 +39,13 @@ export async function unassignDomains(
   await refreshDeploymentSummary(ctx, project.id)
 }
 
-/** Ends where a name led that another account has just proved: its alias was of the account that lost it. */
+/** Unassigns a name that another account has just verified: its alias belonged to the losing account. */
 export async function unassignLostDomain(ctx: Writing, domain: Domain): Promise<void> {
   const alias = await dropAlias(ctx, domain)
   if (alias) await refreshDeploymentSummary(ctx, domain.project_id)
 }
 
-/** True when there was one. A claim that is not verified never touches the alias of the account that holds the name. */
+/** Returns true if an alias existed. An unverified claim never affects the alias of the account that holds the name. */
 async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id'>): Promise<boolean> {
   const rows = await ctx.db
     .deleteFrom('alias')
@@ -56,11 +56,11 @@ async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id
   return rows.length > 0
 }
 
-/** What a domain shows: production, a branch, or a custom environment. */
+/** The target of a domain: production, a branch, or a custom environment. */
 export type TargetEnvironment = Pick<Domain, 'git_branch' | 'custom_environment_id'>
 export const PRODUCTION_TARGET: TargetEnvironment = { git_branch: null, custom_environment_id: null }
 
-/** Whether a domain shows production, and no branch or custom environment. */
+/** Returns whether a domain serves production. */
 export function isProductionTarget({ git_branch, custom_environment_id }: TargetEnvironment): boolean {
   return git_branch === null && custom_environment_id === null
 }
@@ -73,7 +73,7 @@ async function deploymentFor(ctx: Writing, project: Row<'project'>, domain: Doma
   return project.live_deployment_id === null ? undefined : { id: project.live_deployment_id, project_id: project.id }
 }
 
-/** The newest READY deployment of a custom environment, or of a branch and of no environment. */
+/** Returns the newest READY deployment of a custom environment, or of a branch without environment. */
 export function newestPreview(
   ctx: Pick<Writing, 'db'>,
   projectId: string,
@@ -93,7 +93,7 @@ export function newestPreview(
     .executeTakeFirst()
 }
 
-/** Points these domains of the deployment's project to it. They are verified, and no redirects. */
+/** Points domains of the deployment's project to it. They must be verified and not redirects. */
 export async function assignDomains(ctx: Writing, domains: readonly Domain[], deployment: Target): Promise<void> {
   for (const slice of chunks(domains)) {
     await ctx.db
@@ -115,7 +115,7 @@ export async function assignDomains(ctx: Writing, domains: readonly Domain[], de
   }
 }
 
-/** Points every domain that shows this to a deployment, in one statement. */
+/** Points every domain with this target to a deployment, in one statement. */
 export async function assignMatchingDomains(
   ctx: Writing,
   deployment: Target,
@@ -158,7 +158,7 @@ const REPLACED = {
   updated_at: sql<number>`excluded.updated_at`,
 }
 
-/** The own host name of a deployment, and the address of a project or branch, are no domains to be had. Refuses: domain_not_allowed 409. */
+/** Rejects host names of deployments and addresses of projects or branches as domains. Refuses: domain_not_allowed 409. */
 export async function mustNotBeAddress(ctx: Pick<Writing, 'db'>, name: string): Promise<void> {
   const row = await ctx.db.selectFrom('deployment').select('id').where('url', '=', name).executeTakeFirst()
   if (row !== undefined) refuse('domain_not_allowed', `"${name}" is the own address of a deployment.`, { domain: name })
@@ -166,7 +166,7 @@ export async function mustNotBeAddress(ctx: Pick<Writing, 'db'>, name: string): 
     refuse('domain_not_allowed', `"${name}" is the address of a project or of one of its branches.`, { domain: name })
 }
 
-/** Whether Berth gave this name to production of a project or to a branch. */
+/** Returns whether Berth assigned this name to production of a project or to a branch. */
 export async function isAddress({ db }: Pick<Writing, 'db'>, name: string): Promise<boolean> {
   const given = db.selectFrom('alias').select('name').where('name', '=', name).where('address_of', 'is not', null)
   return (await given.executeTakeFirst()) !== undefined

@@ -1,9 +1,9 @@
-/** What one host leads to, read from the store: for whoever has no index of all hosts in memory. platform/verdict/hosts.ts decides. */
+/** Resolves one host from the database, for callers without the host index. platform/verdict/hosts.ts decides. */
 import type { Queries } from '../../platform/db/db.ts'
 import { closestWildcards, createHostIndex, type HostEntry } from '../../platform/verdict/hosts.ts'
 import { readDeployments, readNames, readOwnUrl, readProjects } from './hosts.ts'
 
-/** What a host leads to, as the edge answers it. `host`: lower case, without a port. */
+/** Returns the target of a host like the edge. `host`: lower case, without a port. */
 export async function findHost(db: Queries, host: string): Promise<HostEntry> {
   const hosts = createHostIndex()
   for (const facts of await readNames(db, [host, ...closestWildcards(host)])) hosts.setName(facts.name, facts)

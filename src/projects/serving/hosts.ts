@@ -1,4 +1,4 @@
-/** The rows that the verdict on a host is decided from, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
+/** Rows for host verdicts, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
 import { sql } from 'kysely'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
 import { stampToMs } from '../../platform/base/clock.ts'
@@ -8,7 +8,7 @@ import { protectionOf, sourceMapProtectionOf } from '../../platform/verdict/prot
 import { siteSettingsOf } from '../../platform/verdict/site-settings.ts'
 import { isProductionTarget } from './domain-assignment.ts'
 
-/** What is known of these names; those that nobody claims are not in the answer. */
+/** Returns facts of these names; omits unclaimed ones. */
 export async function readNames(db: Queries, names: readonly string[]): Promise<NameRecord[]> {
   const rows = await db
     .selectFrom('project_domain')
@@ -42,7 +42,7 @@ export async function readNames(db: Queries, names: readonly string[]): Promise<
   return [...facts.values()]
 }
 
-/** The next addresses of production and of branches after this name, in their order. */
+/** Returns the next addresses of production and branches after this name, in order. */
 export async function nextAddresses(db: Queries, after: string, limit: number): Promise<NameRecord[]> {
   const rows = await selectAddresses(db).where('name', '>', after).orderBy('name').limit(limit).execute()
   return rows.map(addressFacts)
@@ -61,7 +61,7 @@ function addressFacts(row: Awaited<ReturnType<ReturnType<typeof selectAddresses>
   return { name, domain: { name, ...leads, redirect: null, redirectStatusCode: null } }
 }
 
-/** The next names after this one that anybody claims, in their order. */
+/** Returns the next claimed names after this one, in order. */
 export async function nextNames(db: Queries, after: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('project_domain')
@@ -74,24 +74,24 @@ export async function nextNames(db: Queries, after: string, limit: number): Prom
   return rows.map(({ name }) => name)
 }
 
-/** These deployments, as far as they are there. */
+/** Returns those of these deployments that exist. */
 export async function readDeployments(db: Queries, ids: readonly string[]): Promise<DeploymentRecord[]> {
   const rows = await selectDeployments(db).where('id', 'in', ids).execute()
   return rows.map(deploymentFacts)
 }
 
-/** The deployments, of which there is one at most, that have this url of their own. */
+/** Returns the deployment with this own url, at most one. */
 export async function readOwnUrl(db: Queries, url: string): Promise<DeploymentRecord[]> {
   return (await selectDeployments(db).where('url', '=', url).execute()).map(deploymentFacts)
 }
 
-/** The next deployments after this id, in their order. */
+/** Returns the next deployments after this id, in order. */
 export async function nextDeployments(db: Queries, after: string, limit: number): Promise<DeploymentRecord[]> {
   const rows = await selectDeployments(db).where('id', '>', after).orderBy('id').limit(limit).execute()
   return rows.map(deploymentFacts)
 }
 
-/** Not by joins: PostgreSQL without statistics would read all outputs for each slice. */
+/** Without joins: PostgreSQL without statistics would read all outputs for each slice. */
 function selectDeployments(db: Queries) {
   return db
     .selectFrom('deployment')
@@ -125,7 +125,7 @@ function outputFacts(text: string): OutputFacts {
   return { accountId, digest, size: Number(size) }
 }
 
-/** These projects, as far as they are there. */
+/** Returns those of these projects that exist. */
 export async function readProjects(db: Queries, ids: readonly string[]): Promise<ProjectRecord[]> {
   const rows = await db
     .selectFrom('project')

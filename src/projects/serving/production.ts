@@ -1,4 +1,4 @@
-/** Which deployment serves: what a deployment that became READY takes over, and the one that serves production. */
+/** The production deployment, and the domains of a deployment that became READY. */
 import type { OperatorCtx } from '../../context.ts'
 import type { Settings } from '../../model/project-settings.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -9,9 +9,9 @@ type Project = Row<'project'>
 type Deployment = Row<'deployment'>
 
 /**
- * Gives a deployment that became READY the domains that are its to take. Production: all production domains, when
- * autoAssignCustomDomains is on, the project is not paused, and no newer deployment serves; else it stays STAGED. Preview:
- * the domains of its custom environment, or, in none, those of its branch.
+ * Assigns the domains of a deployment that became READY. Production: all production domains, if autoAssignCustomDomains is on,
+ * the project is not paused, and no newer deployment serves; otherwise it stays STAGED. Preview: the domains of its custom
+ * environment, or else of its branch.
  */
 export async function assignReadyDeployment(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<void> {
   if (deployment.target === 'preview') {
@@ -32,7 +32,7 @@ function autoAssigns(project: Project): boolean {
   return (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
 }
 
-/** A slow build of an old commit does not put a newer one off line. */
+/** A slow build of an old commit must not replace a newer one. */
 async function isOlderThanLive(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<boolean> {
   if (project.live_deployment_id === null) return false
   const live = await ctx.db
@@ -43,7 +43,7 @@ async function isOlderThanLive(ctx: OperatorCtx, project: Project, deployment: D
   return live !== undefined && live.created_stamp > deployment.created_stamp
 }
 
-/** Makes a deployment the one that serves production; the address of production and new production domains lead to it from now on. */
+/** Makes a deployment serve production. The production address and new production domains point to it from now on. */
 export async function setProductionDeployment(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp'>,
   project: Project,
@@ -60,7 +60,7 @@ export async function setProductionDeployment(
     .execute()
 }
 
-/** Ends open requests of a project: what comes after them says where its domains lead. */
+/** Closes open requests of a project: a later change decides the targets of its domains. */
 export async function supersedeRequests(ctx: Pick<OperatorCtx, 'db' | 'now'>, projectId: string): Promise<void> {
   const ended = await ctx.db
     .updateTable('alias_request')
@@ -79,7 +79,7 @@ export async function supersedeRequests(ctx: Pick<OperatorCtx, 'db' | 'now'>, pr
   }
 }
 
-/** Forgets those of a kind, of which only the last is ever asked for, or those to a deployment that goes. */
+/** Deletes requests of a kind, since only the last is needed, or those to a deleted deployment. */
 export async function deleteRequests(
   ctx: Pick<OperatorCtx, 'db'>,
   projectId: string,

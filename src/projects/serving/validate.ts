@@ -1,4 +1,4 @@
-/** What the build system gives of a deployment, read strictly. */
+/** Validates deployment fields from the build system. */
 import type { DomainSettings } from '../../config.ts'
 import type { OperatorCtx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
@@ -6,7 +6,7 @@ import { isAddress } from './domain-assignment.ts'
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
-/** The host name of a deployment in the form in which it is stored. Refuses: bad_request 400. */
+/** Returns the host name of a deployment in stored form. Refuses: bad_request 400. */
 export function canonicalUrl(text: string, { ownNames }: Pick<DomainSettings, 'ownNames'>): string {
   const url = text.toLowerCase()
   if (!HOST.test(url))
@@ -16,7 +16,7 @@ export function canonicalUrl(text: string, { ownNames }: Pick<DomainSettings, 'o
   return url
 }
 
-/** A domain that somebody proved stays theirs, and an address that Berth gave leads where it says. Refuses: deployment_url_taken 409. */
+/** Rejects a verified domain or an assigned address as a deployment's url. Refuses: deployment_url_taken 409. */
 export async function mustNotBeClaimedDomain(ctx: OperatorCtx, url: string): Promise<void> {
   const domain = await ctx.db
     .selectFrom('project_domain')
@@ -29,7 +29,7 @@ export async function mustNotBeClaimedDomain(ctx: OperatorCtx, url: string): Pro
     refuse('deployment_url_taken', `"${url}" is the address of a project or of one of its branches.`)
 }
 
-/** The origin alone, without a path. Refuses: bad_request 400. */
+/** Returns the origin of a URL without a path. Refuses: bad_request 400. */
 export function readOrigin(text: string | null): string | null {
   if (text === null) return null
   const url = URL.parse(text)
@@ -42,10 +42,10 @@ export function readOrigin(text: string | null): string | null {
   return url.origin
 }
 
-/** Every list of projects carries it, so it is kept small. */
+/** Small, because every list of projects contains it. */
 const META_BYTES = 4096
 
-/** Refuses: bad_request 400. */
+/** Serializes the meta of a deployment. Refuses: bad_request 400. */
 export function readMeta(meta: Record<string, string>): string {
   const text = JSON.stringify(meta)
   if (Buffer.byteLength(text) > META_BYTES) refuse('bad_request', 'Invalid request: `meta` is at most 4 KiB of JSON.')

@@ -1,4 +1,4 @@
-/** Which projects have a shared variable, and what it adds to what each of them may have. docs/shared-variables.md. */
+/** Links shared variables to projects, and counts them in the usage of each project. docs/shared-variables.md. */
 
 import type { Ctx, OperatorCtx } from '../../context.ts'
 import { canSeeProject } from '../../platform/access/guards.ts'
@@ -10,7 +10,7 @@ import { MAX_LINKS, MAX_PROJECTS_PER_VARIABLE, type SharedRow } from './schema.t
 type Writing = Pick<OperatorCtx, 'db'>
 type Weight = Pick<SharedRow, 'targets' | 'value_bytes'>
 
-/** The projects that have each of these variables. */
+/** Returns the projects of each variable. */
 export async function projectsOf(
   { db }: Writing,
   accountId: string,
@@ -31,8 +31,8 @@ export async function projectsOf(
 }
 
 /**
- * Makes these projects, and no others, have a variable. `before`: as it was, with the projects that had it; undefined when it is new.
- * Refuses: bad_request 400 (a project that is not there, or too many), in_transfer 409, env_limit 400.
+ * Sets the projects of a variable. `before`: the variable with its former projects; undefined for a new one. Refuses: bad_request
+ * 400 (unknown or too many projects), in_transfer 409, env_limit 400.
  */
 export async function setProjects(
   ctx: Ctx,
@@ -65,7 +65,7 @@ export async function setProjects(
   if (added.length > 0) await mustNotBeTooMany(ctx)
 }
 
-/** Of all projects that have it: what it added to what they may have is given back, and nobody has it any more. */
+/** Unlinks a variable from all its projects and reduces their usage. */
 export async function unlinkAllProjects(ctx: Writing, row: SharedRow, projectIds: readonly string[]): Promise<void> {
   await weigh(ctx, projectIds, row, undefined)
   for (const chunk of chunks(projectIds)) await deleteLinks(ctx, row, chunk)
@@ -80,7 +80,7 @@ async function deleteLinks(ctx: Writing, row: SharedRow, projectIds: readonly st
     .execute()
 }
 
-/** Refuses: bad_request 400 (not of the account, or not there for the caller), in_transfer 409. */
+/** Refuses: bad_request 400 (not in the account, or not visible to the caller), in_transfer 409. */
 async function mustBeProjects(ctx: Ctx, ids: readonly string[]): Promise<void> {
   for (const chunk of chunks(ids)) {
     let projects = ctx.db
@@ -88,19 +88,19 @@ async function mustBeProjects(ctx: Ctx, ids: readonly string[]): Promise<void> {
       .select(['id', 'transfer_started_at', 'transfer_completed_at'])
       .where('account_id', '=', ctx.account.id)
       .where('id', 'in', chunk)
-    // Held against the start of a transfer, as `notInTransfer` holds it.
+    // Locked against the start of a transfer, like in `notInTransfer`.
     if (ctx.deps.db.engine === 'postgres') projects = projects.forNoKeyUpdate()
     const projectById = new Map((await projects.execute()).map((project) => [project.id, project]))
     for (const id of chunk) {
       const project = projectById.get(id)
       if (project === undefined || !canSeeProject(ctx.caller, id))
-        refuse('bad_request', `Invalid request: \`projectId\` names "${id}", which is no project of the account.`)
+        refuse('bad_request', `Invalid request: \`projectId\` names "${id}", which is not a project of the account.`)
       if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
     }
   }
 }
 
-/** Counts a variable among what each project has per target. Refuses what grows over the limit: env_limit 400. */
+/** Counts a variable in the usage of each project per target. Refuses growth above the limit: env_limit 400. */
 async function weigh(
   ctx: Writing,
   projectIds: readonly string[],

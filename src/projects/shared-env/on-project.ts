@@ -2,7 +2,7 @@ import type { OperatorCtx, ProjectHooks } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { unlinkAllProjects } from './links.ts'
 
-/** Shared variables are the account's: a project that is removed or moves has none of them any more. */
+/** Shared variables belong to the account, so a deleted or moved project loses them. */
 export const sharedEnvOnProject: ProjectHooks = {
   remove: leaveAll,
   forget: leaveAll,

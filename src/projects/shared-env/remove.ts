@@ -1,9 +1,8 @@
-/** The end of shared variables: of one, of what an installation made, of all that an account has. */
 import type { OperatorCtx } from '../../context.ts'
 import { projectsOf, unlinkAllProjects } from './links.ts'
 import type { SharedRow } from './schema.ts'
 
-/** Removes what an installation made. */
+/** Removes shared variables of an installation. */
 export async function removeSharedOfInstallation(ctx: Pick<OperatorCtx, 'db'>, installationId: string): Promise<void> {
   const rows = await ctx.db
     .selectFrom('shared_env_var')
@@ -16,19 +15,19 @@ export async function removeSharedOfInstallation(ctx: Pick<OperatorCtx, 'db'>, i
   }
 }
 
-/** Removes all of an account, whose projects are gone. */
+/** Removes all shared variables of an account without projects. */
 export async function removeSharedOfAccount(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<void> {
   for (const table of ['shared_env_link', 'shared_env_target', 'shared_env_var'] as const)
     await ctx.db.deleteFrom(table).where('account_id', '=', accountId).execute()
 }
 
-/** Removes the row, which no project has any more, and frees its places. */
+/** Deletes the row of an unlinked variable and frees its slots. */
 export async function deleteRow(ctx: Pick<OperatorCtx, 'db'>, row: SharedRow): Promise<void> {
   await releaseSlots(ctx, row)
   await ctx.db.deleteFrom('shared_env_var').where('account_id', '=', row.account_id).where('id', '=', row.id).execute()
 }
 
-/** Frees the places of a variable: its key in each of its targets. */
+/** Frees the slots of a variable: its key in each target. */
 export async function releaseSlots(ctx: Pick<OperatorCtx, 'db'>, row: SharedRow): Promise<void> {
   await ctx.db
     .deleteFrom('shared_env_target')

@@ -1,4 +1,4 @@
-/** Shared variables at the paths of the newest SDK; the Terraform provider lists at one more. docs/shared-variables.md. */
+/** Shared variables at the paths of the newest SDK, with one more list path for the Terraform provider. docs/shared-variables.md. */
 import { accountInGoodStanding } from '../../platform/access/guards.ts'
 import { route } from '../../platform/http/route.ts'
 import { Type } from '../../platform/schema/builder.ts'
@@ -17,7 +17,6 @@ import { actsForAccount, findShared, getShared, listShared } from './shared-env.
 import { createShared, deleteShared, findLink, unlinkShared, updateShared, WRITE_REFUSALS } from './write.ts'
 
 const tag = 'shared environment variables'
-/** The largest body of a request that carries variables. */
 const MEBIBYTE = 1024 * 1024
 
 const listing = {
@@ -107,7 +106,7 @@ export const sharedEnvRoutes = [
     method: 'PATCH',
     path: '/v1/env/:id/unlink/:projectId',
     operationId: 'unlinkSharedEnvVariable',
-    summary: 'Take a shared environment variable from a project',
+    summary: 'Unlink a shared environment variable from a project',
     tag,
     needs: ['env:write'],
     load: findLink,

@@ -1,4 +1,4 @@
-/** What callers send and get for a shared variable: the shapes of the newest SDK and of the Terraform provider. docs/shared-variables.md. */
+/** Wire types for a shared variable: the shapes of the newest SDK and of the Terraform provider. docs/shared-variables.md. */
 import type { Static } from 'typebox'
 import { stampToMs } from '../../platform/base/clock.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -6,13 +6,9 @@ import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf, Pagination, Timestamp } from '../../platform/schema/fields.ts'
 import { type StandardTarget, TARGETS, type ValueView } from '../env/schema.ts'
 
-/** Of an account. */
 export const MAX_SHARED_VARIABLES = 200
-/** Projects that have one variable. */
 export const MAX_PROJECTS_PER_VARIABLE = 100
-/** Links of all variables of an account to all its projects. */
 export const MAX_LINKS = 500
-/** Variables that one request makes, changes or deletes. */
 const MAX_AT_ONCE = 20
 
 const Id = Type.String({ minLength: 1, maxLength: 100 })
@@ -100,7 +96,7 @@ export type SharedVariable = Static<typeof SharedVariable>
 
 const Listed = Type.Object({ ...replyFields, securityIssues: Type.Array(Type.Object({})) })
 export const SharedList = Type.Object({ data: Type.Array(Listed), pagination: Pagination })
-/** What the store says no to refuses the whole request, so that nothing is ever in `failed`. */
+/** A conflict refuses the complete request, so `failed` is always empty. */
 const failed = Type.Array(Type.Object({}), { maxItems: 0 })
 export const CreatedShared = Type.Object({ created: Type.Array(SharedVariable), failed })
 export const UpdatedShared = Type.Object({ updated: Type.Array(SharedVariable), failed })
@@ -108,12 +104,12 @@ export const DeletedShared = Type.Object({ deleted: Type.Array(Type.String()), f
 
 export type SharedRow = Row<'shared_env_var'>
 
-/** The targets of a shared variable, as its row keeps them. */
+/** Returns the targets of a shared variable from its row. */
 export function sharedTargets({ targets }: Pick<SharedRow, 'targets'>): StandardTarget[] {
   return targets.split(',') as StandardTarget[]
 }
 
-/** The answer for a variable and the projects that have it. */
+/** Builds the response for a variable and its projects. */
 export function showShared(
   row: Omit<SharedRow, 'sealed_value'>,
   projectId: string[],

@@ -1,4 +1,4 @@
-/** Variables of an account that several of its projects have: find, list, get. docs/shared-variables.md. */
+/** Variables of an account that several projects share: find, list, get. docs/shared-variables.md. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { guard } from '../../platform/access/guards.ts'
@@ -16,13 +16,13 @@ import {
   showShared,
 } from './schema.ts'
 
-/** Shared variables are the whole account's: a token that is limited to some projects has those of its projects by pull alone. */
+/** Shared variables belong to the account: a project-limited token gets those of its projects only with pull. */
 export const actsForAccount = guard(['missing_permission'], ({ caller }: Ctx, _subject: unknown) => {
   if (caller.projectIds !== null)
     refuse('missing_permission', "Only some projects are visible here: shared variables are the whole account's.")
 })
 
-/** A shared variable of the account, when the caller may see it. Refuses: not_found 404. */
+/** Returns a shared variable of the account that the caller can see. Refuses: not_found 404. */
 export async function findShared(ctx: Ctx, { id = '' }: Params): Promise<SharedRow> {
   const row = await ctx.db
     .selectFrom('shared_env_var')
@@ -35,7 +35,7 @@ export async function findShared(ctx: Ctx, { id = '' }: Params): Promise<SharedR
   return row
 }
 
-/** The shared variables that a project has in a target, as far as the caller may see them. */
+/** Returns the visible shared variables of a project in a target. */
 export async function sharedOf(ctx: Ctx, projectId: string, target: string): Promise<SharedRow[]> {
   const rows = await ctx.db
     .selectFrom('shared_env_link')
@@ -51,7 +51,7 @@ export async function sharedOf(ctx: Ctx, projectId: string, target: string): Pro
   return rows.filter((row) => isVisible(ctx.caller, row) && sharedTargets(row).some((one) => one === target))
 }
 
-/** Lists the shared variables that the caller may see, last made first, all of them and without values. */
+/** Lists all visible shared variables without values, newest first. */
 export async function listShared(
   ctx: Ctx,
   _: undefined,
@@ -88,7 +88,7 @@ function filterOf(query: ListSharedQuery): (one: SharedVariable) => boolean {
     (not === undefined || !not.split(',').includes(id))
 }
 
-/** One shared variable, in clear where the caller may read it. Refuses: internal_server_error 500 (a value that does not open). */
+/** Returns one shared variable, decrypted if the caller may read it. Refuses: internal_server_error 500 (a value that does not open). */
 export async function getShared(ctx: Ctx, row: SharedRow): Promise<SharedVariable> {
   const projects = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!
   if (row.type === 'sensitive' || !canDecrypt(ctx.caller, sharedTargets(row)))

@@ -1,4 +1,4 @@
-/** Shared variables: make, change, delete, unlink. Every request is done whole or not at all. docs/shared-variables.md. */
+/** Shared variables: create, change, delete, unlink. Each request is atomic. docs/shared-variables.md. */
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../../context.ts'
 import { findProject } from '../../model/project.ts'
@@ -26,7 +26,6 @@ import {
 } from './schema.ts'
 import { findShared } from './shared-env.ts'
 
-/** What writing one may refuse. */
 export const WRITE_REFUSALS = [
   'missing_permission',
   'bad_request',
@@ -41,7 +40,7 @@ export const WRITE_REFUSALS = [
   'in_transfer',
 ] as const
 
-/** Makes variables of one type and target, for the same projects. Refuses: WRITE_REFUSALS. */
+/** Creates variables of one type and target for the same projects. Refuses: WRITE_REFUSALS. */
 export async function createShared(
   ctx: Ctx,
   _: undefined,
@@ -65,7 +64,7 @@ export async function createShared(
   return { created, failed: [] }
 }
 
-/** Without a target: all that the type goes with. */
+/** Without a target: all targets that the type supports. */
 function targetsOf(ctx: Ctx, { target, type }: Pick<CreateShared, 'target' | 'type'>): StandardTarget[] {
   const list = target === undefined || target === null ? undefined : [target].flat()
   const secret = type === 'sensitive' || ctx.account.sensitiveEnv
@@ -81,7 +80,7 @@ function mustNotBeInCustom({ applyToAllCustomEnvironments }: Pick<CreateShared, 
   )
 }
 
-/** As `effectiveType`: a team may say that all of production and preview is sensitive. */
+/** Like `effectiveType`: a team policy may force `sensitive` for production and preview. */
 function sharedType(ctx: Ctx, type: SharedRow['type'], target: StandardTarget[]): SharedRow['type'] {
   return effectiveType(ctx.account, type, target) === 'sensitive' ? 'sensitive' : 'encrypted'
 }
@@ -145,10 +144,7 @@ async function mustNotBeTooMany({ db, account }: Ctx): Promise<void> {
     refuse('env_limit', `An account has at most ${MAX_SHARED_VARIABLES} shared variables.`)
 }
 
-/**
- * Changes the given fields of each variable. `projectId` is all projects that have it then; `projectIdUpdates` adds and takes away.
- * Refuses: not_found 404, env_stays_sensitive 400, WRITE_REFUSALS.
- */
+/** Changes variables. `projectId` replaces their projects. Refuses: not_found 404, env_stays_sensitive 400, WRITE_REFUSALS. */
 export async function updateShared(
   ctx: Ctx,
   _: undefined,
@@ -187,12 +183,12 @@ function projectsWanted(had: readonly string[], { projectId, projectIdUpdates }:
   return [...ids].sort()
 }
 
-/** The row as it is then. What is sensitive stays so, for good. */
+/** Returns the changed row. A sensitive variable stays sensitive. */
 function changed(ctx: Ctx, box: SecretBox, row: SharedRow, update: Update): SharedRow {
   const { key = row.key, value, comment } = update
   if (row.type === 'sensitive' && update.type === 'encrypted') refuse('env_stays_sensitive')
   const target = update.target === undefined || update.target === null ? sharedTargets(row) : targetsOf(ctx, update)
-  // A comment, a name or a link alone leaves a variable as it is, also under a policy of the team that came after it.
+  // A change of comment, name or link keeps the type, even under a newer team policy.
   const typed = value !== undefined || update.type !== undefined || update.target !== undefined
   const type = typed && row.type !== 'sensitive' ? sharedType(ctx, update.type ?? row.type, target) : row.type
   if (typed || update.key !== undefined) mustBeShared(ctx, { key, value: value ?? '', type, target })
@@ -215,7 +211,7 @@ function changed(ctx: Ctx, box: SecretBox, row: SharedRow, update: Update): Shar
   }
 }
 
-/** Deletes variables for good, from every project that has them. Refuses: not_found 404 (one of them), missing_permission 403, in_transfer 409. */
+/** Deletes variables permanently, from all their projects. Refuses: not_found 404 (one of them), missing_permission 403, in_transfer 409. */
 export async function deleteShared(
   ctx: Ctx,
   _: undefined,
@@ -233,13 +229,13 @@ export async function deleteShared(
   return { deleted: ids, failed: [] }
 }
 
-/** A project and a shared variable, as the path says them. Refuses: not_found 404. */
+/** Returns the project id and the shared variable of the path. Refuses: not_found 404. */
 export async function findLink(ctx: Ctx, params: Params): Promise<{ projectId: string; row: SharedRow }> {
   const project = await findProject(ctx, params)
   return { projectId: project.id, row: await findShared(ctx, params) }
 }
 
-/** Takes a variable from one project; from one that does not have it, nothing. Refuses: missing_permission 403, in_transfer 409. */
+/** Unlinks a variable from one project; without a link nothing changes. Refuses: missing_permission 403, in_transfer 409. */
 export async function unlinkShared(ctx: Ctx, { projectId, row }: { projectId: string; row: SharedRow }) {
   mustHaveWritePermission(ctx.caller, row)
   const projectIds = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!

@@ -1,4 +1,4 @@
-/** The page on which a member of an account goes on to one of its protected sites, signed in. docs/edge.md: Members sign in. */
+/** Console page where a signed-in member continues to a protected site. docs/edge.md: Sign-in of members. */
 import type { Static } from 'typebox'
 import { findProject } from '../../model/project.ts'
 import type { Row } from '../../platform/db/schema.ts'
@@ -22,12 +22,10 @@ import { findHost } from '../serving/find-host.ts'
 import { issueSiteCode } from './site-sessions.ts'
 
 const PATH = '/sites/sign-in'
-/** A scheme, a host of 254 characters and a port. */
 const MAX_SITE = 300
 const SiteQuery = Type.Object({
-  /** The origin to come back to. */
   site: Type.String({ maxLength: MAX_SITE }),
-  /** `challengeOf` the state that the browser holds there. */
+  /** `challengeOf` the state in the browser. */
   challenge: Type.String({ minLength: 43, maxLength: 43, pattern: '^[\\w-]{43}$' }),
 })
 type SiteInput = ScreenInput<Static<typeof SiteQuery>>
@@ -37,7 +35,7 @@ export const siteSignInScreens: readonly Screen[] = [
   userScreen({ method: 'POST', path: PATH, name: 'enterSite', query: SiteQuery, run: enterSite }),
 ]
 
-/** A page that is only opened changes nothing (docs/threats.md T135), so there is a button: another site may lead a browser here. */
+/** Opening a page must not change anything (docs/threats.md T135), and another site may redirect here, so a button is required. */
 async function showSite(ctx: UserPageCtx, { query, url }: SiteInput): Promise<View> {
   const { host, project, account, seen } = await findSite(ctx, query.site)
   return {
@@ -46,7 +44,7 @@ async function showSite(ctx: UserPageCtx, { query, url }: SiteInput): Promise<Vi
     body: html`<h1>Open ${host}?</h1>
 <p>Only members of <strong>${nameOf(account)}</strong> see ${seen} of the project <strong>${project.name}</strong>. You are signed in as
 <strong>${ctx.user.username}</strong>.</p>
-<p>The site is not told who you are.</p>
+<p>The site does not learn who you are.</p>
 <form method="post" action="${url}">
 ${csrfFields(ctx)}
 <p class="actions"><button>Open the site</button></p>
@@ -62,23 +60,20 @@ async function enterSite(ctx: UserPageCtx, { query }: SiteInput): Promise<View> 
   return { redirectTo: `${query.site}${RETURN_PATH}?code=${code}`, audit: { by, subjectId: project.id, fields: [] } }
 }
 
-/** `seen`: what members alone see of it. */
+/** `seen`: what only members can see. */
 type Site = { host: string; project: Row<'project'>; account: OwnAccount; seen: string }
 
-/**
- * The project that an origin shows to members, where the person is one who may see it. Refuses: not_found 404, with one sentence for what is not
- * there and what is not theirs; second_factor_required 403.
- */
+/** Returns the project of an origin. Refuses: not_found 404 (missing or invisible, same message), second_factor_required 403. */
 async function findSite(ctx: UserPageCtx, site: string): Promise<Site> {
   const host = hostOfSite(site)
   const shown = host === undefined ? undefined : await shownToMembers(ctx, host)
   const found = shown === undefined ? undefined : await findSeen(ctx, shown.projectId)
   if (host === undefined || shown === undefined || found === undefined)
-    refuse('not_found', 'Members of an account do not sign in to a site at this address, or you are none of them.')
+    refuse('not_found', 'No site at this address has a sign-in for members, or you are not a member of its account.')
   return { host, seen: shown.seen, ...found }
 }
 
-/** The project whose deployment with files a host shows, where a sign-in is what lets visitors see it, or its source maps. */
+/** The project of a host's deployment with files, if a sign-in grants access to it or to its source maps. */
 async function shownToMembers(
   ctx: UserPageCtx,
   host: string,
@@ -94,7 +89,7 @@ async function shownToMembers(
   }
 }
 
-/** A project that the person may see, with its account. Refuses: second_factor_required 403. */
+/** Returns a project that the user can see, with its account. Refuses: second_factor_required 403. */
 async function findSeen(ctx: UserPageCtx, projectId: string): Promise<Pick<Site, 'project' | 'account'> | undefined> {
   const owner = await ctx.db.selectFrom('project').select('account_id').where('id', '=', projectId).executeTakeFirst()
   if (owner === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * Members of an account in its protected sites. A row is a one-time code first, made by the console for one host and one browser, and then the
- * cookie of that host. It says who came in and nothing more: whether they may still see the project is asked at each request. docs/edge.md: Members sign in.
+ * Sessions of members in protected sites. A row is first a single-use code, issued by the console for one host and browser, and
+ * then the cookie of that host. It identifies the user; each request checks project access again. docs/edge.md: Sign-in of members.
  */
 import type { Deps, OperatorCtx, ProjectHooks } from '../../context.ts'
 import { identifyBySession } from '../../platform/access/session-authentication.ts'
@@ -13,14 +13,14 @@ import { challengeOf, isSecret, type Redeemed, SECRET_LENGTH } from '../../platf
 /** From the click to the site: one redirect. */
 const CODE_MS = 60_000
 const SESSION_MS = 12 * 60 * 60_000
-/** Sites in which a person is at once. The oldest ends for a newer one. */
+/** Concurrent site sessions per user. A new one ends the oldest. */
 const MOST = 200
 
 type SiteSession = Row<'site_session'>
-/** `challenge`: of the state that the browser holds. `sessionHash`: of the console. */
+/** `challenge`: of the state in the browser. `sessionHash`: of the console. */
 type Wanted = { host: string; project: Row<'project'>; challenge: string; userId: string; sessionHash: string }
 
-/** Makes a code by which one browser comes into one host. The answer is the code, which is kept nowhere. Whoever calls it has looked whether the person may see the project. */
+/** Issues a code for one browser and host, and returns it; only its hash is stored. The caller has checked that the user can see the project. */
 export async function issueSiteCode({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, wanted: Wanted): Promise<string> {
   const { host, project, challenge, userId, sessionHash } = wanted
   const code = randomText(SECRET_LENGTH)
@@ -37,14 +37,14 @@ export async function issueSiteCode({ db, now }: Pick<OperatorCtx, 'db' | 'now'>
 }
 
 /**
- * Redeems a code for the secret of a cookie, at most once, also under simultaneous calls: the statement that finds the row makes it another one.
- * Undefined: no such code, another host or browser, older than 60 seconds, or the person may not see the project any more.
+ * Redeems a code for a cookie secret, at most once, also under concurrent calls: finding the row replaces it. Undefined: unknown
+ * code, another host or browser, older than 60 seconds, or the user can no longer see the project.
  */
 export async function redeemSiteCode(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { code, state, host }: { code: string; state: string; host: string },
 ): Promise<Redeemed | undefined> {
-  // Anybody may bring a code that is none, and nobody waits for a write because of it.
+  // Anyone may send an invalid code, which must not cause a write.
   const known = db.read.selectFrom('site_session').select('hash').where('hash', '=', fingerprint(code))
   if ((await known.executeTakeFirst()) === undefined) return undefined
   return db.write(async (tx) => {
@@ -66,7 +66,7 @@ export async function redeemSiteCode(
   })
 }
 
-/** Whether this is the secret of a member who came into this host of this project, and may still see it. */
+/** Returns whether the secret belongs to a member's session for this host and project, and the member can still see the project. */
 export async function isMemberAt(
   db: Queries,
   { secret, host, projectId }: { secret: string; host: string; projectId: string },
@@ -85,7 +85,7 @@ export async function isMemberAt(
   return row !== undefined && (await maySeeProject(db, row, now))
 }
 
-/** By the session of the console from which they came, as a page of the console would ask: it, the role and what the team demands count now. */
+/** Checks the console session of the user: the session, the role and team policies must still allow access. */
 async function maySeeProject(db: Queries, row: SiteSession, now: number): Promise<boolean> {
   const { project_id, account_id, session_hash } = row
   const project = await db.selectFrom('project').select('account_id').where('id', '=', project_id).executeTakeFirst()
@@ -103,5 +103,5 @@ async function endAll({ db }: Pick<OperatorCtx, 'db'>, { id }: { id: string }): 
   await db.deleteFrom('site_session').where('project_id', '=', id).execute()
 }
 
-/** Nobody stays in the sites of a project that is removed, or that belongs to another account from now on. */
+/** Deleting or moving a project ends all its site sessions. */
 export const siteSessionsOnProject: ProjectHooks = { remove: endAll, move: endAll }

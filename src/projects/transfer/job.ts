@@ -1,4 +1,4 @@
-/** The sweep that moves projects to the accounts that took them over. The rows alone say what is to be done, so it goes on wherever it was cut off. */
+/** Sweep that moves accepted projects. The rows contain the complete state, so it resumes after an interruption. */
 import type { EventAccount, OperatorCtx } from '../../context.ts'
 import type { EventPayload } from '../../events.ts'
 import { linkWithoutCredential } from '../../model/link.ts'
@@ -9,13 +9,10 @@ import { fullBudget } from './room.ts'
 import { reassignStamps } from './stamps.ts'
 import { findEventAccount, projectReference } from './transfer.ts'
 
-/** Of those that wait, any of the first may be next: one that cannot be moved for a fault of ours does not hold up the others. */
+/** The next project is chosen from the first of the queue, so that one with an internal error does not block others. */
 const CANDIDATES = 20
 
-/**
- * Sweep: moves one project, whole, in this one transaction: it is on one side before it and on the other after it. One that
- * cannot be moved (the account is gone or full, the name taken since) is unlocked where it is.
- */
+/** Sweep: moves one project in one transaction, or unlocks it if it cannot be moved (account deleted or full, name taken). */
 export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
   const rows = await ctx.db
     .selectFrom('project')
@@ -46,7 +43,7 @@ async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: stri
   const { projectHooks } = ctx.deps
   const payload = { fromAccountId: project.account_id, toAccountId: to.id }
   if (from !== undefined) {
-    // Told while those who listen for this project alone still do.
+    // Publish events while subscribers limited to this project are still subscribed.
     await writeEventsOf(ctx, async (before) => {
       for (const { leave } of projectHooks) await leave?.(before, project, from)
       before.emit('project.transfer.completed', { ...payload, project: projectReference(project) }, project.id, from)

@@ -1,4 +1,3 @@
-/** An offer ends with its project. */
 import type { ProjectHooks } from '../../context.ts'
 
 export const transferOnProject: ProjectHooks = {

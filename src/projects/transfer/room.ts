@@ -1,10 +1,10 @@
-/** Whether the account that takes a project over has room for it. docs/limits.md: Budgets. */
+/** Budget check of the account that receives a project. docs/limits.md: Budgets. */
 import type { BudgetName } from '../../budgets.ts'
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { fits } from '../../platform/limiter/must-fit.ts'
 
-/** The first budget of the account into which the project, its domains or its deployments do not fit. */
+/** Returns the first budget of the account that the project, its domains or its deployments exceed. */
 export async function fullBudget(
   ctx: Pick<OperatorCtx, 'db' | 'deps'>,
   project: Row<'project'>,

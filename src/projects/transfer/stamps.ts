@@ -1,13 +1,13 @@
-/** Stamps are unique within an account, and two instances can give the same one to two accounts in one millisecond. */
+/** Stamps are unique within an account, but two instances may create the same one for two accounts in one millisecond. */
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 
-/** What lists of an account are walked through by its stamp, and moves with a project. */
+/** Tables that are paginated by stamp within an account, and move with a project. */
 const STAMPED = ['project_domain', 'deployment', 'alias'] as const
 type Stamped = (typeof STAMPED)[number]
 type Moving = Pick<Row<'project'>, 'id' | 'account_id'>
 
-/** Gives what a project brings a stamp of its own where the other account has that one: the next that is free in both. */
+/** Replaces stamps of a project that exist in the other account with the next one that is free in both. */
 export async function reassignStamps(
   ctx: Pick<OperatorCtx, 'db'>,
   project: Moving,
@@ -17,7 +17,7 @@ export async function reassignStamps(
     for (const stamp of await sharedStamps(ctx, table, project, toAccountId)) {
       let free = stamp + 1
       while (await isTaken(ctx, table, [project.account_id, toAccountId], free)) free++
-      // An alias is listed by the stamp of its domain.
+      // An alias is sorted by the stamp of its domain.
       for (const listed of table === 'project_domain' ? (['project_domain', 'alias'] as const) : [table]) {
         await ctx.db
           .updateTable(listed)

@@ -1,4 +1,4 @@
-/** Giving a project to another account: a code, its use, and the lock that begins with it. docs/spec/decisions.md: Transfer; docs/transfer.md. */
+/** Transfer of a project to another account: the code, its redemption, and the lock. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 
 import type { Static } from 'typebox'
 import type { Ctx, EventAccount, Input, OperatorCtx, Params } from '../../context.ts'
@@ -14,7 +14,7 @@ import { fullBudget } from './room.ts'
 
 const CODE_LENGTH = 32
 const CODE_MS = 24 * 60 * 60 * 1000
-const CODE_UNKNOWN = 'The code of the transfer is unknown, used or older than 24 hours. Ask for a new one.'
+const CODE_UNKNOWN = 'The code of the transfer is unknown, used or older than 24 hours. Request a new one.'
 
 export const RequestTransfer = Type.Object({
   callbackUrl: Type.Optional(Type.String({ maxLength: 2048 })),
@@ -23,10 +23,9 @@ export const RequestTransfer = Type.Object({
 export const TransferCode = Type.Object({ code: Type.String({ description: 'shown this once; good for 24 hours' }) })
 export const AcceptTransfer = Type.Object({ newProjectName: Type.Optional(Type.String()) })
 
-/** A live code, and the project that it gives. */
 export type TransferOffer = { request: Row<'transfer_request'>; project: Row<'project'> }
 
-/** Makes the code by which another account can take the project over, once. An earlier one ends. Refuses: callback_not_supported 400. */
+/** Creates a single-use transfer code for the project and revokes an earlier one. Refuses: callback_not_supported 400. */
 export async function requestTransfer(
   ctx: Ctx,
   project: Row<'project'>,
@@ -52,7 +51,7 @@ export async function requestTransfer(
   return { code, id: project.id }
 }
 
-/** What a code gives. Unknown, used and expired ones, and those whose giver may no longer give, are all the same. Refuses: not_found 404. */
+/** Returns the offer of a code. Unknown, used, expired and unauthorized codes are indistinguishable. Refuses: not_found 404. */
 export async function findOffer(ctx: Ctx, params: Params): Promise<TransferOffer> {
   const request = await ctx.db
     .selectFrom('transfer_request')
@@ -76,9 +75,9 @@ export async function findOffer(ctx: Ctx, params: Params): Promise<TransferOffer
 }
 
 /**
- * Takes a project over: from this commit on it is locked, and a sweep moves it. The lock is one conditional statement.
- * Refuses: missing_permission 403 (a token of some projects), transfer_to_same_account 400, invalid_project_name 400,
- * project_name_taken 409, in_transfer 409, and as a budget of the account that takes it does.
+ * Accepts a project: this commit locks it, and a sweep moves it. The lock is one conditional statement. Refuses:
+ * missing_permission 403 (a project-limited token), transfer_to_same_account 400, invalid_project_name 400, project_name_taken
+ * 409, in_transfer 409, and as a budget of the receiving account does.
  */
 export async function acceptTransfer(
   ctx: Ctx,
@@ -86,7 +85,7 @@ export async function acceptTransfer(
   { body }: Input<unknown, Static<typeof AcceptTransfer>>,
 ): Promise<{ id: string }> {
   if (ctx.caller.projectIds !== null) {
-    refuse('missing_permission', 'This token is limited to some projects and cannot take one over.')
+    refuse('missing_permission', 'This token is limited to some projects and cannot accept another one.')
   }
   if (request.account_id === ctx.account.id) refuse('transfer_to_same_account')
   const name = body.newProjectName ?? project.name
@@ -107,7 +106,7 @@ export async function acceptTransfer(
   return { id: project.id }
 }
 
-/** Once, whoever else has it. */
+/** At most once under concurrent calls. */
 async function useCode(ctx: Ctx, request: Row<'transfer_request'>, newName: string | null): Promise<void> {
   const used = await ctx.db
     .updateTable('transfer_request')
@@ -132,17 +131,17 @@ async function lockForTransfer(ctx: Ctx, project: Row<'project'>): Promise<void>
   if (locked === undefined) refuse('in_transfer')
 }
 
-/** A project as events name it. */
+/** Returns the project reference for events. */
 export function projectReference({ id, name }: Row<'project'>): EventPayload<'project.created'>['project'] {
   return { id, name }
 }
 
-/** An account as events are told to it; undefined when it is gone. */
+/** Returns the account for events; undefined if it was deleted. */
 export function findEventAccount(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Promise<EventAccount | undefined> {
   return ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', accountId).executeTakeFirst()
 }
 
-/** Sweep: codes that nobody used in time can do nothing any more. */
+/** Sweep: purges expired transfer codes. */
 export async function purgeTransferCodes(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('transfer_request')

@@ -1,38 +1,37 @@
-/** The files of the cache on the disk: `objects/<account>/<SHA-256>`, and encoded forms beside them as `<SHA-256>.<size>.<coding>`. */
+/** Cache files on disk: `objects/<account>/<SHA-256>`, with encoded forms as `<SHA-256>.<size>.<coding>`. */
 import { type FileHandle, lstat, mkdir, open, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeStaleTemporaryFiles, writeNamedWhole } from '../../platform/adapters/atomic-file.ts'
 import { createDirectory } from '../../platform/adapters/directory.ts'
 import type { Encoding } from '../static/encodings.ts'
 
-/** Owner's eyes only, and nobody writes. */
 const READ_ONLY = 0o400
 const ACCOUNT = /^[A-Za-z0-9_-]{1,64}$/
 const SHA256 = /^[0-9a-f]{64}$/
 const NAME = /^(?<sha256>[0-9a-f]{64})(?:\.(?<size>\d{1,15})\.(?<encoding>br|zstd))?$/
-/** Files that are looked at together at the start. */
+/** Files checked concurrently at startup. */
 const AT_ONCE = 64
 
-/** A file as the index names it: `<account>/<SHA-256>`, and `.<coding>` behind that for an encoded form. */
+/** A file as the index names it: `<account>/<SHA-256>`, with `.<coding>` appended for an encoded form. */
 export type CachedFile = { key: string; size: number }
 
-/** The key of a file. Throws on what is no account or no digest: neither comes from a visitor, and each is part of a path. */
+/** Returns the cache key of a file. Throws on an invalid account or digest: both become part of a path and never come from a visitor. */
 export function keyOf(account: string, sha256: string, encoding?: Encoding): string {
   if (!ACCOUNT.test(account) || !SHA256.test(sha256)) throw new Error(`no file of an account: ${account} ${sha256}`)
   return encoding === undefined ? `${account}/${sha256}` : `${account}/${sha256}.${encoding}`
 }
 
 export type CacheFiles = {
-  /** Every file that is there, the one that was used longest ago first. Removes encoded forms that are not whole, and empty folders. */
+  /** Returns all files, least recently used first. Removes incomplete encoded forms and empty directories. */
   list(): Promise<CachedFile[]>
-  /** Writes a file whole; `cacheKey` the name is asked for once all pieces are there. What the pieces throw leaves nothing behind. */
+  /** Writes a file atomically. `cacheKey` is called for the name after all pieces arrived. If the pieces throw, no file remains. */
   write(account: string, pieces: AsyncIterable<Buffer>, file: () => CachedFile): Promise<void>
-  /** Opens a file to read; undefined where it is gone or has another size. */
+  /** Opens a file for reading. Returns undefined if it is missing or has another size. */
   open(file: CachedFile): Promise<FileHandle | undefined>
   remove(file: CachedFile): Promise<void>
 }
 
-/** Opens the folder of the cache, makes it where it is missing, and removes what a killed process was writing. One process has a folder. */
+/** Opens the cache directory, creates it if missing, and removes unfinished files of a killed process. One process owns a directory. */
 export function openCacheFiles(folder: string): CacheFiles {
   const objects = join(folder, 'objects')
   const arriving = join(folder, 'arriving')
@@ -78,7 +77,7 @@ async function listFiles(objects: string): Promise<CachedFile[]> {
   return found.sort((a, b) => a.usedAt - b.usedAt)
 }
 
-/** Undefined for what is no file of the cache, which is left alone. An encoded form that lost its end is removed. */
+/** Returns undefined for files outside the cache layout and leaves them alone. Removes a truncated encoded form. */
 async function inspect(objects: string, account: string, name: string): Promise<Found | undefined> {
   const named = NAME.exec(name)?.groups
   const path = join(objects, account, name)
@@ -89,12 +88,11 @@ async function inspect(objects: string, account: string, name: string): Promise<
     await rm(path, { force: true })
     return undefined
   }
-  // Where the file system does not note when files are read, the order is that of writing.
+  // Without access times on the file system, the order is that of writing.
   const usedAt = Math.max(stats.atimeMs, stats.mtimeMs)
   return { key: keyOf(account, named.sha256!, encoding), size: stats.size, usedAt }
 }
 
-/** For a promise that may fail with this code alone. */
 function ignore(code: string): (error: NodeJS.ErrnoException) => undefined {
   return (error) => {
     if (error.code !== code) throw error

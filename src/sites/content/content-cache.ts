@@ -1,7 +1,4 @@
-/**
- * The files that visitors read, each by its digest in its account: fetched at the first use, checked while they are written, kept within
- * a budget over restarts. docs/deploying-sites.md: Cache of files.
- */
+/** Cache of visitors' files by account and digest, with a disk budget. docs/deploying-sites.md: File cache. */
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { ENCODINGS, type EncodedForm, type Encoding, MAX_ENCODED } from '../static/encodings.ts'
 import { keyOf } from './cache-files.ts'
@@ -14,50 +11,42 @@ import { type KeptFiles, openKeptFiles } from './kept-files.ts'
 import { letGo, type OpenedFile, piecesOf } from './opened-file.ts'
 import { verified, withoutStalls } from './pieces.ts'
 
-/** A file of a deployment: its SHA-256 in hex, and its size in bytes. */
 export type ContentFile = { sha256: string; size: number }
 
-/** Fetches the bytes of a file. `signal`: nobody waits for it any more. What it throws is told to those who wait, as the cause. */
+/** Fetches the bytes of a file. `signal` aborts when no request waits any longer. Waiting requests get the error as the cause. */
 export type FetchContent = (account: string, file: ContentFile, signal: AbortSignal) => Promise<AsyncIterable<Buffer>>
 
 export type ContentCache = {
-  /** Opens a file, and fetches it first where it is not there: once, however many wait. Whoever has it closes it. Throws ContentUnavailable. */
+  /** Opens a file and fetches it first if missing; concurrent callers share one fetch. The caller closes it. Throws ContentUnavailable. */
   open(account: string, file: ContentFile): Promise<OpenedFile>
-  /** Opens an encoded form; undefined where there is none any more. */
+  /** Opens an encoded form. Returns undefined if it was evicted. */
   openEncoded(account: string, sha256: string, encoding: Encoding): Promise<OpenedFile | undefined>
-  /** The encoded forms that are there. */
   formsOf(account: string, sha256: string): EncodedForm[]
-  /** Makes an encoded form of a file that is there, when it is its turn. Nobody need wait: it resolves when it is over, and never rejects. */
+  /** Creates an encoded form of a cached file in the background. Resolves when finished and never rejects. */
   encode(account: string, sha256: string, encoding: Encoding): Promise<void>
-  /** What the files take: in bytes on the disk, and their number. */
   used(): Space
-  /** Ends what is being fetched and waits for what is being written. */
   close(): Promise<void>
 }
 
 export type CacheOptions = {
   folder: string
-  /** What all files may take on the disk. */
   budgetBytes: number
-  /** What small files may take in memory; HOT_BYTES where it is not said. */
   memoryBytes?: number
   fetch: FetchContent
-  /** Told what failed where nobody waits. */
   onFault: (error: unknown) => void
-  /** How long a fetch waits for its turn, and for each piece of the file. */
+  /** Time limit for starting a fetch, and for each piece of the file. */
   patienceMs?: number
 }
 
 const TIMEOUT_MS = 30_000
-/** Files that are fetched at once. An account has a part of them; the last ones are for accounts that have none. */
+/** Concurrent fetches. An account gets a part of them; the last ones are reserved for accounts without one. */
 const FETCHES = 64
 const FETCHES_OF_ACCOUNT = 16
-/** An encoded form that is larger than this part of the plain one is not kept. */
 const WORTH_KEEPING = 0.9
-/** Files of which a form was not worth keeping. All of them are tried again when there are more. */
+/** Files whose encoded form was discarded. Above this number, the list is cleared and all are tried again. */
 const MAX_WITHOUT_GAIN = 50_000
 
-/** What arrives for those who wait: each of them has the entry in use when it is there. */
+/** A fetch in progress. Each waiter holds one use of the entry when it arrives. */
 type Arrival = { waiting: number; entry: Promise<Entry> }
 
 type State = CacheOptions & {
@@ -69,7 +58,7 @@ type State = CacheOptions & {
   closing: AbortController
 }
 
-/** Opens the cache with what is there, so that it serves without fetching. Removes what is over the budget. */
+/** Opens the cache with the files on disk, so that it serves them without fetching. Evicts files above the budget. */
 export async function openContentCache(options: CacheOptions): Promise<ContentCache> {
   const { folder, budgetBytes, memoryBytes = HOT_BYTES } = options
   const state: State = {
@@ -127,7 +116,7 @@ async function openPlain(state: State, account: string, file: ContentFile): Prom
   }
 }
 
-/** The entry of a file that is fetched now. It is in use for the caller. */
+/** Returns the entry of a file after its fetch, with one use held for the caller. */
 async function arrivalOf(state: State, account: string, file: ContentFile): Promise<Entry> {
   const name = `${keyOf(account, file.sha256)} ${file.size}`
   const arrival = state.arrivals.getOrInsertComputed(name, () => {
@@ -144,7 +133,7 @@ async function arrive(state: State, account: string, file: ContentFile, arrival:
   const key = keyOf(account, file.sha256)
   if (!(await turns.acquire(account, patienceMs))) throw new ContentUnavailable('busy', key)
   try {
-    // Where several found it damaged, one may have fetched it since.
+    // If several requests found the file damaged, one may have fetched it already.
     const there = kept.get(key)
     if (there?.size === file.size) there.uses++
     const entry = there?.size === file.size ? there : await fetchWhole(state, account, file)
@@ -155,7 +144,7 @@ async function arrive(state: State, account: string, file: ContentFile, arrival:
   }
 }
 
-/** Gives the entry, in use once. */
+/** Returns the entry with one use held. */
 function fetchWhole(state: State, account: string, file: ContentFile): Promise<Entry> {
   const key = keyOf(account, file.sha256)
   if (state.closing.signal.aborted) throw new ContentUnavailable('closed', key)
@@ -178,7 +167,7 @@ async function* fetched(state: State, account: string, file: ContentFile): Async
   }
 }
 
-/** Reads the plain form once more from the disk, so a change of it that left its size alone is found here. */
+/** Reads the plain form from disk, not memory, to detect a corruption that left the size unchanged. */
 async function makeForm(state: State, account: string, sha256: string, encoding: Encoding): Promise<void> {
   const { kept, withoutGain } = state
   const key = keyOf(account, sha256, encoding)
@@ -198,7 +187,7 @@ async function makeForm(state: State, account: string, sha256: string, encoding:
       withoutGain.add(key)
     } else if (error instanceof ContentUnavailable) {
       if (error.why === 'mismatch') await kept.drop(plain)
-      // Without room the plain form is sent, as before.
+      // Without room for it, visitors still get the plain form.
       if (error.why !== 'full' && error.why !== 'too_large') throw error
     } else throw error
   } finally {

@@ -1,6 +1,6 @@
-/** Why the content of a file cannot be had now. docs/deploying-sites.md: Cache of files. */
+/** Reasons why file content is unavailable. docs/deploying-sites.md: File cache. */
 
-/** TABLE reasons, for whoever answers the visitor. */
+/** TABLE reasons of unavailable content. */
 export const CONTENT_FAULTS = {
   fetch: 'the file could not be fetched',
   stalled: 'the file stopped arriving',
@@ -12,7 +12,6 @@ export const CONTENT_FAULTS = {
   closed: 'the sites server is stopping',
 } as const
 
-/** A file cannot be had: `why` is the reason, `file` its account and digest. */
 export class ContentUnavailable extends Error {
   readonly why: keyof typeof CONTENT_FAULTS
 

@@ -1,16 +1,13 @@
-/**
- * Encodes files in a turn of their own: one at a time on a thread of the platform's pool, accounts in turn, so that neither the event
- * loop nor the reading of files waits. docs/deploying-sites.md: Cache of files.
- */
+/** Encodes one file at a time on a pool thread, accounts round-robin. docs/deploying-sites.md: File cache. */
 import { pipeline, Readable } from 'node:stream'
 import { constants, createBrotliCompress, createZstdCompress } from 'node:zlib'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { Encoding } from '../static/encodings.ts'
 
-/** Files of one account that wait. What is more is asked for again by the next visitor. */
+/** Queued files of one account. Files above the limit are requested again by the next visitor. */
 const MAX_WAITING = 100
 
-/** TABLE how each coding is made of a file of this size. Both take some 50 ms for a megabyte; the next levels take ten times as long and save a tenth. */
+/** TABLE encoders by coding. Both take about 50 ms per megabyte; the next levels take ten times as long and save a tenth. */
 const ENCODERS = {
   br: (size: number) =>
     createBrotliCompress({
@@ -19,10 +16,9 @@ const ENCODERS = {
   zstd: () => createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: 12 } }),
 } satisfies Record<Encoding, (size: number) => NodeJS.ReadWriteStream>
 
-/** The file is hardly smaller in this coding. */
 export class NoGain extends Error {}
 
-/** The pieces of a file in a coding, and how many bytes there were. Throws what the source throws, and NoGain where they are more than `most` bytes. */
+/** Yields the encoded pieces of a file and returns the byte count. Throws what the source throws, and NoGain above `most` bytes. */
 export function encodePieces(
   source: AsyncIterable<Buffer>,
   encoding: Encoding,
@@ -31,7 +27,7 @@ export function encodePieces(
   let seen = 0
   async function* passing() {
     const encoder = ENCODERS[encoding](size)
-    // What fails on the way is thrown by the encoder, which is read below.
+    // Errors in the pipeline are thrown by the encoder, which is read below.
     pipeline(Readable.from(source, { objectMode: false }), encoder, () => {})
     for await (const piece of encoder as AsyncIterable<Buffer>) {
       seen += piece.length
@@ -43,13 +39,13 @@ export function encodePieces(
 }
 
 export type Encoder = {
-  /** Does this work once at a time for each key, when it is the account's turn. Resolves when it is over, or was not taken; never rejects. */
+  /** Runs work once at a time per key, accounts round-robin. Resolves when it has finished or the queue is full; never rejects. */
   run(account: string, key: string, work: () => Promise<void>): Promise<void>
-  /** Takes no more, and waits for what is under way. */
+  /** Stops accepting work and waits for work in progress. */
   close(): Promise<void>
 }
 
-/** `onFault` is told what fails: nobody waits for it. */
+/** Opens an encoder. `onFault` receives errors, since no request waits for the work. */
 export function openEncoder(onFault: (error: unknown) => void): Encoder {
   const turns = createSemaphore({ slots: 1 })
   const running = new Map<string, Promise<void>>()

@@ -1,38 +1,38 @@
-/** The index of the cache: what is there in the order of its last use, and how much room is taken. docs/deploying-sites.md: Cache of files. */
+/** The cache index in least-recently-used order, with the space in use. docs/deploying-sites.md: File cache. */
 import type { FileHandle } from 'node:fs/promises'
 import type { CachedFile } from './cache-files.ts'
 import { ContentUnavailable } from './content-fault.ts'
 import { planEviction, type Space } from './eviction.ts'
 
-/** `bytes`: what it takes on the disk. `handle`: opened once for all that read it, undefined in it where the file is gone. */
+/** `bytes`: size on disk. `handle`: shared by all readers; resolves to undefined if the file is missing. */
 export type Entry = CachedFile & { bytes: number; uses: number; handle: Promise<FileHandle | undefined> | undefined }
 
-/** Room for a file that is on its way. Whoever has it gives it back when the file is there, or does not come. */
+/** Space reserved for a file that is being written. The caller releases it when the write finishes or fails. */
 export type Room = { evicted: Entry[]; release(): void }
 
 export type Entries = {
   get(key: string): Entry | undefined
-  /** As `get`, and it was used now. */
+  /** Like `get`, and marks the entry as used. */
   use(key: string): Entry | undefined
-  /** Enters a file that is open so many times. It must not be there yet. */
+  /** Adds a file with this number of uses. It must not exist yet. */
   add(file: CachedFile, uses: number): Entry
-  /** Takes an entry out. False when it was taken out before. */
+  /** Removes an entry. Returns false if it was removed before. */
   remove(entry: Entry): boolean
-  /** Throws ContentUnavailable (`too_large`, `full`) where a file of `size` bytes finds no room now. */
+  /** Throws ContentUnavailable (`too_large`, `full`) if a file of `size` bytes does not fit now. */
   mustFit(size: number, key: string): void
-  /** Makes room for a file of `size` bytes: takes entries out, whose files the caller removes. Throws as `mustFit` does. */
+  /** Reserves space for a file of `size` bytes and evicts entries, whose files the caller removes. Throws like `mustFit`. */
   reserve(size: number, key: string): Room
-  /** What would be over the budget: taken out. */
+  /** Evicts and returns entries above the budget. */
   trim(): Entry[]
   used(): Space
 }
 
-/** A file takes whole blocks, and an empty one still has a name. */
+/** A file uses whole blocks, and an empty one still needs a directory entry. */
 const BLOCK = 4096
 
-/** An empty index. */
+/** Creates an index. */
 export function openEntries(budget: Space): Entries {
-  /** In the order of their last use. */
+  /** Least recently used first. */
   const entries = new Map<string, Entry>()
   const used: Space = { bytes: 0, files: 0 }
   const count = (bytes: number, sign: 1 | -1) => {

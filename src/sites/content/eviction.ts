@@ -1,18 +1,15 @@
-/** Which files make room for another. docs/deploying-sites.md: Cache of files. */
+/** Eviction policy of the cache. docs/deploying-sites.md: File cache. */
 
-/** `uses`: how many visitors it is open for. */
+/** `uses`: visitors who have it open. */
 type Evictable = { bytes: number; uses: number }
 
-/** Bytes on the disk, and a number of files: the index of the files is in memory. */
+/** Bytes on disk, and a number of files, since the index is in memory. */
 export type Space = { bytes: number; files: number }
 
-/** `never_fits`: it would not fit into an empty cache. `full`: it does not fit because of files that are open. Nothing is evicted then. */
+/** `never_fits`: larger than an empty cache. `full`: open files leave too little room; evicts nothing. */
 export type EvictionPlan<T> = { outcome: 'granted'; evict: T[] } | { outcome: 'never_fits' | 'full' }
 
-/**
- * Plans room for what is to come. `entries` are in the order of their last use, and the plan takes the first ones that nobody has open.
- * `used` is what the entries and everything that is on its way take.
- */
+/** Plans evictions for a new file. `entries` are least recently used first; open ones are skipped. `used` includes reserved space. */
 export function planEviction<T extends Evictable>(
   entries: Iterable<T>,
   { used, incoming, budget }: { used: Space; incoming: Space; budget: Space },

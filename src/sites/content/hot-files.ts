@@ -1,31 +1,28 @@
-/** Small files whole in memory, those that were used last: a visitor who wants one costs no handle and no read. docs/deploying-sites.md: Cache of files. */
+/** In-memory cache of small files, so that they need no file handle and no read. docs/deploying-sites.md: File cache. */
 
-/** The bytes of a file, which nobody may change. They count until they are given back, also where the file is dropped before. */
+/** The read-only bytes of a file. They count against the budget until released, even after the file was dropped. */
 export type Lent = { bytes: Buffer; giveBack(): void }
 
 export type HotFiles = {
-  /** Lends a file, which counts as used now. */
   get(key: string): Lent | undefined
-  /** Reads a file that is not there, once for all who want it meanwhile, and lends it. Undefined where there is no room for it. Throws what `read` throws. */
+  /** Reads and lends a missing file, once for concurrent callers. Returns undefined without room for it. Throws what `read` throws. */
   load(key: string, size: number, read: () => Promise<Buffer>): Promise<Lent | undefined>
-  /** Forgets a file. */
   drop(key: string): void
 }
 
-/** A larger file is read from the disk each time. */
 export const MAX_HOT = 256 * 1024
 export const HOT_BYTES = 32 * 1024 ** 2
-/** What a file counts at least: its entry takes memory too. */
+/** Minimum charge per file: its entry needs memory too. */
 const BLOCK = 4096
-/** Files that are looked at for one that nobody has, to make room. */
+/** Files checked for eviction per request for room. */
 const MAX_LOOKED_AT = 64
 
 type Hot = { size: number; bytes: Promise<Buffer>; there?: Buffer; uses: number; isDropped: boolean }
 
-/** `files` in the order of their last use. `held`: what they count, and those that are dropped and lent. */
+/** `files` in least-recently-used order. `held`: bytes of these files and of dropped files that are still lent. */
 type State = { files: Map<string, Hot>; held: number; mostBytes: number }
 
-/** Nothing is there yet. `mostBytes`: for all files together, those that are lent to slow visitors among them. */
+/** Creates an in-memory cache. `mostBytes` includes files that are lent to slow visitors. */
 export function openHotFiles(mostBytes: number): HotFiles {
   const state: State = { files: new Map(), held: 0, mostBytes }
   const { files } = state

@@ -1,38 +1,38 @@
-/** The index of the cache and its folder, kept in agreement. docs/deploying-sites.md: Cache of files. */
+/** Keeps the cache index and its directory consistent. docs/deploying-sites.md: File cache. */
 import { type CachedFile, type CacheFiles, openCacheFiles } from './cache-files.ts'
 import { type Entry, openEntries, type Room } from './entries.ts'
 import type { Space } from './eviction.ts'
 import { type HotFiles, MAX_HOT, openHotFiles } from './hot-files.ts'
 import { type OpenedFile, openEntry, openLent, readWhole } from './opened-file.ts'
 
-/** An entry of the index takes some 400 bytes of memory. */
+/** An index entry needs about 400 bytes of memory. */
 const MAX_FILES = 250_000
 
 export type KeptFiles = {
   get(key: string): Entry | undefined
-  /** As `get`, and it was used now. */
+  /** Like `get`, and marks the entry as used. */
   use(key: string): Entry | undefined
-  /** Opens the file of an entry, from memory where it is there. Undefined where it is gone or was cut, and the entry is gone then too. */
+  /** Opens the file of an entry, from memory if possible. If it is missing or truncated, removes the entry and returns undefined. */
   open(entry: Entry): Promise<OpenedFile | undefined>
-  /** The same, and its bytes are those on the disk. */
+  /** Opens the file of an entry on disk, bypassing memory. */
   openOnDisk(entry: Entry): Promise<OpenedFile | undefined>
-  /** Removes a file and its entry. */
   drop(entry: Entry): Promise<void>
   /**
-   * Writes a file of at most `most` bytes whole and enters it, in use for the caller (`letGo` of opened-file.ts). What takes its room is evicted when the first piece comes: a fetch that
-   * fails while the control plane is away evicts nothing. `sizeOf` is asked once all pieces are there. Throws ContentUnavailable
-   * (`too_large`, `full`), mostly before a piece is read, and what the pieces and the disk throw.
+   * Writes a file of at most `most` bytes and adds it with one use held (`letGo` of opened-file.ts). Evicts files only when the
+   * first piece arrives, so a fetch that fails while the control plane is unavailable evicts nothing. `sizeOf` is called after
+   * all pieces. Throws ContentUnavailable (`too_large`, `full`), usually before reading a piece, and errors of the pieces and the
+   * disk.
    */
   write(account: string, key: string, most: number, pieces: AsyncIterable<Buffer>, sizeOf: () => number): Promise<Entry>
   used(): Space
 }
 
-/** Opens the folder with what is there. `memoryBytes`: what small files may take in memory. Removes what is over the budget, the files that were used longest ago first. */
+/** Opens the directory with its files. `memoryBytes` limits small files in memory. Evicts the least recently used files above the budget. */
 export async function openKeptFiles(folder: string, budgetBytes: number, memoryBytes: number): Promise<KeptFiles> {
   const files = openCacheFiles(folder)
   const hot = openHotFiles(memoryBytes)
   const entries = openEntries({ bytes: budgetBytes, files: MAX_FILES })
-  /** One after another. What is written waits for them, so that none removes a file that has come back. */
+  /** Removals run in order. Writes wait for them, so that a removal cannot delete a file that was added again. */
   let removals = Promise.resolve()
   const removeFiles = (removed: readonly CachedFile[]) => {
     for (const { key } of removed) hot.drop(key)
@@ -82,13 +82,13 @@ async function openFrom(
   entry: Entry,
   drop: (entry: Entry) => Promise<void>,
 ): Promise<OpenedFile | undefined> {
-  // Whoever reads it is told; what cannot be removed is out of the index all the same.
+  // The reader gets the error. The entry is out of the index even if the file cannot be removed.
   const opened = await openEntry(files, entry, () => void drop(entry).catch(() => {}))
   if (opened === undefined) await drop(entry)
   return opened
 }
 
-/** Opens a file from memory, and takes a small one in that was not there. */
+/** Opens a file from memory, and caches a small one. */
 async function openHot(
   hot: HotFiles,
   entry: Entry,
@@ -109,7 +109,6 @@ async function openHot(
   return openLent(lent)
 }
 
-/** Does something before each piece is handed on, and before the end. */
 async function* before(pieces: AsyncIterable<Buffer>, work: () => Promise<void>): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
     await work()

@@ -1,4 +1,4 @@
-/** A file that is open for a visitor. All that read one entry share one handle: visitors cost no handles. */
+/** A file that is open for a visitor. All readers of an entry share one handle. */
 import type { CacheFiles } from './cache-files.ts'
 import { ContentUnavailable } from './content-fault.ts'
 import type { Entry } from './entries.ts'
@@ -8,18 +8,15 @@ const PIECE = 64 * 1024
 
 export type OpenedFile = {
   size: number
-  /** All bytes, where they are in memory. Nobody may change them. */
+  /** All bytes if they are in memory. Read-only. */
   whole?: Buffer
-  /** Fills the buffer from this byte on, as far as the file goes; gives how many bytes, at least 1. Throws ContentUnavailable (`damaged`) where the file ends before. */
+  /** Fills the buffer from this offset and returns the number of bytes, at least 1. Throws ContentUnavailable (`damaged`) if the file ends early. */
   read(into: Buffer, at: number): Promise<number>
-  /** Lets the file go; further calls do nothing. Until then it is not evicted. */
+  /** Releases the file, which may be evicted afterwards. Further calls do nothing. */
   close(): void
 }
 
-/**
- * Opens the file of an entry, which counts as used from the call on. Undefined where the file is gone or has another size; `damaged` is
- * called for one that was cut while it was open.
- */
+/** Opens the file of an entry, in use from the call on. Undefined if missing or of another size. Calls `damaged` if it is truncated later. */
 export async function openEntry(
   files: CacheFiles,
   entry: Entry,
@@ -51,12 +48,12 @@ export async function openEntry(
   }
 }
 
-/** A file that is in memory. */
+/** Opens a file that is in memory. */
 export function openLent({ bytes, giveBack }: Lent): OpenedFile {
   return { size: bytes.length, whole: bytes, read: async (into, at) => bytes.copy(into, 0, at), close: giveBack }
 }
 
-/** Ends one use of an entry. The last one closes the handle; one that could not be opened is tried again by the next. */
+/** Releases one use of an entry. The last one closes the handle. A handle that failed to open is retried by the next reader. */
 export function letGo(entry: Entry): void {
   entry.uses--
   if (entry.uses > 0) return
@@ -65,14 +62,14 @@ export function letGo(entry: Entry): void {
   handle?.then((opened) => opened?.close()).catch(() => {})
 }
 
-/** All bytes of a file at once. */
+/** Reads all bytes of a file. */
 export async function readWhole(file: OpenedFile): Promise<Buffer> {
   const whole = Buffer.allocUnsafeSlow(file.size)
   for (let at = 0; at < file.size; ) at += await file.read(whole.subarray(at), at)
   return whole
 }
 
-/** All bytes of a file, a piece at a time. */
+/** Yields the bytes of a file in pieces. */
 export async function* piecesOf(file: OpenedFile): AsyncGenerator<Buffer> {
   for (let at = 0; at < file.size; ) {
     const piece = Buffer.allocUnsafe(Math.min(PIECE, file.size - at))

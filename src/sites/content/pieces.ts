@@ -1,10 +1,10 @@
-/** Streams of pieces on their way into the cache: whole, of the right digest, and never waiting for ever. */
+/** Streams into the cache: complete, with a verified digest, and with a time limit for each piece. */
 import { createHash } from 'node:crypto'
 import { ContentUnavailable } from './content-fault.ts'
 
 type Pieces = AsyncIterable<Buffer>
 
-/** Hands pieces on, and throws ContentUnavailable (`mismatch`) where they are more than `size`, or at the end differ from digest or size. */
+/** Yields the pieces. Throws ContentUnavailable (`mismatch`) if their size or digest differs from the expected one. */
 export async function* verified(
   pieces: Pieces,
   { sha256, size, key }: { sha256: string; size: number; key: string },
@@ -23,7 +23,7 @@ export async function* verified(
 /** `mostMs`: the longest pause between two pieces. `signal`: the sites server stops. */
 type Patience = { mostMs: number; signal: AbortSignal; key: string }
 
-/** Hands pieces on as long as they come. Throws ContentUnavailable: `stalled`, `closed`, or `fetch` where the source fails. */
+/** Yields pieces while they arrive in time. Throws ContentUnavailable: `stalled`, `closed`, or `fetch` if the source fails. */
 export async function* withoutStalls(open: () => Promise<Pieces>, timeout: Patience): AsyncGenerator<Buffer> {
   const iterator = (await inTime(Promise.try(open), timeout))[Symbol.asyncIterator]()
   let isOver = false
@@ -38,7 +38,7 @@ export async function* withoutStalls(open: () => Promise<Pieces>, timeout: Patie
       yield value
     }
   } finally {
-    // A source that did not answer would not answer this either.
+    // A source that stalled would not respond to `return` either.
     if (!isOver) await iterator.return?.()
   }
 }

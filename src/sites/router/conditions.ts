@@ -1,14 +1,12 @@
-/** `has` and `missing`: what else a request must be for a rule to match. */
 import type { Condition, Match } from '../../delivery/protocol/routing-manifest.ts'
 import type { Captures, Routing } from './decision.ts'
 import { capturesOf } from './destination.ts'
 import type { Matcher } from './pattern.ts'
 import { cookiesOf, queryOf } from './request.ts'
 
-/** A condition with its pattern ready. */
 export type ReadyCondition = Condition & { matcher?: Matcher }
 
-/** Whether all of `has` hold and none of `missing` does. Captures of `has` join those of the source. */
+/** Returns whether all of `has` hold and none of `missing` does. Adds captures of `has` to those of the source. */
 export function conditionsHold(
   { has = [], missing = [] }: { has?: ReadyCondition[]; missing?: ReadyCondition[] },
   routing: Routing,
@@ -37,7 +35,7 @@ function holds(condition: ReadyCondition, routing: Routing, captures: Captures):
   return true
 }
 
-/** Numbers belong to the source first; names are taken over. */
+/** Numbered captures belong to the source first; named ones are added. */
 function addCaptures(found: Captures, captures: Captures): void {
   for (const [name, value] of found) {
     if (!/^[0-9]/.test(name) || !captures.has(name)) captures.set(name, value)
@@ -57,7 +55,7 @@ function subjectOf({ type, key }: Condition, routing: Routing): string | undefin
   }
 }
 
-/** Whether everything but the pattern holds. */
+/** Returns whether a value meets all comparisons except the pattern. */
 export function valueMatches(match: Match, value: string): boolean {
   const { eq, neq, inc, ninc, pre, suf, gt, gte, lt, lte } = match
   return (

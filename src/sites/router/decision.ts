@@ -1,4 +1,4 @@
-/** What the router gives: what to do with a request. The sites server does it. docs/deploying-sites.md: Router. */
+/** Decisions of the router, which the sites server carries out. docs/deploying-sites.md: Router. */
 import type {
   FunctionBundle,
   Header,
@@ -8,83 +8,75 @@ import type {
   Transform,
 } from '../../delivery/protocol/routing-manifest.ts'
 
-/** Where routing stopped to ask a middleware. Survives a structured clone. */
+/** The state of routing while a middleware runs. Survives a structured clone. */
 export type MiddlewareState = { routing: Routing; at: number; captures: Captures }
 
 export type Captures = Map<string, string>
 
-/** Survives a structured clone, so that it can wait for a middleware outside of the worker. */
+/** Survives a structured clone, so it can be stored outside the worker while a middleware runs. */
 export type Routing = Omit<Routed, 'headers'> & {
   method: string
   host: string
-  /** What the visitor asked for. */
   visitorPath: string
   listsFolders: boolean
-  /** What the rules made of it. */
+  /** The path after the rules so far. */
   path: string
   search: string
   requestHeaders: Map<string, string>
   headersChanged: boolean
-  /** The query, once a rule needed its parts. */
+  /** The query, parsed once a rule needs its parts. */
   query: Pair[] | undefined
   queryChanged: boolean
   cookieJar: Map<string, string> | undefined
   status: number | undefined
-  /** A rule without `continue` and `dest` has set the status: no later phase changes it unless it finds something. */
+  /** A rule without `continue` and `dest` has set the status. Later phases change it only if they find an output. */
   stopped: boolean
   headers: Map<string, string>
-  /** Headers of rules with `important`: the first value stays, and wins over others. */
+  /** Headers of rules with `important`: the first value stays and overrides others. */
   importantHeaders: Map<string, string>
   destinationQuery: Pair[]
   concretePath: string | undefined
   invocationPath: string | undefined
-  /** A middleware has replaced the path. */
   rewritten: boolean
   middlewareRun: string[]
   lookups: number
-  /** Characters that rules have written so far. */
   written: number
-  /** The weight of the transforms of the response so far. */
   noted?: number
 }
 
 export type Pair = readonly [name: string, value: string]
 
-/** A change of response headers, in the order of the rules. It applies to those of a function too. */
+/** A change of response headers, in rule order. It also applies to headers of a function. */
 export type ResponseTransform = { op: Transform['op']; match: Match; value: string }
 
-/** What holds for every decision. */
 export type Routed = {
-  /** Headers of the response. They replace those of a function. */
+  /** Response headers. They replace those of a function. */
   headers: Header[]
   cookies: string[]
   responseTransforms: ResponseTransform[]
-  /** The rules that matched, by their place in config.json, in the order in which they did. */
+  /** Indexes in config.json of the rules that matched, in matching order. */
   rules: number[]
-  /** Every GET of the same path gets the same decision, whatever its query, headers and host are. */
+  /** Every GET of this path gets the same decision, regardless of query, headers and host. */
   reusable: boolean
 }
 
-/** The request as a function, a middleware or another origin gets it. */
+/** The request as sent to a function, a middleware or another origin. */
 type ForwardedRequest = {
   path: string
-  /** With its question mark, or empty. */
   search: string
-  /** All headers, where rules changed them. Absent: as they came. */
+  /** All headers, if rules changed them. Absent: unchanged. */
   headers?: Pair[]
 }
 
-/** How a function is asked. */
 export type Invocation = ForwardedRequest & {
-  /** Value of `x-matched-path`. */
   matchedPath: string
-  /** The path that a prerendered page is made for: with the parameters of the visitor, in the form of the output. */
+  /** The path of the prerendered page: with the visitor's parameters, in the form of the output. */
   concretePath: string
   /** The query that rules added: value of `x-now-route-matches`. */
   routeMatches: string
 }
 
-/** The files of a folder: its path, which ends in a slash, and names in their order. Those of folders end in a slash. `isWhole`: there are no more. */
+/** The files of a folder. `path` ends in a slash, as do names of folders. `names` are sorted. `isWhole`: the list is complete. */
 export type FolderList = { path: string; names: string[]; isWhole: boolean }
 
 export type Decision = Routed &
@@ -103,7 +95,7 @@ export type Decision = Routed &
     | { kind: 'image'; search: string }
     | { kind: 'redirect'; status: number; location: string }
     | { kind: 'proxy'; status?: number; url: string; request: ForwardedRequest }
-    /** Ask this function, then call `resume` with its answer. */
+    /** Call this function, then call `resume` with its response. */
     | {
         kind: 'middleware'
         name: string
@@ -111,12 +103,12 @@ export type Decision = Routed &
         request: ForwardedRequest
         state: MiddlewareState
       }
-    /** The answer of the middleware, which the sites server holds, goes to the visitor. */
+    /** The middleware response, which the sites server holds, goes to the visitor. */
     | { kind: 'answer'; status: number }
     | { kind: 'error'; status: number; code: ErrorCode }
   )
 
-/** TABLE codes of errors that the router finds, for the header `x-vercel-error` and the page. */
+/** TABLE router error codes, for the header `x-vercel-error` and the page. */
 export const ERROR_CODES = {
   NOT_FOUND: 'no file and no function has this path',
   DENIED: 'a rule of the deployment denies the request',

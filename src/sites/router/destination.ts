@@ -1,13 +1,11 @@
-/** Captures of a match, and texts of rules with captures in them. */
 import type { Captures, Pair, Routing } from './decision.ts'
 import { decoded, queryOf, setQuery } from './request.ts'
 
-/** The most characters that the rules of one request may write in all: paths, headers and queries with captures in them. */
+/** The most characters that the rules of one request may write: paths, headers and queries with captures. */
 const MAX_WRITTEN = 256 * 1024
-/** The longest path. */
 const MAX_PATH = 16 * 1024
 
-/** The rules of a deployment cannot be followed any further. */
+/** The rules of a deployment exceed a limit. */
 export class RoutingFault extends Error {
   readonly code: 'INFINITE_LOOP_DETECTED' | 'ROUTING_TOO_LARGE' | 'ROUTER_EXTERNAL_TARGET_ERROR'
 
@@ -17,7 +15,7 @@ export class RoutingFault extends Error {
   }
 }
 
-/** The groups of a match by number and name. Group 0 is the whole match. */
+/** Returns the groups of a match by number and name. Group 0 is the full match. */
 export function capturesOf(match: RegExpExecArray): Captures {
   const captures: Captures = new Map()
   for (const [at, text] of match.entries()) captures.set(String(at), text ?? '')
@@ -27,7 +25,7 @@ export function capturesOf(match: RegExpExecArray): Captures {
 
 const PLACEHOLDER = /\$(?:([0-9]+|[A-Za-z_][A-Za-z0-9_]*)|\{([^{}]+)\})/g
 
-/** Puts captures into a template, once: what they contain is never a placeholder. An unknown name becomes empty. Throws `RoutingFault` where the rules write too much. */
+/** Inserts captures once; they cannot contain placeholders. Unknown names become empty. Throws `RoutingFault` above the write limit. */
 export function substitute(routing: Routing, template: string, captures: Captures): string {
   if (!template.includes('$')) return charge(routing, template)
   let text = ''
@@ -47,7 +45,7 @@ function charge(routing: Routing, text: string): string {
   return text
 }
 
-/** `$1x` and `$localeSuffix` name the longest capture that they begin with; what follows it is text. */
+/** `$1x` and `$localeSuffix` refer to the longest capture name that they begin with; the rest is text. */
 function captureNamed(name: string, captures: Captures): string {
   for (let length = Math.min(name.length, MAX_NAME); length > 0; length--) {
     const value = captures.get(name.slice(0, length))
@@ -56,10 +54,10 @@ function captureNamed(name: string, captures: Captures): string {
   return ''
 }
 
-/** Longer names of groups are not found, so that looking for one stays cheap. */
+/** Longer group names are ignored, which bounds the cost of a lookup. */
 const MAX_NAME = 256
 
-/** The destination of a rule: another origin as a URL, or undefined after it became the path and the query of the request. */
+/** Applies the destination of a rule. Returns the URL of another origin, or undefined if it replaced path and query of the request. */
 export function applyDestination(routing: Routing, dest: string, captures: Captures): string | undefined {
   const target = substitute(routing, dest, captures)
   if (/^https?:\/\//i.test(target)) return target
@@ -71,14 +69,14 @@ export function applyDestination(routing: Routing, dest: string, captures: Captu
   return undefined
 }
 
-/** The query of a destination belongs to the function: it replaces what the visitor sent under the same names. */
+/** The query of a destination belongs to the function and replaces the visitor's values of the same names. */
 function overrideQuery(routing: Routing, pairs: Pair[]): void {
   const names = new Set(pairs.map(([name]) => name))
   setQuery(routing, [...queryOf(routing).filter(([name]) => !names.has(name)), ...pairs])
   routing.destinationQuery = pairs
 }
 
-/** A header value that fits into one line: captures of queries and cookies are decoded, so they may hold line breaks. */
+/** Returns a single-line header value. Captures of queries and cookies are decoded, so they may contain line breaks. */
 export function headerValue(text: string): string {
   return text.replace(/[^\t\x20-\x7e\x80-\xff]/gu, (character) =>
     character.isWellFormed() ? encodeURIComponent(character) : '',
@@ -86,8 +84,8 @@ export function headerValue(text: string): string {
 }
 
 /**
- * Where a redirect goes. A template that begins with one slash stays on its host: `/$1` with a capture of `/other.example`
- * would lead to another one. Browsers read a backslash as a slash, and pass over tabs and line ends before they read anything.
+ * Returns the target of a redirect. A template that begins with one slash stays on its host: otherwise `/$1` with the capture
+ * `/other.example` would leave it. Browsers read a backslash as a slash, and ignore tabs and line ends.
  */
 export function locationOf(template: string, location: string): string {
   const staysHere = template.startsWith('/') && !/^\/[/\\]/.test(template)
@@ -95,11 +93,11 @@ export function locationOf(template: string, location: string): string {
   return staysHere ? plain.replace(/^[/\\]+/, '/') : plain
 }
 
-/** TABLE parameters that open a protected site, which no other server is told. */
+/** TABLE query parameters that open a protected site. Berth sends them to no other server. */
 const OF_PROTECTION = ['x-vercel-protection-bypass', 'x-vercel-set-bypass-cookie']
 const SHORTEST = Math.min(...OF_PROTECTION.map((name) => name.length))
 
-/** A query without what opens a protected site, however it is encoded. The rest stays byte for byte. */
+/** Removes protection secrets from a query, however they are encoded. The rest stays byte for byte. */
 export function withoutSecrets(search: string): string {
   const kept = search
     .slice(1)
@@ -109,6 +107,6 @@ export function withoutSecrets(search: string): string {
 }
 
 function isOfProtection(name: string): boolean {
-  // Decoding makes a name no longer. Readers pass over a question mark before the first one.
+  // Decoding never makes a name longer. Parsers ignore a question mark before the first name.
   return name.length >= SHORTEST && OF_PROTECTION.includes(decoded(name).replace(/^\?/, ''))
 }

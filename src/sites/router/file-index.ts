@@ -1,4 +1,4 @@
-/** Finds what a deployment has for a path. A path that is not in the index leads nowhere: no file system is asked. */
+/** Finds the output of a deployment for a path in memory. The router never queries a file system. */
 import type {
   FunctionBundle,
   FunctionPath,
@@ -13,21 +13,19 @@ export type Entry =
   | { kind: 'function'; path: FunctionPath; bundle: FunctionBundle }
 
 export type FileIndex = {
-  /** What a percent-encoded path leads to: the entry of that path, else the index of that folder. */
+  /** Returns the entry of a percent-encoded path, else the index file of that folder. */
   find(path: string): Entry | undefined
-  /** The files of the folder of a percent-encoded path; undefined where it is none, or has nothing that is shown. */
+  /** Lists the files of a folder by its percent-encoded path. Undefined if it does not exist or has no visible files. */
   listFolder(path: string): FolderList | undefined
-  /** The function of a name such as `api/hello`. */
   functionOf(name: string): FunctionBundle | undefined
 }
 
-/** An escaped slash or backslash separates nothing: it stays an escape, which rules see too. */
+/** An escaped slash or backslash is not a separator. It stays escaped, also for rules. */
 const ESCAPED_SEPARATOR = /%(2f|5c)/gi
 
-/** Names in a list. */
 const MAX_NAMES = 1000
 
-/** Builds the index. Where a file and a function have one path, the function answers. */
+/** Builds the index. If a file and a function have the same path, the function is served. */
 export function indexFiles({ files, functions, functionPaths }: RoutingManifest): FileIndex {
   const entries = new Map<string, Entry>()
   for (const file of files) entries.set(file.path, { kind: 'file', file })
@@ -56,10 +54,7 @@ function nameOf(path: string): string {
   return decoded(path.replace(ESCAPED_SEPARATOR, '%25$1'))
 }
 
-/**
- * One pass over the files, and no index of folders: how deep a path is decides how many folders it makes. What begins with a dot is not shown, so that
- * a list leads nobody to what was uploaded by mistake.
- */
+/** Scans the files once, without an index of folders, since deep paths would multiply it. Hides dotfiles, which may be uploaded by mistake. */
 function listFolder(files: readonly StaticFile[], folder: string): FolderList | undefined {
   const begin = `${folder}/`
   const names = new Set<string>()
@@ -74,7 +69,7 @@ function listFolder(files: readonly StaticFile[], folder: string): FolderList | 
   return { path: begin, names: sorted.slice(0, MAX_NAMES), isWhole: sorted.length <= MAX_NAMES }
 }
 
-/** Links may name `é` by one code point where a file has two. */
+/** Links may spell `é` with one code point if the file name uses two. */
 function addComposedNames(entries: Map<string, Entry>): void {
   for (const [path, entry] of [...entries]) {
     const composed = path.normalize('NFC')
@@ -100,7 +95,7 @@ function rank(name: string): string {
   return name === 'index.html' ? '1' : `2${name}`
 }
 
-/** `/a//` is `/a`, and the root is empty. A loop, because `/\/+$/` takes a time that grows with the square. */
+/** Removes trailing slashes: `/a//` becomes `/a`, and the root becomes empty. A loop, because `/\/+$/` takes quadratic time. */
 export function withoutTrailingSlashes(path: string): string {
   let end = path.length
   while (end > 0 && path[end - 1] === '/') end--

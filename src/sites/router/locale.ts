@@ -1,15 +1,15 @@
-/** Redirects of visitors to the pages of their language. */
 import type { Route } from '../../delivery/protocol/routing-manifest.ts'
 import type { Captures, Routing } from './decision.ts'
 import { locationOf, substitute } from './destination.ts'
 import { cookiesOf } from './request.ts'
 
-/** More languages than browsers send. Others are not looked at. */
+/** More languages than browsers send; the rest is ignored. */
 const MAX_LANGUAGES = 32
 
 /**
- * Where the language of the visitor leads: first the cookie, then `accept-language` by weight. Undefined where that is the path itself,
- * or another rule's language: a visitor who chose Portuguese is not sent to the domain for Swedish. `known`: of all rules.
+ * Returns the redirect target for the visitor's language: the cookie first, then `accept-language` by weight. Undefined if it is
+ * the path itself or belongs to another rule: a visitor who chose Portuguese is not sent to the Swedish domain. `known`:
+ * languages of all rules.
  */
 export function localeRedirect(
   routing: Routing,
@@ -26,7 +26,7 @@ export function localeRedirect(
   return location === routing.path ? undefined : location
 }
 
-/** The languages of the visitor, the preferred first, in lower case; `de` after `de-CH` where it is not named itself. */
+/** The visitor's languages in lower case, preferred first. `de` follows `de-CH` unless it is listed. */
 function languagesOf(routing: Routing): string[] {
   const header = routing.requestHeaders.get('accept-language') ?? ''
   const weighted = header

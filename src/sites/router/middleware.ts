@@ -1,18 +1,18 @@
-/** What a middleware answers, and what it means for the request. The headers are those that `@vercel/functions` and Next.js send. */
+/** Interprets the response of a middleware. The headers are those that `@vercel/functions` and Next.js send. */
 import { MESSAGE_HEADERS } from '../../delivery/protocol/message-headers.ts'
 import type { Decision, Pair, Routing } from './decision.ts'
 import { headerValue, RoutingFault } from './destination.ts'
 import { routedOf, searchOf, setQuery } from './request.ts'
 
-/** The answer without its body: its headers by lower-case name, in their order. */
+/** The response without its body. Headers have lower-case names and keep their order. */
 export type MiddlewareAnswer = { status: number; headers: Pair[] }
 
-/** Headers of an answer that say something of its body, which nobody gets when routing goes on. */
+/** Headers that describe the response body, which is dropped when routing continues. */
 const OF_THE_BODY = new Set(['content-type', 'content-encoding', 'date'])
 const OVERRIDE = 'x-middleware-override-headers'
 const REQUEST_PREFIX = 'x-middleware-request-'
 
-/** Takes over what the middleware changed. Gives a decision where routing ends with it: its answer for the visitor, or another origin. */
+/** Applies the changes of a middleware. Returns a decision if routing ends: its response for the visitor, or another origin. */
 export function applyAnswer(routing: Routing, answer: MiddlewareAnswer): Decision | undefined {
   const values = new Map(answer.headers)
   takeHeaders(routing, answer.headers)
@@ -33,7 +33,7 @@ function takeHeaders(routing: Routing, headers: Pair[]): void {
   }
 }
 
-/** The list names the headers that the request has from now on; what it does not name is taken off. Headers of the message and of the platform stay. */
+/** The list names all remaining headers of the request. Headers of the message and the platform stay. */
 function overrideHeaders(routing: Routing, values: ReadonlyMap<string, string>): void {
   const listed = values
     .get(OVERRIDE)!
@@ -69,7 +69,7 @@ function applyRewrite(routing: Routing, rewrite: string): Decision | undefined {
   return undefined
 }
 
-/** The request as another origin or a middleware gets it. */
+/** Returns the request for another origin or a middleware. */
 export function forwardedOf(routing: Routing) {
   return {
     path: routing.path,

@@ -1,4 +1,4 @@
-/** From a path to a decision: what the index has, with the rules of the phase `hit`; and the page of an error. */
+/** Turns a path into a decision: the indexed output with the rules of the phase `hit`, or an error page. */
 import type { Decision, ErrorCode, Invocation, Routing } from './decision.ts'
 import { applyDestination, RoutingFault } from './destination.ts'
 import type { Entry } from './file-index.ts'
@@ -7,12 +7,12 @@ import { routedOf, searchOf } from './request.ts'
 import { applyHeaders, matchOf } from './rules.ts'
 import type { Site } from './site.ts'
 
-/** How often the rules of one request may look for an output. Each look costs at most a walk through the rewrites and those for misses. */
+/** The most lookups by the rules of one request. Each costs at most one pass over the rewrites and the rules for misses. */
 const MAX_LOOKUPS = 16
 
 const IMAGE_PATHS: ReadonlySet<string> = new Set(['/_next/image', '/_vercel/image'])
 
-/** What the current path leads to. Throws `RoutingFault` when rules look again and again. */
+/** Returns the decision for the current path. Throws `RoutingFault` above the lookup limit. */
 export function lookUp(site: Site, routing: Routing): Decision | undefined {
   if (site.hasImages && IMAGE_PATHS.has(withoutTrailingSlashes(routing.path))) {
     return { ...routedOf(routing), reusable: false, kind: 'image', search: searchOf(routing) }
@@ -22,7 +22,7 @@ export function lookUp(site: Site, routing: Routing): Decision | undefined {
   return entry && decisionOf(site, routing, entry, routing.status)
 }
 
-/** Serves an entry. `status` replaces what a file (200) or a function answers. */
+/** Serves an entry. `status` replaces that of a file (200) or a function. */
 function decisionOf(site: Site, routing: Routing, entry: Entry, status: number | undefined): Decision {
   applyHit(site, routing)
   if (entry.kind === 'file') return { ...routedOf(routing), kind: 'file', status: status ?? 200, file: entry.file }
@@ -34,7 +34,7 @@ function decisionOf(site: Site, routing: Routing, entry: Entry, status: number |
   return prerender === undefined ? { ...common, kind: 'function' } : { ...common, kind: 'prerender', path, prerender }
 }
 
-/** The list of the folder that the visitor asked for, where the project lists folders and no rule has said another status. */
+/** Returns the folder list for the requested path, if the project lists folders and no rule has set another status. */
 export function listFolder(site: Site, routing: Routing): Decision | undefined {
   const { listsFolders, method, status, visitorPath } = routing
   if (!listsFolders || status !== undefined || (method !== 'GET' && method !== 'HEAD')) return undefined
@@ -42,7 +42,7 @@ export function listFolder(site: Site, routing: Routing): Decision | undefined {
   return list && { ...routedOf(routing), reusable: false, kind: 'folder', ...list }
 }
 
-/** The page that a deployment has for an error: by the rules of the phase `error`, else the file of the status (`/404`). The rules see the path that the visitor asked for. */
+/** Returns the error page of a deployment: from the rules of the phase `error`, else the file of the status (`/404`). The rules see the requested path. */
 export function errorPage(site: Site, routing: Routing, status: number, code: ErrorCode): Decision {
   for (const route of site.phases.error) {
     if (route.status !== undefined && route.status !== status) continue
@@ -63,7 +63,7 @@ export function errorPage(site: Site, routing: Routing, status: number, code: Er
   return decisionOf(site, routing, entry, status)
 }
 
-/** The rules for what was found. They set headers, and change neither path nor status. */
+/** The rules of the phase `hit` set headers, but change neither path nor status. */
 function applyHit(site: Site, routing: Routing): void {
   const { path } = routing
   routing.path = withoutTrailingSlashes(path) || '/'
@@ -76,7 +76,7 @@ function applyHit(site: Site, routing: Routing): void {
   routing.path = path
 }
 
-/** How the function is asked: with the visitor's path, unless a rule or a middleware gave another one. */
+/** Builds the invocation with the visitor's path, unless a rule or a middleware replaced it. */
 function invocationOf(routing: Routing, output: Extract<Entry, { kind: 'function' }>['path']): Invocation {
   const name = output.path === '/index' ? '/' : output.path
   const path = routing.invocationPath ?? (routing.rewritten ? routing.path : routing.visitorPath)

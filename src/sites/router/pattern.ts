@@ -1,8 +1,8 @@
-/** The one place where a tenant's regular expression runs. It may backtrack for ever, so routing runs in workers: docs/deploying-sites.md: Patterns. */
+/** Only this file runs tenants' regular expressions. They may backtrack endlessly, so routing runs in workers: docs/deploying-sites.md: Patterns. */
 
 export type Matcher = { exec(text: string): RegExpExecArray | null }
 
-/** A pattern that is compiled at its first use. One that V8 cannot compile matches nothing: uploads with such a pattern are refused. */
+/** Returns a matcher that compiles the pattern on first use. A pattern that V8 cannot compile matches nothing; uploads with one are refused. */
 export function matcherOf(source: string, caseSensitive: boolean): Matcher {
   let pattern: RegExp | undefined
   return {

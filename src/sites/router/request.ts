@@ -1,8 +1,11 @@
-/** A visitor's request, and what the rules have made of it so far. docs/deploying-sites.md: Router. */
+/** The routing state of a visitor's request. docs/deploying-sites.md: Router. */
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
 import type { Pair, ResponseTransform, Routed, Routing } from './decision.ts'
 
-/** What the sites server hands over. `path` as it came, percent-encoded (`beginRouting` makes its spelling one); `search` with its question mark, or empty; `headers` by lower-case name. `listsFolders`: a folder without an index is listed. */
+/**
+ * The request from the sites server. `path` is percent-encoded (`beginRouting` normalizes it). `search` has its question mark, or
+ * is empty. `headers` have lower-case names. `listsFolders`: folders without an index are listed.
+ */
 export type VisitorRequest = {
   method: string
   host: string
@@ -12,10 +15,7 @@ export type VisitorRequest = {
   listsFolders?: boolean
 }
 
-/**
- * TABLE headers that only the platform may set: functions and rules believe them, so a visitor who sent one could choose a page, an
- * address or a country. What ends in a dash is a prefix.
- */
+/** TABLE headers that only the platform sets, because functions and rules trust them. A trailing dash marks a prefix. */
 const PLATFORM_HEADERS = [
   'forwarded',
   'x-forwarded-',
@@ -26,7 +26,7 @@ const PLATFORM_HEADERS = [
   'x-vercel-',
 ] as const
 
-/** The headers of a visitor by lower-case name, without those of the platform. Values of one name are joined (RFC 9110 5.3; cookies RFC 6265 5.4). */
+/** Returns a visitor's headers by lower-case name, without platform headers. Values of one name are joined (RFC 9110 5.3; cookies RFC 6265 5.4). */
 export function visitorHeaders(pairs: Iterable<Pair>): Map<string, string> {
   const headers = new Map<string, string>()
   for (const [given, value] of pairs) {
@@ -38,7 +38,7 @@ export function visitorHeaders(pairs: Iterable<Pair>): Map<string, string> {
   return headers
 }
 
-/** Begins with a request. */
+/** Creates the routing state of a request. */
 export function beginRouting({ method, host, path: given, search, headers, listsFolders }: VisitorRequest): Routing {
   const path = normalized(given)
   return {
@@ -76,8 +76,8 @@ const ONE_ESCAPE = '%61'.length
 const UNRESERVED = /^[a-z0-9._~-]$/i
 
 /**
- * One spelling of a path, so that rules match what the index finds: what needs no escape has none, and escapes are in upper case
- * (RFC 3986 6.2.2). A percent sign that begins no escape stays with the escape behind it: `%%361` must not become `%61`.
+ * Normalizes a path, so that rules match what the index finds: no needless escapes, escapes in upper case (RFC 3986 6.2.2). A
+ * percent sign that begins no escape stays with the escape after it: `%%361` must not become `%61`.
  */
 function normalized(path: string): string {
   return path.replace(ESCAPE, (found) => {
@@ -87,7 +87,7 @@ function normalized(path: string): string {
   })
 }
 
-/** The parts of the query, decoded. */
+/** Returns the decoded parts of the query. */
 export function queryOf(routing: Routing): Pair[] {
   routing.query ??= [...new URLSearchParams(routing.search)]
   return routing.query
@@ -99,14 +99,14 @@ export function setQuery(routing: Routing, query: Pair[]): void {
   routing.queryChanged = true
 }
 
-/** The query as text, with its question mark, or empty: as it came unless a rule changed it. */
+/** Returns the query with its question mark, or empty. It is unchanged unless a rule changed it. */
 export function searchOf(routing: Routing): string {
   if (!routing.queryChanged) return routing.search
   const text = new URLSearchParams(queryOf(routing).map(([name, value]) => [name, value])).toString()
   return text === '' ? '' : `?${text}`
 }
 
-/** The cookies of the request by name. The first of a name counts (RFC 6265 5.4: the more specific path stands first). */
+/** Returns the cookies by name. The first of a name counts (RFC 6265 5.4: the more specific path comes first). */
 export function cookiesOf(routing: Routing): Map<string, string> {
   routing.cookieJar ??= parseCookies(routing.requestHeaders.get('cookie') ?? '')
   return routing.cookieJar
@@ -122,7 +122,7 @@ function parseCookies(header: string): Map<string, string> {
   return jar
 }
 
-/** A percent-encoded text decoded, or as it is where it is not well-formed. */
+/** Decodes percent-encoded text. Returns malformed text unchanged. */
 export function decoded(text: string): string {
   if (!text.includes('%')) return text
   try {
@@ -132,7 +132,7 @@ export function decoded(text: string): string {
   }
 }
 
-/** The headers of the response so far, and the rest that every decision has. */
+/** Returns the response headers so far and the common fields of a decision. */
 export function routedOf(routing: Routing): Routed {
   const merged = new Map([...routing.headers, ...routing.importantHeaders])
   const headers: Header[] = [...merged].map(([name, value]) => ({ name, value }))

@@ -1,7 +1,6 @@
 /**
- * The router: rules and index of a deployment, and a request, give a decision. Pure: it reads nothing, waits for nothing and ends
- * after a number of steps that grows with the number of rules. Tenants' patterns run inside, so it is called in workers only.
- * The order of phases: docs/deploying-sites.md: Router.
+ * The router: a pure function from rules, index and request to a decision. Its steps are linear in the number of rules. It runs
+ * tenants' patterns, so only workers call it. The order of phases: docs/deploying-sites.md: Router.
  */
 import type { Phase } from '../../delivery/protocol/routing-manifest.ts'
 import type { Captures, Decision, MiddlewareState, Routing } from './decision.ts'
@@ -16,16 +15,15 @@ import { applyTransform } from './transforms.ts'
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** `next`: the rules of the phase go on. `end`: the phase ends, the next one begins. */
 type Step = Decision | 'next' | 'end'
 
-/** Decides what to do with a request. Nothing is thrown: rules that cannot be followed are a decision of the kind `error`. */
+/** Resolves a request to a decision. Never throws: rules that exceed a limit yield a decision of the kind `error`. */
 export function resolve(site: Site, request: VisitorRequest): Decision {
   const routing = beginRouting(request)
   return safely(routing, () => routeFrom(site, routing, 0))
 }
 
-/** Goes on where `resolve` asked for a middleware. The state must be of the same deployment. */
+/** Resumes after the middleware that `resolve` requested. The state must belong to the same deployment. */
 export function resume(site: Site, { routing, at, captures }: MiddlewareState, answer: MiddlewareAnswer): Decision {
   return safely(routing, () => {
     const decision = applyAnswer(routing, answer)
@@ -37,7 +35,7 @@ export function resume(site: Site, { routing, at, captures }: MiddlewareState, a
   })
 }
 
-/** The page for an error that the sites server found itself, such as a function that failed. */
+/** Returns the page for an error of the sites server, such as a function that failed. */
 export function resolveError(site: Site, request: VisitorRequest, status: number): Decision {
   const routing = beginRouting(request)
   return safely(routing, () => errorPage(site, routing, status, status === 404 ? 'NOT_FOUND' : 'STATUS'))
@@ -77,7 +75,7 @@ function afterNone(site: Site, routing: Routing): Decision {
   )
 }
 
-/** Follows the rules of a phase. Undefined where none of them decided. */
+/** Applies the rules of a phase. Returns undefined if none decided. */
 function walk(site: Site, routing: Routing, phase: Phase, from = 0): Decision | undefined {
   const routes = site.phases[phase]
   for (let at = from; at < routes.length; at++) {
@@ -92,7 +90,7 @@ function walk(site: Site, routing: Routing, phase: Phase, from = 0): Decision | 
   return undefined
 }
 
-/** What comes before the effects of a rule: refusals, languages, middleware. */
+/** Handles refusals, languages and middleware before the effects of a rule. */
 function beforeRule(
   site: Site,
   routing: Routing,
@@ -100,7 +98,7 @@ function beforeRule(
   captures: Captures,
   at: number,
 ): Decision | undefined {
-  // A challenge needs a script of the platform, which there is none of: who cannot be asked is not let in.
+  // A challenge needs a platform script, which Berth does not have, so it denies access.
   if (route.mitigate !== undefined) return errorPage(site, routing, 403, 'DENIED')
   const elsewhere = route.locale && localeRedirect(routing, route.locale, captures, site.locales)
   if (elsewhere !== undefined) return redirect(routing, 307, elsewhere)
@@ -112,7 +110,7 @@ function beforeRule(
   return { ...routedOf(routing), kind: 'middleware', name, bundle, request: forwardedOf(routing), state }
 }
 
-/** The effects of a rule that matched, in the order of the format: override, headers, transforms, destination, status. */
+/** Applies a matching rule in the order of the format: override, headers, transforms, destination, status. */
 function applyRule(site: Site, routing: Routing, phase: Phase, route: ReadyRoute, captures: Captures): Step {
   const { dest, status } = route
   if (route.override) routing.status = undefined
@@ -140,7 +138,7 @@ function clearStatus(routing: Routing): void {
   routing.stopped = false
 }
 
-/** A rule with a `location` header redirects: with its status, or with 307 when it has neither status nor destination. */
+/** A rule with a `location` header redirects: with its status, or with 307 without status and destination. */
 function redirectOf(routing: Routing, { status, dest, headers = [] }: ReadyRoute): Decision | undefined {
   const location = routing.headers.get('location') ?? routing.importantHeaders.get('location')
   if (location === undefined) return undefined
@@ -151,7 +149,7 @@ function redirectOf(routing: Routing, { status, dest, headers = [] }: ReadyRoute
   return redirect(routing, status ?? 307, location)
 }
 
-/** The visitor's query goes along unless the rule wrote one. What opens a protected site stays on this host. */
+/** Appends the visitor's query unless the rule wrote one. Protection secrets stay on this host. */
 function redirect(routing: Routing, status: number, location: string): Decision {
   const passed = staysHere(location) ? routing.search : withoutSecrets(routing.search)
   const search = location.includes('?') ? '' : passed
@@ -172,7 +170,7 @@ function proxy(routing: Routing, url: string, status: number | undefined): Decis
   return { ...routedOf(routing), reusable: false, kind: 'proxy', url, ...answer, request }
 }
 
-/** What `check` does: looks whether the new path leads somewhere. Rewrites only look; other phases also try the rewrites and the rules for misses. */
+/** Implements `check`. Rewrites only look up the new path; other phases also try the rewrites and the rules for misses. */
 function checkPath(site: Site, routing: Routing, phase: Phase): Decision | undefined {
   if (phase !== 'rewrite') return lookAround(site, routing, phase)
   const found = lookUp(site, routing)
@@ -180,7 +178,7 @@ function checkPath(site: Site, routing: Routing, phase: Phase): Decision | undef
   return found
 }
 
-/** The path itself, the rewrites, and the rules for misses, whose path and status count only when they find something. */
+/** Tries the path, the rewrites and the rules for misses. Path and status of the latter count only if they find an output. */
 function lookAround(site: Site, routing: Routing, phase: Phase): Decision | undefined {
   const found = lookUp(site, routing) ?? walk(site, routing, 'rewrite')
   if (found !== undefined || phase === 'miss') return found

@@ -1,4 +1,4 @@
-/** The headers of a response: its own, those of the rules, and their transforms. Runs on the thread that answers visitors, so it is bounded. */
+/** Merges headers of the response and the rules, and applies transforms. It runs on the main thread, so its cost is bounded. */
 import { MESSAGE_HEADERS, mayChange } from '../../delivery/protocol/message-headers.ts'
 import type { Header, Match } from '../../delivery/protocol/routing-manifest.ts'
 import { valueMatches } from './conditions.ts'
@@ -6,16 +6,13 @@ import type { ResponseTransform, Routed } from './decision.ts'
 import { RoutingFault } from './destination.ts'
 import { fullNameOf } from './transforms.ts'
 
-/** How often the transforms of one response may look at a name, and how many characters they may write. */
+/** The most name comparisons and written characters by the transforms of one response. */
 const MAX_COMPARISONS = 20_000
 const MAX_WRITTEN = 256 * 1024
 
 type Budget = { comparisons: number; characters: number }
 
-/**
- * Puts the headers of the rules over those that a file or a function has, then applies the transforms. None of them changes what frames the message.
- * Throws `RoutingFault` where the transforms cost too much.
- */
+/** Merges rule headers over those of a file or function and applies transforms, except to framing headers. Throws `RoutingFault`. */
 export function responseHeaders(
   { headers, responseTransforms }: Pick<Routed, 'headers' | 'responseTransforms'>,
   own: readonly Header[],
@@ -34,14 +31,14 @@ function changeMatching(merged: Map<string, string>, transform: ResponseTransfor
   const { inc, ninc, ...others } = transform.match
   spend(budget, 'comparisons', merged.size * weightOf(others) + (inc?.length ?? 0) + (ninc?.length ?? 0))
   const [among, outside] = [inc && new Set(inc), ninc && new Set(ninc)]
-  // A map may be changed while its keys are listed: no key is added here.
+  // Safe during iteration, since no key is added.
   for (const name of merged.keys()) {
     const matches = among?.has(name) !== false && outside?.has(name) !== true && valueMatches(others as Match, name)
     if (matches) change(merged, name, transform, budget)
   }
 }
 
-/** A name as a number costs as much as twenty other comparisons, since names may have 256 digits, and 16 characters of a prefix as much as one. */
+/** A numeric comparison costs as much as twenty others, since names may have 256 digits. 16 prefix characters cost as much as one. */
 const NUMBER_WEIGHT = 20
 const CHARACTERS_OF_ONE = 16
 

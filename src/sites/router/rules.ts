@@ -1,10 +1,9 @@
-/** What all phases have in common: whether a rule matches, and the headers that it sets. */
 import { conditionsHold } from './conditions.ts'
 import type { Captures, Routing } from './decision.ts'
 import { capturesOf, headerValue, locationOf, RoutingFault, substitute } from './destination.ts'
 import type { ReadyRoute, Site } from './site.ts'
 
-/** The captures of a rule that matches. */
+/** Returns the captures of a rule, or undefined if it does not match. */
 export function matchOf(site: Site, routing: Routing, route: ReadyRoute): Captures | undefined {
   if (route.conditional) routing.reusable = false
   if (route.methods !== undefined && !route.methods.includes(routing.method)) return undefined
@@ -19,10 +18,9 @@ export function matchOf(site: Site, routing: Routing, route: ReadyRoute): Captur
   return captures
 }
 
-/** The most headers that the rules of one request may set. */
 const MAX_HEADERS = 1000
 
-/** Sets the headers of a rule. Of those with `important` the first value stays. Throws `RoutingFault` where there are too many. */
+/** Sets the headers of a rule. With `important`, the first value stays. Throws `RoutingFault` above the limit. */
 export function applyHeaders(routing: Routing, route: ReadyRoute, captures: Captures): void {
   for (const { name, value } of route.headers ?? []) {
     const text = headerValue(substitute(routing, value, captures))

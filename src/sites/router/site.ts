@@ -1,4 +1,3 @@
-/** A deployment ready for routing: its rules by phase with their patterns, and its index of files. */
 import { inLowerCase, mayChange } from '../../delivery/protocol/message-headers.ts'
 import {
   type Condition,
@@ -16,7 +15,6 @@ export type ReadyRoute = Omit<Route, 'has' | 'missing'> & {
   matcher: Matcher
   has?: ReadyCondition[]
   missing?: ReadyCondition[]
-  /** Whether more than the path decides what the rule does. */
   conditional: boolean
 }
 
@@ -24,12 +22,11 @@ export type Site = {
   phases: Record<Phase, ReadyRoute[]>
   files: FileIndex
   wildcards: ReadonlyMap<string, string>
-  /** The languages that any rule redirects to. */
   locales: ReadonlySet<string>
   hasImages: boolean
 }
 
-/** Prepares a manifest. Costs a few milliseconds for the largest one; patterns are compiled at their first use. */
+/** Prepares a manifest for routing. Takes a few milliseconds for the largest one; patterns are compiled on first use. */
 export function openSite(manifest: RoutingManifest): Site {
   const phases = Object.fromEntries(PHASES.map((phase) => [phase, manifest.phases[phase].map(readyRoute)]))
   return {
@@ -57,7 +54,7 @@ function readyRoute(route: Route): ReadyRoute {
   }
 }
 
-/** Manifests of older versions have names of headers as the deployment spelled them, and names that it may not change. */
+/** Manifests of older versions contain header names in the deployment's spelling, and names that it may not change. */
 function readyTransform(transform: Transform): Transform[] {
   if (!transform.target.endsWith('.headers')) return [transform]
   const match = inLowerCase(transform.match)

@@ -1,4 +1,3 @@
-/** Changes of the request and of the response that rules ask for. */
 import { mayChange } from '../../delivery/protocol/message-headers.ts'
 import type { Match, Transform } from '../../delivery/protocol/routing-manifest.ts'
 import { valueMatches } from './conditions.ts'
@@ -6,12 +5,12 @@ import type { Captures, Routing } from './decision.ts'
 import { headerValue, RoutingFault, substitute } from './destination.ts'
 import { queryOf, setQuery } from './request.ts'
 
-/** The most that a decision tells of transforms of the response, in characters: the thread that answers visitors reads it. */
+/** The most characters of response transforms in a decision, since the main thread reads them. */
 const MAX_NOTED = 128 * 1024
-/** What an object or a text costs beside its characters. */
+/** The cost of an object or a text in addition to its characters. */
 const PART_WEIGHT = 16
 
-/** Applies one transform. A response transform is noted: it also applies to headers that the router does not know yet. */
+/** Applies one transform. A response transform is recorded, since it also applies to headers that the router does not see. */
 export function applyTransform(routing: Routing, transform: Transform, captures: Captures): void {
   const { op, match } = transform
   const args = transform.args.map((arg) => substitute(routing, arg, captures))
@@ -61,14 +60,14 @@ function transformHeaders(routing: Routing, { op, match }: Transform, value: str
   routing.headersChanged = true
 }
 
-/** The name that a transform gives in full, or those that are there and match. */
+/** The exact name of a transform, or the present names that match. */
 function namesOf(match: Match, present: string[]): Set<string> {
   const full = fullNameOf(match)
   if (full !== undefined) return new Set([full])
   return new Set(present.filter((name) => valueMatches(match, name)))
 }
 
-/** The name that a transform gives in full. Others only choose among what is there. */
+/** Returns the exact name of a transform. Other transforms only select from present names. */
 export function fullNameOf({ eq, ...others }: Match): string | undefined {
   return eq !== undefined && Object.keys(others).length === 0 ? String(eq) : undefined
 }

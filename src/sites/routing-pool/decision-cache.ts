@@ -1,25 +1,23 @@
-/** A cache of decisions that depend on the path alone, so that most requests for files ask no worker. */
+/** Cache of decisions that depend only on the path, so that most requests for files need no worker. */
 import type { Decision } from '../router/decision.ts'
 
 export type DecisionCache = {
   get(site: string, path: string): Decision | undefined
-  /** Keeps a decision that is reusable and small. */
   set(site: string, path: string, decision: Decision): void
 }
 
-/** Characters of all entries, and of those of one site: visitors of one site cannot evict all others by asking for paths that it has not. */
+/** Characters of all entries, and of one site: visitors who request unknown paths cannot evict the entries of other sites. */
 const MAX_CHARACTERS = 16 * 1024 ** 2
 const MAX_OF_A_SITE = 1024 ** 2
-/** One that is larger is not kept. */
 const LARGEST = 4096
-/** What an entry takes besides its texts. */
+/** The cost of an entry in addition to its texts. */
 const ENTRY = 256
 
 type Entry = { decision: Decision; characters: number }
-/** Both maps are in the order of their last use. */
+/** Both maps are in least-recently-used order. */
 type Kept = { entries: Map<string, Entry>; characters: number }
 
-/** An empty cache. */
+/** Creates a cache of decisions. */
 export function openDecisionCache(): DecisionCache {
   const sites = new Map<string, Kept>()
   let total = 0

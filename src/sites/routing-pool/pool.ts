@@ -1,6 +1,6 @@
 /**
- * Runs the router in worker threads, so that no pattern of a tenant ever holds the event loop of the sites server. One question at a
- * time in each worker, accounts take turns, and a worker that works too long on one question is ended. docs/deploying-sites.md: Patterns.
+ * Runs the router in worker threads, so that tenants' patterns never block the event loop. Each worker handles one question at a
+ * time, accounts round-robin. A worker is terminated if a question takes too long. docs/deploying-sites.md: Patterns.
  */
 import type { Worker } from 'node:worker_threads'
 import { createPathQueue, type PathQueue } from '../../platform/fairness/fair-queue.ts'
@@ -13,20 +13,19 @@ import { openThread, type RoutingThread, type Task } from './thread.ts'
 type RoutingJob = Task & { account: string; network: string }
 
 export type RoutingPool = {
-  /** Decides. Rules that take too long are a decision of the kind `error` with status 508. Throws when the router has a bug. */
+  /** Resolves a decision. Slow rules yield a decision of the kind `error` with status 508. Throws on a bug in the router. */
   ask(job: RoutingJob): Promise<Decision>
-  /** How many workers were ended because a question took too long. */
   ended(): number
   close(): Promise<void>
 }
 
 /** Questions of one account that wait. Of those no network has more than others may still have: a visitor alone has half. */
 const MAX_WAITING = 200
-/** Loading counts a quarter against the budget: the largest site may be loaded in two workers at once, and nobody loads one site after another. */
+/** Loading counts a quarter against the budget: two workers may load the largest site at once, and loads do not repeat. */
 const LOADS_COUNT = 4
-/** What a question that was ended counts: its 50 ms, and another worker that starts and loads its sites, measured as 400 to 600 ms. One is more than an account may owe. */
+/** The charge for a terminated question: 50 ms, plus 400 to 600 ms (measured) for another worker. Exceeds the allowed debt. */
 const ENDED_MICROS = 600_000
-/** Threads that are started beyond those that may work, so that after an ending nobody waits for the start of a worker. */
+/** Extra threads, so that no question waits for a worker to start after one was terminated. */
 const SPARE = 1
 
 type Pending = RoutingJob & { resolve(decision: Decision): void; reject(error: Error): void }
@@ -35,14 +34,13 @@ type State = {
   waiting: PathQueue<Pending>
   cache: DecisionCache
   budget: ProcessorBudget
-  /** With the question that each works on. */
   threads: Map<RoutingThread, Pending | undefined>
-  /** How many of them may work at once. */
+  /** Threads that may work at once. */
   size: number
   ended: number
 }
 
-/** Opens a pool. `spawn` starts a thread that calls `serveRouting`. The workers start at once. `size`: how many questions are worked on at once. */
+/** Opens a pool and starts its workers. `spawn` starts a thread that calls `serveRouting`. `size`: concurrent questions. */
 export function openRoutingPool({
   spawn,
   now = Date.now,
@@ -84,7 +82,7 @@ function ask(state: State, job: RoutingJob): Promise<Decision> {
   })
 }
 
-/** What a decision may be kept by. Where folders are listed others are not found: no path begins without a slash. */
+/** The cache key of a decision. Sites that list folders use a different key; no path begins without a slash. */
 function pathOf({ question }: Task): string | undefined {
   if (question.kind !== 'resolve' || question.request.method !== 'GET') return undefined
   const { path, listsFolders } = question.request
@@ -124,7 +122,7 @@ function replace(state: State, thread: RoutingThread): void {
   next(state)
 }
 
-/** Gives work to the threads that have none, the oldest first: the newest is the spare one and may still be starting. */
+/** Assigns work to idle threads, oldest first: the newest is the spare one and may still be starting. */
 function next({ threads, size, waiting, budget }: State): void {
   let busy = [...threads.keys()].filter((thread) => thread.isBusy()).length
   for (const thread of threads.keys()) {

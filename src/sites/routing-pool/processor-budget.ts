@@ -1,26 +1,22 @@
-/** How much processor time the patterns of an account may take. Wall-clock time is no measure: a busy machine would punish honest sites. */
+/** Limits the processor time of an account's patterns. Wall-clock time would punish honest sites on a busy machine. */
 
 export type ProcessorBudget = {
-  /** Adds what a decision took. */
   charge(account: string, micros: number): void
-  /** Whether the account used its share, and waits. */
   isSpent(account: string): boolean
 }
 
-/** What is forgotten of the debt of an account in a millisecond: 200 ms in a second, whenever that second begins. */
+/** The debt that expires per millisecond: 200 ms of processor time per second. */
 const MICROS_A_MS = 200
-/** An account that owes more waits. */
 const MAX_OWED = 200_000
-/** The shortest wait. Who owes more than this forgets waits until all is forgotten. */
+/** The shortest wait. A larger debt must expire completely first. */
 const PAUSE_MS = 10_000
-/** From so many accounts on, those that owe nothing are removed, once in a second. */
+/** Above this number of accounts, those without debt are removed, once per second. */
 const MAX_ACCOUNTS = 10_000
 const SWEEP_MS = 1000
 
-/** `owed`: at the time `since`. */
 type Use = { since: number; owed: number; pausedUntil: number }
 
-/** Counts from now on. `now` gives milliseconds. */
+/** Creates a budget. `now` returns milliseconds. */
 export function openProcessorBudget(now: () => number): ProcessorBudget {
   const uses = new Map<string, Use>()
   let sweptAt = now()
@@ -40,7 +36,7 @@ export function openProcessorBudget(now: () => number): ProcessorBudget {
   }
 }
 
-/** A clock that was set back forgets nothing. */
+/** If the clock was set back, no debt expires. */
 function owedAt({ since, owed }: Use, at: number): number {
   return Math.max(0, owed - Math.max(0, at - since) * MICROS_A_MS)
 }

@@ -1,8 +1,8 @@
-/** One routing worker as the pool sees it: what it has loaded, the question that it works on, and how long it may. */
+/** A routing worker from the pool's side: its loaded sites, its current question and the time limit. */
 import type { Worker } from 'node:worker_threads'
 import type { FromWorker, Question, ToWorker } from './messages.ts'
 
-/** What a thread is given: a question about a site, and the manifest for where it has not loaded that. */
+/** A question about a site, with the manifest in case the thread has not loaded it. */
 export type Task = { site: string; manifest: string; question: Question }
 
 export type RoutingThread = {
@@ -11,7 +11,6 @@ export type RoutingThread = {
   terminate(): Promise<unknown>
 }
 
-/** `ended`: it worked too long, or its heap was full. */
 export type ThreadEvents = {
   loaded(micros: number): void
   answered(answer: Exclude<FromWorker, { loaded: true; micros: number }>): void
@@ -22,20 +21,19 @@ export type ThreadEvents = {
 const QUESTION_MS = 50
 const LOADING_MS = 1000
 const LOOK_EVERY_MS = 10
-/** Sites that a worker keeps, by number and by characters of their manifests. */
 const MAX_SITES = 500
 const MAX_CHARACTERS = 64 * 1024 ** 2
 
 type State = {
   worker: Worker
   ended: () => void
-  /** Characters of the manifests, the one that was used last at the end. */
+  /** Manifest characters by site, most recently used last. */
   sites: Map<string, number>
   task: Task | undefined
   timer: NodeJS.Timeout | undefined
 }
 
-/** Takes over a worker that was just started. */
+/** Wraps a worker that was just started. */
 export function openThread(worker: Worker, { loaded, answered, ended }: ThreadEvents): RoutingThread {
   const state: State = { worker, ended, sites: new Map(), task: undefined, timer: undefined }
   worker.unref()
@@ -85,7 +83,7 @@ function ask(state: State, { site, question }: Task): void {
   limit(state, QUESTION_MS)
 }
 
-/** The newest site stays, however large it is. */
+/** The newest site stays, regardless of its size. */
 function dropOldest(state: State): void {
   const { sites } = state
   let characters = [...sites.values()].reduce((sum, size) => sum + size, 0)
@@ -109,12 +107,12 @@ function limit(state: State, mostMs: number): void {
   state.timer = setTimeout(look, LOOK_EVERY_MS, watch)
 }
 
-/** Looks at the processor time of the worker, again and again. Most questions are answered before the first look. */
+/** Polls the processor time of the worker. Most questions finish before the first poll. */
 async function look(watch: Watch): Promise<void> {
   const { state, mostMs } = watch
   const { timer } = state
   const { user, system } = await state.worker.cpuUsage().catch(() => ({ user: 0, system: 0 }))
-  // Answered meanwhile, and maybe asked something else.
+  // The question has finished, and the worker may have another one.
   if (timer === undefined || state.timer !== timer) return
   watch.first ??= user + system
   if (user + system - watch.first > (mostMs - LOOK_EVERY_MS) * 1000) state.ended()

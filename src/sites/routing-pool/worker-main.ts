@@ -1,4 +1,3 @@
-/** What a routing worker runs. */
 import { parentPort } from 'node:worker_threads'
 import { serveRouting } from './worker.ts'
 

@@ -1,4 +1,4 @@
-/** A routing worker: the thread in which tenants' patterns run. It is ended when they take too long. docs/deploying-sites.md: Patterns. */
+/** A routing worker. It runs tenants' patterns and is terminated if they take too long. docs/deploying-sites.md: Patterns. */
 import type { MessagePort } from 'node:worker_threads'
 import { readManifest } from '../../delivery/protocol/manifest-file.ts'
 import type { Decision } from '../router/decision.ts'
@@ -6,7 +6,7 @@ import { resolve, resolveError, resume } from '../router/resolve.ts'
 import { openSite, type Site } from '../router/site.ts'
 import type { FromWorker, Question, ToWorker } from './messages.ts'
 
-/** Answers the questions of a pool, one after another. */
+/** Answers the questions of a pool in order. */
 export function serveRouting(port: MessagePort): void {
   const sites = new Map<string, Site | Error>()
   port.on('message', (message: ToWorker) => {
@@ -25,7 +25,7 @@ function tell(port: MessagePort, message: FromWorker): void {
   port.postMessage(message)
 }
 
-/** Gives the processor time of this thread from now on. */
+/** Returns a function for the processor time of this thread since the call. */
 function measure(): () => number {
   const began = process.threadCpuUsage()
   return () => {
@@ -34,7 +34,7 @@ function measure(): () => number {
   }
 }
 
-/** A site, or what is wrong with its manifest: every question about it fails. */
+/** Returns a site, or the error of its manifest, which fails every question about it. */
 function load(manifest: string): Site | Error {
   try {
     return openSite(readManifest(manifest))

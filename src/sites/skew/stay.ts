@@ -1,4 +1,4 @@
-/** Leads a visitor to the deployment that their page came from, while it counts. docs/deploying-sites.md: Skew protection. */
+/** Serves visitors from the deployment that their page came from, while it is valid. docs/deploying-sites.md: Skew protection. */
 import type { OutputFacts } from '../../platform/verdict/facts.ts'
 import type { HostEntry } from '../../platform/verdict/hosts.ts'
 import type { SkewProtection } from '../../platform/verdict/site-settings.ts'
@@ -7,12 +7,12 @@ import type { VisitorRequest } from '../router/request.ts'
 import type { KnownHosts } from '../snapshot/known-hosts.ts'
 import { readPinnedDeployment } from './wish.ts'
 
-/** The output to show. `isPrivate`: it is not what the address alone leads to. `gone`: not there, or too old. `unavailable`: that cannot be known now. */
+/** The output to serve. `isPrivate`: it differs from the output of the host. `gone`: missing or too old. `unavailable`: unknown now. */
 type Staying = { output: OutputFacts; isPrivate: boolean } | 'gone' | 'unavailable'
 
 /**
- * The output that a visitor of a host sees: what the host leads to, or that of another deployment of its project and environment that the visitor
- * asks for. Guards and pauses of the host hold for it too: within an environment they are the same.
+ * Returns the output for a visitor: that of the host, or of a pinned deployment of the same project and environment. Guards and
+ * pauses of the host still apply, since they are the same within an environment.
  */
 export async function stay(
   known: Pick<KnownHosts, 'findDeployment'>,
@@ -32,7 +32,7 @@ export async function stay(
   const found = await known.findDeployment(wanted, address)
   const output = typeof found === 'string' ? undefined : outputOf(found, { entry, live }, skew, Date.now())
   if (output !== undefined) return { output, isPrivate: ofAddress !== wanted }
-  // A page can be opened, whatever a browser kept.
+  // Navigation always works, whatever a browser has stored.
   if (isNavigation) return current
   return found === 'unavailable' ? 'unavailable' : 'gone'
 }

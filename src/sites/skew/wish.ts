@@ -1,21 +1,21 @@
-/** The deployment that a visitor's page came from, and whether requests for it count. docs/deploying-sites.md: Skew protection. */
+/** The deployment that a visitor's page came from, and whether its requests are pinned. docs/deploying-sites.md: Skew protection. */
 import type { SkewProtection } from '../../platform/verdict/site-settings.ts'
 import type { VisitorRequest } from '../router/request.ts'
 
-/** `deploymentId`: undefined where none counts. `ofAddress`: the one that the address names, whether it counts or not. `isNavigation`: a page is opened. */
+/** `deploymentId`: undefined if the request is not pinned. `ofAddress`: the one in the address, even if ignored. `isNavigation`: the request opens a page. */
 export type PinnedDeployment = {
   deploymentId: string | undefined
   ofAddress: string | undefined
   isNavigation: boolean
 }
 
-/** Ids of another form are passed over: a builder may have made one that is its own, and a site may have a parameter of this name. */
+/** Ids of another form are ignored: a builder may create its own, and a site may use the parameter itself. */
 const ID = /^dpl_[0-9A-Za-z]{20,40}$/
 const COOKIE = /(?:^|;)[ \t]*__vdpl=([^;]*)/
 
 /**
- * The deployment that a request asks for: in `x-deployment-id`, else in `?dpl=`, else in the cookie `__vdpl`, of which the first counts. For a page
- * that is opened the cookie alone counts, and none does for the pages of another origin that may not ask.
+ * Returns the deployment that a request is pinned to: `x-deployment-id`, else `?dpl=`, else the first cookie `__vdpl`. Navigation
+ * uses the cookie only. Requests from pages of other origins count only if the origin is allowed.
  */
 export function readPinnedDeployment(
   { headers, search, host }: VisitorRequest,
@@ -35,7 +35,7 @@ function idOf(text: string | null | undefined): string | undefined {
   return text != null && ID.test(text) ? text : undefined
 }
 
-/** The host of the page that asks where it is of another origin; empty where the browser does not say which. A program says nothing, and is no page. */
+/** The host of the calling page if it has another origin; empty if the browser does not send it. Clients other than browsers send no origin. */
 function otherSite(headers: VisitorRequest['headers'], host: string): string | undefined {
   const site = headers.get('sec-fetch-site')
   if (site === 'same-origin' || site === 'none') return undefined
@@ -44,7 +44,7 @@ function otherSite(headers: VisitorRequest['headers'], host: string): string | u
   return asker ?? ''
 }
 
-/** `*.example.com` covers one label below it, as upstream's do. */
+/** `*.example.com` covers one label below it, like upstream. */
 function covers(domain: string, host: string): boolean {
   if (!domain.startsWith('*.')) return domain === host
   return host.indexOf('.') > 0 && host.slice(host.indexOf('.') + 1) === domain.slice(2)

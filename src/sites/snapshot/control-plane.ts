@@ -1,4 +1,4 @@
-/** The control plane, as a sites server asks it: what hosts resolve to, over HTTP. docs/deploying-sites.md: What the sites server knows. */
+/** HTTP client of the control plane for host facts. docs/deploying-sites.md: Data of the sites server. */
 import { type Dispatcher, Pool } from 'undici'
 import {
   BadSnapshot,
@@ -16,8 +16,9 @@ export type End = Extract<SnapshotLine, { kind: 'end' }>
 
 export type ControlPlane = {
   /**
-   * Asks for what changed since a version, or for all. `begin` is called once the answer comes, and gives what takes the facts as they come. Gives the
-   * end of the list; undefined where nothing changed within `waitS` seconds. Throws where the answer cannot be had or is not whole.
+   * Requests changes since a version, or everything. Calls `begin` when the response starts; it returns a receiver for the facts.
+   * Returns the end of the list, or undefined if nothing changed within `waitS` seconds. Throws if the response fails or is
+   * incomplete.
    */
   snapshot(
     since: string | undefined,
@@ -27,22 +28,21 @@ export type ControlPlane = {
   ): Promise<End | undefined>
   /** What an own url resolves to; undefined: no deployment has it. Throws where that cannot be had, and BadSnapshot where the answer cannot be read. */
   host(host: string): Promise<HostFacts | undefined>
-  /** The deployment of this id; undefined: there is none. Throws where that cannot be had. */
+  /** Returns the deployment of this id. Undefined: it does not exist. Throws if the control plane is unavailable. */
   deployment(id: string): Promise<HostFacts | undefined>
   close(): Promise<void>
 }
 
-/** Own urls and deployments that are looked up at once. */
 export const LOOKUPS_AT_ONCE = 16
 const CONNECT_MS = 3000
 const LOOKUP_MS = 3000
-/** Beyond the time for which the control plane waits for a change. */
+/** In addition to the time for which the control plane waits for a change. */
 const ANSWER_MS = 10_000
-/** A body of which nothing comes for so long is given up. */
+/** A body that sends nothing for this time is aborted. */
 const STALL_MS = 20_000
 const { bytes: MAX_OF_HOST } = READERS['line of the control plane']
 
-/** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. */
+/** Opens a client of the control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openControlPlane(origin: string, token: string): ControlPlane {
   const pool = new Pool(origin, {
     connections: LOOKUPS_AT_ONCE + 1,
@@ -81,7 +81,7 @@ export function openControlPlane(origin: string, token: string): ControlPlane {
 
 type Body = Dispatcher.ResponseData['body']
 
-/** Throws the sentence of a refusal. */
+/** Throws the message of an error response. */
 async function mustBeGood({ statusCode, body }: Dispatcher.ResponseData): Promise<Body> {
   if (statusCode === 200) return body
   const text = await readText(body)
@@ -93,7 +93,7 @@ async function readText(body: Body): Promise<string> {
   let bytes = 0
   for await (const piece of body) {
     bytes += piece.length
-    if (bytes > MAX_OF_HOST) throw new BadSnapshot('The control plane sent a longer answer than any can be.')
+    if (bytes > MAX_OF_HOST) throw new BadSnapshot('The control plane sent a response above the size limit.')
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()
@@ -106,7 +106,7 @@ async function readList(body: Body, begin: (head: Head) => (lines: FactLine[]) =
   for await (const texts of textLines(body)) {
     const facts: FactLine[] = []
     for (const { text } of texts) {
-      if (end !== undefined) throw new BadSnapshot('The control plane sent something behind the end of a list.')
+      if (end !== undefined) throw new BadSnapshot('The control plane sent something after the end of a list.')
       const line = readLine(text)
       if ((line.kind === 'head') !== (take === undefined))
         throw new BadSnapshot('A list has one head, and begins with it.')
@@ -117,6 +117,6 @@ async function readList(body: Body, begin: (head: Head) => (lines: FactLine[]) =
     count += facts.length
     take?.(facts)
   }
-  if (end === undefined || end.lines !== count) throw new BadSnapshot('The list of the control plane was cut off.')
+  if (end === undefined || end.lines !== count) throw new BadSnapshot('The list of the control plane was truncated.')
   return end
 }

@@ -1,21 +1,21 @@
-/** Fetches files of accounts from the control plane, over HTTP. docs/deploying-sites.md: Cache of files. */
+/** Fetches files of accounts from the control plane over HTTP. docs/deploying-sites.md: File cache. */
 import { Pool } from 'undici'
 import type { ContentFile, FetchContent } from '../content/content-cache.ts'
 
-/** The control plane has no such file: its deployment was deleted, or its disk has lost it. */
+/** The control plane does not have the file: its deployment was deleted, or its disk lost it. */
 export class FileMissing extends Error {}
 
 export type FileSource = { fetch: FetchContent; close(): Promise<void> }
 
-/** As many as the cache fetches at once. */
+/** Equal to the concurrent fetches of the cache. */
 const CONNECTIONS = 64
 const CONNECT_MS = 3000
-/** The control plane reads few files at once, and others wait there. */
+/** The control plane reads few files at once, so requests may wait there. */
 const ANSWER_MS = 25_000
 const STALL_MS = 20_000
 const MAX_OF_SENTENCE = 200
 
-/** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. `fetch` throws FileMissing, and Error where the file cannot be had now. */
+/** Opens a client of the control plane at `origin`, with BERTH_SITES_TOKEN. `fetch` throws FileMissing, or Error if the file is unavailable. */
 export function openFileSource(origin: string, token: string): FileSource {
   const pool = new Pool(origin, {
     connections: CONNECTIONS,

@@ -1,6 +1,6 @@
 /**
- * Follows what the control plane knows of hosts: takes all once, then what changed, and keeps both on disk. While the control plane is away it goes on
- * with what it has. docs/deploying-sites.md: What the sites server knows.
+ * Follows host facts of the control plane: a full snapshot first, then changes, both stored on disk. While the control plane is
+ * unavailable, it uses the stored data. docs/deploying-sites.md: Data of the sites server.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -11,30 +11,29 @@ import { compareGeneration } from './generation.ts'
 import { openSiteIndex, type SiteIndex } from './site-index.ts'
 import { openSnapshotFile, type SnapshotFile } from './snapshot-file.ts'
 
-/** So long the control plane waits for a change. A dead one is noticed soon after. */
+/** How long the control plane waits for a change. Bounds how late a dead connection is detected. */
 const WAIT_S = 10
-/** How soon it is asked again where it does not wait, because too many do. */
+/** The minimum interval if the control plane does not wait because it has too many followers. */
 const MIN_WAIT_MS = 1000
 const MIN_PAUSE_MS = 500
 const MAX_PAUSE_MS = 5000
 
 export type FollowOptions = {
   controlPlane: Pick<ControlPlane, 'snapshot'>
-  /** Where the snapshot is kept; nobody else writes there. */
+  /** The directory of the snapshot. No other process may write there. */
   folder: string
   log: Logger
-  /** Hears the facts that changed, once they count. */
+  /** Receives changed facts after they are published. */
   onLines(lines: readonly FactLine[]): void
-  /** Hears that all was replaced. */
   onAll(): void
 }
 
 export type Follower = {
-  /** What is known; empty until something is. */
+  /** The current facts; empty before the first snapshot. */
   hosts(): HostIndex
-  /** Undefined until anything is known. */
+  /** Undefined before the first snapshot. */
   version(): string | undefined
-  /** For how long the control plane could not be asked; 0 while it can, infinite where nothing is known. */
+  /** How long the control plane has been unreachable: 0 while it responds, infinite before the first snapshot. */
   staleMs(): number
   stop(): Promise<void>
 }
@@ -43,24 +42,23 @@ type Known = { index: SiteIndex; version: string | undefined }
 type State = FollowOptions & {
   file: SnapshotFile
   known: Known
-  /** All, while what changed since it was begun is not applied yet. */
+  /** A full snapshot, until the changes since its start are applied. */
   fresh: Known | undefined
-  /** What is not on disk yet. */
   unsaved: 'all' | { lines: readonly FactLine[]; version: string }[]
   failures: number
-  /** When the control plane was last heard; of `Date.now()`. */
+  /** Time of the last response of the control plane, from `Date.now()`. */
   heardAt: number
 }
 
-/** Opens what the folder holds, and follows from there. It throws where the folder cannot be made; later faults are logged, and tried again. */
+/** Loads the directory and follows from there. Throws if the directory cannot be created. Later errors are logged and retried. */
 export async function follow(options: FollowOptions): Promise<Follower> {
   const file = openSnapshotFile(options.folder)
   const loaded = await file.load().catch((error) => {
-    options.log.warn({ err: error }, 'cannot read the snapshot that was kept; all is taken from the control plane')
+    options.log.warn({ err: error }, 'cannot read the stored snapshot; requesting a full one from the control plane')
   })
   const known: Known = loaded ?? { index: openSiteIndex(), version: undefined }
   const heardAt = loaded?.savedAt ?? Number.NEGATIVE_INFINITY
-  // Not heard yet: what was loaded may be of long ago.
+  // No response yet: loaded facts may be old.
   const state: State = { ...options, file, known, fresh: undefined, unsaved: [], failures: 1, heardAt }
   const stop = new AbortController()
   const running = run(state, stop.signal)
@@ -86,9 +84,9 @@ async function run(state: State, stopping: AbortSignal): Promise<void> {
       isLogged = false
     } catch (error) {
       if (stopping.aborted) return
-      // What came before the control plane went away is better than nothing.
+      // Facts from before the control plane became unavailable are better than none.
       if (state.known.version === undefined) publish(state)
-      if (!isLogged) state.log.warn({ err: error }, 'cannot follow the control plane; going on with what is known')
+      if (!isLogged) state.log.warn({ err: error }, 'cannot follow the control plane; serving from stored facts')
       isLogged = true
       await pause(pauseMs(state.failures++), stopping)
     }
@@ -96,18 +94,18 @@ async function run(state: State, stopping: AbortSignal): Promise<void> {
   }
 }
 
-/** Resolves after so many ms, and at once when the sites server stops. */
+/** Resolves after this time in ms, or immediately when the sites server stops. */
 async function pause(ms: number, stopping: AbortSignal): Promise<void> {
   if (ms > 0) await sleep(ms, undefined, { signal: stopping }).catch(() => {})
 }
 
-/** Longer with each failure, and different in each sites server, so that not all ask at once when the control plane comes back. */
+/** Backs off with jitter, so that not all sites servers reconnect at once. */
 function pauseMs(failures: number): number {
   const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
   return MIN_PAUSE_MS + Math.random() * (most - MIN_PAUSE_MS)
 }
 
-/** One question and what comes of it. Throws where the answer is none, or is older than what is known. */
+/** Requests once and applies the response. Throws if it fails or is older than the current facts. */
 async function ask(state: State, stopping: AbortSignal): Promise<void> {
   const began = performance.now()
   const since = (state.fresh ?? state.known).version
@@ -143,7 +141,7 @@ function take(state: State, lines: readonly FactLine[], { version }: End): void 
   state.onLines(lines)
 }
 
-/** Lets what was taken anew count, now that it has all that changed meanwhile. */
+/** Publishes a full snapshot after all changes since its start are applied. */
 function publish(state: State): void {
   if (state.fresh === undefined) return
   state.known = state.fresh
@@ -152,7 +150,7 @@ function publish(state: State): void {
   state.onAll()
 }
 
-/** Keeps on disk what counts. A disk that fails is tried again with the next change, and visitors notice nothing. */
+/** Stores the published facts. Disk errors do not affect visitors and are retried with the next change. */
 async function save(state: State): Promise<void> {
   const { file, known, unsaved } = state
   if (unsaved.length === 0 || known.version === undefined) return
@@ -161,7 +159,7 @@ async function save(state: State): Promise<void> {
     if (unsaved === 'all' || file.needsReplacing()) await file.replace(known.index.lines(), known.version)
     else for (const { lines, version } of unsaved) await file.append(lines, version)
   } catch (error) {
-    state.log.warn({ err: error }, 'cannot keep the snapshot on disk')
+    state.log.warn({ err: error }, 'cannot store the snapshot on disk')
     state.unsaved = 'all'
   }
 }

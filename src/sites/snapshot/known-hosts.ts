@@ -1,4 +1,4 @@
-/** What a sites server knows of every host: the snapshot that it follows, and own urls that it looks up. docs/deploying-sites.md: What the sites server knows. */
+/** All hosts that a sites server knows: the snapshot, and own urls that it looks up. docs/deploying-sites.md: Data of the sites server. */
 import type { Logger } from 'pino'
 import type { HostEntry, HostIndex } from '../../platform/verdict/hosts.ts'
 import { LOOKUPS_AT_ONCE, openControlPlane } from './control-plane.ts'
@@ -9,33 +9,32 @@ import { keepOwnUrls } from './own-urls-file.ts'
 
 export type KnownHosts = {
   /**
-   * What a host resolves to: a verified domain of this name, the own url of a deployment, the closest wildcard, a claim. `host`: lower case, without a port.
-   * `address`: the visitor's. `unavailable`: it may be an own url, and the control plane cannot be asked now.
+   * Resolves a host: a verified domain of this name, the own url of a deployment, the closest wildcard, or a claim. `host` is
+   * lower case, without a port. `address` is the visitor's. `unavailable`: it may be an own url, and the control plane is
+   * unreachable.
    */
   find(host: string, address: string): Promise<HostEntry | 'unavailable'>
-  /** What the own url of the deployment of this id resolves to, with its age. Look-ups are counted with those of own urls. `none`: there is none. */
+  /** Resolves the own url of a deployment by id, with its age. Counts as a lookup of an own url. `none`: it does not exist. */
   findDeployment(id: string, address: string): Promise<HostEntry | 'none' | 'unavailable'>
-  /** Of the snapshot; undefined until anything is known. */
+  /** The snapshot version; undefined before the first snapshot. */
   version(): string | undefined
-  /** For how long the control plane could not be asked; 0 while it can, infinite where nothing is known. */
+  /** How long the control plane has been unreachable: 0 while it responds, infinite before the first snapshot. */
   staleMs(): number
   stop(): Promise<void>
 }
 
 export type KnownHostsOptions = {
-  /** The listener of the control plane, as `http://127.0.0.1:3001`. */
   origin: string
-  /** BERTH_SITES_TOKEN. */
   token: string
-  /** Where what is known is kept for the next start; of this process alone. */
+  /** Stores facts for the next start. Used by this process only. */
   folder: string
   log: Logger
 }
 
-/** Before the id of a deployment, where others have a host: no host has a space. */
+/** Prefix for deployment ids in place of a host: no host contains a space. */
 const BY_ID = 'deployment '
 
-/** Opens what the folder holds and follows the control plane. It throws where the folder cannot be made. */
+/** Loads the directory and follows the control plane. Throws if the directory cannot be created. */
 export async function openKnownHosts({ origin, token, folder, log }: KnownHostsOptions): Promise<KnownHosts> {
   const controlPlane = openControlPlane(origin, token)
   const ownUrls = openOwnUrls({

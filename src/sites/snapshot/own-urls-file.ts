@@ -1,4 +1,4 @@
-/** Own urls on disk, beside the snapshot, so that they count after a restart while the control plane is away. */
+/** Stores own urls on disk, so that they resolve after a restart while the control plane is unavailable. */
 import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
@@ -9,14 +9,13 @@ import { textLines } from './text-lines.ts'
 
 const NAME = 'own-urls.ndjson'
 const EVERY_MS = 10_000
-/** Urls in one piece of the file. */
 const SLICE = 200
 
-/** Restores the urls of the file in this folder, and then writes it anew some seconds after urls changed. `stop` writes it once more. */
+/** Restores urls from the directory and rewrites the file some seconds after changes. `stop` writes it once more. */
 export async function keepOwnUrls(ownUrls: OwnUrls, folder: string, log: Logger): Promise<{ stop(): Promise<void> }> {
   removeStaleTemporaryFiles(folder, NAME, Number.NEGATIVE_INFINITY)
   const file = join(folder, NAME)
-  ownUrls.restore(await readUrls(file).catch((error) => warn(log, error, 'cannot read the own urls that were kept')))
+  ownUrls.restore(await readUrls(file).catch((error) => warn(log, error, 'cannot read the stored own urls')))
   let written = ownUrls.version()
   const write = async () => {
     const version = ownUrls.version()
@@ -24,7 +23,7 @@ export async function keepOwnUrls(ownUrls: OwnUrls, folder: string, log: Logger)
     await writeStreamAtomically(file, piecesOf(ownUrls.kept()))
     written = version
   }
-  const writeQuietly = () => write().catch((error) => void warn(log, error, 'cannot keep own urls on disk'))
+  const writeQuietly = () => write().catch((error) => void warn(log, error, 'cannot store own urls on disk'))
   let writing = Promise.resolve()
   const timer = setInterval(() => {
     writing = writing.then(writeQuietly)
@@ -63,7 +62,7 @@ async function readUrls(file: string): Promise<HostFactsOf[]> {
       try {
         urls.push({ host, facts: readHostFacts(facts) })
       } catch (error) {
-        // Of another version of the protocol: it is looked up again.
+        // The line has another protocol version, so its url is looked up again.
         if (!(error instanceof BadSnapshot)) throw error
       }
     }

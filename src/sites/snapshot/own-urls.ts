@@ -1,6 +1,6 @@
 /**
- * Own urls of deployments, of which a sites server does not know all: each is looked up at the first visit, and kept until a change names its deployment or
- * project. While the control plane is away those that are kept count. docs/deploying-sites.md: What the sites server knows.
+ * Own urls of deployments. A sites server looks each up on the first visit and caches it until its deployment or project changes.
+ * Cached ones still resolve while the control plane is unavailable. docs/deploying-sites.md: Data of the sites server.
  */
 import {
   BadSnapshot,
@@ -13,21 +13,19 @@ import { networkOf } from '../../platform/base/network.ts'
 import { createSemaphore, type Semaphore } from '../../platform/fairness/semaphore.ts'
 import { entryOfDeployment, type HostEntry, versionOf } from '../../platform/verdict/hosts.ts'
 
-/** `none`: no deployment has this url. `unavailable`: that cannot be known now. */
+/** `none`: no deployment has this url. `unavailable`: unknown now. */
 export type OwnUrl = HostEntry | 'none' | 'unavailable'
 
 export type OwnUrls = {
-  /** What an own url resolves to. `address`: the visitor's, whose look-ups are counted. */
+  /** Resolves an own url. `address` is the visitor's, for the lookup rate limit. */
   find(host: string, address: string): Promise<OwnUrl>
-  /** Drops the urls of deployments and projects that changed. */
   changed(lines: readonly FactLine[]): void
-  /** Anything may have changed: what is kept is looked up again, and counts where that cannot be done. */
+  /** Anything may have changed: cached urls are looked up again, and stay valid if that fails. */
   suspect(): void
-  /** Those that are kept, least recently used first. */
   kept(): Iterable<HostFactsOf>
-  /** Grows with every url that is kept or dropped. */
+  /** Increases with every cached or evicted url. */
   version(): number
-  /** Keeps urls that an earlier process kept. They are looked up again, as after `suspect`. */
+  /** Caches urls of an earlier process. They are looked up again, like after `suspect`. */
   restore(urls: Iterable<HostFactsOf>): void
 }
 
@@ -36,34 +34,34 @@ export type HostFactsOf = { host: string; facts: HostFacts }
 export type OwnUrlRules = {
   /** Asks the control plane; undefined: no deployment has the url. Throws BadSnapshot where this one cannot be had, anything else where none can. */
   ask(host: string): Promise<HostFacts | undefined>
-  /** Whether an answer of this version is of a control plane that has not read what is known here. */
+  /** Returns whether a version is older than the current facts. */
   isOld(version: string): boolean
   atOnce: number
   mostKept?: number
-  /** New look-ups that a visitor's address (of IPv6 the /64) may cause in a second. */
+  /** New lookups per second and visitor address (/64 for IPv6). */
   perSecond?: number
   now?: () => number
 }
 
 const MAX_KEPT = 20_000
-/** Hosts that were no own url, for as long as that is believed. */
+/** Limits of the negative cache. */
 const MAX_NEGATIVE = 20_000
 const NEGATIVE_MS = 1000
-/** After a look-up that failed nothing is asked for so long, so that visitors do not wait while the control plane is away. */
+/** After a failed lookup, no lookup starts for this time, so that visitors do not wait for an unreachable control plane. */
 const PAUSE_MS = 1000
 const PER_SECOND = 20
 const MAX_ADDRESSES = 100_000
-/** Look-ups of an address that wait, and for how long. */
+/** Queued lookups of an address, and their time limit. */
 const MAX_WAITING = 50
 const TIMEOUT_MS = 2000
 
 type Kept = HostFactsOf & { entry: HostEntry; isSuspect: boolean }
-/** A look-up that runs. `touched`: what changed meanwhile, so that an answer of before is not kept. */
+/** A lookup in progress. `touched`: ids that changed meanwhile, so an outdated response is not cached. */
 type Flight = { result: Promise<OwnUrl>; touched: Set<string>; isOverrun: boolean }
 
 type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
   urls: ReturnType<typeof openKept>
-  /** Until when it is believed that nobody has them. */
+  /** Hosts that are not own urls, with their expiry. */
   negative: Map<string, number>
   flights: Map<string, Flight>
   slots: Semaphore
@@ -72,7 +70,7 @@ type State = Pick<OwnUrlRules, 'ask' | 'isOld'> & {
   now(): number
 }
 
-/** Knows no url yet. */
+/** Creates a cache of own urls. */
 export function openOwnUrls(rules: OwnUrlRules): OwnUrls {
   const { now = () => performance.now(), mostKept = MAX_KEPT, perSecond = PER_SECOND } = rules
   const state: State = {
@@ -155,14 +153,14 @@ async function lookUp({ ask, isOld, urls, negative, now }: State, host: string, 
   return isOvertaken || isOld(version) ? entryOf(facts) : urls.add(host, facts, false)
 }
 
-/** An own url leads to its deployment, whatever a visitor asks for: one that was looked up by its id alone is a version of others. */
+/** An own url always serves its own deployment. One looked up by id only serves pinned visitors of other hosts. */
 function entryOf(facts: HostFacts): HostEntry {
   const [deployment, project] = [deploymentFacts(facts.deployment), projectFacts(facts.project)]
   const entry = entryOfDeployment(deployment, project)
   return deployment.createdAt === undefined ? entry : { ...entry, ...versionOf(deployment, project) }
 }
 
-/** Urls in the order of their last use, found by host and by the ids that they depend on. */
+/** Urls in least-recently-used order, indexed by host and by the ids that they depend on. */
 function openKept(most: number) {
   const byHost = new Map<string, Kept>()
   const hostsOf = new Map<string, Set<string>>()
@@ -208,7 +206,6 @@ function openKept(most: number) {
   }
 }
 
-/** Whether an owner may do something once more in this second. */
 function openRate(perSecond: number, now: () => number): (owner: string) => boolean {
   let counts = new Map<string, number>()
   let began = now()

@@ -1,4 +1,4 @@
-/** What a sites server knows of hosts: the same index as the edge's, filled by lines of the snapshot. Pure. */
+/** Host facts of a sites server: the edge's index, filled by snapshot lines. */
 import {
   deploymentFacts,
   deploymentLine,
@@ -13,13 +13,13 @@ import { createHostIndex, type HostIndex } from '../../platform/verdict/hosts.ts
 
 export type SiteIndex = {
   hosts: HostIndex
-  /** Takes what a line says. Deployments and projects that no name leads to are not kept, so a name stands before what it leads to. */
+  /** Applies a line. Deployments and projects without a name are dropped, so a name must precede its target. */
   apply(line: FactLine): void
-  /** All that is known at the moment of the call, in the order in which `apply` takes it. */
+  /** A consistent list of all facts, in the order that `apply` requires. */
   lines(): Iterable<FactLine>
 }
 
-/** An empty index. */
+/** Creates an index. */
 export function openSiteIndex(): SiteIndex {
   const hosts = createHostIndex()
   const { facts } = hosts
@@ -52,7 +52,7 @@ export function openSiteIndex(): SiteIndex {
       }
     },
     lines() {
-      // Facts are replaced and never changed, so these lists stay as they are while they are written.
+      // Facts are replaced and never mutated, so these lists stay consistent while they are written.
       const all = [[...facts.names.values()], [...facts.deployments.values()], [...facts.projects.values()]] as const
       return (function* () {
         for (const name of all[0]) yield nameLine(name)
@@ -63,7 +63,7 @@ export function openSiteIndex(): SiteIndex {
   }
 }
 
-/** How many names lead to each. Calls `unused` with the id of one that the last of them left. */
+/** Reference counts of names. Calls `unused` with an id when its last name is removed. */
 function openUses(unused: (id: string) => void) {
   const counts = new Map<string, number>()
   return {

@@ -1,6 +1,6 @@
 /**
- * The snapshot on disk, so that a sites server answers after its own restart while the control plane is away. A whole snapshot is written beside and
- * takes the place of the file; changes are appended behind it, each list with its end. What a crash cut off is dropped when the file is opened.
+ * The snapshot on disk, so that a sites server can start while the control plane is unavailable. Full snapshots are written
+ * atomically; changes are appended, each list with an end mark. Opening the file drops what a crash truncated.
  */
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -19,31 +19,31 @@ import { textLines } from './text-lines.ts'
 
 const NAME = 'hosts.ndjson'
 const PIECE = 64 * 1024
-/** Changes may take as much as the snapshot behind which they stand, and at least so much, before all is written anew. */
+/** Appended changes may be as large as the snapshot, and at least this size, before the file is rewritten. */
 const MIN_COMPACTED = 1024 ** 2
 
-/** `savedAt`: when the file last changed, in ms. */
+/** `savedAt`: time of the last write in ms. */
 type Loaded = { index: SiteIndex; version: string; savedAt: number }
 
 export type SnapshotFile = {
-  /** What the file holds; undefined where there is none, or none that this program reads. Call it once, before anything is written. */
+  /** Loads the file. Returns undefined if it is missing or unreadable. Call it once, before any write. */
   load(): Promise<Loaded | undefined>
-  /** Appends changes. Throws what the disk says; all must be replaced then. */
+  /** Appends changes. On a disk error it throws, and the file must be replaced. */
   append(lines: readonly FactLine[], version: string): Promise<void>
-  /** Whether all should be written anew: changes take too much of the file, or the last ones could not be appended. */
+  /** Returns whether to rewrite the file: too many changes, or the last append failed. */
   needsReplacing(): boolean
-  /** Writes all. Throws what the disk says, and leaves the former file then. */
+  /** Replaces the file atomically. Throws disk errors and keeps the former file. */
   replace(lines: Iterable<FactLine>, version: string): Promise<void>
   close(): Promise<void>
 }
 
-/** The file in this folder, which is made where it is not there. What a killed process left unfinished in it is removed. */
+/** Opens the snapshot file of a directory and creates the directory if missing. Removes unfinished files of a killed process. */
 export function openSnapshotFile(folder: string): SnapshotFile {
   createDirectory(folder)
   removeStaleTemporaryFiles(folder, NAME, Number.NEGATIVE_INFINITY)
   const file = join(folder, NAME)
   let handle: FileHandle | undefined
-  /** Where the next list is written, and where the whole snapshot ends. */
+  /** Offsets of the next list and of the end of the full snapshot. */
   let [length, whole] = [0, 0]
   let isBroken = true
   const close = async () => {
@@ -69,7 +69,7 @@ export function openSnapshotFile(folder: string): SnapshotFile {
     async append(lines, version) {
       const bytes = Buffer.from([...lines, endOf(lines.length, version)].map(textOf).join(''))
       isBroken = true
-      // A power cut may lose it: the control plane gives it again.
+      // A power failure may lose it: the control plane sends it again.
       const { bytesWritten } = await handle!.write(bytes, 0, bytes.length, length)
       if (bytesWritten < bytes.length)
         throw new Error(`only ${bytesWritten} of ${bytes.length} bytes could be appended to ${file}`)
@@ -111,7 +111,7 @@ function endOf(lines: number, version: string): SnapshotLine {
 
 type Read = { index: SiteIndex; version: string; length: number; whole: number }
 
-/** All up to the last list that is whole; undefined where the first one is not. Throws what the disk says. */
+/** Reads up to the last complete list; undefined if the first one is incomplete. Throws disk errors. */
 async function readSnapshot(file: string): Promise<Read | undefined> {
   const index = openSiteIndex()
   const read: Read = { index, version: '', length: 0, whole: 0 }
@@ -132,7 +132,7 @@ async function readSnapshot(file: string): Promise<Read | undefined> {
       }
     }
   } catch (error) {
-    // A line that was cut off, or is of another version. What stands before it counts.
+    // A truncated line, or one of another version. Lines before it count.
     if (!(error instanceof BadSnapshot)) throw error
   }
   return complete(read)

@@ -1,19 +1,15 @@
-/** A stream of bytes as lines of text, for what the control plane sends and for files. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BadSnapshot } from '../../delivery/protocol/snapshot.ts'
 import { READERS } from '../../readers.ts'
 
 const LINE_FEED = 10
-/** In bytes; of characters that need several, the reader of the line refuses fewer. */
+/** In bytes. The line reader limits characters, which may need several bytes. */
 const LONGEST = READERS['line of the control plane'].bytes
 
-/** `end`: where the line ends in the stream, its line feed included. */
+/** `end`: offset after the line feed. */
 export type TextLine = { text: string; end: number }
 
-/**
- * The lines of each piece, with a turn for visitors behind it. What follows the last line feed is no line and is not given. Throws BadSnapshot
- * where a line is longer than any can be.
- */
+/** Yields the lines of each piece and lets other tasks run in between. Ignores an incomplete last line. Throws BadSnapshot. */
 export async function* textLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine[]> {
   let rest = Buffer.alloc(0)
   let before = 0

@@ -1,4 +1,4 @@
-/** Answers a visitor with a static file: plans, opens the form that is planned, and sends it. docs/deploying-sites.md: Static files. */
+/** Serves a static file: plans the response, opens the planned form and sends it. docs/deploying-sites.md: Static files. */
 import type { ContentCache } from '../content/content-cache.ts'
 import type { OpenedFile } from '../content/opened-file.ts'
 import {
@@ -10,7 +10,6 @@ import {
 } from './response-plan.ts'
 import { sendPlan, type Visitor } from './send.ts'
 
-/** What the router chose for a visitor. */
 export type StaticAnswer = {
   account: string
   request: StaticRequest
@@ -18,10 +17,7 @@ export type StaticAnswer = {
   rules: RuleHeaders
 }
 
-/**
- * Answers with the bytes of the cache. A form that is not there is made for later visitors, and nobody waits for it. What needs no bytes
- * (304, HEAD, a refusal) is answered without fetching any. Throws what `open` of the cache and `sendPlan` throw.
- */
+/** Sends a file; only responses with bytes fetch it. Encodes missing forms in the background. Throws like `open` and `sendPlan`. */
 export async function answerFile(cache: ContentCache, response: Visitor, answer: StaticAnswer): Promise<void> {
   const { account, file } = answer
   const { plan, opened } = await openPlanned(cache, answer)
@@ -40,6 +36,6 @@ async function openPlanned(
   const form = encoding && (await cache.openEncoded(account, digest, encoding))
   if (form !== undefined) return { plan, opened: form }
   const opened = await cache.open(account, { sha256: digest, size })
-  // A form that has just gone: the plain one is sent.
+  // The encoded form was just evicted, so the plain one is sent.
   return { plan: encoding ? planResponse(request, { ...file, forms: [] }, rules) : plan, opened }
 }

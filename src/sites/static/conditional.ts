@@ -1,25 +1,23 @@
 /** Conditional requests (RFC 9110 13). docs/deploying-sites.md: Static files. */
 
-/** Headers of a request by lower-case name. */
 export type RequestHeaders = ReadonlyMap<string, string>
 
 /**
- * What tells one content from another. `tags`: the entity tags of the forms that the visitor accepts, that of the form which would be
- * sent first. `lastModified` in ms; it must follow the content: the date of a deployment does not, because a rollback goes back in time.
+ * Validators of the content. `tags`: entity tags of the accepted forms, that of the form to send first. `lastModified` in ms must
+ * follow the content; a deployment date does not, because a rollback sets it back.
  */
 export type Validators = { tags: readonly string[]; lastModified?: number | undefined }
 
-/** `not_modified` names the tag of what the visitor has. */
 export type Preconditions = { outcome: 'met' | 'failed' } | { outcome: 'not_modified'; tag: string }
 
-/** Evaluates the preconditions of a GET or HEAD in the order of RFC 9110 13.2.2. `If-Range` has a function of its own. */
+/** Evaluates the preconditions of a GET or HEAD in the order of RFC 9110 13.2.2, except `If-Range`. */
 export function checkPreconditions(headers: RequestHeaders, validators: Validators): Preconditions {
   if (!isExpected(headers, validators)) return { outcome: 'failed' }
   const tag = tagThatVisitorHas(headers, validators)
   return tag === undefined ? { outcome: 'met' } : { outcome: 'not_modified', tag }
 }
 
-/** Whether a range counts: `If-Range` is absent, or names exactly what would be sent (RFC 9110 13.1.5). */
+/** Returns whether a range applies: `If-Range` is absent, or matches the form to send (RFC 9110 13.1.5). */
 export function rangeApplies(ifRange: string | undefined, tag: string, lastModified?: number): boolean {
   if (ifRange === undefined) return true
   const given = ifRange.trim()
@@ -55,7 +53,7 @@ function isAny(list: string): boolean {
   return list.trim() === '*'
 }
 
-/** The tags of a list. A tag may hold commas, so the list is not split at them. What is between tags is passed over. */
+/** Returns the tags of a list. A tag may contain commas, so the list is not split. Text between tags is ignored. */
 function listedTags(list: string): string[] {
   return [...list.matchAll(/(?:W\/)?"[^"]*"/g)].map(([tag]) => tag)
 }
@@ -72,14 +70,14 @@ function inSeconds(ms: number): number {
   return Math.floor(ms / 1000) * 1000
 }
 
-/** TABLE the forms of a date (RFC 9110 5.6.7): today's, that of RFC 850, and that of asctime, which names no zone. */
+/** TABLE date formats (RFC 9110 5.6.7): the current one, RFC 850, and asctime, which has no time zone. */
 const DATES: readonly (readonly [form: RegExp, zone: string])[] = [
   [/^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/, ''],
   [/^\w{6,9}, \d{2}-\w{3}-\d{2} \d{2}:\d{2}:\d{2} GMT$/, ''],
   [/^\w{3} \w{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/, ' GMT'],
 ]
 
-/** A date in ms; undefined for what is none, which is ignored (RFC 9110 13.1.3 and 13.1.4). */
+/** Returns a date in ms, or undefined for an invalid one, which is ignored (RFC 9110 13.1.3 and 13.1.4). */
 function parseHttpDate(text: string | undefined): number | undefined {
   const given = text?.trim() ?? ''
   const zone = DATES.find(([form]) => form.test(given))?.[1]

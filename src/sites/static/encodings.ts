@@ -1,18 +1,17 @@
 /** Content codings of static files (RFC 9110 8.4.1 and 12.5.3). docs/deploying-sites.md: Static files. */
 
-/** TABLE the codings that files are kept in beside the plain form, the preferred one first. */
+/** TABLE codings of stored files, preferred first. */
 export const ENCODINGS = ['br', 'zstd'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
-/** A form of a file that is there, with its size in bytes. */
 export type EncodedForm = { encoding: Encoding; size: number }
 
-/** Below it the headers weigh more than what is saved. */
+/** Below this size the headers outweigh the savings. */
 const SMALLEST = 1024
-/** Above it encoding takes the processor for too long. */
+/** Above this size encoding takes too long. */
 export const MAX_ENCODED = 16 * 1024 ** 2
 
-/** TABLE types that compress, besides `text/*`, `*+json` and `*+xml`. Pictures, films and archives are compressed already. */
+/** TABLE compressible types, in addition to `text/*`, `*+json` and `*+xml`. Images, videos and archives are compressed already. */
 const COMPRESSIBLE: ReadonlySet<string> = new Set([
   'application/javascript',
   'application/json',
@@ -25,7 +24,7 @@ const COMPRESSIBLE: ReadonlySet<string> = new Set([
   'image/vnd.microsoft.icon',
 ])
 
-/** Whether a file of this type and size is offered in other forms, so that the answer varies by `Accept-Encoding`. */
+/** Returns whether a file of this type and size has encoded forms, so that the response varies by `Accept-Encoding`. */
 export function mayEncode(contentType: string, size: number): boolean {
   if (size < SMALLEST || size > MAX_ENCODED) return false
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
@@ -33,8 +32,8 @@ export function mayEncode(contentType: string, size: number): boolean {
 }
 
 /**
- * The codings that a visitor takes at least as gladly as the plain form, the preferred one first. None without the header: RFC 9110
- * allows any then, but what sends none often reads none. A weight that is not well-formed counts as 0.
+ * Returns the codings that a visitor prefers over the plain form or accepts equally, preferred first. Empty without the header:
+ * RFC 9110 allows any then, but such clients often decode none. An invalid weight counts as 0.
  */
 export function acceptedEncodings(header: string | undefined): Encoding[] {
   if (header === undefined) return []

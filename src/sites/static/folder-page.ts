@@ -1,13 +1,10 @@
-/** The page that lists the files of a folder without an index. docs/deploying-sites.md: Lists of folders. */
+/** The page that lists a folder without an index. docs/deploying-sites.md: Directory listings. */
 
 import { escapeText, html } from '../../platform/pages/html.ts'
 import { documentOf } from '../../platform/verdict/error-page.ts'
 import type { FolderList } from '../router/decision.ts'
 
-/**
- * The page as HTML. Its links begin with a slash, so they lead to the same files with and without a slash behind the address, and no site is
- * redirected, which may have rules of its own for that slash.
- */
+/** Renders the page. Its absolute links work with and without a trailing slash, so no redirect can conflict with rules of the site. */
 export function folderPage({ path, names, isWhole }: FolderList): string {
   const title = `Files in ${path}`
   const entries = [...(path === '/' ? [] : ['../']), ...names]
@@ -21,7 +18,6 @@ ${isWhole ? '' : html`<p>There are more files than this page lists.</p>\n`}`
   return documentOf(escapeText(title), list.markup)
 }
 
-/** `/a/` of `/a/b/`. */
 function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/', path.length - 2) + 1)
 }

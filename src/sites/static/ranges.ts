@@ -1,12 +1,8 @@
-/** Requests for a part of a file (RFC 9110 14). docs/deploying-sites.md: Static files. */
+/** Range requests (RFC 9110 14). docs/deploying-sites.md: Static files. */
 
-/** A part of a file: its first byte and its length, which is at least 1. */
 export type Slice = { first: number; length: number }
 
-/**
- * What a `Range` asks of a file of `size` bytes. `full`: there is none, it is malformed, of another unit, or of several parts, so it is
- * ignored (RFC 9110 14.2). `unsatisfiable`: it begins behind the end.
- */
+/** Returns the range of a request. `full`: absent or ignored (RFC 9110 14.2). `unsatisfiable`: it begins after the end. */
 export function sliceOf(header: string | undefined, size: number): Slice | 'full' | 'unsatisfiable' {
   const list = /^bytes=(.*)$/i.exec(header ?? '')?.[1] ?? ''
   const parts = list.split(',').flatMap((part) => part.trim() || [])
@@ -19,7 +15,7 @@ export function sliceOf(header: string | undefined, size: number): Slice | 'full
   return { first: Number(first), length: end - Number(first) + 1 }
 }
 
-/** The last bytes. All of an empty file is no part that `Content-Range` can name. */
+/** The last bytes. `Content-Range` cannot express all of an empty file. */
 function suffixOf(length: number, size: number): Slice | 'full' | 'unsatisfiable' {
   if (length === 0) return 'unsatisfiable'
   if (size === 0) return 'full'

@@ -1,4 +1,4 @@
-/** How a static file is answered: a pure function of the request, the file and the rules. docs/deploying-sites.md: Static files. */
+/** Plans the response for a static file as a pure function of request, file and rules. docs/deploying-sites.md: Static files. */
 import type { StaticFile } from '../../delivery/protocol/routing-manifest.ts'
 import type { Routed } from '../router/decision.ts'
 import { responseHeaders } from '../router/response-headers.ts'
@@ -9,35 +9,35 @@ import { type Slice, sliceOf } from './ranges.ts'
 export type StaticRequest = { method: string; headers: RequestHeaders }
 
 /**
- * A file that the router chose. `status`: 200, or that of the error or the rule whose page it is. `lastModified` in ms, where there is a
- * date that follows the content (`Validators` of conditional.ts). `forms`: the encoded forms that are there.
+ * A file that the router chose. `status`: 200, or that of the error or rule whose page it is. `lastModified` in ms, if a date
+ * follows the content (`Validators` of conditional.ts). `forms`: stored encoded forms.
  */
 export type StaticEntry = StaticFile & { status: number; lastModified?: number; forms: readonly EncodedForm[] }
 
 export type RuleHeaders = Pick<Routed, 'headers' | 'cookies' | 'responseTransforms'>
 type Headers = Record<string, string | string[]>
 
-/** Bytes of a form of the file, or a sentence. `slice.length` may be 0. */
+/** Bytes of a form of the file, or a message. `slice.length` may be 0. */
 type PlannedBody =
   | { kind: 'none' }
   | { kind: 'text'; text: string }
   | { kind: 'file'; encoding: Encoding | undefined; slice: Slice }
 
-/** `wanted`: the form that would have been sent if it had been there. */
+/** `wanted`: the preferred form that is not stored yet. */
 export type ResponsePlan = { status: number; headers: Headers; body: PlannedBody; wanted?: Encoding }
 
-/** What a visitor may keep, but asks about each time: a name may lead to another deployment at any moment. */
+/** Visitors may cache but must revalidate: a host may point to another deployment at any time. */
 const CACHE_CONTROL = 'public, max-age=0, must-revalidate'
-/** TABLE headers that follow from the bytes, so no rule sets them. */
+/** TABLE headers derived from the bytes, which rules cannot set. */
 const OF_THE_BYTES = ['accept-ranges', 'content-length', 'content-range', 'etag']
-/** TABLE headers that describe a body, and go where that body does not. */
+/** TABLE headers that describe the body and are dropped with it. */
 const OF_THE_BODY = ['content-disposition', 'content-encoding', 'content-language', 'content-type']
 /** Statuses without a body (RFC 9110 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * Plans the answer. A file answers GET and HEAD, else 405; the page of another status answers every method, whole and without conditions.
- * RFC 9110 13.2.2 gives the order: preconditions, then the range.
+ * Plans the response. A file allows GET and HEAD, otherwise 405. The page of another status serves every method, complete and
+ * without conditions. RFC 9110 13.2.2 defines the order: preconditions, then the range.
  */
 export function planResponse(request: StaticRequest, entry: StaticEntry, rules: RuleHeaders): ResponsePlan {
   const headers = headersOf(entry, rules)
@@ -69,10 +69,10 @@ export function planResponse(request: StaticRequest, entry: StaticEntry, rules: 
   return slice === 'full' ? planWhole(request, entry, headers, offered) : planPart(entry, headers, slice)
 }
 
-/** A decision of the router is kept by its path and chooses one file: its headers are made once, for all visitors. */
+/** The router caches a decision by its path, and each selects one file, so its headers are built once. */
 const MADE = new WeakMap<RuleHeaders, { entry: StaticEntry; headers: Headers }>()
 
-/** The headers that every answer with the file has: those of the rules over its own. Nobody may change them. */
+/** Headers of every response with the file: rules over the file's own. Read-only. */
 function headersOf(entry: StaticEntry, rules: RuleHeaders): Headers {
   const made = MADE.get(rules)
   if (made !== undefined && isSameFile(made.entry, entry)) return made.headers
@@ -104,7 +104,6 @@ function makeHeaders(entry: StaticEntry, rules: RuleHeaders): Headers {
   return { ...headers, 'accept-ranges': 'bytes' }
 }
 
-/** A file of which a rule says that it is encoded already is sent as it is. */
 function isEncodable({ size }: StaticEntry, headers: Headers): boolean {
   return headers['content-encoding'] === undefined && mayEncode(String(headers['content-type'] ?? ''), size)
 }
@@ -115,20 +114,18 @@ function withMember(list: string, member: string): string {
   return list === '' ? member : `${list}, ${member}`
 }
 
-/** The range of a GET; other methods have none (RFC 9110 14.2). It counts in bytes of the plain form. */
+/** The range of a GET; other methods have none (RFC 9110 14.2). It counts bytes of the plain form. */
 function requestedSlice({ method, headers }: StaticRequest, entry: StaticEntry): ReturnType<typeof sliceOf> {
   const applies = method === 'GET' && rangeApplies(headers.get('if-range'), tagOf(entry), entry.lastModified)
   return applies ? sliceOf(headers.get('range'), entry.size) : 'full'
 }
 
-/**
- * The digest. An encoded form has a weak tag of its own, because two servers may encode one file to different bytes.
- */
+/** The digest. An encoded form has its own weak tag, because two servers may encode a file differently. */
 function tagOf({ digest }: StaticFile, encoding?: Encoding): string {
   return encoding === undefined ? `"${digest}"` : `W/"${digest}-${encoding}"`
 }
 
-/** The tags of every form that the visitor accepts: whoever has one of them needs no other. The first is that of what would be sent. */
+/** The tags of every accepted form: a visitor with any of them has a valid copy. That of the form to send comes first. */
 function tagsOf(entry: StaticEntry, offered: readonly Encoding[], accepted: readonly Encoding[]): string[] {
   const tags = [undefined, ...accepted].map((encoding) => tagOf(entry, encoding))
   return [tagOf(entry, readyForm(entry, offered)?.encoding), ...tags]
@@ -174,7 +171,7 @@ function withoutBody(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_THE_BODY.includes(name)))
 }
 
-/** A sentence in the place of the file. It keeps headers such as those of CORS, and none that would let it be kept. */
+/** A message in place of the file. It keeps headers such as CORS, but none that would allow caching. */
 function refusal(
   { method }: StaticRequest,
   headers: Headers,

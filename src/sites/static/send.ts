@@ -1,14 +1,13 @@
-/** Sends a planned answer to a visitor, a piece at a time. docs/deploying-sites.md: Static files. */
+/** Sends a planned response in pieces. docs/deploying-sites.md: Static files. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { OpenedFile } from '../content/opened-file.ts'
 import type { Slice } from './ranges.ts'
 import type { ResponsePlan } from './response-plan.ts'
 
-/** What a visitor is answered by: the response of `node:http`, or that of `node:http2`, whose stream says whether it is over. */
 export type Visitor = {
   readonly headersSent: boolean
   readonly destroyed: boolean
-  /** Bytes that the system has not taken yet. That of `node:http2` does not say. */
+  /** Buffered bytes. Undefined on `node:http2`. */
   readonly writableLength?: number
   readonly stream?: { readonly closed: boolean; readonly destroyed: boolean; close(code: number): void }
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown
@@ -20,16 +19,16 @@ export type Visitor = {
   off(event: string, listener: () => void): unknown
 }
 
-/** What is in memory of a file for one visitor, besides what the connection holds. */
+/** Memory per visitor for file content, in addition to the connection's buffer. */
 const PIECE = 64 * 1024
 /** RFC 9113 7. */
 const INTERNAL_ERROR = 2
-/** A visitor who takes less than a piece in this time is not waited for. */
+/** A visitor who reads less than a piece in this time is disconnected. */
 const TIMEOUT_MS = 60_000
 
 /**
- * Sends the plan, and lets the file go when the visitor has everything, or leaves. `file`: the form that the body of the plan names. Throws
- * what reading the file throws: before anything is sent, so that it can be answered otherwise, or after the visitor was cut off.
+ * Sends the plan and releases the file when the visitor has everything or disconnects. `file`: the form in the plan. Throws read
+ * errors: before anything is sent, so another response is possible, or after disconnecting the visitor.
  */
 export async function sendPlan(
   plan: ResponsePlan,
@@ -38,7 +37,7 @@ export async function sendPlan(
   patienceMs = TIMEOUT_MS,
 ): Promise<void> {
   const { status, headers, body } = plan
-  // A visitor who leaves is no fault: `close` follows.
+  // A visitor who disconnects is not an error: `close` follows.
   response.on('error', ignore)
   try {
     const slice = body.kind === 'file' && body.slice.length > 0 ? body.slice : undefined
@@ -50,7 +49,7 @@ export async function sendPlan(
     else response.end()
     if (response.writableLength !== 0 && !isGone(response)) await becomes(response, 'finish', patienceMs)
   } catch (error) {
-    // The length was promised: the visitor must see that it is not kept.
+    // The visitor must see that the promised length was not sent.
     if (response.headersSent) cutOff(response)
     throw error
   } finally {
@@ -60,7 +59,6 @@ export async function sendPlan(
 
 type Sending = { slice: Slice; first: Buffer; patienceMs: number }
 
-/** Exactly the bytes of the slice, whatever the file is. */
 async function sendSlice(response: Visitor, file: OpenedFile, { slice, first, patienceMs }: Sending): Promise<void> {
   let piece = first
   for (let left = slice.length - piece.length; left > 0; left -= piece.length) {
@@ -71,14 +69,14 @@ async function sendSlice(response: Visitor, file: OpenedFile, { slice, first, pa
   response.end(piece)
 }
 
-/** Gives all of the slice where the file is in memory: it is there once, however many visitors take it. */
+/** Returns the full slice from memory, without a copy per visitor. */
 async function readPiece(file: OpenedFile, { first, length }: Slice): Promise<Buffer> {
   if (file.whole !== undefined) return file.whole.subarray(first, first + length)
   const piece = Buffer.allocUnsafe(Math.min(PIECE, length))
   return piece.subarray(0, await file.read(piece, first))
 }
 
-/** Waits until the visitor took what is owed, or left. One who takes nothing for `patienceMs` is cut off. */
+/** Waits until the visitor has read the pending bytes or disconnected. Disconnects one who reads nothing for `patienceMs`. */
 export function becomes(response: Visitor, event: 'drain' | 'finish', patienceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -96,7 +94,7 @@ export function becomes(response: Visitor, event: 'drain' | 'finish', patienceMs
   })
 }
 
-/** So that it is seen: a stream of HTTP/2 that is only destroyed ends without an error. */
+/** A stream of HTTP/2 that is only destroyed ends without an error for the visitor. */
 function cutOff(response: Visitor): void {
   if (response.stream === undefined) response.destroy()
   else response.stream.close(INTERNAL_ERROR)

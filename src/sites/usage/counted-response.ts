@@ -1,14 +1,14 @@
 /** A response that counts the bytes of its body. docs/deploying-sites.md: Usage. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Not by `import`: operations/edge/listener.ts says why. */
+/** Not imported: operations/edge/listener.ts explains why. */
 const { ServerResponse: Plain } = process.getBuiltinModule('node:http')
 
-/** What the listener answers with. It is made for each request, so it has no function of its own. */
+/** Instances are created per request, so it is a class. */
 export class CountedResponse<R extends IncomingMessage = IncomingMessage> extends Plain<R> {
-  /** The deployment that it is counted for; undefined: none yet. */
+  /** The deployment to count for; undefined until it is known. */
   deploymentId: string | undefined = undefined
-  /** Handed to the connection. Of an answer that is cut off, what the connection still held is among them: a piece of a file or so. */
+  /** Bytes handed to the connection. If the response is aborted, they include its buffer, about one piece of a file. */
   #bytes = 0
 
   override write(...said: [piece: unknown, ...rest: unknown[]]): boolean {
@@ -21,7 +21,7 @@ export class CountedResponse<R extends IncomingMessage = IncomingMessage> extend
     return super.end(...(said as Parameters<ServerResponse['end']>))
   }
 
-  /** The bytes of the body. What has no body has none, whatever was to be sent (RFC 9110 6.4.1). */
+  /** Bytes of the body; 0 for responses without one (RFC 9110 6.4.1). */
   get bodyBytes(): number {
     const { statusCode } = this
     return statusCode === 204 || statusCode === 304 || this.req.method === 'HEAD' ? 0 : this.#bytes

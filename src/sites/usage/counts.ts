@@ -1,15 +1,14 @@
-/** What deployments answered, by the hour, until it is told to the control plane. docs/deploying-sites.md: Usage. */
+/** Responses of deployments by hour, until they are reported to the control plane. docs/deploying-sites.md: Usage. */
 import { HOUR_MS, type UsageLine } from '../../delivery/protocol/usage-report.ts'
 
-/** `status`: undefined where the visitor left before an answer began. `bytes`: of its body. */
+/** `status`: undefined if the visitor disconnected before the response began. `bytes`: of the body. */
 type Answered = { status: number | undefined; bytes: number }
 
 export type Counts = {
-  /** Counts an answer of a deployment. False: there was no room for one more deployment, and it is not counted. */
+  /** Counts a response. Returns false if another deployment does not fit, and does not count it. */
   add(deploymentId: string, answered: Answered): boolean
-  /** Takes at most so many lines out, those of the oldest hour first. */
+  /** Removes and returns at most this number of lines, oldest hour first. */
   take(most: number): UsageLine[]
-  /** How many lines there are. */
   size(): number
 }
 
@@ -17,7 +16,7 @@ type Hour = { begin: number; lines: Map<string, UsageLine> }
 
 const CLASSES = { 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' } as const
 
-/** Nothing is counted yet. `most`: lines, each of which is a deployment in an hour. */
+/** Creates counts. `most`: lines, one per deployment and hour. */
 export function openCounts(most: number, now: () => number = Date.now): Counts {
   const hours = new Map<number, Hour>()
   let size = 0
@@ -55,7 +54,7 @@ export function openCounts(most: number, now: () => number = Date.now): Counts {
         }
         if (lines.size === 0) hours.delete(begin)
       }
-      // An hour that was taken whole is not counted on: it is not in the map any more.
+      // An hour without remaining lines is no longer in the map, so stop counting into it.
       current = undefined
       size -= taken.length
       return taken

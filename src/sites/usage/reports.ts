@@ -1,7 +1,4 @@
-/**
- * Tells the control plane what deployments answered, every 10 seconds. A report is sent until it is taken, under the same number, so it counts once; what
- * comes meanwhile is counted for the next. docs/deploying-sites.md: Usage.
- */
+/** Reports usage every 10 seconds. Retries keep the report's number, so it counts once. docs/deploying-sites.md: Usage. */
 import type { Logger } from 'pino'
 import { Pool } from 'undici'
 import { MAX_LINES, USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
@@ -10,28 +7,27 @@ import type { CountedResponse } from './counted-response.ts'
 import { openCounts } from './counts.ts'
 
 export type Usage = {
-  /** Counts a response for a deployment, once it has ended. To be called once for each, before that. */
+  /** Counts a response for a deployment when it ends. Call it once per response, before it ends. */
   count(response: CountedResponse, deploymentId: string): void
-  /** Sends what there is now. It never throws: what is not taken is sent later. */
+  /** Sends pending counts. Never throws: unsent counts are retried. */
   send(): Promise<void>
-  /** Sends the rest, for a few seconds at most. Nothing is counted from now on. */
+  /** Stops counting and sends the rest, for a few seconds at most. */
   close(): Promise<void>
 }
 
 const PERIOD_MS = 10_000
-/** Deployments in an hour that are kept while the control plane is away. */
+/** Lines kept while the control plane is unavailable. */
 const MAX_KEPT = 20_000
-/** With so many it is sent before its time, once in a period. */
+/** At this number of lines a report is sent early, once per period. */
 const MANY = MAX_KEPT / 2
 const CONNECT_MS = 3000
 const ANSWER_MS = 10_000
 const CLOSE_MS = 3000
 const MAX_REASON = 200
 
-/** A report, as it is sent each time. */
 type Report = { sequence: number; body: string }
 
-/** Begins to count. Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. `periodMs`: another period, for tests. */
+/** Starts counting and reporting to the control plane at `origin`, with BERTH_SITES_TOKEN. `periodMs`: another period, for tests. */
 export function openUsage(origin: string, token: string, log: Logger, periodMs = PERIOD_MS): Usage {
   const counts = openCounts(MAX_KEPT)
   const told = openTelling(log)
@@ -61,7 +57,7 @@ export function openUsage(origin: string, token: string, log: Logger, periodMs =
     async close() {
       clearInterval(timer)
       const end = setTimeout(() => giveUp.abort(), CLOSE_MS)
-      // What was under way when this began does not have the rest yet.
+      // A report in flight at this time does not include the rest.
       await send()
       await send()
       clearTimeout(end)
@@ -70,7 +66,7 @@ export function openUsage(origin: string, token: string, log: Logger, periodMs =
   }
 }
 
-/** One sending at a time: a report after the other, until nothing is left or one is not taken. Whoever asks meanwhile waits for the same. */
+/** Sends one report at a time until none is left or one fails. Concurrent callers share the result. */
 function openSending(
   take: () => object[],
   post: (report: Report) => Promise<string | undefined>,
@@ -105,7 +101,7 @@ function openSending(
   }
 }
 
-/** Undefined: it counts. A sentence: it is none, now or ever. Throws where it is to be sent again: also to an older control plane, which knows no usage. */
+/** Returns undefined if the report counted, or why it is invalid. Throws if it must be retried, also for an older control plane. */
 async function postReport(
   pool: Pool,
   token: string,
@@ -132,7 +128,7 @@ async function postReport(
   throw new Error(text)
 }
 
-/** The beginning of an answer: enough for a line of the log. */
+/** Reads the start of a response, enough for a log line. */
 async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
   let text = ''
   for await (const piece of body) {
@@ -142,7 +138,7 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
   return text.slice(0, MAX_REASON).trim()
 }
 
-/** Says each trouble once, until it is over. */
+/** Logs each problem once until it is resolved. */
 function openTelling(log: Logger) {
   let isAway = false
   let isFull = false
@@ -152,16 +148,15 @@ function openTelling(log: Logger) {
       isFull = false
     },
     away(error: unknown) {
-      if (!isAway)
-        log.warn({ err: error }, 'the control plane does not take the usage of sites: it is kept and sent later')
+      if (!isAway) log.warn({ err: error }, 'cannot report usage to the control plane; it is kept and sent later')
       isAway = true
     },
     full() {
-      if (!isFull) log.warn('more deployments are visited than usage is kept of: their requests are not counted')
+      if (!isFull) log.warn('too many deployments to keep their usage; requests to others are not counted')
       isFull = true
     },
     refused(reason: string) {
-      log.error({ reason }, 'the control plane refused a report of usage: what it says is not counted')
+      log.error({ reason }, 'the control plane rejected a usage report; it is not counted')
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Asks the control plane whether a visitor may see a protected site: what opens it is known there alone. While it is away nobody is let in.
- * docs/deploying-sites.md: What the sites server knows, Protected hosts.
+ * Checks with the control plane whether a visitor may see a protected site: only it stores the secrets. While it is unavailable,
+ * access is denied. docs/deploying-sites.md: Data of the sites server, Protected hosts.
  */
 import type { Logger } from 'pino'
 import { type Dispatcher, Pool } from 'undici'
@@ -12,27 +12,25 @@ import { READERS } from '../../readers.ts'
 import { ERROR_HEADER } from './send.ts'
 import type { Visit } from './visit.ts'
 
-/** `signInPage`: where a member would be let in. */
 type NotLetIn = { answer: EdgeResponse; signInPage: string | undefined }
 
 export type Admission = {
-  /** Why a visitor is not let in; undefined: may come in. It never throws. */
+  /** Returns the response if access is denied, undefined if it is allowed. Never throws. */
   refuse(visit: Visit): Promise<NotLetIn | undefined>
-  /** The cookie for a code that a browser with this state brought; else the answer in its place. It never throws. */
+  /** Redeems a sign-in code for a cookie, if the browser has this state; otherwise returns the error response. Never throws. */
   redeem(visit: Visit, code: string, state: string): Promise<Redeemed | EdgeResponse>
   close(): Promise<void>
 }
 
-/** Visitors of whom it is asked at once; addresses take turns, and none has more than half of what is free. */
+/** Concurrent checks. Addresses are served round-robin, and one has at most half of the free slots. */
 const AT_ONCE = 32
-/** Passwords are checked in turn, so an answer may take a while. */
+/** Password checks are queued, so a response may take long. */
 const ANSWER_MS = 10_000
 const PATIENCE = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS }
 const WAIT_MS = 5000
 const CONNECT_MS = 3000
 const MAX_BYTES = READERS['line of the control plane'].bytes
 
-/** Headers of its answer that are for the visitor. */
 const PASSED_ON = [
   'cache-control',
   'content-security-policy',
@@ -44,12 +42,12 @@ const PASSED_ON = [
   'x-content-type-options',
 ] as const
 
-/** Asks the listener of a control plane at `origin`, with BERTH_SITES_TOKEN. */
+/** Opens a client of the control plane at `origin`, with BERTH_SITES_TOKEN. */
 export function openAdmission(origin: string, token: string, log: Logger): Admission {
   const pool = new Pool(origin, { connections: AT_ONCE, pipelining: 1, connect: { timeout: CONNECT_MS } })
   const slots = createSemaphore({ slots: AT_ONCE, canAcquire: (_, inUse, free) => inUse < free })
   let isLogged = false
-  /** Whoever asks for too long, or cannot be asked for, gets the page of a moment. */
+  /** Requests that time out or find no free slot get a temporary error page. */
   const inTurn = async <T>(visit: Visit, ask: () => Promise<T>): Promise<T | EdgeResponse> => {
     const owner = networkOf(visit.visitor.ip)
     if (!(await slots.acquire(owner, WAIT_MS))) return closed(visit)
@@ -58,7 +56,8 @@ export function openAdmission(origin: string, token: string, log: Logger): Admis
       isLogged = false
       return answer
     } catch (error) {
-      if (!isLogged) log.warn({ err: error }, 'the control plane does not say who may see protected sites: nobody may')
+      if (!isLogged)
+        log.warn({ err: error }, 'the control plane cannot check access to protected sites; access is denied')
       isLogged = true
       return closed(visit)
     } finally {
@@ -79,7 +78,7 @@ function closed({ visitor }: Visit): EdgeResponse {
   return pageAnswer('BACK_IN_A_MOMENT', 503, visitor, { 'retry-after': MOMENT_SECONDS })
 }
 
-/** Throws where the answer is none about this visitor. */
+/** Throws if the response is not a decision about this visitor. */
 async function askFor(pool: Pool, token: string, { visitor, credentials }: Visit): Promise<NotLetIn | undefined> {
   const { authorization, bypass, session } = credentials
   const { statusCode, headers, body } = await pool.request({
@@ -99,7 +98,7 @@ async function askFor(pool: Pool, token: string, { visitor, credentials }: Visit
   })
   const text = await readText(body)
   if (statusCode === 200) return undefined
-  // What it says of a visitor has one of these; a wrong token and a fault have none.
+  // A decision has one of these headers; a wrong token or an internal error has none.
   if (headers['x-edge-error'] === undefined && headers.location === undefined)
     throw new Error(`the control plane answered ${statusCode}: ${text.slice(0, 200).trim()}`)
   const passed = PASSED_ON.flatMap((name) => {
@@ -115,7 +114,7 @@ async function askFor(pool: Pool, token: string, { visitor, credentials }: Visit
   }
 }
 
-/** Throws where the answer is none about this code. */
+/** Throws if the response is not about this code. */
 async function askToRedeem(
   pool: Pool,
   token: string,
@@ -139,7 +138,7 @@ async function askToRedeem(
   return JSON.parse(text) as Redeemed
 }
 
-/** The answer to a browser whose sign-in leads nowhere. */
+/** Returns the response for a sign-in that cannot be completed. */
 export function signInOver(visitor: Visit['visitor']): EdgeResponse {
   return pageAnswer('SIGN_IN_OVER', 403, visitor, { [ERROR_HEADER]: 'SIGN_IN_OVER' })
 }
@@ -149,7 +148,7 @@ async function readText(body: Dispatcher.ResponseData['body']): Promise<string> 
   let bytes = 0
   for await (const piece of body) {
     bytes += piece.length
-    if (bytes > MAX_BYTES) throw new Error('the control plane sent a longer answer than any can be')
+    if (bytes > MAX_BYTES) throw new Error('the control plane sent a response above the size limit')
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

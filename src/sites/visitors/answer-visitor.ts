@@ -1,4 +1,4 @@
-/** A visitor's request from its host to its answer: what the host leads to, whether the visitor may see it, and what the site says. docs/deploying-sites.md: The sites server. */
+/** Handles a visitor's request: resolves the host, checks access and serves the site. docs/deploying-sites.md: Sites server. */
 import type { IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
@@ -40,7 +40,7 @@ export type Parts = {
   log: Logger
 }
 
-/** Answers a request. It never throws: a fault of our own is a page, or the end of the connection where something was sent. */
+/** Answers a request. Never throws: an internal error is a page, or closes the connection if the response has begun. */
 export async function answerVisitor(parts: Parts, raw: IncomingMessage, response: CountedResponse): Promise<void> {
   const visit = readVisit(raw, parts.connections)
   if ('sentence' in visit) {
@@ -60,7 +60,6 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
     return tell(exchange, sentence(501, 'This server has no WebSocket connections yet.', 'WEBSOCKETS_NOT_SUPPORTED'))
   const entry = await parts.known.find(visitor.host, visitor.ip)
   if (entry === 'unavailable') return tell(exchange, comeAgain(visit))
-  // Whatever it is answered from here on.
   const { serving } = entry
   if ('deploymentId' in serving && serving.deploymentId !== null)
     parts.usage.count(exchange.response, serving.deploymentId)
@@ -80,7 +79,7 @@ async function answer(parts: Parts, visit: Visit, exchange: Exchange & { respons
   await show(parts, { output: staying.output, entry }, shown, exchange)
 }
 
-/** Why a visitor of a protected site is not let in; undefined where they may come in. */
+/** Returns the response if access to a protected site is denied, undefined if it is allowed. */
 async function notLetIn(
   { admission }: Pick<Parts, 'admission'>,
   { guard, settings }: Pick<HostEntry, 'settings'> & { guard: HostProtection },
@@ -107,7 +106,7 @@ async function show(
 ): Promise<void> {
   const { visit, isProtected } = shown
   const site = await parts.sites.get(output).catch((error) => {
-    // A deployment that was deleted a moment ago.
+    // The deployment was just deleted.
     if (isMissing(error)) return undefined
     throw error
   })
@@ -132,7 +131,7 @@ async function show(
   await carryOut(parts, carried, { ...shown, site }, exchange)
 }
 
-/** An upgrade to anything else is passed over: the answer comes as if it was not there (RFC 9110 7.8). */
+/** Upgrades to other protocols are ignored (RFC 9110 7.8). */
 function asksForWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade)
 }
@@ -158,7 +157,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof ContentUnavailable && error.cause instanceof FileMissing
 }
 
-/** TABLE why a file cannot be had -> whether it may be there in a moment. What may not is a fault of the deployment or of this server's disk. */
+/** TABLE reasons of unavailable content → whether a retry may help. Otherwise the deployment or this server's disk is broken. */
 const PASSES: Readonly<Record<ContentUnavailable['why'], boolean>> = {
   fetch: true,
   stalled: true,
@@ -173,7 +172,7 @@ const PASSES: Readonly<Record<ContentUnavailable['why'], boolean>> = {
 function fail({ log }: Parts, error: unknown, visit: Visit, { raw, response }: Exchange): void {
   const { method, host } = visit.request
   if (response.headersSent) {
-    log.warn({ err: error, method, host }, 'an answer to a visitor was cut off')
+    log.warn({ err: error, method, host }, 'a response to a visitor was interrupted')
     return void response.destroy()
   }
   const isOfContent = error instanceof ContentUnavailable
@@ -182,7 +181,7 @@ function fail({ log }: Parts, error: unknown, visit: Visit, { raw, response }: E
     tell({ raw, response }, comeAgain(visit))
     return
   }
-  log.error({ err: error, method, host }, 'a visitor could not be answered')
+  log.error({ err: error, method, host }, 'a request of a visitor failed')
   const page = pageAnswer('FAILED', isOfContent ? 502 : 500, visit.visitor)
   tell({ raw, response }, named(page, isOfContent ? 'CONTENT_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR'))
 }

@@ -1,4 +1,4 @@
-/** Does what the router decided: sends a file, a redirect or a page. docs/deploying-sites.md: The sites server. */
+/** Carries out a decision: sends a file, a redirect or a page. docs/deploying-sites.md: Sites server. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Header } from '../../delivery/protocol/routing-manifest.ts'
 import { PAGE_HEADERS, type PageKind } from '../../platform/verdict/error-page.ts'
@@ -16,12 +16,12 @@ import type { Visit } from './visit.ts'
 
 export type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
-/** `isPreviewUrl`: search engines are asked to pass it over. `isProtected`: the visitor may have sent the password of the site. */
+/** `isPreviewUrl`: search engines should not index it. `isProtected`: the visitor may have sent the site password. */
 export type Shown = { visit: Visit; site: OpenSite; isPreviewUrl: boolean; isProtected: boolean }
 
 type Means = { cache: ContentCache; forwarding: Forwarding }
 
-/** Carries a decision out. Throws ContentUnavailable where a file cannot be had, before anything is sent, and what sending throws. */
+/** Carries out a decision. Throws ContentUnavailable before sending anything if a file is unavailable, and errors while sending. */
 export async function carryOut(means: Means, decision: Decision, shown: Shown, exchange: Exchange): Promise<void> {
   try {
     await carryOutAll(means, decision, shown, exchange)
@@ -68,7 +68,7 @@ async function carryOutAll(
 const NOINDEX: Header = { name: 'x-robots-tag', value: 'noindex' }
 const UNINDEXED = new WeakMap<Decision, Decision>()
 
-/** The same decision, which asks search engines to pass the page over: one for each, as what follows from it is kept with it. */
+/** A copy of the decision with `noindex`. One object per decision, because derived values are cached by it. */
 function unindexed(decision: Decision): Decision {
   const before = UNINDEXED.get(decision)
   if (before !== undefined) return before
@@ -79,7 +79,7 @@ function unindexed(decision: Decision): Decision {
 
 type Rules = Pick<Decision, 'headers' | 'cookies' | 'responseTransforms'>
 
-/** TABLE headers that describe a body, and go where another one is sent. */
+/** TABLE headers that describe a body and are dropped when another one is sent. */
 const OF_A_BODY = [
   'accept-ranges',
   'content-disposition',
@@ -89,7 +89,7 @@ const OF_A_BODY = [
   'etag',
 ]
 
-/** The headers and cookies of the rules, for a body that is ours. */
+/** The headers and cookies of the rules, for a body of the platform. */
 function withRules(rules: Rules): Outgoing['headers'] {
   const headers: Outgoing['headers'] = {}
   for (const { name, value } of responseHeaders(rules, [])) if (!OF_A_BODY.includes(name)) headers[name] = value
@@ -107,14 +107,14 @@ function folder(list: Extract<Decision, { kind: 'folder' }>, rules: Rules): Outg
   return { status: 200, headers: { ...withRules(rules), ...PAGE_HEADERS }, body: folderPage(list) }
 }
 
-/** TABLE which page a fault of the rules has; others are SITE_FAULT. */
+/** TABLE error codes of rules → pages; others are SITE_FAULT. */
 const PAGES: Partial<Record<ErrorCode, PageKind>> = {
   NOT_FOUND: 'NOT_FOUND',
   DENIED: 'DENIED',
   ROUTING_BUSY: 'BACK_IN_A_MOMENT',
 }
 
-/** What the site sets of headers, such as those of CORS, stays. What describes the page is ours. */
+/** Headers of the site such as CORS stay; those that describe the page are replaced. */
 function errorAnswer(
   { visitor }: Visit,
   { status, code }: Pick<Extract<Decision, { kind: 'error' }>, 'status' | 'code'>,

@@ -1,7 +1,4 @@
-/**
- * Rewrites of a site to another server: the request is sent on there, and the answer comes back, both as they come. Only public addresses are
- * reached (platform/adapters/egress.ts), because tenants write the rules. docs/deploying-sites.md: Other servers.
- */
+/** Rewrites to other servers, at public addresses only (platform/adapters/egress.ts). docs/deploying-sites.md: Other servers. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -21,7 +18,7 @@ import { namesIn, type Visit } from './visit.ts'
 type Proxy = Extract<Decision, { kind: 'proxy' }>
 type Exchange = { raw: IncomingMessage; response: ServerResponse }
 
-/** `rules`: the decision with headers of our own. `hidesPassword`: what the visitor sends as `Authorization` may be the password of the site. */
+/** `rules`: the decision with platform headers. `hidesPassword`: the visitor's `Authorization` may be the site password. */
 type ForwardOrder = {
   account: string
   decision: Proxy
@@ -31,7 +28,7 @@ type ForwardOrder = {
 }
 
 export type Forwarding = {
-  /** Sends a request on. It throws only where something was sent to the visitor before, and RoutingFault where the rules cost too much. */
+  /** Forwards a request. Throws only after part of the response was sent, and RoutingFault if the rules exceed a limit. */
   send(order: ForwardOrder, exchange: Exchange): Promise<void>
 }
 
@@ -40,17 +37,17 @@ const AT_ONCE = 512
 const OF_ACCOUNT = 64
 const WAIT_MS = 5000
 const MAX_BODY_BYTES = 100 * 1024 ** 2
-/** A visitor who takes nothing for so long is not waited for. */
+/** A visitor who reads nothing for this time is disconnected. */
 const TIMEOUT_MS = 60_000
-/** Sites whose rules lead to each other send a request in a circle: each adds itself to `Via` (RFC 9110 7.6.3). */
+/** Detects loops between sites: each adds itself to `Via` (RFC 9110 7.6.3). */
 const VIA = '1.1 berth'
 const MAX_HOPS = 4
-/** The longest address of another server. Few read more. */
+/** The longest URL of another server. Few servers accept more. */
 const MAX_URL = 32 * 1024
 
 class TooLarge extends Error {}
 
-/** Sends requests on by this way out. */
+/** Opens forwarding through this egress. */
 export function openForwarding(egress: Pick<Egress, 'forward'>, log: Logger): Forwarding {
   const slots = createSharedSlots({ slots: AT_ONCE, ofOwner: OF_ACCOUNT })
   return {
@@ -94,7 +91,7 @@ function refusalOf({ request }: Visit, { headers }: IncomingMessage): Outgoing |
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return TOO_LARGE
   const hops = (request.headers.get('via') ?? '').split(',').filter((hop) => hop.trim() === VIA).length
   if (hops < MAX_HOPS) return undefined
-  return sentence(508, 'The rules of these sites send the request in circles.', 'INFINITE_LOOP_DETECTED')
+  return sentence(508, 'The rules of these sites forward the request in a loop.', 'INFINITE_LOOP_DETECTED')
 }
 
 function tell({ raw, response }: Exchange, answer: Outgoing): void {
@@ -102,7 +99,7 @@ function tell({ raw, response }: Exchange, answer: Outgoing): void {
   sendAnswer(raw, response, answer)
 }
 
-/** TABLE pages in the place of an answer -> the headers that they have. */
+/** TABLE error pages → their headers. */
 const PAGES = {
   BACK_IN_A_MOMENT: { 'retry-after': MOMENT_SECONDS },
   NO_ANSWER: { [ERROR_HEADER]: 'ROUTER_EXTERNAL_TARGET_ERROR' },
@@ -120,7 +117,6 @@ function goneWith(response: ServerResponse): AbortSignal {
   return leaving.signal
 }
 
-/** The request as the other server gets it. */
 function requestOf({ decision, visit, hidesPassword }: ForwardOrder, { raw, response }: Exchange) {
   const { request } = visit
   const headers: Record<string, string> = {}
@@ -149,7 +145,7 @@ async function* bounded(raw: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/** The visitor's query goes along; what the rule says of a parameter counts. Undefined where the whole is too long. */
+/** Appends the visitor's query; parameters of the rule take precedence. Returns undefined if the URL is too long. */
 export function withQuery(url: string, search: string): string | undefined {
   if (url.length + search.length > MAX_URL) return undefined
   const target = new URL(url)
@@ -168,13 +164,12 @@ function hasNoBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304
 }
 
-/** Hands the answer to the visitor, a piece at a time. */
 async function passOn(
   { statusCode, headers, body }: ForwardedAnswer,
   { decision, rules, visit }: ForwardOrder,
   { response }: Exchange,
 ): Promise<void> {
-  // What has no body is not made an answer that has one: a 304 as 200 would be an empty page.
+  // A response without a body keeps its status: a 304 as 200 would be an empty page.
   const status = hasNoBody(statusCode) ? statusCode : (decision.status ?? statusCode)
   const isWhole = visit.request.method === 'HEAD' || hasNoBody(status)
   response.writeHead(status, headersOf(headers, rules, !hasNoBody(status)))
@@ -188,7 +183,7 @@ async function passOn(
   response.end()
 }
 
-/** The headers of the other server under those of the rules, without those that are about its connection. Cookies of both are sent. */
+/** Merges rule headers over those of the other server, without its connection headers. Sends cookies of both. */
 function headersOf(
   { connection, 'set-cookie': cookies, ...others }: ForwardedAnswer['headers'],
   rules: ForwardOrder['rules'],
@@ -204,7 +199,7 @@ function headersOf(
   for (const { name, value } of responseHeaders(rules, own)) merged[name] = value
   const all = [cookies ?? [], merged['set-cookie'] ?? [], rules.cookies].flat()
   if (all.length > 0) merged['set-cookie'] = all
-  // The length stays, so that a part is not taken for the whole.
+  // The length stays, so that a truncated body is detected.
   if (hasLength && others['content-length'] !== undefined) merged['content-length'] = String(others['content-length'])
   return merged
 }

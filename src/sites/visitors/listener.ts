@@ -1,4 +1,4 @@
-/** The listener that visitors reach: how their requests are read, and what is bounded of their connections. docs/deploying-sites.md: The sites server. */
+/** The visitors' listener with its limits for requests and connections. docs/deploying-sites.md: Sites server. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,18 +22,17 @@ import { waitsForContinue } from './send.ts'
 export type Answering = (request: IncomingMessage, response: CountedResponse) => Promise<void>
 
 export type Listener = {
-  /** Listens; gives the address as a URL. Throws what the system says. */
+  /** Listens and returns the URL. Throws system errors. */
   listen(host: string, port: number): Promise<string>
-  /** Takes no new connection, and resolves when all requests are answered. */
+  /** Accepts no new connections and resolves when all requests are answered. */
   close(graceMs: number, whenClosed: () => Promise<void>): Promise<void>
 }
 
-/** Proxies in front let go first. */
+/** Proxies in front close first. */
 const KEEP_ALIVE_MS = 65_000
-/** For a whole request with its body. */
 const REQUEST_MS = 60_000
 
-/** Makes the listener: plain HTTP and TLS on one port on a laptop, else the one that the settings say. Throws BadSetting. */
+/** Opens the listener: plain HTTP and TLS on one port on a local machine, otherwise as configured. Throws BadSetting. */
 export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>, answer: Answering): Listener {
   const { config, log } = deps
   const server = openServer(deps)
@@ -67,7 +66,7 @@ export function openListener(deps: Pick<Deps, 'config' | 'log' | 'shutdownSignal
   }
 }
 
-/** Not by `import`: operations/edge/listener.ts says why. */
+/** Not imported: operations/edge/listener.ts explains why. */
 function openServer({ config, log, shutdownSignal }: Pick<Deps, 'config' | 'log' | 'shutdownSignal'>): Server {
   const times = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }
   const options = { ...HTTP_LIMITS, ...times, ServerResponse: CountedResponse }
@@ -82,7 +81,7 @@ function openServer({ config, log, shutdownSignal }: Pick<Deps, 'config' | 'log'
   return server
 }
 
-/** A line of each request, without its query: it may hold what opens something. */
+/** Logs a request without its query, which may contain secrets. */
 function tellOf(log: Deps['log'], request: IncomingMessage, response: ServerResponse): void {
   const began = performance.now()
   response.once('close', () => {

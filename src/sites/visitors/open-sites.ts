@@ -1,30 +1,28 @@
-/** The sites that are open: the routing manifests of deployments that visitors ask for, read once and kept within bounds. docs/deploying-sites.md: The sites server. */
+/** Cache of routing manifests, loaded on first request and bounded. docs/deploying-sites.md: Sites server. */
 import { OUTPUT_LIMITS } from '../../delivery/protocol/output-limits.ts'
 import type { OutputFacts } from '../../platform/verdict/facts.ts'
 import type { ContentCache } from '../content/content-cache.ts'
 import { ContentUnavailable } from '../content/content-fault.ts'
 import { piecesOf } from '../content/opened-file.ts'
 
-/** A site as the routing pool is asked about it. `account`: whose files it shows. `manifest`: JSON. */
+/** A site for the routing pool. `account`: the owner of its files. `manifest`: JSON. */
 export type OpenSite = { site: string; account: string; manifest: string }
 
 export type OpenSites = {
-  /** The site of an output. Those who ask for one at once wait for the same. Throws ContentUnavailable. */
+  /** Returns the site of an output. Concurrent callers share one load. Throws ContentUnavailable. */
   get(output: OutputFacts): Promise<OpenSite>
-  /** How many are open. */
   size(): number
 }
 
-/** By number, and by characters of their manifests. The site that was used longest ago is closed. */
+/** Limits by number and by manifest characters. The least recently used site is evicted. */
 const MAX_SITES = 500
 const MAX_CHARACTERS = 64 * 1024 ** 2
 
-/** No site is open yet. `most`: bounds other than these, for tests. */
+/** Creates a cache of sites. `most`: other limits, for tests. */
 export function openSites(
   cache: Pick<ContentCache, 'open'>,
   { sites = MAX_SITES, characters = MAX_CHARACTERS }: { sites?: number; characters?: number } = {},
 ): OpenSites {
-  /** In the order of their last use. */
   const open = new Map<string, OpenSite>()
   const arriving = new Map<string, Promise<OpenSite>>()
   let held = 0

@@ -1,27 +1,25 @@
-/** Short answers to visitors: pages and sentences, and what becomes of bodies that nobody reads. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 
-/** The name of an error, for whoever looks at the headers. */
 export const ERROR_HEADER = 'x-vercel-error'
 
-/** More of a body that nobody reads ends the connection: reading on would cost more than a new one. */
+/** Longer unread bodies close the connection: reading on would cost more than a new one. */
 const MAX_DRAINED = 256 * 1024
 
 /** Requests that wait for `100 Continue` before they send their body. */
 const waiting = new WeakSet<IncomingMessage>()
 
-/** Notes that a request waits for `100 Continue`. */
+/** Records that a request waits for `100 Continue`. */
 export function waitsForContinue(request: IncomingMessage): void {
   waiting.add(request)
 }
 
-/** Lets a request send its body, where it waits for that. */
+/** Sends `100 Continue` if the request waits for it. */
 export function letContinue(request: IncomingMessage, response: ServerResponse): void {
   if (waiting.delete(request)) response.writeContinue()
 }
 
-/** Makes whatever is sent in this response have no body: its status and headers alone. To be called before the answer. */
+/** Omits the body of this response and sends only status and headers. Call it before responding. */
 export function leaveOutBody(response: ServerResponse): void {
   const writeHead = response.writeHead.bind(response) as (
     status: number,
@@ -37,10 +35,9 @@ export function leaveOutBody(response: ServerResponse): void {
   response.end = (() => end()) as ServerResponse['end']
 }
 
-/** As `Answer`, with headers that may be there several times. */
 export type Outgoing = Omit<EdgeResponse, 'headers'> & { headers: Record<string, string | string[]> }
 
-/** Sends an answer whole. One to HEAD has no body. */
+/** Sends a response. One to HEAD has no body. */
 export function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -50,16 +47,16 @@ export function sendAnswer(
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** An answer that is a sentence. `code`: the name of the error. */
+/** Returns a plain-text response. `code`: the error code. */
 export function sentence(status: number, text: string, code?: string): EdgeResponse {
   const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
   return { status, headers: { ...headers, ...(code !== undefined && { [ERROR_HEADER]: code }) }, body: `${text}\n` }
 }
 
-/** Reads the body of a request that needs none, up to a bound, so that the connection can be used again. To be called before the answer. */
+/** Reads an unneeded request body up to a limit, so that the connection stays usable. Call it before responding. */
 export function drain(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return
-  // It is not asked to send what nobody reads.
+  // Do not request a body that is not read.
   if (waiting.delete(request) || Number(request.headers['content-length'] ?? 0) > MAX_DRAINED)
     response.setHeader('connection', 'close')
   let bytes = 0
@@ -72,7 +69,7 @@ export function drain(request: IncomingMessage, response: ServerResponse): void 
   })
 }
 
-/** Whether a request has a body, or says that one comes. */
+/** Returns whether a request has a body or announces one. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 }

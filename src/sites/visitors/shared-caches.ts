@@ -1,10 +1,10 @@
-/** Keeps the answers of protected sites out of the caches that visitors share. docs/deploying-sites.md: The sites server, Protected hosts. */
+/** Keeps responses of protected sites out of shared caches. docs/deploying-sites.md: Sites server, Protected hosts. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 
-/** TABLE headers that tell shared caches more than `Cache-Control` does. */
+/** TABLE headers that control shared caches in addition to `Cache-Control`. */
 const OF_SHARED_CACHES = ['cdn-cache-control', 'surrogate-control', 'vercel-cdn-cache-control']
 
-/** Makes whatever is sent in this response `private`, unless it says `no-store`. To be called before the answer. */
+/** Marks the response as `private`, unless it has `no-store`. Call it before responding. */
 export function keepPrivate(response: ServerResponse): void {
   const writeHead = response.writeHead.bind(response) as (
     status: number,
@@ -17,10 +17,10 @@ export function keepPrivate(response: ServerResponse): void {
   }) as ServerResponse['writeHead']
 }
 
-/** A directive of `Cache-Control`: a comma within a quoted string ends none (RFC 9110 5.6.4). */
+/** A directive of `Cache-Control`. A comma within a quoted string does not end it (RFC 9110 5.6.4). */
 const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/gs
 
-/** A value of `Cache-Control` for the visitor alone. */
+/** Makes a `Cache-Control` value private. */
 export function privately(value: string): string {
   const directives = (value.match(DIRECTIVE) ?? []).map((directive) => directive.trim())
   const kept = directives.filter((directive) => directive !== '' && !/^(?:public|s-maxage)(?:\s*=|$)/i.test(directive))

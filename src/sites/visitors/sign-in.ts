@@ -1,6 +1,6 @@
 /**
- * Members sign in to a protected site: a browser that is not let in goes to the page for that on the control plane, and comes back with a code, which
- * becomes a cookie of this host. What a browser holds meanwhile ties the code to it. docs/edge.md: Members sign in.
+ * Member sign-in at a protected site: the browser is redirected to the control plane and returns with a code, which becomes a
+ * cookie of this host. A cookie with the state binds the code to the browser. docs/edge.md: Sign-in of members.
  */
 import type { IncomingMessage } from 'node:http'
 import { randomText } from '../../platform/base/ids.ts'
@@ -20,13 +20,12 @@ import type { Exchange } from './carry-out.ts'
 import { ownCookie, readOwnCookie } from './cookies.ts'
 import type { Visit } from './visit.ts'
 
-/** As long as a person may take to sign in. */
 const BEGUN_SECONDS = 600
-/** Of a longer address the person sees the first page of the site. A cookie has 4 KiB. */
+/** For a longer address, the user lands on the first page of the site. A cookie has 4 KiB. */
 const MAX_PATH = 2000
 const BASE = 'http://here.invalid'
 
-/** The answer to a visitor of a protected host: undefined where they may come in. */
+/** Returns the response for a visitor of a protected host; undefined if access is allowed. */
 export async function answerAtDoor(
   admission: Pick<Admission, 'refuse' | 'redeem'>,
   guard: HostProtection,
@@ -41,11 +40,11 @@ export async function answerAtDoor(
   const { answer, signInPage } = refused
   if (signInPage === undefined || !isOfPerson(visit, exchange.raw)) return answer
   if (answer.status !== 401 || isOfSignIn) return begin(visit, exchange, signInPage)
-  // Where a password is asked for, whoever knows it need not be a member: members say that they are.
+  // Visitors who know the password need not be members, so members choose to sign in.
   return { ...answer, body: pageOf('PASSWORD_OR_MEMBERS', 401, visit.visitor.host) }
 }
 
-/** Whether a person looks at what is answered, in a browser that keeps a cookie for this host alone. Frames, scripts, pictures and programs are answered as ever. */
+/** Returns whether a user opens a page in a browser that stores cookies for this host; other requests get the normal response. */
 export function isOfPerson({ visitor, request }: Visit, { headers }: IncomingMessage): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const isForPeople = /(?:^|,)\s*text\/html\s*(?:[,;]|$)/i.test(headers.accept ?? '')
@@ -53,7 +52,7 @@ export function isOfPerson({ visitor, request }: Visit, { headers }: IncomingMes
   return isRead && isForPeople && isPage && mayHoldSession(visitor.scheme, visitor.host)
 }
 
-/** Two tabs that begin at once share a state, so that the second does not end the first. */
+/** Tabs that start at the same time share a state, so that the second does not invalidate the first. */
 function begin({ visitor }: Visit, { raw, response }: Exchange, signInPage: string): EdgeResponse | undefined {
   const isSecure = visitor.scheme === 'https'
   const origin = URL.parse(`${visitor.scheme}://${visitor.host}${visitor.port}`)?.origin
@@ -64,7 +63,7 @@ function begin({ visitor }: Visit, { raw, response }: Exchange, signInPage: stri
   return pageAnswer('SIGN_IN', 303, visitor, { location: `${signInPage}?${query}` })
 }
 
-/** The browser is back. Whoever is in already, by another tab, goes on. */
+/** Handles the return from sign-in. A visitor who signed in with another tab continues. */
 async function finish(
   admission: Pick<Admission, 'redeem'>,
   visit: Visit,
@@ -89,13 +88,12 @@ function goOn({ visitor }: Visit, path: string): EdgeResponse {
   return pageAnswer('SIGN_IN', 303, visitor, { location: path })
 }
 
-/** What a browser holds that began here. */
 function readBegun({ headers }: IncomingMessage, isSecure: boolean): { state: string; path: string } | undefined {
   const [state, path = ''] = (readOwnCookie(headers.cookie, 'berth_site_begun', isSecure) ?? '').split('.')
   return isSecret(state) ? { state, path: pathOnHost(Buffer.from(path, 'base64url').toString()) } : undefined
 }
 
-/** A path and query that lead nowhere but to this host, as a browser will read them: `//host`, `/\host` and `/.//host` are other hosts. */
+/** A path and query that stay on this host in a browser: `//host`, `/\host` and `/.//host` are other hosts. */
 function pathOnHost(uri: string): string {
   const url = URL.parse(uri, BASE)
   const path = url?.origin === BASE ? url.pathname + url.search : '/'

@@ -1,4 +1,4 @@
-/** The sites server: answers visitors from what it knows of hosts and from its cache of files. It has no database. docs/deploying-sites.md: The sites server. */
+/** The sites server: answers visitors from its host facts and its file cache, without a database. docs/deploying-sites.md: Sites server. */
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { BadSetting } from '../../config.ts'
@@ -20,16 +20,16 @@ import { openListener } from './listener.ts'
 import { openSites } from './open-sites.ts'
 
 export type SitesServer = {
-  /** Listens; gives the address as a URL. */
+  /** Listens and returns the URL. */
   listen(host: string, port: number): Promise<string>
-  /** Takes no new connection, lets requests in flight finish, and closes what they needed. `graceMs`: as of a service (service.ts). */
+  /** Accepts no new connections, finishes requests in flight and closes resources. `graceMs`: as of a service (service.ts). */
   close(graceMs?: number): Promise<void>
 }
 
-/** Of a worker that routes: a full heap ends it, and another one starts. */
+/** Limits of a routing worker: a full heap terminates it, and another one starts. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
 
-/** `mayReach`: the addresses that rewrites may lead to. Opens what is on the disk, follows the control plane and makes the listener. Throws BadSetting, and what the system says of the folder. */
+/** Opens the sites server. `mayReach`: addresses that rewrites may target. Throws BadSetting and system errors of the directory. */
 export async function openSitesServer(
   { config, log }: Pick<Deps, 'config' | 'log'>,
   mayReach = isPublicAddress,
@@ -59,7 +59,7 @@ export async function openSitesServer(
   return {
     listen: listener.listen,
     async close(graceMs = 0) {
-      // On a laptop the control plane ends in the same moment, and is still there.
+      // On a local machine the control plane stops at the same time, and still responds now.
       void usage.send()
       await listener.close(graceMs, async () => stop.abort())
       await Promise.all([known.stop(), admission.close(), cache.close(), pool.close(), egress.close(), usage.close()])

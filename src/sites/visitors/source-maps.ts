@@ -1,7 +1,4 @@
-/**
- * Source maps of a project that protects them, on a deployment that is open otherwise: members get them, and for everybody else there are none.
- * docs/deploying-sites.md: Source maps.
- */
+/** Protects source maps of otherwise open deployments: members get them, other visitors get 404. docs/deploying-sites.md: Source maps. */
 import type { HostProtection } from '../../platform/verdict/hosts.ts'
 import { RETURN_PATH } from '../../platform/verdict/site-sign-in.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
@@ -13,19 +10,20 @@ import { keepPrivate } from './shared-caches.ts'
 import { answerAtDoor, isOfPerson } from './sign-in.ts'
 import type { Visit } from './visit.ts'
 
-/** Whether the router found a source map, by whatever address. */
+/** Returns whether the router found a source map, at any address. */
 export function isSourceMap(decision: Decision): boolean {
   return decision.kind === 'file' && /\.map$/i.test(decision.file.path)
 }
 
-/** Whether a visitor comes back from the console, or asks to be led there, on a host where members sign in for source maps alone. */
+/** Returns whether a visitor starts or completes a sign-in on a host where members sign in only for source maps. */
 export function isSignInForMaps(guard: HostProtection | undefined, { request }: Visit): boolean {
   return guard !== undefined && request.path === RETURN_PATH
 }
 
 /**
- * The answer to a visitor who asks for a source map: undefined where they may have it, `hidden` where it is to be as if it was not there. A person who
- * opens its address in a browser is led to sign in, or asked for the password of the project, as at a protected deployment.
+ * Returns the response to a request for a source map: undefined if access is allowed, `hidden` if it must look missing. A user
+ * who opens its address in a browser is redirected to sign in, or prompted for the project password, like at a protected
+ * deployment.
  */
 export async function answerAtSourceMap(
   admission: Pick<Admission, 'refuse' | 'redeem'>,

@@ -1,4 +1,4 @@
-/** A visitor's request as it came, read for the verdict on its host and for the router. docs/deploying-sites.md: The sites server. */
+/** Parses a visitor's request for the host verdict and the router. docs/deploying-sites.md: Sites server. */
 import type { IncomingMessage } from 'node:http'
 import type { ConnectionSettings } from '../../config.ts'
 import { clientAddress, isTrusted } from '../../platform/base/network.ts'
@@ -12,16 +12,16 @@ import { readOwnCookie, withoutOwnCookies } from './cookies.ts'
 export type Visit = {
   visitor: Visitor
   request: VisitorRequest
-  /** What may let a visitor into a protected site: the headers as they came. */
+  /** Raw headers that may grant access to a protected site. */
   credentials: { authorization: string | undefined; bypass: string | undefined; session: string | undefined }
 }
 
-/** An address of IPv6 is a host too, and nobody has it. */
+/** An IPv6 address is a valid host that no site has. */
 const IPV6_HOST = /^\[[0-9a-f:.]{2,45}\](?::\d{1,5})?$/i
-/** RFC 9112 3.2.2. A user name before the host is a fault. */
+/** RFC 9112 3.2.2. A user name before the host is an error. */
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
 
-/** Reads a request. A sentence says what is wrong with one that cannot be answered. Headers of a proxy count where it is a trusted one. */
+/** Parses a request. Returns a message if it is invalid. Proxy headers count only from a trusted proxy. */
 export function readVisit(
   raw: IncomingMessage,
   { trustedProxies }: Pick<ConnectionSettings, 'trustedProxies'>,
@@ -62,7 +62,7 @@ function pairsOf(rawHeaders: readonly string[]): Pair[] {
   return pairs
 }
 
-/** Who asks, and by which scheme: what the connection says, or a trusted proxy in front. */
+/** The client address and scheme, from the connection or a trusted proxy. */
 function peerOf(
   { socket, headers }: IncomingMessage,
   trusted: ConnectionSettings['trustedProxies'],
@@ -75,20 +75,20 @@ function peerOf(
   return { ip, scheme: proto === 'https' || proto === 'http' ? proto : scheme }
 }
 
-/** Where proxies stand in a row, the last entry is that of the one in front of us. */
+/** In a chain of proxies, the last entry is from the one in front of us. */
 function lastOf(header: string | string[] | undefined): string | undefined {
   return (Array.isArray(header) ? header.at(-1) : header)?.split(',').at(-1)?.trim()
 }
 
-/** The names that a header `Connection` lists, in lower case: such headers are for the next hop alone (RFC 9110 7.6.1). */
+/** Returns the lower-case names in a `Connection` header: such headers are for the next hop only (RFC 9110 7.6.1). */
 export function namesIn(connection: string | undefined): ReadonlySet<string> {
   return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
 }
 
-/** The headers that routes and other servers see: the visitor's without those of the connection, and in the place of those that only the platform may set, ours. */
+/** Headers for routes and other servers: the visitor's without connection headers, with ours for those that only the platform may set. */
 function headersOf(pairs: Iterable<Pair>, { ip, host, port, scheme }: Visitor): Map<string, string> {
   const headers = visitorHeaders(pairs)
-  // `Via` counts hops, and nobody may begin anew.
+  // `Via` counts hops, so a visitor must not reset it.
   for (const name of namesIn(headers.get('connection'))) if (name !== 'via') headers.delete(name)
   const cookies = withoutOwnCookies(headers.get('cookie') ?? '')
   if (cookies) headers.set('cookie', cookies)

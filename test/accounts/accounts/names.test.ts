@@ -1,4 +1,4 @@
-/** What accounts are called: by the operator, and after a name was given up. docs/accounts.md: Names; docs/operations.md: People. */
+/** What accounts are called: by the operator, and after a name was given up. docs/accounts.md: Usernames and slugs; docs/operations.md: User administration. */
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../../support/call.ts'
@@ -124,7 +124,7 @@ onBothEngines('a name that was given up is reserved for 90 days for the account 
   assert.equal((await rename(world, 'acme')).status, 200)
   const taken = await rival.call.try('PATCH', '/v2/teams/rivals', { slug: 'team' })
   assert.deepEqual(said(taken), [409, 'conflict'])
-  assert.match(taken.body.error.message, /"team" was given up .* until \d{4}-\d\d-\d\d/)
+  assert.match(taken.body.error.message, /"team" is reserved until \d{4}-\d\d-\d\d/)
   const user = { username: 'team', email: 'x@example.com' }
   assert.deepEqual(said(await operator.try('POST', '/operator/v1/users', user)), [409, 'conflict'])
   const team = { slug: 'team', name: 'T', ownerId: rival.id }

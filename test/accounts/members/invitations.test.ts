@@ -102,7 +102,7 @@ onBothEngines('an invited person is listed as not confirmed, found, given anothe
   assert.deepEqual(said(await world.call.try('POST', path, { uid: ada.id })), [409, 'conflict'])
   const confirming = await world.call.try('PATCH', `${path}/${ada.id}`, { confirmed: true, role: 'OWNER' })
   assert.deepEqual(said(confirming), [400, 'bad_request'])
-  assert.match(confirming.body.error.message, /only the person who is invited/)
+  assert.match(confirming.body.error.message, /only the invited user/)
   assert.equal((await world.call('PATCH', `${path}/${ada.id}`, { role: 'DEVELOPER' })).status, 200)
   assert.equal((await world.call('GET', `${path}/${ada.id}/projects`)).status, 200)
   assert.equal((await world.call('DELETE', `${path}/${nobody.uid}`)).status, 200)
@@ -186,7 +186,7 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
   const asEve = await openSignedInClient(world, eve.id, 'eve')
   assert.equal((await asEve.get(page)).status, 404)
   assert.equal((await asEve.post(page, { answer: 'accept' })).status, 404)
-  assert.match((await asEve.get('/invitations')).text, /No team waits/)
+  assert.match((await asEve.get('/invitations')).text, /no pending invitations/)
 
   const asAda = await openSignedInClient(world, ada.id, 'ada')
   assert.match((await asAda.get('/invitations')).text, new RegExp(`href="${page}"`))
@@ -196,14 +196,14 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
   assert.equal((await asAda.post(page, { answer: 'accept' }, { origin: 'https://evil.example' })).status, 403)
   assert.equal(await isIn(ada), false)
   const first = (await asAda.get('/console/t/ada')).text
-  assert.match(first, new RegExp(`To the team Team \\(team\\), as DEVELOPER: <a href="${page}">`))
-  assert.doesNotMatch((await asEve.get('/console/t/eve')).text, /You are invited/)
+  assert.match(first, new RegExp(`You're invited to join Team \\(team\\) as Developer\\. <a href="${page}">`))
+  assert.doesNotMatch((await asEve.get('/console/t/eve')).text, /You're invited/)
   const joined = (await asAda.post(page, { answer: 'accept' })).text
   assert.match(joined, /You are a member of Team/)
   const [, way] = /<a class="button" href="([^"]+)">Go to the team/.exec(joined)!
   const inside = await asAda.get(way!)
   assert.equal(inside.status, 200)
-  assert.doesNotMatch(inside.text, /You are invited/)
+  assert.doesNotMatch(inside.text, /You're invited/)
   assert.equal(await isIn(ada), true)
   assert.equal((await asAda.post(page, { answer: 'accept' })).status, 404)
   const [entry] = (await world.operator('GET', '/operator/v1/audit?limit=1')).body.entries

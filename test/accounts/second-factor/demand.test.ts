@@ -38,7 +38,7 @@ onBothEngines(
       }
     }
     assert.equal(said.size, 1)
-    assert.match([...said][0]!, /asks its members for a second factor.*\/console\/account\/security\/factors/)
+    assert.match([...said][0]!, /requires a second factor.*\/console\/account\/security\/factors/)
     // A token that is bound to the team, and one that acts for its person and names the team in the path.
     const made = await world.operator('POST', '/operator/v1/tokens', { userId: ada.id, teamId })
     assert.equal((await world.as(made.body.token).try('GET', '/v9/projects')).status, 403)
@@ -75,7 +75,7 @@ onBothEngines(
       assert.equal(page.status, 403, `${path} ${page.location}`)
       assert.match(page.text, /href="\/console\/account\/security\/factors">Set up a second factor/)
     }
-    assert.match((await client.get('/integrations/installed')).text, /asks its members for a second factor/)
+    assert.match((await client.get('/integrations/installed')).text, /requires a second factor/)
     const phone = await setUpCodes(world, client)
     assert.equal((await list()).status, 200)
     assert.equal((await client.get('/console/t/team')).status, 200)
@@ -110,7 +110,7 @@ onBothEngines(
     await world.operator('DELETE', `/operator/v1/users/${world.credentials.userId}/second-factors`)
     const admin = await openSignedInClient(world)
     await setUpCodes(world, admin)
-    assert.match((await admin.get(page)).text, /<option value="on" selected>With a second factor/)
+    assert.match((await admin.get(page)).text, /<option value="on" selected>Required/)
     await admin.post(page, { ...form, factor: 'off' })
     assert.equal((await world.call('GET', `${TEAM}${query}`)).body.requireSecondFactor, false)
     await admin.get(page)

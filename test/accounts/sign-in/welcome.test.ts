@@ -1,4 +1,4 @@
-/** The link of the first start, and that nobody takes a service without it. docs/sign-in-and-consent.md: The first password. */
+/** The link of the first start, and that nobody takes a service without it. docs/sign-in-and-consent.md: First password. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'
@@ -110,7 +110,7 @@ processOnBothEngines('berth welcome prints the link until it was used', async (t
   const env = { ...home.env, PORT: new URL(running.address).port }
   const { welcome } = credentialsOf(home)
   assert.equal(running.out().includes(welcome), false, 'a log collector may read it')
-  assert.match(running.out(), /^berth welcome prints /m)
+  assert.match(running.out(), /^To set your password, run: berth welcome/m)
   const printed = await berthProcess(['welcome'], env)
   assert.deepEqual([printed.code, printed.out], [0, `${running.address}${welcome}\n`], printed.err)
   const page = await fetch(printed.out.trim())

@@ -69,7 +69,7 @@ for (const engine of ENGINES) {
 
     // Whoever comes there without anything that was kept is told so, and goes on.
     await page.goto(`${origin}/console/kept`)
-    await page.getByText('nothing was kept').waitFor()
+    await page.getByText('nothing was saved').waitFor()
     await page.getByRole('link', { name: 'Go to the console' }).click()
     await page.waitForURL(/\/console\/t\/ada/)
     // A form that is carried on, and one that is shown again, are answered with 401, 403 and 422.

@@ -138,7 +138,7 @@ onBothEngines(
     assert.deepEqual([unverified.status, /email address is verified/.test(unverified.text)], [403, true])
     provider.people.set('dora', { email: 'DORA@example.com', email_verified: true })
     const asked = await signInBy(provider, client, 'dora')
-    assert.deepEqual([asked.status, /Look into your mail/.test(asked.text)], [200, true], asked.text)
+    assert.deepEqual([asked.status, /Check your email/.test(asked.text)], [200, true], asked.text)
     assert.equal(await isIn(client), false)
     const letter = (await readQueuedMail(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
     assert.equal(letter.recipient, 'dora@example.com')
@@ -179,7 +179,7 @@ onBothEngines(
     const client = await openSignedInClient(world)
     await setUpCodes(world, client)
     provider.people.set('root', { email: 'admin@berth.localhost', email_verified: true })
-    assert.match((await signInBy(provider, openClient(world), 'root')).text, /Look into your mail/)
+    assert.match((await signInBy(provider, openClient(world), 'root')).text, /Check your email/)
     const letter = (await readQueuedMail(world)).find(({ subject }) => subject.startsWith('Sign in by'))!
     const link = pathOf(/http:\/\/\S+/.exec(letter.body_text)![0])
     assert.match((await openClient(world).get(link)).location, /^\/sign-in\?return=/)

@@ -1,4 +1,4 @@
-/** A person is who the token says, however BERTH_OIDC_ISSUER spells the provider. docs/single-sign-on.md: Who becomes whom. */
+/** A person is who the token says, however BERTH_OIDC_ISSUER spells the provider. docs/single-sign-on.md: Account linking. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { checkIdentities } from '../../../src/accounts/single-sign-on/check.ts'

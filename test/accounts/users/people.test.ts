@@ -1,4 +1,4 @@
-/** The operator's view of people: found, suspended, removed; and what is left of them. docs/operations.md: People. */
+/** The operator's view of people: found, suspended, removed; and what is left of them. docs/operations.md: User administration. */
 import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../../src/platform/access/last-seen.ts'
 import { rowsOf, type Store, tablesOf } from '../../../src/platform/db/tables.ts'

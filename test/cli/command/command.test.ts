@@ -249,7 +249,7 @@ test('what a backup or restore lacks is named', async (t) => {
   assert.equal(code, 1)
   assert.match(err, /^berth: cannot connect to DATABASE_URL \(127\.0\.0\.1:1\/store\): connect ECONNREFUSED/)
   assert.equal(err.includes('pass-word'), false)
-  assert.match((await berth(['restore', folder], away)).err, /is a folder: name the file in it/)
+  assert.match((await berth(['restore', folder], away)).err, /is a directory: name the file in it/)
 })
 
 test('every command has help with an example that the command itself understands', async () => {

@@ -46,13 +46,13 @@ test('each unknown BERTH_ variable has a line of the greeting, with the setting 
     .split('\n')
     .filter((line) => line.includes('is no setting'))
   assert.deepEqual(told, [
-    'warning: BERTH_OPERATR_TOKEN is no setting; did you mean BERTH_OPERATOR_TOKEN?',
-    'warning: BERTH_PORT is no setting; did you mean PORT?',
-    'warning: BERTH_XYZZY?XYZZY is no setting',
+    'warning: BERTH_OPERATR_TOKEN is not a setting; did you mean BERTH_OPERATOR_TOKEN?',
+    'warning: BERTH_PORT is not a setting; did you mean PORT?',
+    'warning: BERTH_XYZZY?XYZZY is not a setting',
   ])
   assert.equal(running.out().includes('hunter2'), false)
   const found = (await doctor({ ...home.env, ...env }))('settings')!
-  assert.deepEqual([found.is, found.found.startsWith('BERTH_OPERATR_TOKEN is no setting')], ['worry', true])
+  assert.deepEqual([found.is, found.found.startsWith('BERTH_OPERATR_TOKEN is not a setting')], ['worry', true])
 })
 
 test('each setting of the table is known', async (t) => {
@@ -207,7 +207,7 @@ test('the doctor reports a public address that does not resolve, and tokens that
   const away = await at({ BERTH_PUBLIC_URL: 'https://berth.invalid' })
   assert.deepEqual([away.is, /berth\.invalid of BERTH_PUBLIC_URL does not resolve/.test(away.found)], ['wrong', true])
   const open = await at({ HOST: '0.0.0.0' })
-  assert.deepEqual([open.is, /in clear/.test(open.found), /BERTH_PUBLIC_URL/.test(open.advice!)], ['worry', true, true])
+  assert.deepEqual([open.is, /unencrypted/.test(open.found), /BERTH_PUBLIC_URL/.test(open.advice!)], ['worry', true, true])
   assert.equal((await at({ HOST: '0.0.0.0', BERTH_PUBLIC_URL: 'https://127.0.0.1' })).is, 'well')
   assert.equal((await at({})).is, 'well')
 })

@@ -50,7 +50,7 @@ test('a whole server is told with its version, and nothing is left in the databa
   const { findings } = await doctor(home.env)
   const told = findings.filter(({ about }) => about === 'database server')
   assert.deepEqual(
-    told.map(({ is, found }) => [is, /^PostgreSQL 18\..* does all that Berth needs$/.test(found)]),
+    told.map(({ is, found }) => [is, /^PostgreSQL 18\..* has everything that Berth needs$/.test(found)]),
     [['well', true]],
     JSON.stringify(told),
   )
@@ -68,12 +68,12 @@ test('a server that only reads is told [postgres]', async (t) => {
   const { findings, well } = await doctor({ ...home.env, DATABASE_URL: url })
   const told = findings.find(({ about }) => about === 'database server')!
   assert.equal(well, false)
-  assert.match(told.found, /^cannot be asked: .*read-only/)
-  assert.match(told.advice!, /leads to the server that writes/)
+  assert.match(told.found, /^cannot be queried: .*read-only/)
+  assert.match(told.advice!, /points to the primary server/)
 })
 
 if (canRun(`${BIN}/postgres`, '--version')) {
-  test('PostgreSQL 15 does all that Berth needs [postgres]', { timeout: 300_000 }, async (t) => {
+  test('PostgreSQL 15 has everything that Berth needs [postgres]', { timeout: 300_000 }, async (t) => {
     const url = await startDebian(t)
     const { version, major, lacks } = await probeServer(url)
     assert.deepEqual([major, lacks], [15, []], version)

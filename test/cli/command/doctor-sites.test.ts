@@ -1,4 +1,4 @@
-/** What `berth doctor` says of what visitors of sites need. docs/deploying-sites.md: The sites server. */
+/** What `berth doctor` says of what visitors of sites need. docs/deploying-sites.md: Sites server. */
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -25,7 +25,7 @@ processOnBothEngines('the files that deployments name are looked for, and who sh
   const home = await newHome(t, engine)
   const { env, folder } = home
   const files = join(folder, 'files')
-  assert.deepEqual(await check('files', env), [['well', `${files} is not there yet; the first start makes it`]])
+  assert.deepEqual(await check('files', env), [['well', `${files} does not exist yet; the first start creates it`]])
   assert.deepEqual(await check('sites server', env), [])
   const { BERTH_DATA, DATABASE_URL } = env
   const world = await openWorld(engine, { ...SETTINGS, BERTH_DATA: BERTH_DATA!, DATABASE_URL: DATABASE_URL! })
@@ -50,7 +50,7 @@ test('what answers where proxies are sent is a sites server, another program, or
   const token = { BERTH_SITES_TOKEN: SITES_TOKEN }
   assert.match(
     (await check('sites server', { ...home.env, ...token })).join(),
-    /^well,those that have BERTH_SITES_TOKEN/,
+    /^well,those with BERTH_SITES_TOKEN/,
   )
   const nobody = { ...home.env, ...token, BERTH_SITES_ADDRESS: `http://127.0.0.1:${port}` }
   assert.match((await check('sites server', nobody)).join(), /^wrong,.*ECONNREFUSED/)
@@ -58,12 +58,12 @@ test('what answers where proxies are sent is a sites server, another program, or
   const controlPlane = { BERTH_SITES_CONTROL_PLANE: `http://127.0.0.1:${port}` }
   const sites = await startSites(t, home, { ...token, ...controlPlane })
   const real = { ...home.env, ...token, BERTH_SITES_ADDRESS: sites.address }
-  await eventually(async () => (await check('sites server', real)).join() === `well,one answers at ${sites.address}`)
+  await eventually(async () => (await check('sites server', real)).join() === `well,one responds at ${sites.address}`)
   const address = await otherProgram(t)
-  assert.match((await check('sites server', { ...real, BERTH_SITES_ADDRESS: address })).join(), /^wrong,.* is no sites/)
+  assert.match((await check('sites server', { ...real, BERTH_SITES_ADDRESS: address })).join(), /^wrong,.* is not a sites/)
   // A laptop has one beside it.
   const laptop = { ...home.env, BERTH_SITES_PORT: new URL(address).port, BERTH_EDGE_PORT: '1' }
-  assert.match((await check('sites server', laptop)).join(), /^wrong,.* is no sites server/)
+  assert.match((await check('sites server', laptop)).join(), /^wrong,.* is not a sites server/)
   const free = { ...laptop, BERTH_SITES_PORT: String(await freePort()) }
   assert.match((await check('sites server', free)).join(), /^well,berth serve starts one at/)
 })

@@ -1,4 +1,4 @@
-/** `berth export`. docs/moving-in.md: Moving out. */
+/** `berth export`. docs/moving-in.md: Export. */
 import assert from 'node:assert/strict'
 import { globSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'

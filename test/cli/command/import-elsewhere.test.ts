@@ -99,7 +99,7 @@ test('what an installation made is left, and what cannot be copied of an account
     [counts.webhook.created, counts.webhook.failed, counts.drain.created + counts.drain.failed],
     [1, 1, 0],
   )
-  // Who changed a setting there is nobody here, a secret that bypasses a protection is no setting, and null is none: none is told as one.
+  // Who changed a setting there is nobody here, a secret that bypasses a protection is not a setting, and null is none: none is told as one.
   assert.deepEqual(
     todo.map((line: string) => line.replace(/ \S+$/, '')),
     [

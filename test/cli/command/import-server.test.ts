@@ -1,4 +1,4 @@
-/** How an import asks a server that limits, fails, changes meanwhile, or is none. docs/moving-in.md: How it asks. */
+/** How an import asks a server that limits, fails, changes meanwhile, or is none. docs/moving-in.md: Requests and retries. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** An import of many projects that is killed three times, and run again. docs/moving-in.md: When it is cut off, and when it is run again. */
+/** An import of many projects that is killed three times, and run again. docs/moving-in.md: Interrupted imports. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'

@@ -1,4 +1,4 @@
-/** Commands find the service of their own machine also where that cannot reach its public address, and tell their token to nobody else. docs/operations.md: Where commands ask. */
+/** Commands find the service of their own machine also where that cannot reach its public address, and tell their token to nobody else. docs/operations.md: Service address of commands. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'

@@ -18,7 +18,7 @@ onBothEngines(
     const to = await receiver(t)
     const client = await openSignedInClient(world)
     const path = '/console/t/team/apps'
-    assert.match((await client.get(path)).text, /No app yet/)
+    assert.match((await client.get(path)).text, /No apps yet/)
     await client.get(`${path}/new`)
     const made = await client.post(`${path}/new`, { ...APP, webhookUrl: to.url })
     assert.equal(made.status, 200, made.text)
@@ -28,7 +28,7 @@ onBothEngines(
     const shown = await client.get(one)
     assert.match(shown.text, /Helper 🚢/)
     assert.match(shown.text, /read:project/)
-    assert.match(shown.text, /Nobody has installed it/)
+    assert.match(shown.text, /No installations yet/)
     assert.doesNotMatch((await client.get(path)).text + shown.text, new RegExp(secret!))
 
     const change = await client.get(`${one}/change`)
@@ -54,14 +54,14 @@ onBothEngines(
 
     const [webhook] = /webhooks\/(hook_\w+)/.exec((await client.get(one)).text)!.slice(1)
     const tried = await client.post(`${path.replace('apps', 'webhooks')}/${webhook}/test`)
-    assert.match(tried.text, /It arrived: the receiver answered 200/, tried.text)
+    assert.match(tried.text, /Delivered: the endpoint returned 200/, tried.text)
     assert.equal(to.got[0]!.body.type, 'webhook.test')
 
     await consentAndInstall(world, { id: id!, clientId: id!, clientSecret: other!, secretId: '', slug: 'helper' })
     assert.match((await client.get(one)).text, /icfg_\w+/)
     const installed = (await client.get(one)).text
-    assert.match(installed, /Each account above has to uninstall it first/)
-    assert.doesNotMatch(installed, /Remove the app/, 'no button is there that can only be refused')
+    assert.match(installed, /Each account above must uninstall it first/)
+    assert.doesNotMatch(installed, /Remove app/, 'no button is there that can only be refused')
     assert.equal((await client.post(`${one}/delete`)).status, 409, 'it is installed')
   },
   { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' },
@@ -73,11 +73,11 @@ onBothEngines('an installed integration is shown with what it may do and where, 
   const { id: projectId } = (await world.call('POST', `/v10/projects${team}`, { name: 'web' })).body
   await world.call('POST', `/v10/projects${team}`, { name: 'shop' })
   const list = '/console/t/team/integrations'
-  assert.match((await client.get(list)).text, /No integration is installed/)
+  assert.match((await client.get(list)).text, /No integrations installed/)
   const { app, installationId } = await seedInstallation(world, {}, { projects: [projectId] })
   assert.match((await client.get(list)).text, /Helper[\s\S]*<span class="state good">Active<[\s\S]*1 project /)
   await world.call('PATCH', `/v1/integrations/apps/${app.id}${team}`, { scopes: ['read-write:project', 'read:user'] })
-  assert.match((await client.get(list)).text, /<span class="state warn">Asks for more access</)
+  assert.match((await client.get(list)).text, /<span class="state warn">Requests more access</)
   const one = `${list}/${installationId}`
   const shown = await client.get(one)
   assert.match(shown.text, /See projects, change their settings/)
@@ -90,5 +90,5 @@ onBothEngines('an installed integration is shown with what it may do and where, 
   assert.equal((await client.post(`${one}/projects/${projectId}/remove`)).location, one)
   assert.doesNotMatch((await client.get(one)).text, /<td[^>]*>web<\/td>/)
   assert.equal((await client.post(`${one}/uninstall`)).location, list)
-  assert.match((await client.get(list)).text, /No integration is installed/)
+  assert.match((await client.get(list)).text, /No integrations installed/)
 })

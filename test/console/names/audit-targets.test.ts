@@ -1,4 +1,4 @@
-/** Whose names the lines of activity and of the audit log may show. docs/console.md: How a page looks. */
+/** Whose names the lines of activity and of the audit log may show. docs/console.md: Page layout. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

@@ -15,7 +15,7 @@ onBothEngines(
     const client = await openSignedInClient(world)
     const web = await seedWebProject(world)
     const none = (await client.get(PATH)).text
-    assert.match(none, /No deployment yet/)
+    assert.match(none, /No deployments yet/)
     assert.ok(none.includes(`<pre>curl -X POST "$BERTH/operator/v1/projects/${web.id}/deployments" `), none)
     const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
     const second = await web.deploy()
@@ -24,28 +24,28 @@ onBothEngines(
     assert.match(
       list,
       new RegExp(
-        `${second}">d2.host.test</a></td>\\s*<td[^>]*><span class="state good">ready</span></td><td[^>]*>production <span class="tag write">live`,
+        `${second}">d2.host.test</a></td>\\s*<td[^>]*><span class="state good">Ready</span></td><td[^>]*>Production <span class="tag write">Live`,
       ),
     )
 
     const page = await client.get(`${PATH}/${first}`)
     assert.match(page.text, /<td[^>]*><code>githubCommitMessage<\/code><\/td><td[^>]*>Mend &lt;it&gt;<\/td>/)
-    assert.match(page.text, /Roll back to it/)
+    assert.match(page.text, /Roll back to this deployment/)
     const live = await client.get(`${PATH}/${second}`)
-    assert.doesNotMatch(live.text, /Promote to production|Roll back to it/)
+    assert.doesNotMatch(live.text, /Promote to production|Roll back to this deployment/)
     assert.match(live.text, /href="https:\/\/one\.apps\.example\.net"/)
 
     const rolled = await client.post(`${PATH}/${first}/rollback`)
     assert.deepEqual([rolled.status, rolled.location], [303, `${PATH}/progress`], rolled.text)
     const waiting = await client.get(rolled.location)
     assert.match(waiting.text, /<noscript><meta http-equiv="refresh" content="2"><\/noscript>/)
-    assert.match(waiting.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state warn">pending/)
+    assert.match(waiting.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state warn">Pending/)
     await web.sweep()
     await web.sweep()
     const done = await client.get(rolled.location)
     assert.match(done.text, /<h1>Roll back<\/h1>/)
-    assert.match(done.text, /state good">succeeded/)
-    assert.match(done.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state good">completed/)
+    assert.match(done.text, /state good">Succeeded/)
+    assert.match(done.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state good">Completed/)
     assert.doesNotMatch(done.text, /http-equiv/)
 
     const promoted = await client.post(`${PATH}/${second}/promote`)
@@ -114,7 +114,7 @@ onBothEngines(
     assert.equal(await offers(), true)
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     assert.equal(await offers(), false)
-    const why = /is paused: <a href="\/console\/t\/admin\/projects\/web">bring it back online<\/a> before/
+    const why = /is paused: <a href="\/console\/t\/admin\/projects\/web">Resume<\/a> it before/
     assert.match((await client.get(`${PATH}/${ready}`)).text, why)
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await setInTransfer(world, web.id, 1)
@@ -145,7 +145,7 @@ onBothEngines(
     const branch = (await client.get(`${PATH}?branch=next&target=preview`)).text
     assert.match(branch, /d2\.host\.test/)
     assert.doesNotMatch(branch, /d1\.host\.test/)
-    assert.match((await client.get(`${PATH}?branch=nobody`)).text, /No deployment is like that/)
+    assert.match((await client.get(`${PATH}?branch=nobody`)).text, /No deployments match these filters/)
     assert.equal((await client.get(`${PATH}?state=nonsense`)).status, 400)
     assert.match(
       (await client.get('/console/t/admin/projects/web')).text,
@@ -163,7 +163,7 @@ onBothEngines(
     const overview = async () => (await client.get('/console/t/admin/projects/web')).text
     const first = await web.deploy()
     await web.deploy()
-    assert.doesNotMatch(await overview(), /What needs attention/)
+    assert.doesNotMatch(await overview(), /Needs attention/)
     await web.rollback(first)
     await web.deploy()
     assert.match(await overview(), /The newest production deployment is not live: <a [^>]*>d3\.host\.test/)
@@ -176,10 +176,10 @@ onBothEngines(
     // As when another account proves it meanwhile.
     await tamper(world, 'project_domain', { verified_at: null }, { name: 'www.example.com' })
     for (let step = 0; step < 3; step++) await web.sweep()
-    assert.match(await overview(), /Some domains could not be mapped by <a [^>]*>the last promote/)
+    assert.match(await overview(), /Some domains could not be assigned by <a [^>]*>the latest promote/)
     assert.match(
       (await client.get(`${PATH}/progress`)).text,
-      /<td[^>]*>www\.example\.com<\/td><td[^>]*><span class="state bad">failed/,
+      /<td[^>]*>www\.example\.com<\/td><td[^>]*><span class="state bad">Failed/,
     )
   },
   SETTINGS,

@@ -23,7 +23,7 @@ onBothEngines(
     const client = await openSignedInClient(world)
     await world.call('POST', '/v10/projects', { name: 'web' })
     const name = `www.${freshApex()}`
-    assert.match((await client.get(PATH)).text, /No domain yet/)
+    assert.match((await client.get(PATH)).text, /No domains yet/)
     await client.get(`${PATH}/add`)
     const bad = await client.post(`${PATH}/add`, { name: 'not a domain' })
     assert.equal(bad.status, 400)
@@ -54,11 +54,11 @@ onBothEngines(
     assert.match((await client.get(PATH)).text, /branch next/)
     assert.equal((await client.post(`${PATH}/${name}`, { gitBranch: '' })).status, 303)
     assert.equal((await world.call('GET', `/v9/projects/web/domains/${name}`)).body.gitBranch, null)
-    assert.match((await client.get(`${PATH}?verified=false`)).text, /No domain is like that/)
+    assert.match((await client.get(`${PATH}?verified=false`)).text, /No domains match this filter/)
 
     const removed = await client.post(`${PATH}/${name}/remove`, { removeRedirects: 'on' })
     assert.deepEqual([removed.status, removed.location], [303, PATH], removed.text)
-    assert.match((await client.get(PATH)).text, /No domain yet/)
+    assert.match((await client.get(PATH)).text, /No domains yet/)
   },
   settings,
 )
@@ -74,16 +74,16 @@ onBothEngines(
     const { text } = await client.get(`${PATH}/${name}`)
     assert.match(
       text,
-      /<li><h3>Prove that it is yours[\s\S]*<li><h3>Point the domain here: make this record[\s\S]*edge\.example\.net[\s\S]*<li><h3>Verify/,
+      /<li><h3>Prove ownership[\s\S]*<li><h3>Point the domain here: add this record[\s\S]*edge\.example\.net[\s\S]*<li><h3>Verify/,
     )
     const elsewhere = await client.get(`${PATH}/${name}/dns`)
     assert.equal(elsewhere.status, 200, elsewhere.text)
     assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are asked when a person asks')
-    assert.match(elsewhere.text, /state bad">Not here/)
+    assert.match(elsewhere.text, /state bad">Not pointing here/)
     assert.match(elsewhere.text, /edge\.example\.net/)
     dns.zones.set('edge.example.net', { a: ['192.0.2.1'] })
     dns.zones.set(name, { cname: 'edge.example.net' })
-    assert.match((await client.get(`${PATH}/${name}/dns`)).text, /Here, by its CNAME record/)
+    assert.match((await client.get(`${PATH}/${name}/dns`)).text, /Points here \(CNAME record\)/)
   },
   settings,
 )
@@ -97,11 +97,11 @@ onBothEngines(
     for (const name of [apex, `www.${apex}`]) await world.call('POST', '/v10/projects/web/domains', { name })
     const { text } = await client.get(`${PATH}/www.${apex}`)
     assert.match(text, new RegExp(`<h1>www\\.${apex}</h1><span class="state warn">Not verified</span>`))
-    assert.match(text, /Make both records/)
+    assert.match(text, /Add both records/)
     assert.deepEqual(shortNames(text, apex), ['_berth', 'www'])
     assert.match(
       text,
-      /<dd>CNAME \(recommended\)<\/dd>[\s\S]*<dd>A, only where your DNS host refuses a CNAME here<\/dd>/,
+      /<dd>CNAME \(recommended\)<\/dd>[\s\S]*<dd>A, only if your DNS provider allows no CNAME here<\/dd>/,
     )
     assert.match(
       text,
@@ -123,10 +123,10 @@ onBothEngines(
     await world.call('POST', '/v10/projects/web/domains', { name })
     const path = `${PATH}/${name}/dns`
     const nothing = (await client.get(path)).text
-    assert.match(nothing, /<span class="state">Cannot be judged<\/span><\/p>\s*<p>The name servers gave no address/)
+    assert.match(nothing, /<span class="state">Unknown<\/span><\/p>\s*<p>The name servers returned no address/)
     dns.zones.set(name, { a: ['192.0.2.9'] })
     const there = (await client.get(path)).text
-    assert.match(there, /<span class="state">Cannot be judged<\/span><\/p>\s*<p>It has an address, by its A record/)
+    assert.match(there, /<span class="state">Unknown<\/span><\/p>\s*<p>It has an address from its A record/)
     assert.match(there, /Checked <time[^>]*>just now<\/time>/)
     assert.ok(there.includes(`href="${path}">Check again</a>`))
     for (const setting of ['BERTH_EDGE_CNAME', 'BERTH_EDGE_IPV4'])
@@ -147,23 +147,23 @@ onBothEngines(
     const path = `${PATH}/${name}/answers`
     const missing = (await client.get(path)).text
     for (const part of [at, value]) assert.ok(missing.includes(`<code class="copy">${part}</code>`), part)
-    assert.match(missing, /Name server 1<\/td><td[^>]*><span class="state warn">It has no such record/)
+    assert.match(missing, /Name server 1<\/td><td[^>]*><span class="state warn">No record/)
     assert.ok(missing.includes(`href="${path}">Check again</a>`))
     dns.zones.set(at, { txt: [['of another service']] })
-    assert.match((await client.get(path)).text, /It has another record<\/span><\/td><td[^>]*>[^<]*of another service/)
+    assert.match((await client.get(path)).text, /Different record<\/span><\/td><td[^>]*>[^<]*of another service/)
     dns.zones.set(at, { txt: [[value]] })
-    assert.match((await client.get(path)).text, /<span class="state good">It has the record/)
+    assert.match((await client.get(path)).text, /<span class="state good">Record found/)
     await world.call('POST', `/v9/projects/web/domains/${name}/verify`)
     const verified = (await client.get(path)).text
-    assert.match(verified, /The domain is verified: there is no record to look for/)
-    assert.doesNotMatch(verified, /The record that they are asked for/)
+    assert.match(verified, /The domain is verified\. No record is needed/)
+    assert.doesNotMatch(verified, /Expected record/)
   },
   settings,
 )
 
 /** The names that a page says to enter where the DNS host adds the domain by itself. */
 function shortNames(text: string, apex: string): string[] {
-  const hints = text.matchAll(/If your DNS host adds <code>([^<]+)<\/code> by itself, enter only <code>([^<]+)</g)
+  const hints = text.matchAll(/If your provider appends <code>([^<]+)<\/code>, enter just <code>([^<]+)</g)
   return [...hints].map(([, added, short]) => {
     assert.equal(added, apex)
     return short!
@@ -180,9 +180,9 @@ onBothEngines(
     const client = await openSignedInClient(world, guest.id, 'guest')
     const path = `/console/t/guest/projects/web/domains/${name}`
     const { text } = await client.get(path)
-    assert.match(text, /Make this record where/)
+    assert.match(text, /Add this record at/)
     assert.doesNotMatch(text, /[Bb]oth records|recommended|CNAME/)
-    assert.match(text, /has not said where its edge is\. Ask them/)
+    assert.match(text, /has not configured the edge address\. Ask the operator/)
     await world.operator('PATCH', `/operator/v1/users/${guest.id}`, { operator: true })
     assert.match(
       (await client.get(path)).text.replaceAll('<wbr>', ''),
@@ -204,7 +204,7 @@ onBothEngines(
     assert.equal(taken.status, 409)
     assert.match(taken.text, /id="name-fault">Cannot add .* another project of your account/)
     const [, holder] = /href="([^"]*)">See /.exec(taken.text)!
-    assert.match((await client.get(holder!)).text, /Prove that it is yours/, 'the way to the project that has it')
+    assert.match((await client.get(holder!)).text, /Prove ownership/, 'the way to the project that has it')
     assert.equal((await client.get(`${PATH}/${name}`)).status, 404, 'not on this project')
     const [challenge] = (await world.call('GET', `/v9/projects/shop/domains/${name}`)).body.verification
     dns.zones.set(challenge.domain, { rcode: 'SERVFAIL' })
@@ -213,7 +213,7 @@ onBothEngines(
     const silent = await client.post(`${shop}/${name}/verify`)
     assert.equal(silent.status, 503)
     assert.match(silent.text, /did not answer/)
-    assert.match(silent.text, /Prove that it is yours/, 'the page with the record')
+    assert.match(silent.text, /Prove ownership/, 'the page with the record')
   },
   settings,
 )

@@ -48,7 +48,7 @@ onBothEngines('a pasted text is planned, then applied; no value is on the plan b
     ['New', 'ADDED'],
     ['Changed', 'CHANGED'],
     ['Removed', 'GOES'],
-    ['The same as now', 'KEPT'],
+    ['Unchanged', 'KEPT'],
   ])
     assert.match(
       told,
@@ -86,10 +86,10 @@ onBothEngines(
     // The same form once more: it was applied, and now nothing of it would change.
     const twice = await client.post(PATH, { ...form, step: 'apply', planDigest: digestIn(refused.text) })
     assert.equal(twice.status, 409)
-    assert.match(twice.text, /Nothing would change/)
+    assert.match(twice.text, /No changes/)
     // Without a plan that was shown nothing is applied.
     const unseen = await client.post(PATH, { ...form, text: 'UNSEEN=1', step: 'apply' })
-    assert.match(unseen.text, /<h1>The plan<\/h1>/)
+    assert.match(unseen.text, /<h1>Review changes<\/h1>/)
     assert.equal((await valuesOf(world)).UNSEEN, undefined)
   },
 )
@@ -99,7 +99,7 @@ onBothEngines('lines that cannot be read are told by their numbers, and what was
   const text = 'GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN="never closed'
   const refused = await client.post(PATH, { text, target: ['preview'], mode: 'merge', type: 'plain', step: 'plan' })
   assert.equal(refused.status, 400)
-  assert.match(refused.text, /3 lines were refused\. Nothing was changed\./)
+  assert.match(refused.text, /3 lines are invalid\. Nothing was changed\./)
   assert.equal(refused.text.split('role="alert"').length, 2, 'it is said once')
   for (const line of [2, 3, 4]) assert.match(refused.text, new RegExp(`<li>Line ${line} `))
   assert.match(refused.text, /GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN=&quot;never closed<\/textarea>/)

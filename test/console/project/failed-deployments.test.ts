@@ -1,4 +1,4 @@
-/** Deployments that failed, as the overview and the card of their project tell them. docs/console.md: The pages of a project. */
+/** Deployments that failed, as the overview and the card of their project tell them. docs/console.md: Project pages. */
 import assert from 'node:assert/strict'
 import { hearStatements, walksOf } from '../../platform/db/statements.ts'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
@@ -34,15 +34,15 @@ onBothEngines(
       new RegExp(`newest production deployment <span class="state bad">failed</span>: <a href="[^"]*/${failed}">`),
     )
     assert.deepEqual(behind.card, { [failed]: 'Production deployment failed' })
-    assert.match(behind.overview, /state good">Live: an earlier deployment</)
-    assert.match((await client.get('/console/t/admin')).text, /state good">Live: an earlier deployment</)
+    assert.match(behind.overview, /state good">Live \(earlier deployment\)</)
+    assert.match((await client.get('/console/t/admin')).text, /state good">Live \(earlier deployment\)</)
     const canceled = await web.deploy({ readyState: 'CANCELED' })
     const next = await see()
     assert.match(next.overview, /newest production deployment <span class="state bad">was canceled/)
     assert.deepEqual(next.card, { [canceled]: 'Production deployment was canceled' })
     await web.deploy()
     const good = await see()
-    assert.doesNotMatch(good.overview, /What needs attention/)
+    assert.doesNotMatch(good.overview, /Needs attention/)
     assert.match(good.overview, /state good">Live</)
     assert.deepEqual(good.card, {})
   },
@@ -63,10 +63,10 @@ onBothEngines(
     await preview('READY')
     await preview('CANCELED', { gitBranch: 'gone' })
     await preview('READY', { gitBranch: 'next', customEnvironmentId: 'staging' })
-    assert.deepEqual(await card(), { [next]: 'Preview deployment of the branch next failed' })
+    assert.deepEqual(await card(), { [next]: 'Preview deployment of branch next failed' })
     assert.match(
       (await client.get('/console/t/admin/projects/web')).text,
-      /newest preview deployment of the branch next <span class="state bad">failed<\/span>: [^\n]*d1\.host\.test<\/a>\.<\/li>/,
+      /newest preview deployment of branch next <span class="state bad">failed<\/span>: [^\n]*d1\.host\.test<\/a>\.<\/li>/,
     )
     const staging = await preview('ERROR', { customEnvironmentId: 'staging' })
     const alone = await preview('ERROR')

@@ -9,7 +9,7 @@ onBothEngines('a person makes a project and finds it in the list', async (world)
   assert.equal(home.status, 303)
   const empty = await client.get(home.location)
   assert.equal(empty.status, 200, empty.text)
-  assert.match(empty.text, /No project yet/)
+  assert.match(empty.text, /No projects yet/)
   assert.match(empty.text, /<pre>npx berth link-cli<\/pre>/)
   assert.match((await client.get('/console/t/team')).text, /<pre>npx berth link-cli --team team<\/pre>/)
   assert.doesNotMatch(empty.text, /Search projects by name/)
@@ -43,7 +43,7 @@ onBothEngines('the first page names three teams that wait for an answer, and lea
   }
   const { text } = await (await openSignedInClient(world)).get('/console/t/admin')
   assert.deepEqual(
-    [...text.matchAll(/To the team (N\d) \(team-\d\), as VIEWER/g)].map(([, name]) => name),
+    [...text.matchAll(/You're invited to join (N\d) \(team-\d\) as Viewer/g)].map(([, name]) => name),
     ['N4', 'N3', 'N2'],
   )
   assert.match(text, /<a href="\/invitations">Show all invitations/)
@@ -63,5 +63,5 @@ onBothEngines('the list says how many there are, is searched, and goes on where 
   assert.match((await client.get('/console/t/admin?search=web')).text, /\?search=web&amp;until=\d+">Older/)
   const found = (await client.get('/console/t/admin?search=WEB-25')).text
   assert.equal(found.match(/<li class="card">/g)?.length, 1)
-  assert.match((await client.get('/console/t/admin?search=%F0%9F%98%80')).text, /No project has “😀” in its name/)
+  assert.match((await client.get('/console/t/admin?search=%F0%9F%98%80')).text, /No projects match “😀”/)
 })

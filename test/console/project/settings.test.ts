@@ -46,7 +46,7 @@ onBothEngines('the data cache is switched, and a protection is set and taken awa
   await client.get(`${PATH}/settings`)
   assert.equal((await client.post(`${PATH}/settings/data-cache`, { disabled: 'yes' })).status, 303)
   assert.equal((await read(world)).dataCache.userDisabled, true)
-  assert.match((await client.get(`${PATH}/settings`)).text, /It is <strong>off/)
+  assert.match((await client.get(`${PATH}/settings`)).text, /<strong>Disabled/)
   await client.post(`${PATH}/settings/data-cache`, { disabled: 'no' })
   assert.equal((await read(world)).dataCache.userDisabled, false)
 
@@ -90,7 +90,7 @@ onBothEngines('a project is given to another account by a code that is shown thi
   await taker.call('POST', '/v10/projects', { name: 'web' })
   await giver.get(PATH)
   await giver.post(`${PATH}/pause`)
-  assert.match((await giver.get(PATH)).text, /It was paused by you <time/)
+  assert.match((await giver.get(PATH)).text, /You paused this project <time/)
   const receiver = await openSignedInClient(world, taker.id, 'taker')
   assert.match((await giver.get(`${PATH}/transfer`)).text, /data-turbo="false"/)
   const made = await giver.post(`${PATH}/transfer`)
@@ -105,16 +105,16 @@ onBothEngines('a project is given to another account by a code that is shown thi
   assert.match(taken.text, /id="newProjectName-fault"/)
   const accepted = await receiver.post('/console/t/taker/receive', { code: code!, newProjectName: 'web-two' })
   assert.deepEqual([accepted.status, accepted.location], [303, '/console/t/taker'], accepted.text)
-  assert.match((await giver.get('/console/t/admin')).text, /being transferred/)
-  assert.match((await giver.get(PATH)).text, /It is being transferred/)
+  assert.match((await giver.get('/console/t/admin')).text, /Being transferred/)
+  assert.match((await giver.get(PATH)).text, /This project is being transferred/)
   const locked = await giver.post(`${PATH}/settings`, { name: 'web', nodeVersion: '20.x' })
   assert.equal(locked.status, 409)
   await runTimer(world.deps, 'project-transfers', world.deps.clock.now())
   const moved = (await receiver.get('/console/t/taker/projects/web-two')).text
-  assert.match(moved, /Came from/)
-  assert.match(moved, /It was paused <time/)
+  assert.match(moved, /<dt>Transferred<\/dt>/)
+  assert.match(moved, /This project was paused <time/)
   const history = (await receiver.get(`/console/t/taker/projects/web-two/variables/${id}/history`)).text
-  assert.match(history, /a person who is not in the account/)
+  assert.match(history, /former member/)
   const shown = (await taker.call('GET', '/v9/projects/web-two')).body
   assert.deepEqual([shown.paused, shown.pausedBy], [true, undefined], 'people are not named to another account')
   assert.equal((await giver.get(PATH)).status, 404)
@@ -140,12 +140,12 @@ onBothEngines('the overview says who paused a project, and what needs attention'
   const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).body
   const client = await openSignedInClient(world)
   const path = `/console/t/${slug}/projects/web`
-  assert.doesNotMatch((await client.get(path)).text, /What needs attention/)
+  assert.doesNotMatch((await client.get(path)).text, /Needs attention/)
   await world.call('POST', `/v10/projects/web/domains?teamId=${teamId}`, { name: 'www.example.com' })
   assert.match((await client.get(path)).text, /www\.example\.com<\/a> is not verified/)
   await guest.call('POST', `/v1/projects/${id}/pause?teamId=${teamId}`)
   const paused = (await client.get(path)).text
-  assert.match(paused, /It was paused by guest <time[^>]*>just now/)
+  assert.match(paused, /This project was paused by guest <time[^>]*>just now/)
   const shown = (await world.call('GET', `/v9/projects/web?teamId=${teamId}`)).body
   assert.equal(shown.pausedBy, guest.id)
   await client.post(`${path}/unpause`)
@@ -160,7 +160,7 @@ onBothEngines(
     await world.call('POST', '/v10/projects', { name: 'web' })
     const list = `${PATH}/settings/environments`
     assert.match((await client.get(`${PATH}/settings`)).text, new RegExp(`href="${list}"`))
-    assert.match((await client.get(list)).text, /No custom environment yet/)
+    assert.match((await client.get(list)).text, /No custom environments yet/)
     const bad = await client.post(list, { slug: 'Not A Slug', description: 'why' })
     assert.equal(bad.status, 400)
     assert.match(bad.text, /name="slug" value="Not A Slug"[^>]*aria-invalid="true"/)
@@ -180,14 +180,14 @@ onBothEngines(
     assert.deepEqual(await keys(), names)
     assert.match(
       (await client.get(`${list}/${id}`)).text,
-      /before it is live[\s\S]*Remove this environment[\s\S]*<summary[^>]*>Remove the environment…<\/summary>\s*<form/,
+      /before it is live[\s\S]*Remove environment[\s\S]*<summary[^>]*>Remove environment…<\/summary>\s*<form/,
     )
     const removed = await client.post(`${list}/staging/remove`, { deleteVariables: 'on' })
     assert.deepEqual([removed.status, removed.location], [303, list], removed.text)
     assert.deepEqual(await keys(), ['KEPT'])
     await client.post(`${list}/kept/remove`)
     assert.deepEqual(await keys(), ['KEPT'])
-    assert.match((await client.get(list)).text, /No custom environment yet/)
+    assert.match((await client.get(list)).text, /No custom environments yet/)
 
     await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'shown' })
     const guest = await world.user('guest')
@@ -201,7 +201,7 @@ onBothEngines(
     for (const url of [theirs, `${theirs}/shown`]) {
       const seen = await viewer.get(url)
       assert.match(seen.text, /shown/)
-      assert.doesNotMatch(seen.text, /Make one|Remove this environment/)
+      assert.doesNotMatch(seen.text, /New environment|Remove environment/)
     }
   },
 )

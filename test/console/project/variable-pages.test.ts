@@ -68,14 +68,14 @@ onBothEngines('the history tells who, when and what, and a version is restored',
   assert.equal(page.status, 200, page.text)
   assert.match(
     page.text,
-    /<td[^>]*>Version 2<\/td><td[^>]*><time[^>]*>just now<\/time><\/td><td[^>]*>you<\/td>\s*<td[^>]*>updated [^<]*value/,
+    /<td[^>]*>Version 2<\/td><td[^>]*><time[^>]*>just now<\/time><\/td><td[^>]*>you<\/td>\s*<td[^>]*>Changed [^<]*value/,
   )
-  assert.match(page.text, /<td[^>]*>Version 1<\/td>.*?<td[^>]*>you<\/td>\s*<td[^>]*>created<\/td>/s)
+  assert.match(page.text, /<td[^>]*>Version 1<\/td>.*?<td[^>]*>you<\/td>\s*<td[^>]*>Created<\/td>/s)
   assert.doesNotMatch(page.text, /first-value|second-value/)
   const restored = await client.post(`${PATH}/${id}/history/1/restore`)
   assert.deepEqual([restored.status, restored.location], [303, `${PATH}/${id}/history`], restored.text)
   assert.equal((await read(world, id!)).value, 'first-value')
-  assert.match((await client.get(`${PATH}/${id}/history`)).text, /<td[^>]*>Version 3<\/td>.*?<td[^>]*>restored/s)
+  assert.match((await client.get(`${PATH}/${id}/history`)).text, /<td[^>]*>Version 3<\/td>.*?<td[^>]*>Restored/s)
   const none = await client.post(`${PATH}/${id}/history/77/restore`)
   assert.equal(none.status, 404)
   assert.match(none.text, /no version &quot;77&quot;/)
@@ -101,7 +101,7 @@ onBothEngines('the history names members of the team, and nobody else', async (w
   assert.match((await client.get(path)).text, /<td[^>]*>guest<\/td>/)
   await world.call('DELETE', `/v1/teams/${teamId}/members/${guest.id}`)
   const after = (await client.get(path)).text
-  assert.match(after, new RegExp(`not in the account <code>${guest.id}`))
+  assert.match(after, new RegExp(`former member <code>${guest.id}`))
 })
 
 onBothEngines('two environments are compared without a value of either', async (world) => {
@@ -126,16 +126,16 @@ onBothEngines('two environments are compared without a value of either', async (
   const page = await client.get(`${PATH}/compare?left=production&right=preview&all=1`)
   assert.equal(page.status, 200, page.text)
   assert.doesNotMatch(page.text, /-value/)
-  const rows = [...page.text.matchAll(/<tr><td[^>]*><code>(\w+)<\/code>.*?<td[^>]*>([a-z ]+)<\/td><\/tr>/g)].map(
+  const rows = [...page.text.matchAll(/<tr><td[^>]*><code>(\w+)<\/code>.*?<td[^>]*>([A-Z][a-z ]+)<\/td><\/tr>/g)].map(
     ([, key, words]) => [key, words],
   )
   assert.deepEqual(rows, [
-    ['BOTH', 'the same'],
-    ['HERE', 'only in one'],
-    ['OTHER', 'different'],
-    ['SAME', 'the same'],
-    ['SECRET', 'not compared'],
-    ['THERE', 'only in one'],
+    ['BOTH', 'Same'],
+    ['HERE', 'Only in one'],
+    ['OTHER', 'Different'],
+    ['SAME', 'Same'],
+    ['SECRET', 'Not compared'],
+    ['THERE', 'Only in one'],
   ])
   assert.doesNotMatch(page.text, /berth-live/, 'values are read when a person asks')
   assert.match((await client.get(PATH)).text, /berth-live/)
@@ -154,7 +154,7 @@ onBothEngines('whoever reads no values learns no difference of values', async (w
   const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
   const client = await openSignedInClient(world, guest.id, 'guest')
   const page = await client.get(`/console/t/${slug}/projects/web/variables/compare`)
-  assert.match(page.text, /<td[^>]*>not compared<\/td>/)
+  assert.match(page.text, /<td[^>]*>Not compared<\/td>/)
 })
 
 onBothEngines('the list shows what a deployment of a branch gets', async (world) => {

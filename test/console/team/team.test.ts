@@ -18,7 +18,7 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
   const path = made.location
   assert.match((await client.get('/console/t/crew/settings')).text, /value="ünï 🚢"/)
   const alone = await client.get(path)
-  assert.match(alone.text, /<span class="tag">you<\/span>/)
+  assert.match(alone.text, /<span class="tag">You<\/span>/)
   const last = await client.post(`${path}/${world.credentials.userId}/leave`)
   assert.equal(last.status, 409, 'a team that a person made has an OWNER')
 
@@ -39,14 +39,14 @@ onBothEngines('a person makes a team, invites somebody, changes their role, and 
   assert.equal((await other.post(pathOf(link!), { answer: 'accept' })).status, 200)
   const seen = await other.get(path)
   assert.equal(seen.status, 200)
-  assert.doesNotMatch(seen.text, /Invite somebody|Change the role/)
+  assert.doesNotMatch(seen.text, /Invite member|Change the role/)
   assert.equal((await other.post(`${path}/${world.credentials.userId}/remove`)).status, 403)
   assert.equal((await other.post(`${path}/invite`, { email: 'x@example.com', role: 'OWNER' })).status, 403)
 
   await client.get(path)
   assert.equal((await client.post(`${path}/${guest.id}/role`, { role: 'KING' })).status, 400)
   assert.equal((await client.post(`${path}/${guest.id}/role`, { role: 'OWNER' })).location, path)
-  assert.match((await other.get(path)).text, /Invite somebody/)
+  assert.match((await other.get(path)).text, /Invite member/)
   assert.equal((await client.post(`${path}/${world.credentials.userId}/leave`)).location, '/console')
   assert.equal((await client.get(path)).status, 404)
 })
@@ -57,7 +57,7 @@ onBothEngines('a member is removed, an invitation is taken back, and people are 
   await world.join(guest, 'MEMBER')
   const path = '/console/t/team/members'
   assert.match((await client.get(`${path}?search=gues`)).text, /guest@example.com/)
-  assert.match((await client.get(`${path}?search=nobody+at+all`)).text, /Nobody here is called so/)
+  assert.match((await client.get(`${path}?search=nobody+at+all`)).text, /No members match/)
   assert.equal((await client.post(`${path}/${guest.id}/remove`)).location, path)
   assert.doesNotMatch((await client.get(path)).text, /guest@example.com/)
   await client.post(`${path}/invite`, { email: 'later@example.com', role: 'MEMBER' })
@@ -86,7 +86,7 @@ onBothEngines('the settings of a team are changed by its owners, and its pages m
   await world.join(guest, 'MEMBER')
   const other = await openSignedInClient(world, guest.id, 'guest')
   const read = await other.get(changed.location)
-  assert.match(read.text, /Only an OWNER/)
+  assert.match(read.text, /Only an owner/)
   assert.equal((await other.post('/console/t/harbour/settings', { ...fields, slug: 'mine' })).status, 403)
 })
 
@@ -111,7 +111,7 @@ onBothEngines(
     assert.doesNotMatch(shown.text, /a value of mine/)
     assert.equal(shown.text.match(/>createProject</g)?.length, 1, 'of this account alone')
     assert.doesNotMatch((await client.get(`${path}?type=createProject`)).text, /added variables/)
-    assert.match((await client.get(`${path}?actorId=usr_nobody`)).text, /Nothing here/)
+    assert.match((await client.get(`${path}?actorId=usr_nobody`)).text, /No activity yet/)
     const file = await client.get(`${path}/export?type=createProjectEnv`)
     assert.match(String(file.headers['content-disposition']), /attachment; filename="activity-team.csv"/)
     assert.match(String(file.headers['content-type']), /^text\/csv/)
@@ -148,7 +148,7 @@ onBothEngines(
     await client.get('/console/teams/new')
     const refused = await client.post('/console/teams/new', { slug: 'crew' })
     assert.equal(refused.status, 403)
-    assert.match(refused.text, /the operator makes the teams/)
+    assert.match(refused.text, /only the operator creates teams/)
   },
   { BERTH_TEAMS_BY: 'operator' },
 )

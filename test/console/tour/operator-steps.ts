@@ -10,12 +10,12 @@ export const operatorSteps: Steps = {
     await tour.go(OPERATOR)
     await tour.look('operator')
     if (tour.script) await tour.page.locator('.notice turbo-frame .state').waitFor()
-    await tour.follow('See the checks')
+    await tour.follow('View checks')
     await tour.page.getByRole('heading', { name: 'Health' }).waitFor()
-    if (!tour.script) await tour.follow('Make the checks')
-    await tour.page.getByText('checks in order').waitFor()
+    if (!tour.script) await tour.follow('Run checks')
+    await tour.page.getByText('checks passed').waitFor()
     await tour.go(`${OPERATOR}/backups`)
-    await tour.press('Make a backup')
+    await tour.press('Create backup')
     await eventually(async () => {
       await tour.go(`${OPERATOR}/backups`)
       return (await tour.page.getByText(/berth-.*\.db/).count()) > 0
@@ -28,7 +28,7 @@ export const operatorSteps: Steps = {
     const before = (await world.operator('GET', '/operator/v1/keys')).body.activeKeyId
     await tour.go(`${OPERATOR}/keys`)
     await tour.look('keys')
-    await tour.pressTwice('Make a new key active')
+    await tour.pressTwice('Rotate root key')
     await tour.page.getByText('Older').first().waitFor()
     const after = (await world.operator('GET', '/operator/v1/keys')).body.activeKeyId
     assert.notEqual(after, before)

@@ -41,7 +41,7 @@ export const peopleSteps: Steps = {
     await tour.look('new-token')
     await tour.fill({ name: 'of the tour' })
     await tour.page.check('input[name=may][value=all]')
-    await tour.press(/^Make the token/)
+    await tour.press(/^Create token/)
     const [token] = /berth_\w{40}/.exec(await tour.page.locator('main').innerText())!
     tour.secret(token, /\/account\/tokens/)
     assert.equal((await world.as(token)('GET', '/v2/user')).body.user.username, 'admin')
@@ -57,14 +57,14 @@ export const peopleSteps: Steps = {
     await tour.fill({ name: 'kept-name' })
     for (const suspended of [true, false])
       assert.equal((await world.operator('PATCH', '/operator/v1/users/admin', { suspended })).status, 200)
-    await tour.press('Make the project')
+    await tour.press('Create project')
     await tour.look('sign-in-kept')
     await tour.fill({ name: 'admin', password: PASSWORD })
     await tour.press('Sign in')
     await tour.look('signed-in-kept')
     await tour.press('Back to what you typed')
     assert.equal(await tour.page.locator('main [name=name]').inputValue(), 'kept-name')
-    await tour.press('Make the project')
+    await tour.press('Create project')
     assert.match(tour.page.url(), /\/projects\/kept-name$/)
   },
 }

@@ -30,7 +30,7 @@ export const projectSteps: Steps = {
     await tour.go(world.credentials.welcome)
     await tour.look('welcome')
     await tour.fill({ password: PASSWORD, again: PASSWORD })
-    await tour.press('Begin')
+    await tour.press('Set password and continue')
     assert.match(tour.page.url(), /\/console\/t\/admin$/)
     await tour.look('no-projects')
   },
@@ -39,7 +39,7 @@ export const projectSteps: Steps = {
     await tour.go(`${TEAM}/new`)
     await tour.look('new-project')
     await tour.fill({ name: 'web' })
-    await tour.press('Make the project')
+    await tour.press('Create project')
     assert.match(tour.page.url(), /\/projects\/web$/)
     if (tour.script) assert.ok((await weightOf(tour.page)) <= MAX_BYTES, 'the page with its script')
   },
@@ -49,7 +49,7 @@ export const projectSteps: Steps = {
     await tour.go(`${WEB}/variables/import`)
     await tour.fill({ text: `API_KEY=${VALUE}\nOTHER_KEY=${OTHER_VALUE}` })
     await tour.look('env-file')
-    await tour.press('Show the plan')
+    await tour.press('Review changes')
     await tour.look('plan')
     await tour.press(/^Apply 2 changes/)
     await tour.go(`${WEB}/variables`)
@@ -71,7 +71,7 @@ export const projectSteps: Steps = {
     await tour.look('confirm')
     assert.equal(tour.pagesWith(VALUE), before, 'no page before the password has the value')
     await tour.fill({ password: PASSWORD })
-    await tour.press('Go on')
+    await tour.press('Continue')
     assert.ok(tour.page.url().endsWith(`/variables/${id}`), tour.page.url())
     assert.equal((await tour.page.locator('#value').innerText()).trim(), VALUE)
     await tour.look('variable-value')
@@ -90,7 +90,7 @@ export const projectSteps: Steps = {
     await tour.go(`${WEB}/domains/add`)
     await tour.look('domain-add')
     await tour.fill({ name: DOMAIN })
-    await tour.press('Add the domain')
+    await tour.press('Add domain')
     await tour.look('domain', true)
     const path = `/v9/projects/web/domains/${DOMAIN}?teamId=${world.credentials.teamId}` as const
     const [{ domain, value }] = (await world.call('GET', path)).body.verification
@@ -115,7 +115,7 @@ export const projectSteps: Steps = {
     const [first, second] = [await deploy('web-1.apps.example.net'), await deploy('web-2.apps.example.net')]
     // The newer one is in production: the names go back to the older one, and forth again.
     for (const [deployment, words] of [
-      [first, 'Roll back to it'],
+      [first, 'Roll back to this deployment'],
       [second, 'Promote to production'],
     ] as const) {
       await tour.go(`${WEB}/deployments/${deployment}`)
@@ -138,13 +138,13 @@ export const projectSteps: Steps = {
     }
     assert.equal((await visit()).status, 200)
     await tour.go(WEB)
-    await tour.press('Pause the project')
+    await tour.press('Pause project')
     await tour.page.getByText('Paused').first().waitFor()
     await tour.look('paused')
     const paused = await visit()
     assert.equal(paused.status, 503)
     assert.match(paused.text, /This site is paused/)
-    await tour.press('Bring it back online')
+    await tour.press('Resume')
     await tour.look('project', true)
     assert.equal((await visit()).status, 200)
   },

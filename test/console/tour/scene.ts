@@ -1,4 +1,4 @@
-/** What the steps of the tour have in common. docs/console.md: Tried in a browser. */
+/** What the steps of the tour have in common. docs/console.md: Browser tests. */
 import type { TestContext } from 'node:test'
 import type { Tour } from '../../support/clients/tour.ts'
 import { canRun, skipReason } from '../../support/programs.ts'

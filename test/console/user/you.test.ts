@@ -23,7 +23,7 @@ onBothEngines('a person changes their name and username, and their pages move wi
   const changed = await client.post(PROFILE, { name: 'Ada 🚢', username: 'ada' })
   assert.equal(changed.location, `${PROFILE}?done=profile`, changed.text)
   const shown = await client.get(changed.location)
-  assert.match(shown.text, /Your profile is changed/)
+  assert.match(shown.text, /Profile updated/)
   assert.match(
     shown.text,
     /<summary><span class="person" aria-hidden="true">A<\/span><span class="called">Ada 🚢<\/span><\/summary>/,
@@ -79,7 +79,7 @@ onBothEngines('sessions are listed with browser and moments, and one or all othe
   const [second, third] = [await sign(), await sign()]
   const shown = await client.get(SECURITY)
   assert.match(shown.text, /Chrome on Linux/)
-  assert.match(shown.text, /this browser/)
+  assert.match(shown.text, /This browser/)
   assert.match(shown.text, /127\.0\.0\.1/)
   const ends = [...shown.text.matchAll(/action="([^"]+\/sessions\/[0-9a-f]{16}\/end)"/g)].map(([, path]) => path!)
   assert.equal(ends.length, 2)
@@ -115,7 +115,7 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   const wrong = await client.post(`${TOKENS}/new`, { ...fields, project: 'nowhere' })
   assert.equal(wrong.status, 404)
   assert.match(wrong.text, /value="pipeline 🚢"/)
-  assert.match(wrong.text, /name="level-project"[^>]*><option value="">No<\/option><option value="read" selected>/)
+  assert.match(wrong.text, /name="level-project"[^>]*><option value="">None<\/option><option value="read" selected>/)
   assert.equal((await client.post(`${TOKENS}/new`, { ...fields, days: 'soon' })).status, 400)
   // A token may everything only where somebody says so: neither what is left out nor levels that are all "No" mean it.
   for (const [field, said] of [
@@ -178,7 +178,7 @@ onBothEngines(
     assert.match((await client.get(PROFILE)).text, /ada@example.com/)
     assert.equal((await client.post(link)).status, 404, 'once')
     const told = (await readQueuedMail(world)).filter(({ recipient }) => recipient === 'admin@berth.localhost')
-    for (const subject of ['Another email was asked for', 'Your email was changed'])
+    for (const subject of ['A change of your email was requested', 'Your email was changed'])
       assert.ok(
         told.some((letter) => letter.subject === subject),
         `the address before hears: ${subject}`,
@@ -188,7 +188,7 @@ onBothEngines(
     const invited = { email: 'later@example.com', role: 'VIEWER' }
     assert.equal((await guest.call('POST', '/v1/teams/crew/members', invited)).status, 200)
     const later = await ask('later@example.com')
-    assert.match((await client.get('/invitations')).text, /No team waits/, 'not before the address is theirs')
+    assert.match((await client.get('/invitations')).text, /no pending invitations/, 'not before the address is theirs')
     await client.get(later)
     assert.equal((await client.post(later)).status, 303)
     assert.match((await client.get('/invitations')).text, /crew/, 'what waits for the address is theirs now')

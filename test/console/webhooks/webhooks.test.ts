@@ -22,7 +22,7 @@ onBothEngines(
   async (world, t) => {
     const to = await receiver(t)
     const client = await openSignedInClient(world)
-    assert.match((await client.get(PATH)).text, /No webhook yet/)
+    assert.match((await client.get(PATH)).text, /No webhooks yet/)
     await client.get(`${PATH}/new`)
     const wrong = await client.post(`${PATH}/new`, {
       url: 'gopher://x',
@@ -45,7 +45,7 @@ onBothEngines(
 
     to.answer((response) => response.writeHead(500).end('broken'))
     const failed = await client.post(`${PATH}/${id}/test`)
-    assert.match(failed.text, /It did not arrive: the receiver answered 500/)
+    assert.match(failed.text, /Not delivered: the endpoint returned 500/)
     assert.equal(to.got[0]!.body.type, 'webhook.test')
     assert.equal((await client.post(`${PATH}/${id}/delete`)).location, PATH)
     assert.equal((await client.get(`${PATH}/${id}`)).status, 404)
@@ -70,7 +70,7 @@ onBothEngines(
     assert.ok(list.text.includes(`<h1>${host}${pathname === '/' ? '' : pathname}</h1>`))
     assert.match(
       list.text,
-      /Failing<\/span> <span class="soft small">began <time[^>]*>just now<\/time><\/span>\. Last answer: 500\. Below, 2 events wait</,
+      /Failing<\/span> <span class="soft small">began <time[^>]*>just now<\/time><\/span>\. Last response: 500\. 2 events queued</,
     )
     assert.match((await client.get(PATH)).text, /Failing<\/span> <span class="soft small">began <time/)
     const [delivery] = /"([^"]+\/deliveries\/[^"/]+)"/.exec(list.text)!.slice(1)
@@ -80,9 +80,9 @@ onBothEngines(
     assert.match(shown.text, /Send now/)
     assert.match(
       shown.text,
-      /<p class="notice bad">Attempt 2 failed: the endpoint answered 500 after \d+ ms\. Next attempt: <time[^>]*>in /,
+      /<p class="notice bad">Attempt 2 failed: the endpoint returned 500 after \d+ ms\. Next attempt: <time[^>]*>in /,
     )
-    assert.match(shown.text, /is shown to the operator alone, because this service may post to private networks/)
+    assert.match(shown.text, /are shown to operators only, because this server can send to private networks/)
     assert.match(shown.text, /aria-label="Copy the webhook-id"/)
 
     to.answer((response) => response.end('ok'))
@@ -90,7 +90,7 @@ onBothEngines(
     await deliver(world)
     assert.match(
       (await client.get(delivery!)).text,
-      /<p class="notice">Attempt 3 arrived: the endpoint answered 200 after \d+ ms\. <\/p>/,
+      /<p class="notice">Attempt 3 succeeded: the endpoint returned 200 after \d+ ms\. <\/p>/,
     )
     assert.equal((await client.post(`${delivery}/replay`)).location, delivery, 'also one that arrived')
     assert.equal((await client.post(`${delivery}/replay`)).status, 409, 'it is under way')
@@ -102,11 +102,11 @@ onBothEngines(
     assert.match(wrong.text, /id="hours-fault"/)
     const again = await client.post(`${path}/replay`, { hours: '24', status: 'failed' })
     assert.equal(again.location, `${path}?replayed=1`, again.text)
-    assert.match((await client.get(again.location)).text, /Sent again: 1\./)
+    assert.match((await client.get(again.location)).text, /Resent: 1\./)
     const count = to.got.length
     await deliver(world)
     assert.equal(to.got.length, count + 1)
-    assert.match((await client.get(`${path}?status=failed`)).text, /Nothing was sent yet that is shown here/)
+    assert.match((await client.get(`${path}?status=failed`)).text, /No deliveries yet/)
   },
   LOCAL,
 )
@@ -117,7 +117,7 @@ onBothEngines(
     const to = await receiver(t)
     const client = await openSignedInClient(world)
     const list = '/console/t/admin/drains'
-    assert.match((await client.get(list)).text, /No log drain yet/)
+    assert.match((await client.get(list)).text, /No log drains yet/)
     await client.get(`${list}/new`)
     const fields = {
       name: 'logs <b>',
@@ -128,7 +128,7 @@ onBothEngines(
       environments: ['production'],
     }
     const tried = await client.post(`${list}/new/test`, fields)
-    assert.match(tried.text, /The test line arrived/)
+    assert.match(tried.text, /Test line delivered/)
     assert.match(tried.text, /value="logs &lt;b&gt;"/)
     assert.match(tried.text, /name="sources" value="build">/, 'what was not ticked is not ticked')
     assert.equal(to.got[0]!.headers.authorization, 'Bearer of-mine')
@@ -153,7 +153,7 @@ onBothEngines(
     to.answer((response) => response.end())
     assert.equal((await client.post(send!)).location, path)
     await deliver(world)
-    assert.match((await client.get(path)).text, /delivered/)
+    assert.match((await client.get(path)).text, /Delivered/)
     assert.equal((await client.post(`${path}/disable`)).location, path)
     assert.match((await client.get(path)).text, /Disabled/)
     assert.equal((await client.post(`${path}/enable`)).location, path)

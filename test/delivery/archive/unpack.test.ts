@@ -100,10 +100,10 @@ const PARTS: readonly (readonly [names: readonly string[], expected: readonly st
     /^\.vercel\/source\.tgz\.part2 is missing: parts are numbered from 1\. Send all of them\.$/,
   ],
   [['', '.part1'], /^\.vercel\/source\.tgz is there whole and in parts\./],
-  [['.part0'], /^\.vercel\/source\.tgz\.part0 is no part of an archive/],
-  [['.part01'], /is no part of an archive/],
-  [['.part1', '.part1x'], /^\.vercel\/source\.tgz\.part1x is no part of an archive/],
-  [['/a'], /is no part of an archive/],
+  [['.part0'], /^\.vercel\/source\.tgz\.part0 is not a part of an archive/],
+  [['.part01'], /is not a part of an archive/],
+  [['.part1', '.part1x'], /^\.vercel\/source\.tgz\.part1x is not a part of an archive/],
+  [['/a'], /is not a part of an archive/],
   [Array.from({ length: 101 }, (_, at) => `.part${at + 1}`), /has 101 parts\. At most 100 are allowed\.$/],
 ]
 

@@ -117,7 +117,7 @@ test('an empty list is a source without files', async () => {
 /** TABLE entries -> the sentence. */
 const REFUSED: readonly (readonly [entries: object[], sentence: string])[] = [
   [[{ file: '/etc/passwd', sha: A }], 'files[0] (/etc/passwd): file is absolute. Paths begin in the project folder.'],
-  [[{ file: 'a/../../b', sha: A }], 'files[0] (a/../../b): file leads out of the output by "..". Remove it.'],
+  [[{ file: 'a/../../b', sha: A }], 'files[0] (a/../../b): file leaves the output with "..". Remove it.'],
   [[{ file: '', sha: A }], 'files[0] (): file is empty.'],
   [[{ file: 'a\\b', sha: A }], 'files[0] (a\\\\b): file has a backslash in its name. Separate folders by "/".'],
   [[{ file: 'a\nb', sha: A }], 'files[0] (a\\nb): file has a control character in its name. Rename the file.'],
@@ -145,7 +145,7 @@ const REFUSED: readonly (readonly [entries: object[], sentence: string])[] = [
   [[{ file: 'a', mode: 16877, size: 7 }], 'files[0] (a): size is of a folder, which has no content. Remove it.'],
   [
     [{ file: 'a', mode: 0o060644, sha: A }],
-    'files[0] (a): mode is 24996, which is no file, link or folder. Leave it out.',
+    'files[0] (a): mode is 24996, which is not a file, link or folder. Leave it out.',
   ],
   [
     [{ file: 'a', sha: A, size: OUTPUT_LIMITS.fileBytes + 1 }],
@@ -245,7 +245,7 @@ test('of many faults 20 are named', async () => {
   const faults = await faultsOf(Array.from({ length: 50 }, (_, at) => ({ file: `f${at}`, sha: 'x' })))
   assert.deepEqual(
     [faults.length, faults[19]!.slice(0, 15), faults[20]],
-    [21, 'files[19] (f19)', '30 more faults are not listed.'],
+    [21, 'files[19] (f19)', '30 more errors are not listed.'],
   )
 })
 

@@ -1,4 +1,4 @@
-/** TABLE outputs that are refused, each with the sentence that people read: file, field, what is wrong, what to do. docs/deploying-sites.md: What is refused. */
+/** TABLE outputs that are refused, each with the sentence that people read: file, field, what is wrong, what to do. docs/deploying-sites.md: Validation errors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Upload } from '../../../src/delivery/outputs/output.ts'
@@ -23,7 +23,7 @@ const CONFIGS: [config: object, sentence: string][] = [
   [{ routes: [{ dest: '/a' }] }, 'routes[0].src is missing.'],
   [{ routes: [{ src: 5 }] }, 'routes[0].src must be a string.'],
   [{ routes: [{ src: '/a', source: '/a' }] }, 'routes[0].source and src are the same. Remove one.'],
-  [{ routes: [{ src: '/(' }] }, 'routes[0].src is no regular expression: Unterminated group. Correct the pattern.'],
+  [{ routes: [{ src: '/(' }] }, 'routes[0].src is not a regular expression: Unterminated group. Correct the pattern.'],
   [{ routes: [{ src: `/${'a'.repeat(5000)}` }] }, 'routes[0].src has 5001 characters. At most 4096 are allowed.'],
   [{ routes: [{ src: '/\ud800' }] }, 'routes[0].src must be Unicode text without NUL.'],
   [
@@ -32,7 +32,7 @@ const CONFIGS: [config: object, sentence: string][] = [
   ],
   [{ routes: [{ src: '/', status: 101 }] }, 'routes[0].status must be a whole number from 200 to 599.'],
   [{ routes: [{ src: '/', continue: 'yes' }] }, 'routes[0].continue must be true or false.'],
-  [{ routes: [{ src: '/', headers: { 'a b': '1' } }] }, 'routes[0].headers["a b"] is no name of a header.'],
+  [{ routes: [{ src: '/', headers: { 'a b': '1' } }] }, 'routes[0].headers["a b"] is not a header name.'],
   [
     { routes: [{ src: '/', headers: { a: 'b\r\nset-cookie: c' } }] },
     'routes[0].headers["a"] has a line break or another control character.',
@@ -40,7 +40,7 @@ const CONFIGS: [config: object, sentence: string][] = [
   [{ routes: [{ src: '/', headers: { a: 1 } }] }, 'routes[0].headers["a"] must be a string.'],
   [
     { routes: [{ src: '/', has: [{ type: 'header', key: 'a', value: '[' }] }] },
-    'routes[0].has[0].value is no regular expression: Unterminated character class. Correct the pattern.',
+    'routes[0].has[0].value is not a regular expression: Unterminated character class. Correct the pattern.',
   ],
   [
     { routes: [{ src: '/', has: [{ type: 'ip', key: 'a' }] }] },
@@ -50,7 +50,7 @@ const CONFIGS: [config: object, sentence: string][] = [
   [{ routes: [{ src: '/', missing: [{ type: 'query' }] }] }, 'routes[0].missing[0].key is missing.'],
   [
     { routes: [{ src: '/', has: [{ type: 'query', key: 'a', value: { like: 'b' } }] }] },
-    'routes[0].has[0].value.like is no comparison. There are eq, neq, inc, ninc, pre, suf, re, gt, gte, lt and lte.',
+    'routes[0].has[0].value.like is not a comparison. Use one of eq, neq, inc, ninc, pre, suf, re, gt, gte, lt and lte.',
   ],
   [
     { routes: [{ src: '/', has: Array(17).fill({ type: 'query', key: 'a' }) }] },
@@ -66,7 +66,7 @@ const CONFIGS: [config: object, sentence: string][] = [
   ],
   [
     { routes: [{ src: '/', middlewarePath: 'm' }] },
-    'routes[0].middlewarePath names m, which is no function of the output.',
+    'routes[0].middlewarePath names m, which is not a function of the output.',
   ],
   [
     { routes: [{ src: '/', destination: { service: 'a' } }] },
@@ -88,7 +88,7 @@ const CONFIGS: [config: object, sentence: string][] = [
     {
       routes: [{ src: '/', transforms: [{ type: 'response.headers', op: 'delete', target: { key: { eq: 'a b' } } }] }],
     },
-    'routes[0].transforms[0].target.key.eq is no name of a header.',
+    'routes[0].transforms[0].target.key.eq is not a header name.',
   ],
   [
     {
@@ -96,7 +96,7 @@ const CONFIGS: [config: object, sentence: string][] = [
         { src: '/', transforms: [{ type: 'request.headers', op: 'delete', target: { key: { inc: ['a', 'é'] } } }] },
       ],
     },
-    'routes[0].transforms[0].target.key.inc[1] is no name of a header.',
+    'routes[0].transforms[0].target.key.inc[1] is not a header name.',
   ],
   [
     { routes: [{ src: '/', mitigate: { action: 'log' } }] },
@@ -104,12 +104,12 @@ const CONFIGS: [config: object, sentence: string][] = [
   ],
   [{ wildcard: [{ domain: 'a' }] }, 'wildcard[0].value is missing.'],
   [{ overrides: { a: 'b' } }, 'overrides["a"] must be an object.'],
-  [{ overrides: { a: { contentType: 'a\nb' } } }, 'overrides["a"].contentType is no content type.'],
+  [{ overrides: { a: { contentType: 'a\nb' } } }, 'overrides["a"].contentType is not a content type.'],
   [{ images: { sizes: [0] } }, 'images.sizes[0] must be a whole number from 1 to 100000.'],
   [{ images: {} }, 'images.sizes is missing.'],
   [
     { images: { sizes: [1], remotePatterns: [{ hostname: '(' }] } },
-    'images.remotePatterns[0].hostname is no regular expression: Unterminated group. Correct the pattern.',
+    'images.remotePatterns[0].hostname is not a regular expression: Unterminated group. Correct the pattern.',
   ],
   [{ crons: [{ path: 'a', schedule: '* * * * *' }] }, 'crons[0].path must begin with "/".'],
   [
@@ -145,7 +145,7 @@ for (const [config, sentence] of CONFIGS) {
 
 /** Files, links and functions that cannot be kept. */
 const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
-  [{ 'static/../../../etc/passwd': '' }, `${STATIC}/../../../etc/passwd leads out of the output by "..". Remove it.`],
+  [{ 'static/../../../etc/passwd': '' }, `${STATIC}/../../../etc/passwd leaves the output with "..". Remove it.`],
   [{ 'static//a': '' }, `${STATIC}//a has an empty name or "." in its path. Remove it.`],
   [{ 'static/./a': '' }, `${STATIC}/./a has an empty name or "." in its path. Remove it.`],
   [{ 'static/a\0b': '' }, `${STATIC}/a\\u0000b has a NUL in its name. Rename the file.`],
@@ -179,26 +179,26 @@ const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
   [{ 'static/a': { link: 'b' }, 'static/a/b': '' }, `${STATIC}/a is a file or a link, and other entries lie below it.`],
   [
     { 'static/a': { link: '/etc/passwd' } },
-    `${STATIC}/a is a link that leads out of the upload. Links are relative, and end inside it.`,
+    `${STATIC}/a is a link that points outside of the upload. Links must be relative, and end inside it.`,
   ],
   [
     { 'static/a': { link: '../../../../etc/passwd' } },
-    `${STATIC}/a is a link that leads out of the upload. Links are relative, and end inside it.`,
+    `${STATIC}/a is a link that points outside of the upload. Links must be relative, and end inside it.`,
   ],
   [
     { 'static/a': { link: 'gone' } },
-    `${STATIC}/a is a link that leads to no file below static/. Links to folders are not followed: copy the folder.`,
+    `${STATIC}/a is a link that does not point to a file below static/. Links to folders are not followed: copy the folder.`,
   ],
   [
     { 'static/a': { link: 'b' }, 'static/b/c': '' },
-    `${STATIC}/a is a link that leads to no file below static/. Links to folders are not followed: copy the folder.`,
+    `${STATIC}/a is a link that does not point to a file below static/. Links to folders are not followed: copy the folder.`,
   ],
   [
     { 'static/a': { link: '../config.json' } },
-    `${STATIC}/a is a link that leads to no file below static/. Links to folders are not followed: copy the folder.`,
+    `${STATIC}/a is a link that does not point to a file below static/. Links to folders are not followed: copy the folder.`,
   ],
   [{ 'functions/a.func/index.js': '' }, `${FUNCTIONS}/a.func/.vc-config.json is missing.`],
-  [{ 'functions/a.func/.vc-config.json': '{' }, `${FUNCTIONS}/a.func/.vc-config.json is no JSON in UTF-8.`],
+  [{ 'functions/a.func/.vc-config.json': '{' }, `${FUNCTIONS}/a.func/.vc-config.json is not JSON in UTF-8.`],
   [{ 'functions/a.func/.vc-config.json': '[]' }, `${FUNCTIONS}/a.func/.vc-config.json must be an object.`],
   [{ 'functions/a.func/.vc-config.json': '{}' }, `${FUNCTIONS}/a.func/.vc-config.json: runtime is missing.`],
   [nodeFunction('a', { handler: undefined }), `${FUNCTIONS}/a.func/.vc-config.json: handler is missing.`],
@@ -224,23 +224,23 @@ const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
   ],
   [
     nodeFunction('a', { filePathMap: { '../x.js': CONFIG } }),
-    `${FUNCTIONS}/a.func/.vc-config.json: filePathMap["../x.js"] leads out of the output by "..". Remove it.`,
+    `${FUNCTIONS}/a.func/.vc-config.json: filePathMap["../x.js"] leaves the output with "..". Remove it.`,
   ],
   [
     { ...nodeFunction('a'), 'functions/a.func/l': { link: '../b' } },
-    `${FUNCTIONS}/a.func/l is a link that leads out of its function. Copy what it leads to.`,
+    `${FUNCTIONS}/a.func/l is a link that points outside of its function. Copy its target.`,
   ],
   [
     { 'functions/b.func': { link: 'gone.func' } },
-    `${FUNCTIONS}/b.func is a link to ${FUNCTIONS}/gone.func, which is no function of this output.`,
+    `${FUNCTIONS}/b.func is a link to ${FUNCTIONS}/gone.func, which is not a function of this output.`,
   ],
   [
     { 'functions/b.func': { link: 'b.func' } },
-    `${FUNCTIONS}/b.func is a link to itself, which is no function of this output.`,
+    `${FUNCTIONS}/b.func is a link to itself, which is not a function of this output.`,
   ],
   [
     { 'functions/b.func': { link: '../static/a.func' }, 'static/a.func/x': '' },
-    `${FUNCTIONS}/b.func is a link to ${STATIC}/a.func, which is no function of this output.`,
+    `${FUNCTIONS}/b.func is a link to ${STATIC}/a.func, which is not a function of this output.`,
   ],
   [
     { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{}' },
@@ -260,7 +260,7 @@ const CONTENTS: [contents: Record<string, Content>, sentence: string][] = [
   ],
   [
     { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{"expiration":1,"fallback":"../config.json"}' },
-    `${FUNCTIONS}/a.prerender-config.json: fallback names ../config.json, which is no file of the output.`,
+    `${FUNCTIONS}/a.prerender-config.json: fallback names ../config.json, which is not a file of the output.`,
   ],
   [
     { ...nodeFunction('a'), 'functions/a.prerender-config.json': '{"expiration":1,"group":0}' },
@@ -277,8 +277,8 @@ for (const [contents, sentence] of CONTENTS) {
 /** Uploads that are refused whole. */
 const UPLOADS: [name: string, upload: () => Upload, sentence: string][] = [
   ['no config.json', () => uploadOf({ '.vercel/output/static/a': '' }), `${CONFIG} is missing.`],
-  ['no JSON', () => uploadOf({ [CONFIG]: 'version: 3' }), `${CONFIG} is no JSON in UTF-8.`],
-  ['no UTF-8', () => uploadOf({ [CONFIG]: new Uint8Array([0x22, 0xff, 0x22]) }), `${CONFIG} is no JSON in UTF-8.`],
+  ['no JSON', () => uploadOf({ [CONFIG]: 'version: 3' }), `${CONFIG} is not JSON in UTF-8.`],
+  ['no UTF-8', () => uploadOf({ [CONFIG]: new Uint8Array([0x22, 0xff, 0x22]) }), `${CONFIG} is not JSON in UTF-8.`],
   ['a list', () => uploadOf({ [CONFIG]: '[]' }), `${CONFIG} must be an object.`],
   [
     'an absolute path',
@@ -313,7 +313,7 @@ const UPLOADS: [name: string, upload: () => Upload, sentence: string][] = [
   [
     'an override that leads out',
     () => outputUpload({ overrides: { a: { path: '../b' } } }, { 'static/a': '' }),
-    `${CONFIG}: overrides["a"].path leads out of the output by "..". Remove it.`,
+    `${CONFIG}: overrides["a"].path leaves the output with "..". Remove it.`,
   ],
 ]
 
@@ -363,5 +363,5 @@ test('at most 20 faults are named, and how many more there are', async () => {
   const routes = Array.from({ length: 50 }, () => ({ src: '(' }))
   const faults = await faultsOf(outputUpload({ routes }))
   assert.equal(faults.length, 21)
-  assert.equal(faults[20], '30 more faults are not listed.')
+  assert.equal(faults[20], '30 more errors are not listed.')
 })

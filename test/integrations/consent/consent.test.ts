@@ -480,14 +480,14 @@ onBothEngines(
       403,
     )
     assert.equal((await owner.post(confirm, { scope: ['read-write:team'] })).status, 303)
-    assert.match((await owner.get(confirm)).text, /Nothing is waiting/)
+    assert.match((await owner.get(confirm)).text, /No pending request/)
 
     await disableInstallation(world, configurationId!, 'original-owner-left-the-team')
     assert.match(
       (await owner.get('/integrations/installed')).text,
-      /It is disabled and its requests are refused, because its owner left the team/,
+      /It is disabled and its requests fail, because its owner left the team/,
     )
-    assert.match((await owner.get(pages[1]!)).text, /Take over App\?/)
+    assert.match((await owner.get(pages[1]!)).text, /Become owner of App\?/)
     assert.equal((await owner.post(pages[1]!)).location, '/integrations/installed')
     assert.doesNotMatch((await owner.get('/integrations/installed')).text, /It is disabled/)
 

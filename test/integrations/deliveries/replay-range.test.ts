@@ -1,4 +1,4 @@
-/** Deliveries of a time that are sent again, a webhook that is tried, and the body that one delivery shows. docs/webhooks.md: What was sent, Try a webhook. */
+/** Deliveries of a time that are sent again, a webhook that is tried, and the body that one delivery shows. docs/webhooks.md: Delivery log, Send a test event. */
 import assert from 'node:assert/strict'
 import { callWith } from '../../support/call.ts'
 import { deliver, LOCAL, receiver, register, verify } from '../../support/servers/receiver.ts'

@@ -108,7 +108,7 @@ onBothEngines(
     const [mail, ...others] = await mails(world)
     assert.deepEqual(others, [])
     assert.equal(mail!.recipient, 'admin@berth.localhost')
-    assert.match(mail!.body_text, /answered 410/)
+    assert.match(mail!.body_text, /responded 410/)
     assert.match(mail!.body_text, new RegExp(id))
     const seen = hook.got.length
     await deliver(world, Date.now() + DAY)

@@ -163,7 +163,7 @@ onBothEngines('an invalid drain is refused with the field and the reason', async
     [{ ...good, headers: { Host: 'x' } }, /cannot be set/],
     [{ ...good, headers: { 'a b': 'x' } }, /not a valid header name/],
     [{ ...good, headers: { a: 'x\r\nb: y' } }, /visible ASCII/],
-    [{ ...good, headers: { a: '1', A: '2' } }, /given twice/],
+    [{ ...good, headers: { a: '1', A: '2' } }, /present twice/],
     [{ ...good, headers: { a: 'x'.repeat(9000) } }, /8 KiB/],
   ]
   for (const [body, sentence] of wrong) {

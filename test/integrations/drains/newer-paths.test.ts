@@ -143,7 +143,7 @@ onBothEngines(
     const moved = { ...HTTP, endpoint: two.url, headers: { authorization: '' } }
     const refused = await world.call.try('PATCH', `/v1/drains/${id}`, { delivery: moved })
     assert.deepEqual([refused.status, refused.body.error.code], [400, 'bad_request'])
-    assert.match(refused.body.error.message, /`delivery\.headers\.authorization` should be said again/)
+    assert.match(refused.body.error.message, /`delivery\.headers\.authorization` should be sent again/)
     await change(world, id, {
       delivery: { ...moved, headers: {} },
       projectIds: null,
@@ -370,7 +370,7 @@ onBothEngines(
     const failed = await ask({ encoding: 'ndjson' })
     assert.deepEqual(
       [failed.status, failed.body],
-      [200, { status: 'failed', endpoint: hook.url, error: 'the receiver answered 503' }],
+      [200, { status: 'failed', endpoint: hook.url, error: 'the receiver responded 503' }],
     )
     assert.equal(hook.got[1]!.headers['content-type'], 'application/x-ndjson')
     hook.close()

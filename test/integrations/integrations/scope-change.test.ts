@@ -88,7 +88,7 @@ onBothEngines(
       await assert.rejects(confirm(world, installed, other), refused, other.join())
     }
     await change(world, integration.id, ['read-write:project', 'read:user', 'read:team'])
-    await assert.rejects(confirm(world, installed, seen), /has changed/)
+    await assert.rejects(confirm(world, installed, seen), /have changed/)
     assert.equal((await call.try('GET', '/v2/user')).status, 403)
     const more = await pendingOf(world, installed)
     // Two people, or one who clicks twice: applied once, told once.
@@ -160,7 +160,7 @@ onBothEngines(
     ])
     assert.equal(sent.length, 4)
     const toAdmin = sent.find(({ recipient }) => recipient === 'admin@berth.localhost')!
-    assert.equal(toAdmin.subject, 'Light Bcc: x@example.com asks for more access')
+    assert.equal(toAdmin.subject, 'Light Bcc: x@example.com requests more access')
     assert.match(toAdmin.body_text, /On team:\n {2}read-write:project\n {2}read:user\n/)
     assert.ok(toAdmin.body_text.includes(`${origin}/integrations/confirm/${a}`))
     for (const { body_text } of sent) assert.equal(body_text.includes(gone.configuration.id), false)

@@ -1,4 +1,4 @@
-/** What a restore brings back is old: nobody is suspended by it, and a copy beside production acts on nothing outside. docs/backup.md: Beside production. */
+/** What a restore brings back is old: nobody is suspended by it, and a copy beside production acts on nothing outside. docs/backup.md: Restore next to production. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'

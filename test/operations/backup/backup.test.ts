@@ -58,7 +58,7 @@ processOnBothEngines(
     writeFileSync(`${file}.json`, manifest.replace('"format": 1', '"format": 2'))
     await refused(/use a newer one/)
     writeFileSync(`${file}.json`, '{}')
-    await refused(/is no manifest/)
+    await refused(/is not the manifest/)
     writeFileSync(`${file}.json`, manifest)
     assert.equal((await berth(['restore', file], fresh.env)).code, 0)
   },
@@ -83,7 +83,7 @@ processOnBothEngines(
     const without = await berth(['restore', file, '--json'], fresh.env)
     assert.equal(without.code, 1)
     assert.deepEqual(JSON.parse(without.out).keys.missing, [id])
-    assert.match(without.err, new RegExp(`lacks the key ${id}`))
+    assert.match(without.err, new RegExp(`does not have the key ${id}`))
     assert.equal((await runUntilExit(t, fresh)).code, 78)
     const doctor = await berth(['doctor', '--json'], fresh.env)
     assert.equal(doctor.code, 1)
@@ -229,12 +229,12 @@ processOnBothEngines('the keyring is never in a backup, and beside it only when 
   for (const path of [file, other, `${file}.json`, `${other}.keys.json`])
     assert.equal(statSync(path).mode & 0o777, 0o600)
   const taken = await berth(['backup', other], home.env)
-  assert.deepEqual([taken.code, /is there already/.test(taken.err)], [1, true])
+  assert.deepEqual([taken.code, /exists already/.test(taken.err)], [1, true])
   const nowhere = await berth(['backup', '/dev/null/x.db'], home.env)
   assert.equal(nowhere.code, 1)
   const empty = await newHome(t, engine)
   const none = await berth(['backup', join(home.folder, 'none.db')], empty.env)
-  assert.deepEqual([none.code, /no store/.test(none.err)], [1, true], none.err)
+  assert.deepEqual([none.code, /no database/.test(none.err)], [1, true], none.err)
   assert.deepEqual(
     readdirSync(home.folder).filter((name) => /none|part/.test(name)),
     [],

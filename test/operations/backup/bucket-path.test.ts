@@ -1,4 +1,4 @@
-/** A server of buckets below a path, as Supabase and radosgw behind a proxy have it: the path is signed with everything else. docs/backup.md: Off-site. */
+/** A server of buckets below a path, as Supabase and radosgw behind a proxy have it: the path is signed with everything else. docs/backup.md: Off-site backups. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What a bucket says that ends an upload, so that no half of a backup is taken for whole. docs/backup.md: Off-site. */
+/** What a bucket says that ends an upload, so that no half of a backup is taken for whole. docs/backup.md: Off-site backups. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'

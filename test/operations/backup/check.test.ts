@@ -1,4 +1,4 @@
-/** Checks of backups that an operator asks the running service for. docs/backup.md: From the console. */
+/** Checks of backups that an operator asks the running service for. docs/backup.md: Console and API. */
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ onBothEngines(
   async (world) => {
     const { place, name, verifiedAt } = await backedUp(world)
     const client = await openSignedInClient(world)
-    assert.match((await client.get(PAGE)).text, />whole, </)
+    assert.match((await client.get(PAGE)).text, />Intact, </)
     assert.equal((await client.post(`${PAGE}/verify`)).location, PAGE)
     const whole = (await checked(world)).known[0]
     assert.deepEqual([whole.fault, whole.verifiedAt > verifiedAt], [null, true])
@@ -57,7 +57,7 @@ onBothEngines(
     assert.equal((await client.post(`${PAGE}/verify`, { place, name })).location, PAGE)
     const bad = (await checked(world)).known[0]
     assert.match(bad.fault, /SHA-256/)
-    assert.match((await client.get(PAGE)).text, /<strong>bad<\/strong>: /)
+    assert.match((await client.get(PAGE)).text, /<strong>Damaged<\/strong>: /)
     assert.ok((await entriesOf(world)).includes(`${name} damaged`))
     const { sections } = (await world.operator('GET', '/operator/v1/report')).body
     assert.match(sections[0].items.map(({ what }: { what: string }) => what).join(), /1 backup is damaged/)
@@ -122,7 +122,7 @@ test('one is checked at a time, and a stop does not wait for a bucket that is si
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
     assert.equal((await listOf(world)).check.running.name, 'berth-1.db')
     const page = await (await openSignedInClient(world)).get(PAGE)
-    assert.match(page.text, /berth-1\.db is being checked\. The check was begun <time/)
+    assert.match(page.text, /berth-1\.db is being verified\. The check started <time/)
     assert.match(page.text, /<code>30 3 \* \* \*<\/code>/)
     assert.doesNotMatch(page.text, /backups\/verify/)
   } finally {

@@ -1,4 +1,4 @@
-/** The disk of scheduled backups goes and comes back. docs/backup.md: A disk that is away. */
+/** The disk of scheduled backups goes and comes back. docs/backup.md: Unmounted disk. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'

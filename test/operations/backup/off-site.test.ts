@@ -1,4 +1,4 @@
-/** Backups in a bucket: against a server that others wrote, and against one that checks signatures and fails as it is told. docs/backup.md: Off-site. */
+/** Backups in a bucket: against a server that others wrote, and against one that checks signatures and fails as it is told. docs/backup.md: Off-site backups. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

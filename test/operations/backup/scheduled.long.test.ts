@@ -1,4 +1,4 @@
-/** A scheduled backup whose service is killed in the middle. docs/backup.md: Scheduled. */
+/** A scheduled backup whose service is killed in the middle. docs/backup.md: Scheduled backups. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'

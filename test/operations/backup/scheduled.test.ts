@@ -1,4 +1,4 @@
-/** Backups by BERTH_BACKUP_SCHEDULE: when, by whom, where to, what stays, and who hears of a failure. docs/backup.md: Scheduled. */
+/** Backups by BERTH_BACKUP_SCHEDULE: when, by whom, where to, what stays, and who hears of a failure. docs/backup.md: Scheduled backups. */
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -173,7 +173,7 @@ onBothEngines(
     const first = at('2026-12-01T03:00')
     assert.equal(await look(world, first), 0)
     assert.equal(await look(world, first + 9 * MINUTE_MS), 0)
-    const tries = () => world.logged().split('could not be made, or is not whole').length - 1
+    const tries = () => world.logged().split('could not be made, or is not intact').length - 1
     assert.equal(tries(), 1, 'not before ten minutes')
     for (const minutes of [11, 22, 33, 44]) await look(world, first + minutes * MINUTE_MS)
     assert.equal(tries(), 3)

@@ -93,7 +93,7 @@ onBothEngines('each thing that can be wrong with a backup is found and told', as
 
   const [id] = JSON.parse(manifest).keyIds
   const ring = (keyId: string) => JSON.stringify({ keys: [{ id: keyId, key: Buffer.alloc(32, 7).toString('base64') }] })
-  await refused(/cannot be opened: the keyring lacks the key/, { ...config, keys: { text: ring('rk_other') } })
+  await refused(/cannot be opened: the keyring does not have the key/, { ...config, keys: { text: ring('rk_other') } })
   await refused(/cannot be opened: the keyring has another key under the id/, { ...config, keys: { text: ring(id) } })
 
   rmSync(`${file}.json`)
@@ -115,10 +115,10 @@ test('a manifest that lacks something is none', () => {
   for (const lacking of Object.keys(whole))
     assert.throws(
       () => parseManifest('a.json', JSON.stringify({ ...whole, [lacking]: undefined })),
-      /^Error: a\.json is no manifest of a backup$/,
+      /^Error: a\.json is not the manifest of a backup$/,
       lacking,
     )
-  assert.throws(() => parseManifest('a.json', 'null'), /is no manifest/)
+  assert.throws(() => parseManifest('a.json', 'null'), /is not the manifest/)
   assert.throws(() => parseManifest('a.json', '{'), /is not JSON/)
   assert.throws(() => parseManifest('a.json', JSON.stringify({ ...whole, format: 2 })), /has the format 2/)
 })
@@ -146,7 +146,7 @@ onBothEngines(
     assert.equal(await figure('berth_backup_last_good_timestamp_seconds'), 0)
     assert.ok((await figure('berth_store_bytes')) > 10_000)
     assert.ok((await figure('berth_disk_free_bytes')) > 0)
-    assert.deepEqual(await doctor(), ['worry: there is none'])
+    assert.deepEqual(await doctor(), ['worry: no backup exists'])
 
     const made = await berth(['backup', join(world.folder, 'made.db')], env)
     assert.deepEqual([made.code, made.err], [0, ''])
@@ -245,7 +245,7 @@ onBothEngines('berth backup puts a backup into a bucket, and there alone it coun
 
   const again = await berth(['backup', file], env)
   assert.deepEqual(
-    [again.code, /by-hand\/made\.db is there already: name another/.test(again.err)],
+    [again.code, /by-hand\/made\.db exists already: name another/.test(again.err)],
     [1, true],
     again.err,
   )

@@ -1,4 +1,4 @@
-/** The addresses of production and of branches, as proxies and sites servers are told of them. docs/deploying-sites.md: Addresses, What the sites server knows. */
+/** The addresses of production and of branches, as proxies and sites servers are told of them. docs/deploying-sites.md: Addresses, Data of the sites server. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** The newest changes of the index, for sites servers. docs/deploying-sites.md: What the sites server knows. */
+/** The newest changes of the index, for sites servers. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

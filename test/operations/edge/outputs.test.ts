@@ -1,4 +1,4 @@
-/** Deployments with files, as sites servers and proxies are told of them. docs/deploying-sites.md: What the sites server knows; docs/edge.md: Sites. */
+/** Deployments with files, as sites servers and proxies are told of them. docs/deploying-sites.md: Data of the sites server; docs/edge.md: Sites. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Files of accounts, as sites servers fetch them from the control plane. docs/deploying-sites.md: What the sites server knows. */
+/** Files of accounts, as sites servers fetch them from the control plane. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -73,7 +73,7 @@ onBothEngines(
       assert.equal(await status(file(condemned.sha256, userId)), 404)
       assert.equal(await status(file(lost.sha256, userId)), 404)
     }
-    assert.match((await ask(file(lost.sha256, userId))).text, /not in the folder of BERTH_FILES_TO/)
+    assert.match((await ask(file(lost.sha256, userId))).text, /not in the directory of BERTH_FILES_TO/)
     await tamper(world, 'blob', { condemned_at: 1 }, { id: ours.manifest.id })
     assert.equal((await ask(manifest(ours.manifest.sha256, userId))).status, 404)
     await close()

@@ -1,4 +1,4 @@
-/** The index of hosts as lines for sites servers. docs/deploying-sites.md: What the sites server knows. */
+/** The index of hosts as lines for sites servers. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keysThatDiffer, linesOf } from '../../../src/operations/edge/site-lines.ts'

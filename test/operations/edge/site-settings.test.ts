@@ -1,4 +1,4 @@
-/** The settings of a project that sites servers are told. docs/deploying-sites.md: Settings of the project. */
+/** The settings of a project that sites servers are told. docs/deploying-sites.md: Project settings. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readHostFacts, type SnapshotLine } from '../../../src/delivery/protocol/snapshot.ts'

@@ -1,4 +1,4 @@
-/** What the control plane tells sites servers. docs/deploying-sites.md: What the sites server knows. */
+/** What the control plane tells sites servers. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { readConfig } from '../../../src/config.ts'

@@ -1,4 +1,4 @@
-/** What needs attention: what is told, what is not, and how much of it. docs/operations.md: What needs attention. */
+/** What needs attention: what is told, what is not, and how much of it. docs/operations.md: Attention report. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildReport } from '../../../src/operations/report/report.ts'
@@ -238,7 +238,7 @@ onBothEngines(
     const partial = await partialOf(world, report)
     for (const kind of ['installations-disabled', 'endpoints-failing', 'domains-pending', 'projects-paused'] as const)
       assert.ok(partial.includes(kind), kind)
-    assert.match(report.get('backups')!.items[0]!.what, /there is none/)
+    assert.match(report.get('backups')!.items[0]!.what, /no backup exists/)
     assert.equal(report.get('keyring-copy')!.count, 1)
     assert.doesNotMatch((await world.operator('GET', '/operator/v1/report')).text, /hunter2/)
   },
@@ -256,10 +256,10 @@ onBothEngines(
     await change(world, (tx) => tx.updateTable('token').set({ name: 'first\u001b[2J\nbad' }).execute())
     const told = await berth(['report'], env)
     assert.equal(told.code, 0, told.err)
-    assert.match(told.out, /^Backups: 1\n {2}there is none: set BERTH_BACKUP_SCHEDULE/)
+    assert.match(told.out, /^Backups: 1\n {2}no backup exists: set BERTH_BACKUP_SCHEDULE/)
     assert.match(
       told.out,
-      /\n\nTokens without an end: 1\n {2}.*, of admin, since \d{4}-\d\d-\d\d: berth token rm tok_\w+/,
+      /\n\nTokens without an expiry: 1\n {2}.*, of admin, since \d{4}-\d\d-\d\d: berth token rm tok_\w+/,
     )
     assert.ok(told.out.includes('first?[2J?bad'), 'no name moves the cursor')
     const data = JSON.parse((await berth(['report', '--json'], env)).out)

@@ -74,7 +74,7 @@ onBothEngines(
     world.deps.clock.set(world.deps.clock.now() + 61_000)
     assert.equal((await guess(ATTACKER)).status, 401)
     assert.equal(
-      world.logged().split('many failures, as guessing makes them').length - 1,
+      world.logged().split('failed-attempt limit reached').length - 1,
       2,
       'the log says it once each',
     )

@@ -1,4 +1,4 @@
-/** Passwords are hashed in turn: few at once, and nobody waits behind all that somebody else sent. docs/limits.md: Passwords in turn. */
+/** Passwords are hashed in turn: few at once, and nobody waits behind all that somebody else sent. docs/limits.md: Password hashing. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

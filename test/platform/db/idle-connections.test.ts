@@ -1,4 +1,4 @@
-/** A network that forgets connections which are idle for minutes. docs/scaling.md: A network that forgets connections. */
+/** A network that forgets connections which are idle for minutes. docs/scaling.md: Dropped idle connections. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** Berth over a PostgreSQL that really speaks German, and over its standby. docs/scaling.md: The language of the server. */
+/** Berth over a PostgreSQL that really speaks German, and over its standby. docs/scaling.md: Server language. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** A condition of the server is known by its code, whatever language it speaks. src/platform/db/postgres/conditions.ts; docs/scaling.md: The language of the server. */
+/** A condition of the server is known by its code, whatever language it speaks. src/platform/db/postgres/conditions.ts; docs/scaling.md: Server language. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

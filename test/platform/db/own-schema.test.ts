@@ -1,4 +1,4 @@
-/** A store of PostgreSQL lies in one schema, whatever tables, functions and migrations other programs have in the others. docs/operations.md: Another program's database. */
+/** A store of PostgreSQL lies in one schema, whatever tables, functions and migrations other programs have in the others. docs/operations.md: Shared database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'

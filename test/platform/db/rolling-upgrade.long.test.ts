@@ -1,4 +1,4 @@
-/** Three instances behind HAProxy on one PostgreSQL get another version under load, one by one: no request is refused. docs/scaling.md: Upgrade without a refusal. */
+/** Three instances behind HAProxy on one PostgreSQL get another version under load, one by one: no request is refused. docs/scaling.md: Zero-downtime upgrade. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * Every write raises the stamps of the subjects whose rows it changes, whoever makes it: on the instance that writes, and on PostgreSQL on
- * the others too, also where notifications come late or are cut. docs/architecture.md: What is remembered.
+ * the others too, also where notifications come late or are cut. docs/architecture.md: Caching.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

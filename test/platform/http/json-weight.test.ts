@@ -1,4 +1,4 @@
-/** What a body becomes once it is parsed is counted before it is, and bodies that wait are not parsed yet. docs/limits.md: Sizes and time. */
+/** What a body becomes once it is parsed is counted before it is, and bodies that wait are not parsed yet. docs/limits.md: Sizes and timeouts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TSchema } from 'typebox'

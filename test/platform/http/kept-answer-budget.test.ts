@@ -1,4 +1,4 @@
-/** Answers kept for `Idempotency-Key` have a budget of their account. docs/limits.md: Asking again: Idempotency-Key. */
+/** Answers kept for `Idempotency-Key` have a budget of their account. docs/limits.md: Idempotency keys. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { seedProject } from '../../support/projects.ts'

@@ -1,4 +1,4 @@
-/** Bodies with one very long list: read as any other, in pieces that others do not wait for. docs/limits.md: Sizes and time. */
+/** Bodies with one very long list: read as any other, in pieces that others do not wait for. docs/limits.md: Sizes and timeouts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CreateDeployment } from '../../../src/delivery/deploys/create-schema.ts'

@@ -60,9 +60,9 @@ test('an unknown filter is refused with the names that the list has', () => {
   assert.throws(() => ask(undefined, 'state=x'), refused(/; it has none\.$/))
   ask(Meta, 'meta-branch=x')
   ask(Query, 'count=1&teamId=t&slug=s&source=x&limit=5')
-  assert.throws(() => rejectUnknownParameters(undefined, splitQuery('/path?a=1')), refused(/Taken: none\.$/))
+  assert.throws(() => rejectUnknownParameters(undefined, splitQuery('/path?a=1')), refused(/Allowed: none\.$/))
   assert.throws(
     () => rejectUnknownParameters(Query, splitQuery('/path?a=1')),
-    refused(/Taken: count, ratio, on, names, search\.$/),
+    refused(/Allowed: count, ratio, on, names, search\.$/),
   )
 })

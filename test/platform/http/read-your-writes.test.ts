@@ -1,6 +1,6 @@
 /**
  * What was acknowledged is read back by whoever asks next: by the writer and by another person, on the instance that wrote it and on
- * another one, while others ask for the same. On PostgreSQL with notifications that come 5 s late, or never. docs/architecture.md: What is remembered.
+ * another one, while others ask for the same. On PostgreSQL with notifications that come 5 s late, or never. docs/architecture.md: Caching.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

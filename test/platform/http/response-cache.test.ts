@@ -1,4 +1,4 @@
-/** What is remembered is never stale: every write of the whole table, every sweep, and time. docs/architecture.md: What is remembered. */
+/** What is remembered is never stale: every write of the whole table, every sweep, and time. docs/architecture.md: Caching. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../../src/routes.ts'

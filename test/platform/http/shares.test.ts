@@ -1,4 +1,4 @@
-/** The accounts that one person holds share the turns of one account, and their number has an end. docs/limits.md: Budgets, Why. */
+/** The accounts that one person holds share the turns of one account, and their number has an end. docs/limits.md: Budgets, Rationale. */
 import assert from 'node:assert/strict'
 import { type ApiResponse, onBothEngines, type World } from '../../support/world.ts'
 

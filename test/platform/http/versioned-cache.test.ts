@@ -1,4 +1,4 @@
-/** A list that is given again as it was, and what ends that, on both engines. docs/architecture.md: What is remembered. */
+/** A list that is given again as it was, and what ends that, on both engines. docs/architecture.md: Caching. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createVersionedCache } from '../../../src/platform/cache/versioned-cache.ts'

@@ -198,7 +198,7 @@ for (const engine of ENGINES)
       for (const { status, body } of lost) {
         assert.equal(status, 409)
         assert.equal(body.error.code, refusal === 'budget_used_up' ? refusal : 'conflict')
-        assert.match(body.error.message, new RegExp(`has ${MOST} ${what}, which is the most\\. ${remedy}`))
+        assert.match(body.error.message, new RegExp(`has ${MOST} ${what}, the maximum\\. ${remedy}`))
       }
       assert.ok(isMade(await other()), 'another account does not feel it')
       const removed = await remove(won[0]!)

@@ -1,4 +1,4 @@
-/** A domain ticks by itself on the open page, in a real Chromium, when it is proven: on PostgreSQL by another instance. docs/console.md: Live pages. */
+/** A domain ticks by itself on the open page, in a real Chromium, when it is proven: on PostgreSQL by another instance. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -43,11 +43,11 @@ for (const engine of ENGINES) {
     const textOf = () => page.textContent('main').then((text) => text ?? '')
 
     await page.goto(`${origin}/console/t/admin/projects/web/domains/${name}`)
-    assert.match(await textOf(), /Prove that it is yours/)
+    assert.match(await textOf(), /Prove ownership/)
     await eventually(async () => /^berth_live_pages 1$/m.test((await shown.operator('GET', '/metrics')).text))
     await page.evaluate('window.mark = "not loaded again"')
     await prove()
-    await eventually(async () => !(await textOf()).includes('Prove that it is yours'))
+    await eventually(async () => !(await textOf()).includes('Prove ownership'))
     assert.match(await textOf(), /Verified/)
     assert.equal(await page.evaluate('window.mark'), 'not loaded again')
     assert.deepEqual(complaints, [])

@@ -1,4 +1,4 @@
-/** Live pages in a real Chromium: what is written elsewhere is on the open page, and what a person does there stays. docs/console.md: Live pages. */
+/** Live pages in a real Chromium: what is written elsewhere is on the open page, and what a person does there stays. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'

@@ -1,4 +1,4 @@
-/** Open pages hear of what changes on them, and of nothing else. docs/console.md: Live pages. */
+/** Open pages hear of what changes on them, and of nothing else. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -219,7 +219,7 @@ onBothEngines(
       first.told.map(({ event }) => event),
       ['full'],
     )
-    assert.match(first.told[0]!.data.message!, /^You have 100 pages open .* Open it again to follow\.$/)
+    assert.match(first.told[0]!.data.message!, /^You have 100 pages with .* Reload it to resume\.$/)
     assert.deepEqual([last.isOver(), other.isOver()], [false, false])
     assert.match((await world.operator('GET', '/metrics')).text, /^berth_live_pages 101$/m)
   },

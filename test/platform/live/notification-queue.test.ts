@@ -1,4 +1,4 @@
-/** Which pages are told next, and which give way. docs/console.md: Live pages. */
+/** Which pages are told next, and which give way. docs/console.md: Live updates. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Topic } from '../../../src/platform/db/change-feed.ts'

@@ -1,4 +1,4 @@
-/** How letters reach mail servers with certificates as people have them, such as Debian's Postfix with its own. docs/operations.md: Mail. */
+/** How letters reach mail servers with certificates as people have them, such as Debian's Postfix with its own. docs/operations.md: Email. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'

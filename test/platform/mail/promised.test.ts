@@ -57,7 +57,7 @@ async function openDemoted(world: World) {
 const PROMISED: Record<string, Promised> = {
   'an integration asks for more access': {
     from: 'src/integrations/installations/scope-mail.ts',
-    subject: /asks for more access/,
+    subject: /requests more access/,
     async open(world) {
       const { integration } = await openTeam(world)
       const ask = (scopes: string[]) =>
@@ -130,7 +130,7 @@ const PROMISED: Record<string, Promised> = {
   },
   'another email is asked for': {
     from: 'src/accounts/users/profile.ts',
-    subject: /^Another email was asked for/,
+    subject: /^A change of your email was requested/,
     async open(world) {
       const client = await openSignedInClient(world)
       const recipient = await adminOf(world)
@@ -228,7 +228,7 @@ onBothEngines('where a team has no OWNER left, every member is told, and the ope
   for (const { body_text } of disabled) assert.match(body_text, /no OWNER who can sign in.*team member add/s)
   const report = await world.operator('GET', '/operator/v1/report')
   assert.equal(report.status, 200, report.text)
-  assert.match(report.text, /has no OWNER who can take it over: berth team member add team USER --role OWNER/)
+  assert.match(report.text, /has no OWNER who can become its owner: berth team member add team USER --role OWNER/)
   const row = world.deps.db.read.selectFrom('configuration').select('disabled_at')
   assert.notEqual((await row.where('id', '=', installed.configuration.id).executeTakeFirstOrThrow()).disabled_at, null)
 })

@@ -1,4 +1,4 @@
-/** Pages are compressed for whoever takes it, and the length of one tells nothing. docs/console.md: How it is built. */
+/** Pages are compressed for whoever takes it, and the length of one tells nothing. docs/console.md: Implementation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-/** Names that turn the direction of writing: on no page do they turn what stands beside them. docs/console.md: How a page looks. */
+/** Names that turn the direction of writing: on no page do they turn what stands beside them. docs/console.md: Page layout. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bidiIsolated, html } from '../../../src/platform/pages/html.ts'

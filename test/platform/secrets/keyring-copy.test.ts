@@ -1,4 +1,4 @@
-/** The encrypted copy of the keyring: it opens with its passphrase alone, is known once it was verified elsewhere, and brings every value back. docs/variables.md: An encrypted copy. */
+/** The encrypted copy of the keyring: it opens with its passphrase alone, is known once it was verified elsewhere, and brings every value back. docs/variables.md: Encrypted keyring copy. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

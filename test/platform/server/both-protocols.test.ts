@@ -1,4 +1,4 @@
-/** TLS beside plain HTTP on one port. src/platform/server/both-protocols.ts; docs/tls.md: On a laptop. */
+/** TLS beside plain HTTP on one port. src/platform/server/both-protocols.ts; docs/tls.md: Local use. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

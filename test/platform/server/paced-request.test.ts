@@ -1,4 +1,4 @@
-/** Bodies are read at a pace, so that many of them at once do not keep the event loop from everybody else. docs/limits.md: Sizes and time. */
+/** Bodies are read at a pace, so that many of them at once do not keep the event loop from everybody else. docs/limits.md: Sizes and timeouts. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'

@@ -65,7 +65,7 @@ test(
     assert.equal(await commonName(service), 'first')
 
     writeFileSync(first.cert, renewed.certText)
-    await eventually(async () => service.out().includes('the certificate in use stays'))
+    await eventually(async () => service.out().includes('keeping the current certificate'))
     assert.equal(await commonName(service), 'first')
     writeFileSync(first.cert, renewed.certText.slice(0, 200))
     // It may not be taken, also not by the next look at the files.

@@ -97,7 +97,7 @@ test('docs/settings.md is what the table makes', () => {
 test('a token stays out of what is known of a mistake in a name', () => {
   const config: Config = readConfig({ BERTH_TOKN: 'hunter2', BERTH_PORT: 'tcp://10.0.0.1:80' })
   assert.deepEqual(config.unknownSettings, [
-    'BERTH_PORT is no setting; did you mean PORT?',
-    'BERTH_TOKN is no setting; did you mean BERTH_TOKEN?',
+    'BERTH_PORT is not a setting; did you mean PORT?',
+    'BERTH_TOKN is not a setting; did you mean BERTH_TOKEN?',
   ])
 })

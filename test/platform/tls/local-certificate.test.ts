@@ -1,4 +1,4 @@
-/** The certificate that Berth makes for a laptop. src/platform/tls/local-certificate.ts; docs/tls.md: On a laptop. */
+/** The certificate that Berth makes for a laptop. src/platform/tls/local-certificate.ts; docs/tls.md: Local use. */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'

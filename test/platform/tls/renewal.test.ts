@@ -81,7 +81,7 @@ test('a renewed certificate is taken once, and what is wrong with one is told on
   const second = make('second')
   assert.deepEqual(await look(), [])
   put(second)
-  assert.deepEqual(await look(1), ['took the renewed certificate'])
+  assert.deepEqual(await look(1), ['loaded the renewed certificate'])
   assert.deepEqual(await look(), [])
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -92,7 +92,7 @@ test('a renewed certificate is taken once, and what is wrong with one is told on
     put(half)
     assert.match(
       (await look(1)).join('\n'),
-      /^the certificate in use stays: BERTH_TLS_CERT: .* holds no certificate in PEM/,
+      /^keeping the current certificate: BERTH_TLS_CERT: .* holds no certificate in PEM/,
     )
     assert.deepEqual(await look(), [], 'told once')
     put(second)
@@ -100,7 +100,7 @@ test('a renewed certificate is taken once, and what is wrong with one is told on
   }
   put(make('old', { from: -9, until: -2 }))
   fields.splice(0)
-  assert.deepEqual(await look(2), ['took the renewed certificate', 'the certificate has expired'])
+  assert.deepEqual(await look(2), ['loaded the renewed certificate', 'the certificate has expired'])
   assert.deepEqual(fields, [toldOf(), toldOf()])
   server.close()
   await once(server, 'close')

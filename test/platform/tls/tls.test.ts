@@ -141,5 +141,5 @@ test('doctor says how long the certificate is good, and for whom', about, async 
   assert.match(foreign.join('\n'), /\nwrong: it is not for other\.test, but for .*berth\.test/)
   assert.equal((await doctor(good, { BERTH_PUBLIC_URL: 'https://berth.test' })).length, 1)
   chmodSync(good.key, 0o644)
-  assert.match((await doctor(good)).join('\n'), /\nworry: .* can be read by everybody/)
+  assert.match((await doctor(good)).join('\n'), /\nworry: .* can be read by all users/)
 })

@@ -152,7 +152,7 @@ onBothEngines('paths that Berth does not have say who has them, without a token 
   await says('GET', '/v1/registrar/domains/a.com/availability', 404, /sells no domains/)
   await says('POST', '/v3/domains/buy', 404, /sells no domains/)
   await says('GET', '/api/logs/request-logs?projectId=x', 404, /log drain/)
-  const team = /no roles in single projects.*PATCH \/v1\/teams/
+  const team = /no project roles.*PATCH \/v1\/teams/
   await says('POST', '/v1/projects/web/members', 405, team)
   await says('PATCH', '/v1/projects/web/members', 405, team)
   await says('DELETE', '/v1/projects/web/members/usr_1', 404, team)

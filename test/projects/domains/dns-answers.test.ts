@@ -40,10 +40,10 @@ onBothEngines(
     const page = await client.get(`${path}/answers`)
     assert.equal(page.status, 200, page.text)
     for (const said of [
-      'It has the record',
-      'It has another record',
+      'Record found',
+      'Different record',
       '&quot;&lt;b&gt;something else&quot;',
-      'It did not answer',
+      'No answer in time',
     ])
       assert.ok(page.text.includes(said), said)
     assert.equal(page.text.includes(nobody), false, 'the addresses are the operator’s')

@@ -101,7 +101,7 @@ test('a platform suffix under which others register names is refused with what t
     )
   refused(
     'co.uk',
-    /^BERTH_PLATFORM_SUFFIX is "co\.uk", under which everybody registers names: set a domain of your own/,
+    /^BERTH_PLATFORM_SUFFIX is "co\.uk", a public suffix: set a domain of your own/,
   )
   const platform = /^BERTH_PLATFORM_SUFFIX is "github\.io", which the Public Suffix List knows as .*BERTH_EDGE_CNAME/
   refused('github.io', platform)

@@ -1,6 +1,6 @@
 /**
  * What Berth writes is read back to the same values by others: `dotenv` (both of its parsers), node's `parseEnv`, and a shell where the text
- * does not say that it is none for it. A value that they do not agree about is left out. docs/variables.md: Text for other readers.
+ * does not say that it is none for it. A value that they do not agree about is left out. docs/variables.md: Text export.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

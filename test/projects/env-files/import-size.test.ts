@@ -1,4 +1,4 @@
-/** A `.env` text is refused by what it holds before anything of it is planned. docs/limits.md: What one request may hold up. */
+/** A `.env` text is refused by what it holds before anything of it is planned. docs/limits.md: Request scheduling. */
 import assert from 'node:assert/strict'
 import { seedProject } from '../../support/projects.ts'
 import { assertWithin } from '../../support/time-limits.ts'

@@ -1,4 +1,4 @@
-/** Many variables are planned before their transaction: what changes in between counts, and the plan is made anew. docs/variables.md: Why. */
+/** Many variables are planned before their transaction: what changes in between counts, and the plan is made anew. docs/variables.md: Rationale. */
 import assert from 'node:assert/strict'
 import { onBothEngines, type World } from '../../support/world.ts'
 

@@ -1,4 +1,4 @@
-/** Files that are fetched once, checked, and kept within a budget. docs/deploying-sites.md: Cache of files. */
+/** Files that are fetched once, checked, and kept within a budget. docs/deploying-sites.md: File cache. */
 import assert from 'node:assert/strict'
 import { renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

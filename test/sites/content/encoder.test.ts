@@ -1,4 +1,4 @@
-/** Encoded forms: made once, in a turn of their own. docs/deploying-sites.md: Cache of files. */
+/** Encoded forms: made once, in a turn of their own. docs/deploying-sites.md: File cache. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Which files make room for another. docs/deploying-sites.md: Cache of files. */
+/** Which files make room for another. docs/deploying-sites.md: File cache. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Small files in memory: read once, within a bound, gone with the file. docs/deploying-sites.md: Cache of files. */
+/** Small files in memory: read once, within a bound, gone with the file. docs/deploying-sites.md: File cache. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What a start finds in the folder of the cache, and what somebody changed in it. docs/deploying-sites.md: Cache of files. */
+/** What a start finds in the folder of the cache, and what somebody changed in it. docs/deploying-sites.md: File cache. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

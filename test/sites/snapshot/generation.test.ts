@@ -1,4 +1,4 @@
-/** Which version of the snapshot is newer. docs/deploying-sites.md: What the sites server knows. */
+/** Which version of the snapshot is newer. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareGeneration } from '../../../src/sites/snapshot/generation.ts'

@@ -1,4 +1,4 @@
-/** A sites server's knowledge of hosts, from a real control plane: followed, kept, and used while that is away. docs/deploying-sites.md: What the sites server knows. */
+/** A sites server's knowledge of hosts, from a real control plane: followed, kept, and used while that is away. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

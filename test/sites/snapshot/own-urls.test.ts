@@ -1,4 +1,4 @@
-/** Own urls that a sites server looks up. docs/deploying-sites.md: What the sites server knows. */
+/** Own urls that a sites server looks up. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BadSnapshot, type HostFacts } from '../../../src/delivery/protocol/snapshot.ts'

@@ -1,4 +1,4 @@
-/** The index that a sites server fills by lines. docs/deploying-sites.md: What the sites server knows. */
+/** The index that a sites server fills by lines. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

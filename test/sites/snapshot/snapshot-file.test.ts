@@ -1,4 +1,4 @@
-/** The snapshot on disk, cut off anywhere. docs/deploying-sites.md: What the sites server knows. */
+/** The snapshot on disk, cut off anywhere. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** A sites server while the control plane is away, and files that cannot be had. docs/deploying-sites.md: The sites server. */
+/** A sites server while the control plane is away, and files that cannot be had. docs/deploying-sites.md: Sites server. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ onBothEngines(
     for (const host of [ONE, OWN]) assert.equal((await second.visit(host)).text, 'here', host)
     const missing = await second.visit(ONE, '/other.html')
     assert.deepEqual([missing.status, missing.headers['retry-after']], [503, '1'])
-    assert.match(missing.text, /One moment, please/)
+    assert.match(missing.text, /Please wait/)
     assert.equal((await second.visit('d2.host.test')).status, 503, 'it may be the url of a deployment')
     assert.equal((await second.visit(ONE, '/nowhere')).status, 404)
     await second.stop()

@@ -1,4 +1,4 @@
-/** Lists of folders, as visitors see them. docs/deploying-sites.md: Lists of folders. */
+/** Lists of folders, as visitors see them. docs/deploying-sites.md: Directory listings. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { folderPage } from '../../../src/sites/static/folder-page.ts'

@@ -1,4 +1,4 @@
-/** Protected sites at a sites server: the control plane says who may come in, and nobody may while it is away. docs/deploying-sites.md: What the sites server knows. */
+/** Protected sites at a sites server: the control plane says who may come in, and nobody may while it is away. docs/deploying-sites.md: Data of the sites server. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
@@ -156,7 +156,7 @@ onBothEngines(
       assert.deepEqual([closed.status, closed.headers['retry-after']], [503, '1'])
       assert.doesNotMatch(closed.text, /secret/)
     }
-    assert.match(site.logged(), /the control plane does not say who may see protected sites/)
+    assert.match(site.logged(), /the control plane cannot check access to protected sites/)
     const again = await openInstance(world, port)
     await eventually(async () => (await site.visit(ONE, '/', basic(PASSWORD))).status === 200)
     await site.stop()

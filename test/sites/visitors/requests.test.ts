@@ -1,4 +1,4 @@
-/** What visitors send, as it comes over a connection. docs/deploying-sites.md: Order of decisions. */
+/** What visitors send, as it comes over a connection. docs/deploying-sites.md: Request processing order. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -138,7 +138,7 @@ test('a manifest that is none, or of another version, is a fault on our side, an
     const { visit, logged } = await showSite(t, { manifest })
     const answer = await visit(SITE)
     assert.deepEqual([answer.status, answer.headers['x-vercel-error']], [500, 'INTERNAL_SERVER_ERROR'], manifest)
-    assert.match(logged(), /The routing manifest (is no JSON|has the version|is wrong at)/)
+    assert.match(logged(), /The routing manifest (is not JSON|has the version|is wrong at)/)
   }
 })
 

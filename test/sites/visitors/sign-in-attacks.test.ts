@@ -173,7 +173,7 @@ onBothEngines(
     await hear(billing, page)
     await hear(eve.client, page.replace('one.apps', 'nowhere.apps'))
     assert.equal(sentences.size, 1, [...sentences].join('\n'))
-    assert.match([...sentences][0]!, /Members of an account do not sign in to a site at this address/)
+    assert.match([...sentences][0]!, /No site at this address has a sign-in for members/)
     // The members of another account neither, where it has become theirs to see nothing.
     await protect({ ssoProtection: { deploymentType: 'preview' } })
     const { client } = await memberOf(world, 'ada', 'VIEWER')

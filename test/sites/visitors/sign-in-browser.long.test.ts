@@ -1,4 +1,4 @@
-/** Members come into a protected site of a laptop, in a real Chromium, which holds forms, redirects and cookies to its own rules. docs/edge.md: Members sign in. */
+/** Members come into a protected site of a laptop, in a real Chromium, which holds forms, redirects and cookies to its own rules. docs/edge.md: Sign-in of members. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create, SITE, uploadAll } from '../../delivery/deploys/deploying.ts'

@@ -1,4 +1,4 @@
-/** How long a member stays in a protected site, and what comes before the sign-in. docs/edge.md: Members sign in. */
+/** How long a member stays in a protected site, and what comes before the sign-in. docs/edge.md: Sign-in of members. */
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'

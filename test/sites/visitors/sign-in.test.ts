@@ -1,4 +1,4 @@
-/** Members sign in to a protected site, and nobody else comes in. docs/edge.md: Members sign in. */
+/** Members sign in to a protected site, and nobody else comes in. docs/edge.md: Sign-in of members. */
 import assert from 'node:assert/strict'
 import { openSignedInClient } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'

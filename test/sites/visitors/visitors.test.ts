@@ -1,4 +1,4 @@
-/** What visitors of a sites server get, with a real control plane behind it. docs/deploying-sites.md: The sites server. */
+/** What visitors of a sites server get, with a real control plane behind it. docs/deploying-sites.md: Sites server. */
 import assert from 'node:assert/strict'
 import { eventually } from '../../support/eventually.ts'
 import { onBothEngines } from '../../support/world.ts'

@@ -1,6 +1,6 @@
 /**
  * A walk through the console in a real Chromium, over https: what is seen of every page on the way. `look` says that the page is whole;
- * what every page of the walk sent is kept, and is searched for secrets at its end. docs/console.md: Tried in a browser.
+ * what every page of the walk sent is kept, and is searched for secrets at its end. docs/console.md: Browser tests.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'

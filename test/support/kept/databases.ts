@@ -1,6 +1,6 @@
 /**
  * Databases that one world has after another, with their connections. To make one and to connect to it costs PostgreSQL more than most
- * tests do. Between two worlds it is emptied; one that is not as it was made is dropped. docs/testing.md: What worlds share.
+ * tests do. Between two worlds it is emptied; one that is not as it was made is dropped. docs/testing.md: Shared data.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'

@@ -1,7 +1,7 @@
 /**
  * Servers that serve one service after another. Entering some six hundred paths into a router is most of what opening a service costs, and
  * every service has the same paths. So the router is kept, and each function that it calls is one of the service that was opened last:
- * nothing of a service stays behind. docs/testing.md: What worlds share.
+ * nothing of a service stays behind. docs/testing.md: Shared data.
  */
 import type { Server } from 'node:http'
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'

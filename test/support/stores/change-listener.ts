@@ -1,4 +1,4 @@
-/** What an instance on PostgreSQL hears of the changes that others make. docs/architecture.md: What is remembered. */
+/** What an instance on PostgreSQL hears of the changes that others make. docs/architecture.md: Caching. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Topic } from '../../../src/platform/db/change-feed.ts'

@@ -1,4 +1,4 @@
-/** One answer of a server that an import asks, read to its end. docs/moving-in.md: How it asks. */
+/** One answer of a server that an import asks, read to its end. docs/moving-in.md: Requests and retries. */
 
 import { truncateText } from '../../../platform/http/validate.ts'
 import { READERS } from '../../../readers.ts'

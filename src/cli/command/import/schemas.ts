@@ -1,4 +1,4 @@
-/** What an answer must be, of what an import reads. A server may say more, and may leave out what is optional. docs/moving-in.md: How it asks. */
+/** What an answer must be, of what an import reads. A server may say more, and may leave out what is optional. docs/moving-in.md: Requests and retries. */
 import { type TSchema, Type } from 'typebox'
 import { validate } from '../../../platform/http/validate.ts'
 

@@ -1,4 +1,4 @@
-/** A server that speaks this API, as an import asks it: the one where things are, or this one. docs/moving-in.md: How it asks. */
+/** A server that speaks this API, as an import asks it: the one where things are, or this one. docs/moving-in.md: Requests and retries. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pluralize } from '../../../platform/base/text.ts'

@@ -1,4 +1,4 @@
-/** Whether a client that trusts the authority of a laptop reaches the service. docs/tls.md: On a laptop. */
+/** Whether a client that trusts the authority of a laptop reaches the service. docs/tls.md: Local use. */
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'

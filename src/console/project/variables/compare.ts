@@ -1,7 +1,4 @@
-/**
- * Two environments beside each other: which keys are only in one, and which have another value. The values are compared on the server and
- * stay there. Only those that the person may read are compared: a write-only one says nothing of itself, also not whether it is the same.
- */
+/** Compares two environments on the server; values are never sent. Values that the user may not read, such as write-only ones, are not compared. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../platform/pages/screen.ts'
@@ -33,7 +30,7 @@ async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
   const project = params.name!
   const choices = environmentChoices(await readCustomEnvironments(ctx, account, project))
   const { left = 'production', right = 'preview' } = query
-  // A read of clear values, which leaves its line in the audit log as any does.
+  // Reads plaintext values, so it writes an audit entry.
   const { envs } = await ctx.ask<Static<typeof EnvList>>('filterProjectEnvs', {
     account,
     params: { idOrName: project },
@@ -59,7 +56,7 @@ ${
     shown.map((one) => row(one, label(left), label(right))),
   )
 }
-<p class="soft small">General values only, without those of single branches and without the account's shared variables. Values that your role does not read are not compared.</p>`,
+<p class="soft small">General values only, without branch overrides and shared variables. Values that your role cannot read are not compared.</p>`,
     },
   )
 }
@@ -72,8 +69,8 @@ function sidesForm(path: string, choices: readonly Choice[], query: Static<typeo
     'all',
     'Show',
     [
-      ['', 'differences'],
-      ['1', 'all keys'],
+      ['', 'Differences'],
+      ['1', 'All keys'],
     ],
     { value: query.all },
   )}</div>
@@ -84,7 +81,7 @@ function sidesForm(path: string, choices: readonly Choice[], query: Static<typeo
 type State = 'same' | 'different' | 'unknown' | 'left' | 'right'
 type Compared = { key: string; state: State }
 
-/** One row for each key that one of the two has, by key. No value is in it. */
+/** One row per key. Contains no values. */
 function compare(envs: readonly EnvVar[], left: string, right: string): Compared[] {
   const general = envs.filter(({ gitBranch }) => gitBranch === undefined)
   const of = (side: string) => new Map(general.filter((one) => isIn(one, side)).map((one) => [one.key, one] as const))
@@ -96,24 +93,24 @@ function compare(envs: readonly EnvVar[], left: string, right: string): Compared
 function stateOf(left: EnvVar | undefined, right: EnvVar | undefined): State {
   if (left === undefined) return 'right'
   if (right === undefined) return 'left'
-  // One variable that is in both.
+  // The same variable in both environments.
   if (left.id === right.id) return 'same'
   if (!isRead(left) || !isRead(right)) return 'unknown'
   return left.value === right.value ? 'same' : 'different'
 }
 
-/** A value that was hidden is a text that says nothing. */
+/** Hidden values are placeholders. */
 function isRead({ decrypted }: EnvVar): boolean {
   return decrypted
 }
 
-/** TABLE what the last column says. */
+/** TABLE Comparison results: labels. */
 const WORDS: Record<State, string> = {
-  same: 'the same',
-  different: 'different',
-  unknown: 'not compared',
-  left: 'only in one',
-  right: 'only in one',
+  same: 'Same',
+  different: 'Different',
+  unknown: 'Not compared',
+  left: 'Only in one',
+  right: 'Only in one',
 }
 
 function row({ key, state }: Compared, left: string, right: string): Html {
@@ -123,7 +120,7 @@ function row({ key, state }: Compared, left: string, right: string): Html {
 }
 
 function summary(all: number, different: number): string {
-  if (all === 0) return 'Neither of the two has a variable.'
+  if (all === 0) return 'No variables in either environment.'
   if (different === 0) return `All ${all} keys are the same.`
-  return `${different} of ${all} keys are not the same, or were not compared.`
+  return `${different} of ${all} keys ${different === 1 ? 'differs' : 'differ'} or can't be compared.`
 }

@@ -1,7 +1,4 @@
-/**
- * A `.env` text, pasted or dropped, with its plan before it is applied. The plan names keys and never values. The text goes on in the
- * field into which it was typed, and stands nowhere else.
- */
+/** Imports a `.env` file with a plan before it is applied. Review changes contains keys, never values; the text is sent back only in its own field. */
 
 import type { Static } from 'typebox'
 import type { Page } from '../../../platform/pages/frame.ts'
@@ -30,7 +27,7 @@ import {
   writableChoices,
 } from './environments.ts'
 
-/** The text that the route takes is 1 MiB, of which a form makes up to three times as many bytes. */
+/** The route accepts 1 MiB, which form encoding can triple. */
 const FORM_BYTES = READERS['form of a text'].bytes
 const Text = Type.Optional(Type.String())
 const EnvFile = Type.Object({
@@ -46,8 +43,8 @@ type Form = Static<typeof EnvFile>
 type Answer = Static<typeof ImportAnswer>
 
 const MODES: readonly Choice[] = [
-  ['merge', 'Add and change what the text names, and leave all else'],
-  ['replace', 'Put the text in the place of all variables there'],
+  ['merge', 'Merge: add and update these keys'],
+  ['replace', 'Replace: delete all other keys'],
 ]
 export const envFileScreens: readonly Screen[] = [
   consoleScreen({
@@ -71,7 +68,7 @@ export const envFileScreens: readonly Screen[] = [
   }),
 ]
 
-/** What the route is asked. Only a plan that was shown is applied, and everything else is a plan. */
+/** Applies only a plan that was shown; everything else is a dry run. */
 function importOf(params: ScreenInput['params'], form: Form) {
   const planDigest = form.step === 'apply' ? form.planDigest || undefined : undefined
   return {
@@ -87,7 +84,7 @@ function importOf(params: ScreenInput['params'], form: Form) {
   }
 }
 
-/** The form with what was typed. Where others changed variables after a plan was shown, the plan as it is now. */
+/** If variables changed after the plan was shown, shows the new plan. */
 async function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused): Promise<Page> {
   if (refused?.key !== 'env_plan_changed') return showImport(ctx, input, refused)
   const form = { ...(input.form as Form), step: 'plan' }
@@ -110,26 +107,26 @@ ${refused && (badLines(refused) ?? formErrorNotice(refused))}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}
 ${inputs(choices, refused)}
-<p class="actions"><button name="step" value="plan">Show the plan</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<p class="actions"><button name="step" value="plan">Review changes</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>
-<p class="soft small">Or from a terminal: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
+<p class="soft small">From a terminal: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
     },
   )
 }
 
 function inputs(choices: readonly Choice[], refused: Refused | undefined): Html {
-  return html`${textAreaField('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. A file can be dropped here. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
+  return html`${textAreaField('text', '.env contents', { required: true, refused, hint: 'KEY=value lines in dotenv format. You can drop a file here. You review the changes before they are applied.', attributes: html` class="tall" data-drop` })}
 ${environmentsField(choices, ['development'], refused)}
-${branchField('Only for preview: these values are for deployments of this branch.', { refused })}
-${select('mode', 'What happens', MODES, { refused })}
-${select('type', 'Who may read values that are new', READER_CHOICES, { refused })}`
+${branchField('Preview only. Overrides the general values for this branch.', { refused })}
+${select('mode', 'Mode', MODES, { refused })}
+${select('type', 'Visibility of new variables', READER_CHOICES, { refused })}`
 }
 
-/** Every line that was refused, by its number, where there are some. Values are not in it. */
+/** Invalid lines by number, without values. */
 function badLines({ extra }: Refused): Html | undefined {
   const lines = (extra as { lines?: { line: number; message: string }[] }).lines
   if (lines === undefined || lines.length === 0) return undefined
-  return html`<div class="notice bad" role="alert" id="fault"><p>${lines.length === 1 ? 'One line was refused.' : `${lines.length} lines were refused.`} Nothing was changed.</p>
+  return html`<div class="notice bad" role="alert" id="fault"><p>${lines.length === 1 ? 'One line is invalid.' : `${lines.length} lines are invalid.`} Nothing was changed.</p>
 <ul>${lines.map(({ line, message }) => html`<li>Line ${line} ${message}</li>`)}</ul></div>`
 }
 
@@ -148,17 +145,17 @@ async function showPlan(
     ctx,
     { account, project, tab: 'variables' },
     {
-      title: 'The plan',
-      body: html`<div class="top"><h1>The plan</h1></div>
+      title: 'Review changes',
+      body: html`<div class="top"><h1>Review changes</h1></div>
 ${formErrorNotice(refused)}
-<p>${changes === 0 ? 'Nothing would change.' : html`Nothing is changed yet. This is what the text would do in ${where(form, choices)}.`}</p>
+<p>${changes === 0 ? 'No changes.' : html`Changes in ${where(form, choices)}. Nothing is applied yet.`}</p>
 <div class="grid">
-${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('The same as now', plan.unchanged)}${plan.skipped && keys('Skipped: the platform sets them', plan.skipped)}
+${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('Unchanged', plan.unchanged)}${plan.skipped && keys('Skipped (set by the platform)', plan.skipped)}
 </div>
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${csrfFields(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
-<p class="actions">${changes > 0 && html`<button name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="quiet" name="step" value="plan">Show the plan again</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
-<details><summary>Change the text, or where it goes</summary>
+<p class="actions">${changes > 0 && html`<button name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="quiet" name="step" value="plan">Refresh</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<details><summary>Edit</summary>
 ${inputs(choices, typed)}
 </details>
 </form>`,
@@ -174,5 +171,5 @@ function where(form: Form, choices: readonly Choice[]): string {
 
 function keys(title: string, names: readonly string[]): Html {
   return html`<section class="card"><h2>${title} <span class="soft">${names.length}</span></h2>
-${names.length > 0 ? html`<ul class="plain">${names.map((one) => html`<li><code>${one}</code></li>`)}</ul>` : html`<p class="soft">none</p>`}</section>`
+${names.length > 0 ? html`<ul class="plain">${names.map((one) => html`<li><code>${one}</code></li>`)}</ul>` : html`<p class="soft">None</p>`}</section>`
 }

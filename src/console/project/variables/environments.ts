@@ -1,5 +1,3 @@
-/** Where variables are had, as the pages of variables say it: addresses, environments and branches. */
-
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import { type EnvVar, isStandard, TARGETS } from '../../../projects/env/schema.ts'
@@ -13,24 +11,24 @@ import type { CustomEnvironments } from '../environments.ts'
 export const VARIABLES_PATH = '/console/t/:slug/projects/:name/variables'
 export const VARIABLE_PATH = `${VARIABLES_PATH}/:id`
 
-/** Most bytes of a form with one variable: a value of 64 KiB, of which a form makes up to three times as many bytes. */
+/** A value of 64 KiB, which form encoding can triple. */
 export const VARIABLE_FORM_BYTES = READERS.form.bytes
 
-/** TABLE who may read values: the type of a variable, and its words. */
+/** TABLE Variable types and their visibility. */
 export const READER_CHOICES: readonly Choice[] = [
-  ['encrypted', 'Members who may read values'],
-  ['sensitive', 'Nobody: only deployments get them'],
-  ['plain', 'Everybody who sees the project'],
+  ['encrypted', 'Members with access to values'],
+  ['sensitive', 'Write-only: deployments only'],
+  ['plain', 'Everyone in the project'],
 ]
 
 type Placed = Pick<EnvVar, 'target' | 'customEnvironmentIds' | 'gitBranch'>
 
-/** The page of all variables. */
+/** Returns the path of the variables. */
 export function listPath(account: Pick<OwnAccount, 'slug'>, project: string, section = ''): string {
   return projectPath(account, project, section === '' ? 'variables' : `variables/${section}`)
 }
 
-/** Every environment of a project, to choose from: the value is its name, or the id of a custom one. */
+/** Returns all environments of a project as choices: standard ones by name, custom ones by id. */
 export function environmentChoices(environments: CustomEnvironments): Choice[] {
   return [
     ...TARGETS.map((one): Choice => [one, one]),
@@ -38,45 +36,45 @@ export function environmentChoices(environments: CustomEnvironments): Choice[] {
   ]
 }
 
-/** The environments in which the role of the person may change variables, as `environmentChoices` gives them. */
+/** Returns the environments whose variables the role can change. */
 export function writableChoices(account: OwnAccount, environments: CustomEnvironments): Choice[] {
   return environmentChoices(environments).filter(([one]) => mayTouch(account, [one]))
 }
 
-/** The boxes of environments. Where production is none of them, the reason is said. */
+/** Renders the environment checkboxes. Explains a missing production. */
 export function environmentsField(
   choices: readonly Choice[],
   chosen: readonly string[],
   refused: Refused | undefined,
 ): Html {
   const isWhole = choices.some(([one]) => one === 'production')
-  const hint = 'Production is not offered: your role does not change its variables.'
-  return checkboxesField('target', 'Where', choices, { chosen, refused, ...(!isWhole && { hint }) })
+  const hint = 'Your role cannot change production variables.'
+  return checkboxesField('target', 'Environments', choices, { chosen, refused, ...(!isWhole && { hint }) })
 }
 
-/** Whether the role of the person reaches variables of these environments: production needs a right of its own. */
+/** Production needs its own permission. */
 function mayTouch(account: OwnAccount, targets: readonly string[]): boolean {
   return !targets.includes('production') || canInAccount(account, 'env:production')
 }
 
-/** Whether the role of the person may change a variable. projects/env/access.ts: mustHaveWritePermission. */
+/** Returns whether the role can change a variable. projects/env/access.ts: mustHaveWritePermission. */
 export function canChangeVariable(account: OwnAccount, { target }: Pick<EnvVar, 'target'>): boolean {
   return canInAccount(account, 'env:write') && mayTouch(account, target)
 }
 
-/** Whether the role of the person may read the value of a variable. projects/env/access.ts: canReadValue. */
+/** Returns whether the role can read the value of a variable. projects/env/access.ts: canReadValue. */
 export function canReadVariable(account: OwnAccount, { type, target }: Pick<EnvVar, 'type' | 'target'>): boolean {
   if (type === 'sensitive') return false
   return type === 'plain' || type === 'system' || (canInAccount(account, 'env:decrypt') && mayTouch(account, target))
 }
 
-/** The field of a branch. */
+/** Renders the branch field. */
 export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 'refused'>): Html {
   const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return field('gitBranch', 'Branch', { ...options, hint, attributes })
 }
 
-/** What was chosen, as routes take it. */
+/** Returns the body fields of the chosen environments. */
 export function environmentsBody(chosen: readonly string[]) {
   return {
     target: chosen.filter(isStandard),
@@ -84,18 +82,18 @@ export function environmentsBody(chosen: readonly string[]) {
   }
 }
 
-/** Whether a variable is had in an environment, named as in `environmentChoices`. */
+/** Returns whether a variable is in an environment, named as in `environmentChoices`. */
 export function isIn({ target, customEnvironmentIds }: Placed, environment: string): boolean {
   return [...target, ...customEnvironmentIds].includes(environment)
 }
 
-/** Environments and branch of a variable. */
+/** Renders the environments and branch of a variable. */
 export function environmentsLabel(
   { target, customEnvironmentIds, gitBranch }: Placed,
   environments: CustomEnvironments,
 ): Html {
   const slugs = new Map(environments.map(({ id, slug }) => [id, slug]))
   const words = [...target, ...customEnvironmentIds.map((id) => slugs.get(id) ?? id)]
-  if (words.length === 0) return html`<span class="soft">no environment</span>`
+  if (words.length === 0) return html`<span class="soft">No environment</span>`
   return html`${words.map((one) => html`<span class="tag">${one}</span> `)}${gitBranch && html`<span class="tag">branch ${gitBranch}</span>`}`
 }

@@ -1,5 +1,3 @@
-/** Adding and editing a variable: one form. */
-
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
 import {
@@ -33,7 +31,7 @@ import {
   writableChoices,
 } from './environments.ts'
 
-/** The route says what is wrong with a field, so that what was typed comes back. */
+/** The route validates, so the form keeps the submitted values. */
 const Text = Type.Optional(Type.String())
 const Variable = Type.Object({
   key: Text,
@@ -92,14 +90,14 @@ export const variableFormScreens: readonly Screen[] = [
       body: {
         ...environmentsBody(toStringList(form.target)),
         key: form.key?.trim(),
-        // An empty text keeps the value.
+        // An empty field keeps the value.
         ...(form.value && { value: normalizeLineEnds(form.value) }),
         type: form.type,
         gitBranch: form.gitBranch || null,
         comment: form.comment || null,
       },
     }),
-    // Where a variable is had, and of which branch, is said as one: a branch is of preview alone.
+    // Sent together, because a branch requires preview alone.
     changes: [['target', 'customEnvironmentIds', 'gitBranch']],
     to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
     again: showEdit,
@@ -114,13 +112,13 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     ctx,
     { account, project, tab: 'variables' },
     {
-      title: 'Add a variable',
-      body: html`<div class="top"><h1>Add a variable</h1></div>
+      title: 'Add variable',
+      body: html`<div class="top"><h1>Add variable</h1></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
 ${csrfFields(ctx)}
 ${inputs(undefined, choices, refused)}
-<p class="actions"><button>Add the variable</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<p class="actions"><button>Add variable</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>`,
     },
   )
@@ -131,7 +129,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
   const project = params.name!
   const variable = await findListed(ctx, account, params)
   if (!canChangeVariable(account, variable))
-    refuse('missing_permission', "Your role does not change production's variables.")
+    refuse('missing_permission', 'Your role cannot change production variables.')
   const choices = writableChoices(account, await readCustomEnvironments(ctx, account, project))
   const path = `${listPath(account, project)}/${variable.id}`
   return consolePage(
@@ -140,40 +138,40 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
     {
       title: variable.key,
       within: [],
-      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${canReadVariable(account, variable) && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
+      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${canReadVariable(account, variable) && html`<a href="${path}">Reveal value</a> `}<a href="${path}/history">History</a></p></div>
 ${formErrorNotice(refused)}
 <form class="stack card" method="post" action="${url}">
 ${editFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
 <p class="actions"><button>Save</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 ${dangerCard(
-  'Delete this variable',
-  html`The next deployment goes without <code>${variable.key}</code>. Its values go at once, also from the history.`,
-  confirmedButton(ctx, `${path}/delete`, 'Delete the variable', { label: `Delete the variable ${variable.key}` }),
+  'Delete variable',
+  html`Future deployments won't have <code>${variable.key}</code>. Its values are erased now, history included.`,
+  confirmedButton(ctx, `${path}/delete`, 'Delete variable', { label: `Delete variable ${variable.key}` }),
 )}`,
     },
   )
 }
 
-/** A variable as the list has it, so without its value: nothing is revealed, and no line of the audit log says so. Refuses: not_found 404. */
+/** Reads the variable from the list, without its value, so no secret read is logged. Refuses: not_found 404. */
 async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: ScreenInput['params']): Promise<EnvVar> {
   const { envs } = await ctx.ask<{ envs: EnvVar[] }>('filterProjectEnvs', { account, params: { idOrName: name! } })
-  return envs.find((one) => one.id === id) ?? refuse('not_found', 'The project has no such variable.')
+  return envs.find((one) => one.id === id) ?? refuse('not_found', 'This project has no such variable.')
 }
 
 function inputs(variable: EnvVar | undefined, choices: readonly Choice[], refused: Refused | undefined): Html {
   const chosen = variable === undefined ? [...TARGETS] : [...variable.target, ...variable.customEnvironmentIds]
   return html`${field('key', 'Key', { value: variable?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${textAreaField('value', 'Value', { refused, ...(variable && { hint: 'Leave it empty to keep the value as it is.' }) })}
+${textAreaField('value', 'Value', { refused, ...(variable && { hint: 'Leave empty to keep the current value.' }) })}
 ${environmentsField(choices, chosen, refused)}
-${branchField('Only for preview: deployments of this branch get this value instead of the general one.', { value: variable?.gitBranch, refused })}
-${select('type', 'Who may read it', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A value that is write-only stays so.' }) })}
+${branchField('Preview only. Overrides the general value for this branch.', { value: variable?.gitBranch, refused })}
+${select('type', 'Visibility', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A write-only variable cannot be made readable.' }) })}
 ${field('comment', 'Comment', { value: variable?.comment, refused })}`
 }
 
-/** A write-only variable stays one; a type that only clients make is kept. */
+/** Write-only is permanent. Types that only API clients set are kept. */
 function typesFor(variable: EnvVar | undefined): readonly Choice[] {
   if (variable?.type === 'sensitive') return READER_CHOICES.filter(([type]) => type === 'sensitive')
   if (variable === undefined || READER_CHOICES.some(([type]) => type === variable.type)) return READER_CHOICES
-  return [[variable.type, `As it is (${variable.type})`], ...READER_CHOICES]
+  return [[variable.type, `Current (${variable.type})`], ...READER_CHOICES]
 }

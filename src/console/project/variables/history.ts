@@ -1,4 +1,3 @@
-/** The history of a variable: who changed what and when, and the way back. Values are never in it. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import {
@@ -10,6 +9,7 @@ import {
 } from '../../../platform/pages/screen.ts'
 import type { EnvHistory } from '../../../projects/env/history.ts'
 import { action, formErrorNotice } from '../../action.ts'
+import { sentenceCase } from '../../controls.ts'
 import { dataTable } from '../../fields.ts'
 import { consolePage, findAccountOfPath } from '../../frame.ts'
 import { readUserNames, USER_NAME_CALLS } from '../../names/users.ts'
@@ -17,6 +17,8 @@ import type { Refused } from '../../refused.ts'
 import { relativeTime } from '../../time.ts'
 import { readCustomEnvironments } from '../environments.ts'
 import { canChangeVariable, environmentsLabel, listPath, VARIABLE_PATH } from './environments.ts'
+
+const LIST = new Intl.ListFormat('en', { type: 'conjunction' })
 
 type Version = Static<typeof EnvHistory>['history'][number]
 
@@ -63,27 +65,29 @@ async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
       within: isThere && mayWrite ? [[history[0]!.key, `${path}/edit`]] : [],
       body: html`<div class="top"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && mayWrite && html`<a class="button quiet" href="${path}/edit">Edit</a>`}</div>
 ${formErrorNotice(refused)}
-${!isThere && html`<p class="notice">This variable was deleted. Its values are gone; who did what is kept for 30 days.</p>`}
+${!isThere && html`<p class="notice">This variable was deleted with its values. The history is kept for 30 days.</p>`}
 ${dataTable(
   'Versions',
   ['Version', 'When', 'Who', 'Change', 'Environments', 'Restore'],
   history.map(
     (one) =>
       html`<tr><td>Version ${one.version}</td><td>${relativeTime(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && mayWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
+<td>${what(one)}</td><td>${environmentsLabel(one, environments)}</td><td>${one.restorable && mayWrite && canChangeVariable(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${csrfFields(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'Current' : 'Not possible'}</span>`}</td></tr>`,
   ),
 )}
-<p class="soft small">Values are kept encrypted and not shown here. The last 100 versions can be restored. Restoring makes a new version.</p>`,
+<p class="soft small">Values are stored encrypted and not shown here. The last 100 versions can be restored. Restoring creates a new version.</p>`,
     },
   )
 }
 
 function actor({ by }: Version): Html {
-  if (by.kind === 'user') return html`a person who is not in the account <code>${by.id}</code>`
+  if (by.kind === 'user') return html`former member <code>${by.id}</code>`
   return html`${by.kind} <code>${by.id}</code>`
 }
 
-/** `updated value, target`. */
+/** Such as `Changed environments and value`. */
 function what({ action, changed }: Version): string {
-  return action === 'updated' || action === 'restored' ? `${action} ${changed.join(', ')}` : action
+  const fields = changed.map((name) => (name === 'target' ? 'environments' : name))
+  const verb = action === 'updated' ? 'Changed' : sentenceCase(action)
+  return action === 'updated' || action === 'restored' ? `${verb} ${LIST.format(fields)}` : verb
 }

@@ -1,4 +1,3 @@
-/** The variables of a project: where each is had and who made it. No value is in the list; one is shown by itself. */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../../platform/pages/html.ts'
 import type { OwnAccount } from '../../../platform/pages/own-accounts.ts'
@@ -76,7 +75,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     {
       title: 'Variables',
       images: [...logos].join(' '),
-      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a>`}</p></div>
+      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${canInAccount(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add variable</a>`}</p></div>
 ${formErrorNotice(refused)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(account, project, envs.length === 0)}`,
@@ -84,10 +83,7 @@ ${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(ac
   )
 }
 
-/**
- * What a search leaves. With an environment: what a deployment there gets, so that a value of the branch hides the general one
- * of the same key.
- */
+/** With an environment, returns what a deployment there receives: a branch value hides the general one of the same key. */
 function narrow(envs: Listed, { search = '', environment, branch }: Query): Listed {
   const text = search.trim().toLowerCase()
   const named = envs.filter(({ key }) => key.toLowerCase().includes(text))
@@ -107,7 +103,7 @@ function compareTexts(a: string, b: string): number {
 function filters(path: string, query: Query, count: number, choices: ReturnType<typeof environmentChoices>): Html {
   const fields = html`<div><label for="search">Key</label>
 <input type="search" id="search" name="search" value="${query.search}" placeholder="Search ${countOf(count, 'variable')}"></div>
-<div>${select('environment', 'Environment', [['', 'any environment'], ...choices], { value: query.environment })}</div>
+<div>${select('environment', 'Environment', [['', 'Any environment'], ...choices], { value: query.environment })}</div>
 <div><label for="branch">Branch</label>
 <input type="text" id="branch" name="branch" value="${query.branch}" placeholder="none"></div>`
   return filterForm(path, [query.search, query.environment, query.branch].some(Boolean), fields)
@@ -134,13 +130,13 @@ function table(
   )
 }
 
-/** The way to the value, where the role of the person may read it. */
+/** Links to the value if the role can read it. */
 function value(account: OwnAccount, one: Listed[number], path: string): Html {
   if (canReadVariable(account, one)) return html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`
-  return html`<span class="soft">${one.type === 'sensitive' ? 'write-only' : 'hidden from your role'}</span>`
+  return html`<span class="soft">${one.type === 'sensitive' ? 'Write-only' : 'Hidden from your role'}</span>`
 }
 
-/** The integration that made a variable, with its logo: the specification asks for both. */
+/** The specification requires the name and logo of the integration. */
 function maker({ integration }: Pick<EnvVar, 'integration'>): Html | undefined {
   if (integration === undefined) return undefined
   const { icon, name } = integration
@@ -154,14 +150,13 @@ function originOf(icon: string | undefined): string[] {
 }
 
 function nothing(account: OwnAccount, project: string, isEmpty: boolean): Html {
-  if (!isEmpty) return html`<p class="card empty">No variable is like that.</p>`
-  return html`<div class="card empty"><h2>No variable yet</h2><p>Variables are what builds and functions read: keys of other services, addresses, switches. Their values are encrypted.</p>
-<p class="soft small">Or from a terminal, by a command or a request:</p>
+  if (!isEmpty) return html`<p class="card empty">No variables match these filters.</p>`
+  return html`<div class="card empty"><h2>No variables yet</h2><p>Builds and functions read variables such as API keys, URLs and feature flags. Values are encrypted.</p>
+<p class="soft small">From a terminal, with the CLI or the API:</p>
 <pre>berth env import ${project} .env --target production</pre>
 <pre>curl -X POST "$BERTH/v10/projects/${project}/env?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"key": "NAME", "value": "value", "target": ["production"]}'</pre></div>`
 }
 
-/** One value, on a page of its own. */
 async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   const account = await findAccountOfPath(ctx, params)
   const project = params.name!
@@ -170,8 +165,8 @@ async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   const value = variable.decrypted
     ? html`<pre id="value" class="copy">
 ${variable.value}</pre> ${copyButton('value')}
-<p class="soft small">The <a href="${accountPath(account, 'activity')}">activity</a> of the account says that you read it.</p>`
-    : html`<p class="notice">${variable.type === 'sensitive' ? 'This value is write-only: only deployments get it.' : 'Your role does not read values.'}</p>`
+<p class="soft small">This view was recorded in the <a href="${accountPath(account, 'activity')}">activity log</a>.</p>`
+    : html`<p class="notice">${variable.type === 'sensitive' ? 'This value is write-only. Only deployments receive it.' : 'Your role cannot read values.'}</p>`
   const path = listPath(account, project)
   return consolePage(
     ctx,

@@ -1,4 +1,4 @@
-/** What a provider of single sign-on says of itself (OpenID Connect Discovery 1.0), and by which names it is known. docs/single-sign-on.md. */
+/** Discovery of a single sign-on provider (OpenID Connect Discovery 1.0), and the spellings of its issuer. docs/single-sign-on.md. */
 import type { Configuration } from 'openid-client'
 import type { SingleSignOnSettings } from '../../../config.ts'
 import { READERS } from '../../../readers.ts'
@@ -8,10 +8,7 @@ const MAX_READ = READERS['answer of the identity provider'].bytes
 
 export type Library = typeof import('openid-client')
 
-/**
- * Reads what the provider says of itself. The setting may have a last slash that the provider's own name lacks, or the other way round.
- * Throws what the library throws.
- */
+/** Reads the provider's metadata. The setting may differ from the provider's own name in a trailing slash. Throws the library's error. */
 export async function discover(library: Library, settings: SingleSignOnSettings): Promise<Configuration> {
   const { issuer } = settings
   const config = await discoverAt(library, settings, issuer).catch((error) => {
@@ -19,7 +16,7 @@ export async function discover(library: Library, settings: SingleSignOnSettings)
     if (typeof said !== 'string' || said === issuer || bare(said) !== bare(issuer)) throw error
     return discoverAt(library, settings, said)
   })
-  // The code flow allows to leave the signature out, for the answer came over TLS from the provider. A proxy may stand between.
+  // The code flow may omit the signature check, because of TLS to the provider. A proxy may be in between.
   library.enableNonRepudiationChecks(config)
   return config
 }
@@ -32,13 +29,13 @@ function discoverAt(
   const url = new URL(issuer)
   return library.discovery(url, clientId, undefined, authenticateBy(library, clientSecret), {
     timeout: TIMEOUT_S,
-    // The setting allows plain http on this machine alone.
+    // Settings allow plain http only on this machine.
     execute: url.protocol === 'http:' ? [library.allowInsecureRequests] : [],
     [library.customFetch]: fetchSome,
   })
 }
 
-/** The two spellings of an issuer, with and without a last slash. */
+/** Returns an issuer with and without a trailing slash. */
 export function namesOf(issuer: string): string[] {
   return [bare(issuer), `${bare(issuer)}/`]
 }
@@ -47,7 +44,7 @@ function bare(issuer: string): string {
   return issuer.replace(/\/$/, '')
 }
 
-/** Whether an issuer in the store is this provider. A provider of many tenants says `{tenantid}` in its own name, and the tenant in `iss`. */
+/** Returns whether a stored issuer is this provider. A multi-tenant provider has `{tenantid}` in its name, and the tenant in `iss`. */
 export function isNamed(config: Configuration, settings: SingleSignOnSettings, issuer: string): boolean {
   const [before = '', after] = bare(config.serverMetadata().issuer).split('{tenantid}')
   const named = bare(issuer)
@@ -58,7 +55,7 @@ export function isNamed(config: Configuration, settings: SingleSignOnSettings, i
   )
 }
 
-/** In the way that the provider offers: in a header, which is what holds when it says nothing, or in the body. */
+/** Client authentication as the provider supports it: in a header (the default), or in the body. */
 function authenticateBy(library: Library, secret: string): import('openid-client').ClientAuth {
   const byHeader = library.ClientSecretBasic(secret)
   const byBody = library.ClientSecretPost(secret)
@@ -68,7 +65,7 @@ function authenticateBy(library: Library, secret: string): import('openid-client
   }
 }
 
-/** Follows no redirect, and reads so much at most. */
+/** Follows no redirect, and limits the size. */
 async function fetchSome(url: string, options: object): Promise<Response> {
   const answer = await fetch(url, { ...options, redirect: 'manual' })
   const chunks: Uint8Array[] = []

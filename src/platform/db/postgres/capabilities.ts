@@ -1,28 +1,26 @@
 /**
- * What Berth needs of a PostgreSQL server, asked by doing it: some engines that speak its protocol accept what they do not do.
- * docs/scaling.md: Over a distributed engine.
+ * Probes a PostgreSQL server by using each capability: some engines that speak its protocol accept statements without effect. docs/scaling.md: Over a
+ * distributed engine.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
 const TIMEOUT_MS = 2000
-/** How long a notification may take. */
 const NOTICE_MS = 1000
 const LOCK_HELD = '55P03'
 const RACE_LOST = '40001'
-/** Of a lock that another connection holds, a server says so within this time. */
+/** A server reports a held lock within this time. */
 const SHORT_WAIT = "set local lock_timeout = '200ms'"
 
 type MissingCapability = {
-  /** The thing that the server lacks. */
+  /** The missing capability. */
   need: string
   why: string
-  /** Whether Berth cannot be run without it. */
+  /** Whether Berth cannot run without it. */
   fatal: boolean
 }
 
-/** What the server says it is, and what it lacks. */
 export type ServerCapabilities = { version: string; major: number; lacks: MissingCapability[] }
 
 /** Two connections to the server, and a table that both see. */
@@ -30,11 +28,11 @@ type Place = { one: pg.Client; other: pg.Client; table: string }
 type Capability = {
   name: string
   fatal: boolean
-  /** Gives what is wrong; undefined where nothing is. Throws what the server says where it refuses. */
+  /** Returns the problem, or undefined. Throws the error of the server. */
   ask(place: Place): Promise<string | undefined>
 }
 
-/** TABLE what is asked of a server, in this order. */
+/** TABLE Probed capabilities, in this order. */
 const CAPABILITIES: readonly Capability[] = [
   { name: 'SERIALIZABLE', fatal: true, ask: losesRace },
   { name: 'advisory locks', fatal: true, ask: locksByNumber },
@@ -44,8 +42,8 @@ const CAPABILITIES: readonly Capability[] = [
 ]
 
 /**
- * Asks a server for each thing that Berth needs. Makes a table `berth_doctor_…` and a function of that name for it, and takes both away again.
- * `patience`: how many times as long as in use it waits (`BERTH_TEST_PATIENCE`). Throws when the server cannot be reached, is a standby, or does not let this user make a table.
+ * Probes a server for each required capability, with a temporary table and function `berth_doctor_…`. `timeout`: a factor for its time limits
+ * (`BERTH_TEST_PATIENCE`). Throws when the server cannot be reached, is a standby, or this user cannot create a table.
  */
 export async function probeServer(url: string, timeout = 1): Promise<ServerCapabilities> {
   const [one, other] = [newClient(url, timeout), newClient(url, timeout)]
@@ -85,7 +83,7 @@ function newClient(connectionString: string, timeout: number): pg.Client {
   return client
 }
 
-/** Each of two transactions reads what the other writes: one of them must lose. */
+/** Each of two transactions reads what the other writes: one of them must fail. */
 async function losesRace({ one, other, table }: Place): Promise<string | undefined> {
   for (const client of [one, other]) {
     await client.query('start transaction isolation level serializable')
@@ -98,10 +96,10 @@ async function losesRace({ one, other, table }: Place): Promise<string | undefin
     await other.query('commit')
   })
   if (lost === undefined) return 'two transactions that each read what the other wrote were both committed'
-  return lost === RACE_LOST ? undefined : `the transaction that lost was told ${lost}, not ${RACE_LOST}`
+  return lost === RACE_LOST ? undefined : `the failed transaction got ${lost}, not ${RACE_LOST}`
 }
 
-/** One that is held shared keeps others from holding it alone, until the transaction ends. */
+/** A shared lock blocks exclusive ones until the transaction ends. */
 async function locksByNumber({ one, other }: Place): Promise<string | undefined> {
   const number = randomBytes(4).readInt32BE()
   await one.query('begin')
@@ -110,7 +108,7 @@ async function locksByNumber({ one, other }: Place): Promise<string | undefined>
   await other.query(SHORT_WAIT)
   const refused = await codeOf(() => other.query(`select pg_advisory_xact_lock(${number})`))
   if (refused === undefined) return 'two connections hold the same lock'
-  if (refused !== LOCK_HELD) return `whoever waits for one is told ${refused}, not ${LOCK_HELD}`
+  if (refused !== LOCK_HELD) return `a connection that waits for a lock gets ${refused}, not ${LOCK_HELD}`
   await Promise.all([one.query('commit'), other.query('rollback')])
   await other.query('begin')
   await other.query(SHORT_WAIT)
@@ -125,7 +123,7 @@ async function locksTable({ one, other, table }: Place): Promise<string | undefi
   await other.query(SHORT_WAIT)
   const refused = await codeOf(() => other.query(`insert into ${table} values (3, 0)`))
   if (refused === undefined) return 'another connection writes to a table that is locked'
-  return refused === LOCK_HELD ? undefined : `whoever waits for it is told ${refused}, not ${LOCK_HELD}`
+  return refused === LOCK_HELD ? undefined : `a connection that waits for the lock gets ${refused}, not ${LOCK_HELD}`
 }
 
 async function runsTrigger({ one, table }: Place): Promise<string | undefined> {
@@ -142,10 +140,10 @@ async function notifies({ one, other, table }: Place): Promise<string | undefine
   await other.query(`select pg_notify('${table}', '')`)
   const late = Symbol('late')
   const first = await Promise.race([told, sleep(NOTICE_MS, late, { ref: false })])
-  return first === late ? `nothing was heard within ${NOTICE_MS / 1000} s` : undefined
+  return first === late ? `no notification within ${NOTICE_MS / 1000} s` : undefined
 }
 
-/** The code with which something is refused; undefined where it is not. */
+/** Returns the error code, or undefined on success. */
 async function codeOf(ask: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await ask()

@@ -1,7 +1,7 @@
 /**
- * Notes which subjects a transaction changes, by triggers that are in the database: no writer can forget it. A transaction of this program
- * gathers them in a setting of its own, which is read together with its COMMIT. One of another program tells them by NOTIFY, and waits for
- * the lock of NOTIFY at its commit. docs/architecture.md: What is remembered.
+ * Captures the topics that a transaction changes, with database triggers that no writer can skip. A transaction of this program collects them in a
+ * session setting, read together with its COMMIT. Another program publishes them with NOTIFY, and waits for its lock at the commit.
+ * docs/architecture.md: Caching.
  */
 import { hash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
@@ -9,31 +9,31 @@ import type { ChangedTopics, Topic } from '../change-feed.ts'
 import type { Queries } from '../db.ts'
 import { TOPIC_RULES, type TopicRule } from '../topics.ts'
 
-/** Where changes are told. A payload is who tells them (nobody: a transaction of another program), and then one subject a line. */
+/** The channel of changes. A payload has the publisher (empty: another program), then one topic per line. */
 export const CHANNEL = 'berth_changes'
 
-/** So many characters are noted one by one; whoever changes more changes all. */
+/** Characters of captured topics. Above it, everything counts as changed. */
 const MAX_CAPTURED = 16_384
-/** So many times a transaction of another program tells something. */
+/** Notifications per transaction of another program. */
 const MAX_NOTIFICATIONS = 1000
 
-/** Begins to note in a transaction that has begun, and gives what was noted. Both are sent with a verb of the transaction, in one message. */
+/** Starts the capture in a transaction. This and `READ_CAPTURED` travel with a verb of the transaction. */
 export const BEGIN_CAPTURE = "set local berth.noted = e'\\n'"
 export const READ_CAPTURED = 'show berth.noted'
 
-/** What `READ_CAPTURED` gave. */
+/** Parses the result of `READ_CAPTURED`. */
 export function parseCaptured({ rows }: { rows: unknown[] }): ChangedTopics {
   const noted = (rows[0] as { 'berth.noted': string })['berth.noted']
   return noted === 'all' ? 'all' : (noted.split('\n').filter((line) => line !== '') as Topic[])
 }
 
-/** Makes the triggers where they are not there, or not as the table of subjects says. */
+/** Creates or updates the change triggers. */
 export async function installChangeTriggers(db: Queries): Promise<void> {
   const statements = [TELL_FUNCTION, ...TOPIC_RULES.flatMap(([table, rule]) => triggerOf(table, rule))]
   const state = hash('sha256', statements.join('\n'), 'hex')
   if ((await readTriggerHash(db)) === state) return
   await db.transaction().execute(async (tx) => {
-    // Instances that start together would meet at the functions.
+    // Instances that start together would conflict on the functions.
     await sql`select pg_advisory_xact_lock(hashtext('berth_notes'))`.execute(tx)
     if ((await readTriggerHash(tx)) === state) return
     for (const statement of [...statements, `comment on function berth_tell(text) is '${state}'`])
@@ -41,7 +41,7 @@ export async function installChangeTriggers(db: Queries): Promise<void> {
   })
 }
 
-/** Which triggers were made: it stands beside the function that they call, in the schema of the store. Another Berth may be in another schema of the database. */
+/** Reads the hash of the installed triggers. It is stored with their function, in the schema of the database. Another schema may belong to another Berth. */
 async function readTriggerHash(db: Queries): Promise<string | null> {
   const select: RawBuilder<{ state: string | null }> = sql`
     select obj_description(p.oid, 'pg_proc') as state from pg_catalog.pg_proc p
@@ -50,7 +50,7 @@ async function readTriggerHash(db: Queries): Promise<string | null> {
   return (await select.execute(db)).rows[0]?.state ?? null
 }
 
-/** Tells subjects, one a line, in a transaction that does not gather them. */
+/** Publishes topics, one per line, in a transaction that does not collect them. */
 const TELL_FUNCTION = `create or replace function berth_tell(subjects text) returns void language plpgsql as $$
 declare
   told integer := coalesce(nullif(current_setting('berth.told', true), ''), '0')::integer + 1;
@@ -62,7 +62,7 @@ begin
   end if;
 end $$`
 
-/** The function of a trigger runs in each write of the table, so it has few steps. */
+/** The trigger function runs in each write of the table, so it has few steps. */
 function triggerOf(table: string, { of, from, deletes = true }: TopicRule): string[] {
   const name = `note_${table}`
   const subjects = Object.entries(of)

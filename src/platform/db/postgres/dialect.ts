@@ -1,6 +1,6 @@
 /**
- * Kysely over the pool. What need not wait for an answer is sent without: BEGIN goes together with the first statement, and a statement
- * with `noAnswer` together with the next one or with COMMIT.
+ * Kysely over the pool, with pipelining: BEGIN is sent together with the first statement, and a statement with `noAnswer` together with the next one
+ * or with COMMIT.
  */
 import {
   type CompiledQuery,
@@ -19,11 +19,11 @@ import { isCut } from './conditions.ts'
 import { type Connections, hangUp } from './pipeline.ts'
 import { PIPELINES, type Statement, type StatementNames } from './statement.ts'
 
-/** Hears what a transaction changed that was committed, or of which that is not known. */
+/** Receives the changes of a transaction that was, or may have been, committed. */
 type OnCommit = (changed: ChangedTopics) => void
 type Listeners = { onCommit: OnCommit; onStatement: StoreObserver['statement'] }
 
-/** Kysely over a pool for transactions, and over shared connections for prepared reads. `onCommit` hears of the subjects that each transaction changed. */
+/** Creates a Kysely dialect over a pool for transactions and shared connections for prepared reads. `onCommit` receives the topics of each transaction. */
 export function postgresDialect(
   connections: Omit<Connections, 'apart'>,
   onCommit: OnCommit,
@@ -46,7 +46,7 @@ type Connection = DatabaseConnection & {
   release(isCut?: boolean): void
 }
 
-/** The same, and each statement is told. */
+/** Reports each statement to the observer. */
 function watched<S extends Statement, T>(
   run: (statement: S) => Promise<T>,
   onStatement: StoreObserver['statement'],
@@ -82,7 +82,7 @@ function postgresDriver({ pool, names, idle }: Omit<Connections, 'apart'>, liste
   }
 }
 
-/** When a connection of the pool was given back, in monotonic ms. */
+/** When a connection was returned to the pool, in monotonic ms. */
 const GIVEN_BACK = new WeakMap<pg.PoolClient, number>()
 
 function giveBack(client: pg.PoolClient, isBroken: boolean | undefined): void {
@@ -90,7 +90,7 @@ function giveBack(client: pg.PoolClient, isBroken: boolean | undefined): void {
   client.release(isBroken)
 }
 
-/** A connection of the pool that was not idle for longer than this: a network may have forgotten one that was. */
+/** Returns a pooled connection that was not idle for longer than this: a network may have dropped an idle one. */
 async function connectLately(pool: Connections['pool'], believedMs: number): Promise<pg.PoolClient> {
   for (;;) {
     const client = await pool.connect()
@@ -101,7 +101,7 @@ async function connectLately(pool: Connections['pool'], believedMs: number): Pro
   }
 }
 
-/** The same, and a read outside of a transaction whose connection was cut is sent once more, on another one: nothing was lost by it. */
+/** Retries a read outside of a transaction once, on another connection, when its connection was cut. */
 function openReading(first: Connection, open: () => Promise<Connection>): Connection {
   let held: Connection | undefined = first
   let begun = false
@@ -128,12 +128,12 @@ function openReading(first: Connection, open: () => Promise<Connection>): Connec
   }
 }
 
-/** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
+/** Wraps a pooled connection for one statement or transaction. */
 function openConnection(client: pg.PoolClient, names: StatementNames, listeners: Listeners): Connection {
   const { onCommit, onStatement } = listeners
   const sent = openSent()
   let begun: Promise<unknown> | undefined
-  /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
+  /** Only a transaction is retried when a statement name is stale, so nothing else uses names. */
   const send = watched(
     ({ sql, parameters, name }: Statement): Promise<pg.QueryResult> =>
       client.query(names.withName({ sql, parameters, ...(begun !== undefined && name !== undefined && { name }) })),
@@ -145,7 +145,7 @@ function openConnection(client: pg.PoolClient, names: StatementNames, listeners:
       begun = sent.add(client.query(`start transaction isolation level ${isolationLevel}; ${BEGIN_CAPTURE}`))
     },
     async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
-      // Without its transaction a SELECT changes nothing, so only a SELECT may be sent before it is known that the transaction has begun.
+      // Outside its transaction only a SELECT changes nothing, so others wait until the transaction has begun.
       if (compiled.query.kind !== 'SelectQueryNode') await begun
       if (compiled.noAnswer && begun !== undefined) {
         sent.add(send(compiled))
@@ -169,7 +169,7 @@ function openConnection(client: pg.PoolClient, names: StatementNames, listeners:
       onCommit(parseCaptured(((await committed) as pg.QueryResult[])[0]!))
     },
     async rollback() {
-      // A connection that cannot say it is closed, which undoes the transaction too. The caller hears why it was rolled back.
+      // A closed connection also rolls back. The caller gets the first error.
       await client.query('rollback').catch(() => {
         broken = true
       })
@@ -184,17 +184,17 @@ async function* streamQuery(): AsyncGenerator<never> {
   throw new Error('no query is streamed: every list has a limit')
 }
 
-/** What was sent and not waited for. When one fails, all that follows it in its transaction fails too, and says less. */
+/** Statements that were sent without waiting. After the first failure, all later ones of the transaction fail with less detail. */
 function openSent() {
   const all: Promise<unknown>[] = []
   return {
     add<T>(one: Promise<T>): Promise<T> {
       all.push(one)
-      // Told by `firstFailure`.
+      // `firstFailure` reports it.
       one.catch(() => {})
       return one
     },
-    /** Waits for all of it. Gives why the first one failed that did, else `error`. */
+    /** Waits for all of them. Returns the error of the first that failed, else `error`. */
     async firstFailure(error?: unknown): Promise<unknown> {
       const outcomes = await Promise.allSettled(all)
       const failed = outcomes.find((outcome) => outcome.status === 'rejected')
@@ -203,12 +203,12 @@ function openSent() {
   }
 }
 
-/** Whether a failure says that nothing was committed: the transaction was broken, lost a race, or met a constraint. */
+/** Returns whether a failure means that nothing was committed. */
 function isUndone(error: unknown): boolean {
   return /^(40|23|25)/.test((error as { code?: string }).code ?? '')
 }
 
-/** Whether a statement had failed before, and whoever ran it went on: the server has undone everything. */
+/** Returns whether an earlier statement failed and the caller went on: the server has rolled back. */
 function isAborted(error: unknown): boolean {
   return (error as { code?: string }).code === '25P02'
 }

@@ -1,4 +1,3 @@
-/** A connection that LISTENs, and comes back when it is lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { IDLE } from './pipeline.ts'
@@ -12,9 +11,9 @@ const ALIVE = {
 }
 
 /**
- * Calls `listener` with the payload of every notification of `channel`. Each time it listens anew, also the first time, it calls it with
- * undefined: notifications of the time before were missed. A network may forget a connection that only waits, so it is asked something each
- * `probeMs`, and replaced where it does not answer. `onLost` hears of connections that ended. Gives the way to stop.
+ * Calls `listener` with the payload of every notification of `channel`, and with undefined each time it starts to LISTEN: earlier notifications were
+ * missed. A network may drop an idle connection, so it is probed each `probeMs` and replaced where it does not respond. `onLost` receives the errors
+ * of lost connections. Returns a function that stops it.
  */
 export function listenOnPostgres(
   url: string,
@@ -25,7 +24,7 @@ export function listenOnPostgres(
 ): () => Promise<void> {
   const stop = new AbortController()
   const { signal } = stop
-  // A client that is ended while it connects never says how that went.
+  // A client that is ended while it connects never settles.
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   const run = async () => {
     while (!signal.aborted) {
@@ -51,7 +50,7 @@ export function listenOnPostgres(
   }
 }
 
-/** Asks again and again. Throws once there is no answer in time. */
+/** Probes until a response is late, then throws. */
 async function untilSilent(client: pg.Client, probeMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(probeMs, undefined, { signal, ref: false }).catch(() => {})

@@ -1,6 +1,6 @@
 /**
- * What commits change, told to this process and to the other instances. Commits gather for a moment, and one NOTIFY tells of all of them:
- * each takes a lock of the whole database, for which transactions would wait one after another. docs/architecture.md: What is remembered.
+ * Publishes the changes of commits to this process and other instances. One NOTIFY covers many commits: each NOTIFY takes a database-wide lock, for
+ * which transactions would queue. docs/architecture.md: Caching.
  */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
@@ -10,33 +10,32 @@ import { preparedQuery, type Queries } from '../db.ts'
 import { CHANNEL } from './change-triggers.ts'
 import { listenOnPostgres } from './listener.ts'
 
-/** The first is told at once. What is committed so soon after it is told together. */
+/** The first change is published at once; those within this time after it are published together. */
 const GATHER_MS = 100
-/** The server takes payloads of less than 8,000 bytes. */
+/** The server accepts payloads of less than 8,000 bytes. */
 const PAYLOAD_BYTES = 7000
-/** More at once are told as `all`. */
+/** More at once are published as `all`. */
 const MAX_PAYLOADS = 20
-/** How long a stop waits for the last ones to be told. */
+/** How long a stop waits for the last publication. */
 const LAST_MS = 2000
 
 export type ChangeNotifications = {
-  /** Takes what a transaction changed that was committed, or may have been. */
+  /** Adds the changes of a transaction that was, or may have been, committed. */
   add(changed: ChangedTopics): void
   close(): Promise<void>
 }
 
 type Options = {
   url: string
-  /** Where the stamps are raised. */
   changes: ChangeFeed
-  /** Where short statements run that commit at once. */
+  /** For short statements that commit at once. */
   db: Queries
   onLost: (error: Error) => void
-  /** How often the connection that hears is asked whether it still does. */
+  /** How often the listening connection is probed. */
   probeMs: number
 }
 
-/** Begins to tell, and to hear what others tell. */
+/** Starts to publish changes, and to receive those of other instances. */
 export function openChangeNotifications({ url, changes, db, onLost, probeMs }: Options): ChangeNotifications {
   const own = randomBytes(9).toString('base64url')
   const unread = createBatch()
@@ -54,7 +53,7 @@ export function openChangeNotifications({ url, changes, db, onLost, probeMs }: O
       untold.add(lists)
     }
     await publish(db, own, untold.take()).catch((error) => {
-      // The connection may be lost after the server took it: what is told twice is read anew for nothing.
+      // The connection may be lost after the server received it: a repeated notification only causes extra reads.
       untold.add('all')
       throw error
     })
@@ -63,7 +62,7 @@ export function openChangeNotifications({ url, changes, db, onLost, probeMs }: O
   const repeat = createThrottledTask(GATHER_MS, flush)
   const add = (changed: ChangedTopics) => {
     if (changed.length === 0) return
-    // Visitors of this instance feel a pause at once; lists and other instances wait for the next round.
+    // Visitors of this instance need a pause at once; lists and other instances wait for the next round.
     raise(changed)
     unread.add(changed)
     repeat.wake()
@@ -84,7 +83,7 @@ export function openChangeNotifications({ url, changes, db, onLost, probeMs }: O
 
 type Way = (changed: ChangedTopics) => void
 
-/** Takes what somebody tells; undefined where something may have been missed. */
+/** Receives a notification; undefined where one may have been missed. */
 function receive(own: string, payload: string | undefined, { add, raise }: { add: Way; raise: Way }): void {
   if (payload === undefined) {
     raise('all')
@@ -93,12 +92,11 @@ function receive(own: string, payload: string | undefined, { add, raise }: { add
   const [from, ...lines] = payload.split('\n')
   if (from === own) return
   const changed = lines[0] === 'all' ? 'all' : (lines as Topic[])
-  // A transaction of another program knows rows alone, and no lists.
+  // A transaction of another program reports rows only, without lists.
   if (from === '') add(changed)
   else raise(changed)
 }
 
-/** Subjects that wait. */
 function createBatch() {
   let all = false
   const subjects = new Set<Topic>()
@@ -117,7 +115,7 @@ function createBatch() {
   }
 }
 
-/** The lists that the projects are in: what changes in a project changes its list. Where that cannot be read, anything may have changed. */
+/** Returns the lists of changed projects, or `all` where they cannot be read. */
 async function projectListTopicsOf(db: Queries, changed: ChangedTopics): Promise<ChangedTopics> {
   if (changed === 'all') return []
   const ids = changed.filter((one) => one.startsWith('project ')).map((one) => one.slice('project '.length))
@@ -135,7 +133,6 @@ const findAccounts = preparedQuery<{ ids: string }, { account_id: string }>((db,
     .where('id', '=', sql<string>`any(string_to_array(${value.ids}, e'\\n'))`),
 )
 
-/** Tells the other instances. */
 async function publish(db: Queries, own: string, changed: ChangedTopics): Promise<void> {
   if (changed.length === 0) return
   const payloads = changed === 'all' ? ['all'] : payloadsOf(changed)

@@ -1,4 +1,4 @@
-/** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions, run again when they lose a race. */
+/** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions with retries. */
 
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
@@ -14,7 +14,7 @@ import { type Connections, IDLE, mustBePrimary, openPipeline, type Pipeline } fr
 import { createRetries } from './retries.ts'
 import { createStatementNames } from './statement.ts'
 
-/** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
+/** Times and counts fit a double (2^53), so bigint columns are numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
 const CONNECTION = {
@@ -25,17 +25,17 @@ const CONNECTION = {
   query_timeout: 6000,
   keepAlive: true,
   application_name: 'berth',
-  // Statements that do not wait for each other's answers are sent at once.
+  // Sends statements without waiting for earlier responses.
   pipeline: true,
 }
 
-/** Of statements that stand by themselves (`Db.apart`). */
+/** Limits of autocommit queries (`Db.autocommit`). */
 const SHORT = { statement_timeout: 2000, lock_timeout: 1500, query_timeout: 3000 }
 const APART_CONNECTIONS = 2
 
 /**
- * Opens and migrates a PostgreSQL store. `onLost` is called with connections that the server ended; others replace them. `connect` gives the
- * connections, which are opened when they are needed.
+ * Opens and migrates a PostgreSQL database. `onLost` receives errors of connections that the server ended; they are replaced. `connect` returns the
+ * connections, which open on first use.
  */
 export async function openPostgres(
   url: string,
@@ -82,7 +82,7 @@ export async function openPostgres(
   }
 }
 
-/** The connections of a store, none of which is open yet. `onLost` is called with those that the server ended. */
+/** Returns the connections of a database, none of them open yet. `onLost` receives errors of those that the server ended. */
 export function openConnections(
   url: string,
   onLost: (error: Error) => void,
@@ -92,13 +92,13 @@ export function openConnections(
   const config = { ...CONNECTION, ...waiting(CONNECTION, timeout), ...probed }
   const names = createStatementNames(keepsStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost, undefined, idle)
-  // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
+  // A transaction that has a pooled connection may wait for these queries, so they must be short.
   const short = { ...config, ...waiting(SHORT, timeout) }
   const apart = openPipeline(() => new pg.Client(short), names, onLost, APART_CONNECTIONS, idle)
   return { pool: openPool(config, onLost), pipeline, apart, names, idle }
 }
 
-/** The times of a table, in milliseconds, so many times as long. */
+/** Multiplies the times of a table, in milliseconds. */
 function waiting(table: Record<string, unknown>, timeout: number): Record<string, number> {
   const times = Object.entries(table).filter((entry): entry is [string, number] => typeof entry[1] === 'number')
   return Object.fromEntries(times.map(([name, ms]) => [name, ms * timeout]))
@@ -113,9 +113,9 @@ function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Poo
   const pool = new pg.Pool({
     ...config,
     max: 20,
-    // An idle service is still seen by whoever would restore over it.
+    // A restore detects an idle service by its connection.
     min: 1,
-    // Not by `verify`: a connection is never given back there when whoever waited for it has given up meanwhile.
+    // Not `verify`: there a connection is never returned if its requester has timed out meanwhile.
     onConnect: mustBePrimary,
   })
   // Without a listener on pool and client, the first restart of the server would end this process.
@@ -124,7 +124,7 @@ function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Poo
   return pool
 }
 
-/** Instances that start together wait here for the first one's migration, however long it takes. Gives the migrations that ran. */
+/** Migrates the database. Other instances that start wait for it. Returns the migrations that ran. */
 export async function migratePostgres(url: string): Promise<string[]> {
   const queries = openPostgresConnection(url)
   try {
@@ -137,8 +137,8 @@ export async function migratePostgres(url: string): Promise<string[]> {
 }
 
 /**
- * One connection whose statements may take as long as they take: for migrations, backups and restores. Throws, naming the
- * setting and never its password, when the server cannot be reached. `patienceMs`: how long a connection and each statement may take at most.
+ * Opens one connection without a statement timeout, for migrations, backups and restores. Throws, naming the setting without its password, when the
+ * server cannot be reached. `patienceMs`: the limit for connecting and for each statement.
  */
 export function openPostgresConnection(url: string, patienceMs?: number): Queries {
   const pool = new pg.Pool({
@@ -148,7 +148,7 @@ export function openPostgresConnection(url: string, patienceMs?: number): Querie
     ...(patienceMs !== undefined && { query_timeout: patienceMs }),
     application_name: 'berth alone',
   })
-  // What the server ended is told by the next query, not by ending the process.
+  // A connection that the server ended fails the next query, not the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const connect = () =>
@@ -162,8 +162,8 @@ export function openPostgresConnection(url: string, patienceMs?: number): Querie
 }
 
 /**
- * Nobody commits a write before this transaction ends: each writes a line of the audit log, and waits there. It is the first statement, for
- * what a transaction sees is what was committed when its first query ran, and a LOCK is none.
+ * Blocks commits until this transaction ends: each writes an audit entry, and waits there. It must be the first statement, because the snapshot begins
+ * with the first query, and a LOCK does not count as one.
  */
 async function holdOthersOff(tx: Queries): Promise<void> {
   await sql`lock table audit in share row exclusive mode`.execute(tx)

@@ -1,14 +1,11 @@
-/**
- * Connections that reads share. A statement is sent at once, behind those that wait for their answers, so that no read waits for a
- * connection of its own. For short statements alone: a long one holds up those behind it.
- */
+/** Connections that reads share. A statement is sent at once, behind pending ones. For short statements only: a long one delays those behind it. */
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import type { IdleTimes } from '../../settings/store.ts'
 import { isCut } from './conditions.ts'
 import type { Statement, StatementNames } from './statement.ts'
 
-/** The connections of a store: a pool for transactions, and those that reads and statements by themselves share. */
+/** The connections of a database: a pool for transactions, and shared ones for reads and autocommit statements. */
 export type Connections = {
   pool: Pick<pg.Pool, 'options' | 'connect' | 'end' | 'totalCount' | 'idleCount' | 'waitingCount'>
   pipeline: Pipeline
@@ -17,26 +14,26 @@ export type Connections = {
   idle: IdleTimes
 }
 
-/** Azure forgets a connection after 4 idle minutes, other networks later. docs/scaling.md: A network that forgets connections. */
+/** Azure drops a connection after 4 idle minutes, other networks later. docs/scaling.md: Dropped idle connections. */
 export const IDLE: IdleTimes = { probeMs: 30_000, believedMs: 60_000 }
 
-/** As many as keep a few cores of the server busy. Each runs one statement at a time. */
+/** Enough to keep a few cores of the server busy. Each runs one statement at a time. */
 const READING_CONNECTIONS = 4
 
 export type Pipeline = {
-  /** Runs a statement that gives rows, outside of a transaction. */
+  /** Runs a statement that returns rows, outside of a transaction. */
   run(statement: Statement): Promise<unknown[]>
-  /** Connections that are open. */
+  /** The number of open connections. */
   open(): number
   close(): Promise<void>
 }
 
-/** `usedAt`: when it was opened, or answered last, in monotonic ms. */
+/** `usedAt`: when it was opened or last responded, in monotonic ms. */
 type Connection = { client: pg.Client; unanswered: number; connecting: Promise<unknown> | undefined; usedAt: number }
 
 /**
- * `newClient`: makes a client that sends at once. `onLost` hears of connections that ended; the next statement opens another one. A connection
- * that was idle for long is not used, and a read whose connection was cut is sent once more: nothing was lost by it.
+ * Opens the shared connections on demand. `newClient` creates a client that pipelines. `onLost` receives errors of lost connections. A long idle
+ * connection is not used, and a read whose connection was cut is sent once more.
  */
 export function openPipeline(
   newClient: () => pg.Client,
@@ -68,7 +65,7 @@ export function openPipeline(
       return send(statement).catch((error) => {
         const isAgain = !closed && isCut(error) && isRead(statement)
         if (!names.resetAfter(error) && !isAgain) throw error
-        // What cut one connection may have cut all that have not answered since.
+        // The same cause may have cut all connections without a response since.
         if (isAgain) retire(connections, since)
         return send(statement)
       })
@@ -81,12 +78,12 @@ export function openPipeline(
   }
 }
 
-/** Whether a statement by itself changes nothing, so that it may be sent twice. */
+/** Returns whether an autocommit statement changes nothing, so it can be sent twice. */
 function isRead({ sql }: Pick<Statement, 'sql'>): boolean {
   return /^\s*select\b/i.test(sql)
 }
 
-/** Takes away the connections that were not used since a moment. Those that have statements under way end after them. */
+/** Removes the connections that were not used since a time. Pending statements finish first. */
 function retire(connections: Set<Connection>, since: number): void {
   for (const connection of connections) {
     if (connection.connecting !== undefined || connection.usedAt >= since) continue
@@ -101,19 +98,19 @@ function leave({ client, unanswered }: Connection): void {
   hangUp(client)
 }
 
-/** Ends a connection of which a farewell was sent. The other side may be gone, so nothing waits for its answer. */
+/** Destroys a connection after its goodbye message. The peer may be gone, so nothing waits for it. */
 export function hangUp(client: pg.ClientBase): void {
   ;(client as pg.Client).connection.stream.destroy()
 }
 
-/** What this iteration of the event loop sends over a stream is written at once: a write costs as much as a statement. */
+/** Combines the writes of one event-loop iteration: a write costs as much as a statement. */
 function writeTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return
   stream.cork()
   setImmediate(() => stream.uncork())
 }
 
-/** The connection with the fewest unanswered statements. One more is opened when each has some. */
+/** Returns the connection with the fewest pending statements. Opens one more when all are busy. */
 function pick(connections: ReadonlySet<Connection>, most: number, open: () => Connection): Connection {
   let least: Connection | undefined
   for (const connection of connections) {
@@ -124,7 +121,7 @@ function pick(connections: ReadonlySet<Connection>, most: number, open: () => Co
   return least
 }
 
-/** A connection that is still being opened is taken only where there is no other. */
+/** Connections that are still connecting come last. */
 function rank({ connecting, unanswered }: Connection): number {
   return connecting === undefined ? unanswered : unanswered + 1e6
 }
@@ -148,7 +145,7 @@ function connect(connections: Set<Connection>, client: pg.Client, onLost: (error
       throw error
     },
   )
-  // One that nobody waits for yet may fail too.
+  // A connection without a waiting statement may fail too.
   connection.connecting.catch(() => {})
   return connection
 }
@@ -159,8 +156,8 @@ async function connectToLeader(client: pg.Client): Promise<void> {
 }
 
 /**
- * A standby shows what was acknowledged a moment later, or never. What should lead to the server that writes may name one while
- * another takes over. Throws 25006, as that server does at the first write.
+ * Verifies that the server accepts writes. A standby may show commits late or never, and a name may resolve to one during a failover. Throws 25006, as
+ * a standby does at the first write.
  */
 export async function mustBePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query('select pg_is_in_recovery() as follows')

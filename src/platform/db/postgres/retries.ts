@@ -1,22 +1,21 @@
-/** Transactions that lose a race are run again; one that loses several runs alone. docs/scaling.md. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSemaphore, type Semaphore } from '../../fairness/semaphore.ts'
 import { refuse } from '../../refusals/refusal.ts'
 import { isSerializationFailure } from './conditions.ts'
 
 const ATTEMPTS = 12
-/** A long transaction loses to every short one that commits meanwhile: after so many losses no other writer runs beside it. */
+/** A long transaction conflicts with every short one that commits meanwhile: after this many retries it runs without other writers. */
 const RETRIES_BEFORE_EXCLUSIVE = 3
 const MAX_WAIT_MS = 100
 /** One attempt of a transaction. `alone`: no other writer of this instance runs, and those of other instances must not commit before it. */
 type Run<T> = (alone: boolean) => Promise<T>
-/** Runs a transaction of an owner until it wins. Refuses: busy 503 (races lost again and again). */
+/** Runs a transaction of an owner until it commits. Refuses: busy 503 (repeated serialization failures). */
 export type RetryTransaction = <T>(owner: string, run: Run<T>) => Promise<T>
 
 /**
- * Of the transactions of one owner that lost a race, one at a time is run again: many at once on neighbouring rows would make each
- * other lose again, for PostgreSQL watches pages. Those of other owners do not wait for them. After three losses a transaction runs alone: one of all owners at a time.
- * The function that it gives refuses: busy 503.
+ * Creates the retry loop of serializable transactions. An owner retries one transaction at a time: PostgreSQL detects conflicts per page, so
+ * concurrent retries of nearby rows fail again. After three failures a transaction runs alone. Returns a function that refuses: busy 503.
+ * docs/scaling.md.
  */
 export function createRetries(onLost: () => void): RetryTransaction {
   const retries = createSemaphore({ canAcquire: (_, inUse) => inUse === 0 })
@@ -32,14 +31,13 @@ export function createRetries(onLost: () => void): RetryTransaction {
         if (!isSerializationFailure(error)) throw error
         onLost()
         if (attempt === ATTEMPTS) refuse('busy')
-        // Full jitter: racers that met once should not meet again.
+        // Full jitter keeps the same transactions from conflicting again.
         await sleep(Math.random() * Math.min(MAX_WAIT_MS, 2 ** attempt))
       }
     }
   }
 }
 
-/** Runs something while it holds a slot. */
 async function withSlot<T>(semaphore: Semaphore, owner: string, run: () => Promise<T>): Promise<T> {
   if (!semaphore.tryAcquire(owner)) await semaphore.acquire(owner)
   try {
@@ -51,10 +49,7 @@ async function withSlot<T>(semaphore: Semaphore, owner: string, run: () => Promi
 
 type Way = <T>(run: () => Promise<T>) => Promise<T>
 
-/**
- * A lock with two ways to run. `exclusive` waits for those that run, while newcomers wait for it; the caller runs one at a time.
- * Whoever waits has no connection yet.
- */
+/** A reader-writer lock. `exclusive` waits for running ones while new ones wait for it; its caller runs one at a time. Waiting holds no connection. */
 function openLock(): { shared: Way; exclusive: Way } {
   const running = new Set<Promise<unknown>>()
   let free: Promise<void> | undefined

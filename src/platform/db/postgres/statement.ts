@@ -1,24 +1,24 @@
 /**
- * Statements, and the names that connections keep them by. The server parses and plans a named statement once for each connection, and then only runs it. `prepared`
- * (platform/db/db.ts) gives the names, so there are as many as the code has hot statements.
+ * Statements and their server-side names. The server parses and plans a named statement once per connection. `preparedQuery` (platform/db/db.ts) sets
+ * the names, so their number is bounded by the hot statements in the code.
  */
 import type { CompiledQuery } from 'kysely'
 import { isStalePlan } from './conditions.ts'
 
-/** A statement as it is sent. `noAnswer`: nothing that follows it needs its answer; the commit waits for it. */
+/** A statement to send. `noAnswer`: nothing that follows needs its result; the commit waits for it. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'> & { name?: string; noAnswer?: boolean }
 
-/** The way of reads to the connections that they share, by the adapter that their Kysely carries. Only `prepared` (platform/db/db.ts) takes it. */
+/** The shared read connections, by the Kysely adapter. Only `preparedQuery` (platform/db/db.ts) uses it. */
 export const PIPELINES = new WeakMap<object, (statement: Statement) => Promise<unknown[]>>()
 
 export type StatementNames = {
-  /** A statement as the driver takes it, with its name where it has one that is kept. */
+  /** The statement for the driver, with its name if it has one. */
   withName(statement: Statement): { text: string; values: unknown[]; name?: string }
-  /** Whether a statement failed because what a connection kept of it does not hold any more. Then all names are new ones. */
+  /** Whether a statement failed because its prepared form is stale. Then all names are replaced. */
   resetAfter(error: unknown): boolean
 }
 
-/** `kept`: false where connections keep no statements, as behind pgbouncer before 1.21. */
+/** Creates statement names. `kept`: false where connections keep no statements, as behind pgbouncer before 1.21. */
 export function createStatementNames(kept: boolean): StatementNames {
   let generation = 0
   return {

@@ -1,15 +1,15 @@
 /**
- * Notes which subjects the writes of a connection change, by triggers that live as long as the connection: no writer can forget it, and
- * the file holds nothing of it. What is undone stays noted: whoever remembers it reads it anew for nothing.
+ * Captures the topics that the writes of a connection change, with temporary triggers: no writer can skip them, and the file does not contain them.
+ * Rolled-back changes stay captured, which only causes an extra read.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Topic, TopicKind } from '../change-feed.ts'
 import { TOPIC_RULES, type TopicRule } from '../topics.ts'
 
-/** So many are noted one by one; whoever changes more changes all. */
+/** Above this number, everything counts as changed. */
 const MOST = 5000
 
-/** Begins to note. The function that it gives takes what was noted since it was last called. */
+/** Starts capturing. Returns a function that drains the topics since its last call. */
 export function startChangeCapture(database: DatabaseSync): () => readonly Topic[] | 'all' {
   const noted = new Set<Topic>()
   database.function('berth_note', { varargs: true }, (...words) => {
@@ -23,7 +23,7 @@ export function startChangeCapture(database: DatabaseSync): () => readonly Topic
   const accountOf = database.prepare('select account_id from project where id = ?')
   return () => {
     if (noted.size === 0) return []
-    // What changes in a project changes the list that it is in.
+    // A change in a project changes its list.
     for (const subject of [...noted]) {
       if (!subject.startsWith('project ')) continue
       const row = accountOf.get(subject.slice('project '.length))

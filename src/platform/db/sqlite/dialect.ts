@@ -1,4 +1,3 @@
-/** Kysely over `node:sqlite`: one connection, statements kept by their text. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import {
   type CompiledQuery,
@@ -12,19 +11,19 @@ import {
 } from 'kysely'
 import type { StoreObserver } from '../change-feed.ts'
 
-/** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
+/** Query texts are few, as lists of values are bounded; this limit guards against a bug. */
 const STATEMENTS_KEPT = 1000
 
-/** Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. */
+/** Runs a query synchronously, without the promises and hooks of Kysely's executor. */
 export type DirectQuery = (sql: string, values: readonly unknown[]) => unknown[]
 
-/** What a reading connection reads from: opened by a query, ended by a commit. */
+/** The snapshot of a read connection: opened by a query, ended by a commit. */
 export type ReadSnapshot = { open(): void }
 
-/** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
+/** Direct access to a connection, by its Kysely adapter. Only `preparedQuery` (db.ts) uses it. */
 export const DIRECT_QUERIES = new WeakMap<object, DirectQuery>()
 
-/** Kysely over one connection. `snapshot`: of a reading connection, which each query opens where none is open. */
+/** Creates a Kysely dialect over one connection. `snapshot`: of a read connection, opened by a query where none is open. */
 export function sqliteDialect(
   database: DatabaseSync,
   snapshot?: ReadSnapshot,
@@ -32,7 +31,7 @@ export function sqliteDialect(
 ): Dialect {
   const run = watched(statementsOf(database, snapshot), onStatement)
   const connection = sqliteConnection(run)
-  // SQLite's schema changes are transactional, and which writes share this one connection is decided in platform/db/sqlite/group-commit.ts.
+  // SQLite's schema changes are transactional, and platform/db/sqlite/group-commit.ts orders the writes of this connection.
   const adapter = Object.defineProperties(new SqliteAdapter(), {
     supportsTransactionalDdl: { value: true },
     supportsMultipleConnections: { value: true },
@@ -60,7 +59,7 @@ function sqliteDriver(database: DatabaseSync, connection: DatabaseConnection): D
 
 type Run = ReturnType<typeof statementsOf>
 
-/** The same, and each statement is told. */
+/** Reports each statement to the observer. */
 function watched(run: Run, onStatement: StoreObserver['statement']): Run {
   if (onStatement === undefined) return run
   return (sql, values, givesRows) => {
@@ -78,11 +77,11 @@ function watched(run: Run, onStatement: StoreObserver['statement']): Run {
 
 type Ran = { rows: unknown[]; changes: number | bigint }
 
-/** Runs statements, each prepared once and kept by its text. */
+/** Runs statements, prepared once and cached by text. */
 function statementsOf(database: DatabaseSync, snapshot: ReadSnapshot | undefined) {
   const statements = new Map<string, StatementSync>()
   return (sql: string, values: readonly unknown[], givesRows: boolean): Ran => {
-    // node:sqlite takes an object as named parameters; a value from outside must never become one.
+    // node:sqlite reads an object as named parameters; an external value must never become one.
     if (values.some((value) => typeof value === 'object' && value !== null)) throw new TypeError('object bound')
     let statement = statements.get(sql)
     if (statement === undefined) {

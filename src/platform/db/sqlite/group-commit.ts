@@ -1,18 +1,18 @@
 /**
- * Group commit: writers queue, all that wait run one after another, each in a savepoint, and one COMMIT (one fsync) makes
- * them durable together. Nobody is answered before it, refused or not, so that no answer rests on what may be lost. Owners take
- * turns, and what does not fit into a short while waits for the next commit: nobody waits for all of what another one brought.
+ * Group commit: queued writers run in sequence, each in a savepoint, and one COMMIT (one fsync) makes them durable together. All responses wait for
+ * it, also refusals, so that none depends on data that may be lost. Accounts are served round-robin within a short group; the rest waits for the next
+ * commit.
  */
 import { createFairQueue } from '../../fairness/fair-queue.ts'
 
-/** A group that has run for so long is committed, and what came meanwhile is read before the next one begins. */
+/** A group that ran this long is committed, and new requests are read before the next one. */
 const MAX_GROUP_MS = 20
 
-/** What the queue needs of the one writing connection. */
+/** The interface of the only write connection. */
 export type Writer = {
-  /** Called right before a commit, in the same turn. */
+  /** Called synchronously before a commit. */
   beforeCommit(): void
-  /** Called right after one. Throws when what was committed will not be found by the next start. */
+  /** Called after a commit. Throws when the committed data would not survive a restart. */
   afterCommit(): void
   exec(sql: 'BEGIN IMMEDIATE' | 'COMMIT' | 'ROLLBACK' | 'SAVEPOINT job' | 'RELEASE job' | 'ROLLBACK TO job'): void
   inTransaction(): boolean
@@ -21,10 +21,10 @@ export type Writer = {
 type Job = { work: () => Promise<unknown>; settle: (outcome: Outcome) => void }
 type Outcome = { value: unknown } | { error: unknown }
 
-/** What is heard of commits. `onFailed` may end the process. */
+/** Observers of commits. `onFailed` may end the process. */
 type Listeners = { onDone: (writes: number, ms: number) => void; onFailed: (error: unknown) => void }
 
-/** `limit`: the most jobs that share a commit; those behind them wait for the next. Each job is of an owner, as the line knows it. */
+/** Creates the write queue. `limit`: the most jobs per commit. Each job has an owner for round-robin. */
 export function groupCommit(writer: Writer, limit: number, listeners: Listeners) {
   const queue = createFairQueue<Job>()
   let draining = false
@@ -59,7 +59,7 @@ export function groupCommit(writer: Writer, limit: number, listeners: Listeners)
     })
 }
 
-/** A job that throws is undone alone. A fault that ends the whole transaction (a full disk) is thrown on and fails the group. */
+/** Runs a job and rolls back only it if it throws. An error that ends the whole transaction (a full disk) is rethrown and fails the group. */
 async function runInSavepoint(writer: Writer, job: Job): Promise<Outcome> {
   writer.exec('SAVEPOINT job')
   try {

@@ -1,4 +1,4 @@
-/** One process a store: an exclusive lock on a side file, which the kernel frees however the process ends. */
+/** One process per database: an exclusive lock on a side file, which the kernel releases when the process ends. */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,8 +6,8 @@ import { writeFileAtomically } from '../../adapters/atomic-file.ts'
 import { BUSY, LOCKED, primaryResultCode } from './result-codes.ts'
 
 /**
- * Locks `<store>-lock`, waiting `patienceMs` for who has it, and writes into `<store>-pid` whose it is. `advice`: what somebody does who
- * cannot have it. Throws, with the pid of who has it, when another process has it; and what the system says when it cannot be locked.
+ * Locks `<store>-lock`, waiting up to `patienceMs`, and writes its process into `<store>-pid`. `advice`: what to do when it is locked. Throws when
+ * another process has the lock, with its pid, or when locking fails.
  */
 export function lockStore(store: string, advice: string, patienceMs = 0): DatabaseSync {
   const file = `${store}-lock`
@@ -19,16 +19,16 @@ export function lockStore(store: string, advice: string, patienceMs = 0): Databa
     if (![BUSY, LOCKED].includes(primaryResultCode(error))) throw error
     throw new Error(`another process${holderOf(store)} has ${file}: ${advice}`)
   }
-  // A file of its own: who opens and closes a file with a lock on it loses the lock (POSIX), also where it only looks.
+  // A separate file: a process that opens and closes a locked file loses its lock (POSIX).
   try {
     writeFileAtomically(`${store}-pid`, `${process.pid} ${hostname()}\n`)
   } catch {
-    // It only tells others whom to ask: the lock is had.
+    // The pid is only a hint for others: this process has the lock.
   }
   return lock
 }
 
-/** ` (pid 123)`; with the machine, where that is another one. Nothing where the file does not say it. */
+/** ` (pid 123)`, with the host name of another machine. Empty where the file has no pid. */
 function holderOf(store: string): string {
   try {
     const [, pid, machine] = /^(\d+) (\S+)\n$/.exec(readFileSync(`${store}-pid`, 'utf8')) ?? []

@@ -1,4 +1,4 @@
-/** The embedded store: one file, one process, a writing connection with group commit and a reading one. */
+/** The SQLite database: one file, one process, a write connection with group commit and a read connection. */
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -20,27 +20,27 @@ import { lockStore } from './lock.ts'
 import { CONSTRAINT, FULL, IO_ERROR, primaryResultCode } from './result-codes.ts'
 import { explainStoreError } from './store-errors.ts'
 
-/** A stamp met one from before a clock change; the next attempt has another. */
+/** A stamp may equal one from before a clock change; the next attempt has another. */
 const ATTEMPTS = 10
 /** How long a migration waits for another one of the same file. */
 const LOCK_PATIENCE_MS = 10_000
 
 export type SqliteOptions = {
-  /** The database file; `<file>-lock` beside it says that a process has it, `<file>-pid` which. */
+  /** The database file. `<file>-lock` marks that a process has it, `<file>-pid` which one. */
   file: string
-  /** The most writers that share one fsync. */
+  /** The maximum number of writers per fsync. */
   groupLimit?: number
-  /** No setting leads here. NORMAL, with which a power cut loses what was acknowledged, is what proves that a test of power cuts can fail. */
+  /** Not a setting. NORMAL loses acknowledged writes in a power cut, so a test can check that its power cuts have an effect. */
   synchronous?: 'FULL' | 'NORMAL'
   /**
-   * A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. So must one whose file was
-   * removed or replaced, as what it writes is lost. docs/spec/reliability.md D5, F7.
+   * After a failed fsync the disk content is unknown: the process must end and recover from the log. The same holds when the file was removed or
+   * replaced, as its writes are lost. docs/spec/reliability.md D5, F7.
    */
   onDiskFault: (error: unknown) => void
   watch?: StoreObserver
 }
 
-/** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
+/** Opens and migrates the SQLite database. Throws when another process has the file, or a newer Berth wrote it. */
 export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const { file: url, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
   createDirectory(dirname(url))
@@ -99,16 +99,14 @@ async function attempt<T>(run: () => Promise<T>, attemptsLeft = ATTEMPTS): Promi
   }
 }
 
-/** A file by itself, such as a backup: without the lock, the log and the group commit of a store that is served from. */
+/** Opens a file such as a backup, without the lock and group commit of a service. */
 export function openSqliteFile(file: string, readOnly: boolean): Queries {
   const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
   database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048')
   return new Kysely<Schema>({ dialect: sqliteDialect(database) })
 }
 
-/**
- * Runs `work` while no service can have the file, and waits `patienceMs` for a process that has it. Throws when a process still has it then.
- */
+/** Runs `work` while no service can open the file. Waits up to `patienceMs` for another process, then throws. */
 export async function withExclusiveFile<T>(
   url: string,
   patienceMs: number,
@@ -125,8 +123,8 @@ export async function withExclusiveFile<T>(
 }
 
 /**
- * Brings a store to this program's schema, as a start does. Gives the migrations that ran. One that lacks none is left alone, also while
- * a service has it. Throws when somebody else has one that lacks some.
+ * Migrates a database to this program's schema. Returns the migrations that ran. An up-to-date one is not touched, also while a service has it. Throws
+ * when another process has an outdated one.
  */
 export async function migrateSqlite(url: string): Promise<string[]> {
   if (existsSync(url) && (await lacksNothing(url))) return []
@@ -141,7 +139,7 @@ async function lacksNothing(file: string): Promise<boolean> {
   return isUpToDate(await schemaOf(store).finally(() => store.destroy()))
 }
 
-/** Throws, in words, where a file is no store, or cannot be read. */
+/** Throws a readable error where a file is not a database, or cannot be read. */
 export async function mustBeStore(file: string): Promise<void> {
   try {
     await lacksNothing(file)
@@ -160,8 +158,8 @@ function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): Dat
 }
 
 /**
- * What is added to the log rests on what is in it, which a failed fsync may have left in memory alone. The lock of a writer keeps
- * other programs from changing the log; readers of it are not waited for, as a checkpoint would.
+ * Syncs the log: after a failed fsync its content may exist only in memory. The write lock keeps other programs from changing it. Unlike a checkpoint,
+ * this does not wait for readers.
  */
 function putLogOnDisk(database: DatabaseSync, log: string): void {
   database.exec('BEGIN IMMEDIATE')
@@ -173,9 +171,8 @@ function putLogOnDisk(database: DatabaseSync, log: string): void {
 }
 
 /**
- * Reads share one snapshot until the next commit, which only this process can make: a snapshot of its own for each query
- * would cost more in file locks than the query. It ends right before a commit, so nothing committed is ever missed and the
- * log can be folded back into the file.
+ * Reads share one snapshot until the next commit of this process, because a snapshot per query costs more in file locks than the query. It ends right
+ * before a commit, so reads never miss one and the log can be checkpointed.
  */
 function snapshotOf(database: DatabaseSync) {
   const begin = database.prepare('BEGIN')
@@ -191,7 +188,6 @@ function snapshotOf(database: DatabaseSync) {
   }
 }
 
-/** The verbs of the writing connection, each prepared once. */
 function writerOf(database: DatabaseSync, beforeCommit: () => void, afterCommit: () => void): Writer {
   const verbs = new Map<string, ReturnType<DatabaseSync['prepare']>>()
   return {

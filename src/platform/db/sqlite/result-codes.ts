@@ -1,4 +1,4 @@
-/** What SQLite says went wrong: the family of its result code, which is the low byte. */
+/** SQLite result codes: the primary code is the low byte. */
 
 export const BUSY = 5
 export const LOCKED = 6
@@ -9,7 +9,7 @@ export const CONSTRAINT = 19
 export const CANNOT_OPEN = 14
 export const NO_DATABASE = 26
 
-/** 0 for what is not SQLite's. */
+/** Returns the primary result code, or 0 for other errors. */
 export function primaryResultCode(error: unknown): number {
   return ((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff
 }

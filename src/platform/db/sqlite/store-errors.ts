@@ -1,14 +1,14 @@
-/** Why a store cannot be opened, in a sentence that names the file and what to do. SQLite's own message names neither. */
+/** Explains why a database cannot be opened, with the file and what to do. SQLite's own message has neither. */
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CANNOT_OPEN, CORRUPT, FULL, NO_DATABASE, primaryResultCode } from './result-codes.ts'
 
-/** With less than this a store cannot be opened: its log and the memory it shares are files too. */
+/** SQLite needs this much free space, because its log and shared memory are files too. */
 const MIN_BYTES = 512 * 1024
 
 const SEE = 'see BERTH_DATA and DATABASE_URL'
 
-/** The error that a start or a command tells. A full disk shows itself in many ways, such as a lock or a log that cannot be written. */
+/** Returns the error to report. A full disk has many symptoms, such as a failed lock or log. */
 export function explainStoreError(error: unknown, file: string): unknown {
   if (!isOfSystem(error)) return error
   const folder = dirname(file)
@@ -27,16 +27,16 @@ export function explainStoreError(error: unknown, file: string): unknown {
       `${file} is damaged, or no store of Berth: berth doctor says more; restore a backup (docs/backup.md), and keep this file until then`,
     )
   if (chainOf(error).some((one) => primaryResultCode(one) === CANNOT_OPEN))
-    return new Error(`this user may not open ${file}: mend the rights of the file and of its folder`)
+    return new Error(`permission denied: ${file}. Check the permissions of the file and its directory`)
   return error
 }
 
-/** Undefined where nothing is. */
+/** Undefined where nothing exists. */
 function isFolder(path: string): boolean | undefined {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory()
 }
 
-/** SQLite's, the system's, or what Kysely made of one: a sentence of Berth's own has none of them inside. */
+/** Whether SQLite, the system or Kysely raised the error; Berth's own errors have none of these as a cause. */
 function isOfSystem(error: unknown): boolean {
   return chainOf(error).some((one) => 'code' in one || /transaction/.test(one.message))
 }

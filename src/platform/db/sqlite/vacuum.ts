@@ -1,10 +1,10 @@
-/** What reads a whole file of the embedded engine, in a thread of its own on a connection of its own, while the service goes on: a copy, and a check. */
+/** Copies and checks whole SQLite files in a thread with its own connection, while the service runs. */
 import { Worker } from 'node:worker_threads'
 
-/** What a check of a file found: what is wrong with its pages, whether rows refer to rows that are not there, and the rows of each table. */
+/** The result of a check: corrupt pages, dangling references, and row counts per table. */
 export type Inspection = { faults: string[]; strays: boolean; rows: Record<string, number> }
 
-/** What the threads run. It is text, because a bundle has no file of its own for it. */
+/** The code of the threads. It is text, because a bundle has no separate file for it. */
 const OPEN = `
   const { DatabaseSync } = require('node:sqlite')
   const { parentPort, workerData: { file, target } } = require('node:worker_threads')
@@ -32,23 +32,23 @@ const QUICK_CHECK = `${OPEN}
   database.close()
 `
 
-/** Copies with `VACUUM INTO`: one snapshot, compact, and writers go on meanwhile (docs/spec/reliability.md 2c). `target` must not be there. */
+/** Copies with `VACUUM INTO`: one compact snapshot while writes continue (docs/spec/reliability.md 2c). `target` must not exist. */
 export async function vacuumInto(file: string, target: string): Promise<void> {
   await runThread(COPY, { file, target })
 }
 
-/** Reads every page of a file that nobody writes. Throws what SQLite says where it cannot even be opened. */
+/** Reads every page of a file that is not in use. Throws SQLite's error where it cannot be opened. */
 export async function inspectFile(file: string): Promise<Inspection> {
   return (await runThread(INSPECT, { file })) as Inspection
 }
 
-/** The first thing that is wrong with the pages of a file that a service may write meanwhile; undefined where nothing is. Throws what SQLite says. */
+/** Returns the first corruption in the pages of a file that may be in use, or undefined. Throws SQLite's error. */
 export async function findCorruption(file: string): Promise<string | undefined> {
   const verdict = (await runThread(QUICK_CHECK, { file })) as string
   return verdict === 'ok' ? undefined : verdict.split('\n').at(-1)
 }
 
-/** Gives what the thread posted. */
+/** Returns the message that the thread posted. */
 function runThread(text: string, workerData: { file: string; target?: string }): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(text, { eval: true, workerData })

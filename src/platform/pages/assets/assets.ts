@@ -1,4 +1,4 @@
-/** The files that pages of the console load: the stylesheet, Turbo, what closes menus and copies texts, what takes dropped files, what leads into the search, and what keeps a page as the store is. Each has the hash of its bytes in its path, so a browser keeps it for good. */
+/** Assets of console pages. Each has a hash of its bytes in its path, so browsers cache it without expiry. */
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type ShippedFile, shippedFile } from '../../base/shipped-files.ts'
@@ -14,11 +14,11 @@ export const SCRIPT: Asset = scriptOf('turbo', 'turbo')
 export const CONTROLS: Asset = scriptOf('controls', 'controls script')
 export const DROP_SCRIPT: Asset = scriptOf('drop', 'drop script')
 export const SEARCH: Asset = scriptOf('search', 'search script')
-/** On the pages of the sign-in that lead to a provider with a form that is kept, and on the one that brings it back. */
+/** For sign-in pages that redirect to a provider with a saved form, and for the page that restores the form. */
 export const SAVED_FORM_SCRIPT: Asset = scriptOf('keep', 'keep script')
 export const LIVE_SCRIPT: Asset = scriptOf('live', 'live script')
 
-/** The pages at which assets are found. Nothing in them is secret. */
+/** Returns the routes of the assets. They contain no secrets. */
 export function assetPages(assets: readonly Asset[]): Probe[] {
   return assets.map(({ path, contentType, bytes, zipped }) => ({
     path,
@@ -42,7 +42,7 @@ function scriptOf(name: string, file: ShippedFile): Asset {
   return assetOf(name, 'js', 'text/javascript', Buffer.from(shippedFile(file)))
 }
 
-/** A file with the hash of its bytes in its path. */
+/** Creates an asset with the hash of its bytes in its path. */
 export function assetOf(name: string, ending: string, contentType: string, bytes: Buffer): Asset {
   const path = `/assets/${name}-${hash('sha256', bytes, 'hex').slice(0, 16)}.${ending}`
   return { path, contentType, bytes, zipped: gzipSync(bytes, { level: 9 }) }

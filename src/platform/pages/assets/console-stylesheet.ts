@@ -1,4 +1,4 @@
-/** What the console adds to the stylesheet of every page: a wide frame, navigation, tables. Steps of a quarter of a rem, one accent colour. */
+/** The console's additions to the stylesheet: a wide frame, navigation, tables. Steps of a quarter of a rem, one accent color. */
 export const CONSOLE_STYLESHEET = `
 .console > header { max-width: none; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: var(--paper); margin: 0 }
 .console { --radius: 8px; --wide: 73rem }

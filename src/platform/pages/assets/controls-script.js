@@ -1,5 +1,4 @@
-// Menus close by Escape, by a click beside them and when the focus leaves them. A button copies the text before it. The strip of tabs shows the
-// one that is open. Without this script a menu closes by its own button, and a text is chosen by a click.
+// Closes menus on Escape, outside clicks and lost focus, copies texts, and scrolls to the open tab. Pages work without it.
 const MENU = 'details.menu[open]'
 const TOLD_MS = 2000
 
@@ -8,7 +7,7 @@ function closeMenus(except) {
 }
 
 document.addEventListener('click', (event) => closeMenus(event.target))
-// Where the focus goes nowhere, as when the window does, the menu stays.
+// When the window loses focus, the menu stays open.
 document.addEventListener('focusin', (event) => closeMenus(event.target))
 document.addEventListener('keydown', (event) => {
   const menu = event.key === 'Escape' && document.activeElement?.closest(MENU)
@@ -22,7 +21,7 @@ document.addEventListener('click', async (event) => {
   if (!button) return
   const text = button.previousElementSibling
   getSelection().selectAllChildren(text)
-  // Over plain http a browser has no clipboard for pages: the text is chosen, to be copied by hand.
+  // Browsers have no clipboard over plain http: the text is selected instead.
   const isCopied = await navigator.clipboard?.writeText(text.textContent).then(
     () => true,
     () => false,
@@ -35,7 +34,7 @@ document.addEventListener('click', async (event) => {
   }, TOLD_MS)
 })
 
-// A page that follows what changes is morphed: there the strip stays as its reader left it.
+// Live pages are morphed and keep the scroll position of the strip.
 function showOpenTab() {
   const tab = document.querySelector('nav.tabs a[aria-current]')
   const strip = tab?.closest('ul')

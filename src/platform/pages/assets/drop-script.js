@@ -1,7 +1,7 @@
-// A file that is dropped on a text with `data-drop` becomes its text, without being sent anywhere. Without this script a person pastes it.
+// Inserts a dropped file into a text area with `data-drop`; nothing is sent. Without this script the user pastes the text.
 const MOST_BYTES = 1024 * 1024
 
-/** The text that a file is over, if it takes files. */
+/** Returns the text area below a dragged file, if it accepts files. */
 function textUnder(event) {
   const isFile = event.dataTransfer?.types.includes('Files')
   return isFile ? event.target.closest?.('textarea[data-drop]') : undefined
@@ -22,7 +22,7 @@ document.addEventListener('drop', async (event) => {
   else text.value = await file.text()
 })
 
-// What a person types after a file was too large is looked at anew.
+// Typing clears the error of a file that was too large.
 document.addEventListener('input', (event) => {
   if (event.target.matches?.('textarea[data-drop]')) event.target.setCustomValidity('')
 })

@@ -1,8 +1,7 @@
-// Keeps what somebody typed while they sign in by the provider, which is another site: in this tab, and in nothing that is sent there.
-// docs/console.md: Sessions. Without it the person comes back to the console, and types again.
+// Saves form input in this tab during the sign-in at a provider, without sending it. docs/console.md: Sessions. Without it the user types again.
 
 const NAME = 'berth-kept'
-/** As long as the provider may take. */
+/** Longest sign-in at the provider. */
 const LASTS_MS = 10 * 60_000
 
 document.addEventListener('click', ({ target }) => {
@@ -12,7 +11,7 @@ document.addEventListener('click', ({ target }) => {
   try {
     sessionStorage.setItem(NAME, JSON.stringify({ kept, until: Date.now() + LASTS_MS }))
   } catch {
-    // The browser keeps nothing: it leads to the console then.
+    // Without storage, the sign-in returns to the console.
     return
   }
   const url = new URL(link.href)
@@ -20,7 +19,7 @@ document.addEventListener('click', ({ target }) => {
   link.href = url.href
 })
 
-/** What was kept, if it is not too old. It is taken out, so it is brought back once. */
+/** Takes the saved form, unless it expired. Removes it, so that it is restored once. */
 function takeKept() {
   try {
     const { kept, until } = JSON.parse(sessionStorage.getItem(NAME))

@@ -1,24 +1,23 @@
-// Keeps the open page as the store is: it hears that something on it has changed, and asks for the page again. docs/console.md: Live pages.
-// Loaded by pages of the console as it stands here. Without it every page works as before.
+// Reloads the open page when it changes on the server. docs/console.md: Live updates. Served unmodified; pages work without it.
 
 const AGAIN_MS = 1000
 const RECONNECT_MS = 3000
 
-/** The open stream, and the page that it is for. */
+/** The open stream and its page. */
 let stream
 let followed
-/** The stamp of a change that the page does not show yet. */
+/** Stamp of a change that the page does not show yet. */
 let changedAt
 let timer
-/** Whether a form is on its way. */
+/** Whether a form is being sent. */
 let isSending = false
 
-/** What the page shows, as the server wrote it; undefined on a page that does not follow. */
+/** Returns the stamp of the page; undefined on a page without live updates. */
 function shownAt() {
   return document.querySelector('meta[name="berth-live"]')?.content
 }
 
-/** Opens the stream of the page that is seen, and closes that of any other one. */
+/** Opens the stream of the visible page and closes others. */
 function follow() {
   const shown = shownAt()
   const page = shown !== undefined && document.visibilityState === 'visible' ? location.pathname : undefined
@@ -36,7 +35,7 @@ function follow() {
   stream.addEventListener('error', reconnect)
 }
 
-/** The browser would ask with the stamp of a page that is gone, so the next stream is a new one. What was refused is not asked again. */
+/** Reconnects with the current stamp, which the browser would not do. A refused stream is not retried. */
 function reconnect({ target }) {
   if (target !== stream || target.readyState === EventSource.CLOSED) return
   target.close()
@@ -50,7 +49,7 @@ function reconnect({ target }) {
   )
 }
 
-/** Asks for the page again, once nothing is typed on it and nothing else is on its way. */
+/** Reloads the page, unless the user types or another request runs. */
 function refresh() {
   clearTimeout(timer)
   if (changedAt === undefined) return
@@ -68,14 +67,14 @@ function refresh() {
   session.refresh(document.baseURI, { method: 'morph' })
 }
 
-/** Whether the page was read after the change. */
+/** Whether the page was rendered after the change. */
 function isShown(at) {
   const [by, moment] = at.split('.')
   const [shownBy, shown] = (shownAt() ?? '').split('.')
   return by === shownBy && Number(shown) >= Number(moment)
 }
 
-/** Whether a field holds something else than the server wrote into it. */
+/** Whether a field differs from the server's value. */
 function isTypedIn() {
   return [...document.querySelectorAll('input, textarea, select')].some((field) => {
     if (field.type === 'hidden') return false
@@ -89,16 +88,13 @@ function isTypedIn() {
   })
 }
 
-/** Says that the page is asked for by `refresh`, and not by its person: that is no use of the session. Other visits have no `method`. */
+/** Marks reloads by this script, which do not extend the session. Other visits have no `method`. */
 function sayRefresh({ detail: { fetchOptions } }) {
   const { currentVisit } = window.Turbo.session.navigator
   if (currentVisit?.refresh.method !== undefined) fetchOptions.headers['x-berth-refresh'] = '1'
 }
 
-/**
- * A page for everybody, such as the one that asks for a password, has another policy and its style in itself. Turbo would read it under the
- * policy of this one. A frame that is led there stays as it is.
- */
+/** Loads public pages, such as the sign-in page, in full: they have another policy and inline styles. Frames stay unchanged. */
 function leave(event) {
   const { redirected, url } = event.detail.fetchResponse.response
   if (!redirected || /^\/console(\/|$)/.test(new URL(url).pathname)) return
@@ -109,7 +105,7 @@ function leave(event) {
 document.addEventListener('turbo:load', follow)
 document.addEventListener('turbo:before-fetch-request', sayRefresh)
 document.addEventListener('turbo:before-fetch-response', leave)
-// A refusal has no such frame: what stands there stays.
+// An error response has no such frame; the current content stays.
 document.addEventListener('turbo:frame-missing', (event) => event.preventDefault())
 document.addEventListener('turbo:submit-start', () => {
   isSending = true
@@ -124,7 +120,7 @@ window.addEventListener('pageshow', ({ persisted }) => {
   followed = undefined
   follow()
 })
-// What somebody has opened stays open.
+// Elements that the user opened stay open.
 document.addEventListener('turbo:before-morph-attribute', (event) => {
   if (event.detail.attributeName === 'open' && event.target.matches('details, dialog')) event.preventDefault()
 })

@@ -1,4 +1,4 @@
-// `/` and Ctrl-K (or Cmd-K) lead into the search. Without this script a person goes there by Tab or by a click.
+// Focuses the search on `/` and Ctrl-K (or Cmd-K). Without this script the user goes there by Tab or a click.
 const FIELDS = 'input, textarea, select, [contenteditable]'
 
 document.addEventListener('keydown', (event) => {

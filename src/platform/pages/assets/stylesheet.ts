@@ -1,4 +1,4 @@
-/** The colours of every page, by day and by night. */
+/** Colors of every page, light and dark. */
 const COLOURS = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59616b; --line: #d5d9de; --paper: #fff; --ground: #f5f6f8;
   --main: #1f4fd8; --on-main: #fff; --bad: #b3261e; --good: #1a6b3a; --warn: #9a6700; --note: #eef2fd; --warn-note: #fdf4dc }
@@ -6,7 +6,7 @@ const COLOURS = `
   --ground: #0f1216; --main: #9db7ff; --on-main: #0d1a40; --bad: #ffb4ab; --good: #8fd6a8; --warn: #f0b849; --note: #232b3d; --warn-note: #352b15 } }
 `
 
-/** The one stylesheet of the pages: calm, for small and large windows, for light and dark. No image, no font from elsewhere. */
+/** The stylesheet of all pages, for small and large windows. No images or external fonts. */
 export const STYLESHEET = `${COLOURS}*, ::before, ::after { box-sizing: border-box }
 [hidden] { display: none !important }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
