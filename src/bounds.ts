@@ -16,9 +16,7 @@ const OF_VARIABLE = because(
   'a project has 1,000 variables and 64 KiB of values in each environment: projects/env/usage.ts',
 )
 const OF_PERSON = because('a user has one, or few that replace each other; the operator creates users')
-const BRIEF = because(
-  'a row expires after minutes or a day and is purged; creating one is limited per user or address',
-)
+const BRIEF = because('a row expires after minutes or a day and is purged; creating one is limited per user or address')
 
 export const BOUNDS: Record<keyof Schema, Bound> = {
   project: { budgets: ['projects'] },
@@ -79,9 +77,7 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   session: because('a user has 100, and a new one ends the oldest: accounts/sign-in/sessions.ts'),
   spent_challenge: BRIEF,
   half_sign_in: BRIEF,
-  site_session: because(
-    'a user has 200, and a new one ends the oldest: projects/site-sign-in/site-sessions.ts',
-  ),
+  site_session: because('a user has 200, and a new one ends the oldest: projects/site-sign-in/site-sessions.ts'),
   rate_limit: because('a window ends and is swept each minute; each process counts for 20,000 owners of a limit'),
   edge_change: because('a domain, a project and a deployment have one; those that every edge has read are purged'),
   root_key: BY_OPERATOR,

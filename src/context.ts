@@ -37,7 +37,7 @@ export type Deps = {
   keyring: Keyring
   log: Logger
   metrics: Metrics
-  /** Undefined: nobody collects them. docs/operations.md: Traces. */
+  /** Undefined without a collector. docs/operations.md: Traces. */
   traces: Traces | undefined
   limits: Limiter
   operatorTokenHash: string

@@ -162,11 +162,7 @@ export const EVENTS = {
   ),
   'deployment.error': event('The build of a deployment failed.', 'deployment:read', ofDeployment),
   'deployment.canceled': event('A deployment was canceled.', 'deployment:read', ofDeployment),
-  'deployment.promoted': event(
-    'A deployment became the production deployment.',
-    'deployment:read',
-    ofDeployment,
-  ),
+  'deployment.promoted': event('A deployment became the production deployment.', 'deployment:read', ofDeployment),
   'deployment.cleanup': event('A deployment was removed.', 'deployment:read', ofDeployment),
 } as const
 

@@ -23,9 +23,7 @@ export const METRICS = {
   berth_deliveries_due: gauge('deliveries to webhooks and log drains that are due; at most 10000'),
   berth_deliveries_oldest_seconds: gauge('for how long the oldest of them has been due'),
   berth_deliveries_total: counter('attempts and decisions', 'outcome'),
-  berth_drain_lines_dropped_total: counter(
-    'lines dropped because of the backlog of a log drain, counted per drain',
-  ),
+  berth_drain_lines_dropped_total: counter('lines dropped because of the backlog of a log drain, counted per drain'),
   berth_mail_due: gauge('emails that are due; at most 10000'),
   berth_mail_oldest_seconds: gauge('for how long the oldest of them has been due'),
   berth_mail_total: counter('attempts to send an email', 'outcome'),
@@ -35,12 +33,8 @@ export const METRICS = {
   berth_audit_unlinked: gauge('entries of the audit log that are not linked yet; at most 10000'),
   berth_store_bytes: gauge('the database on disk, with free pages'),
   berth_disk_free_bytes: gauge('free space on the disk of the data directory'),
-  berth_backup_last_good_timestamp_seconds: gauge(
-    'start of the newest backup without a failed check; 0: none',
-  ),
-  berth_backup_last_verified_timestamp_seconds: gauge(
-    'start of the newest verified backup; 0: none',
-  ),
+  berth_backup_last_good_timestamp_seconds: gauge('start of the newest backup without a failed check; 0: none'),
+  berth_backup_last_verified_timestamp_seconds: gauge('start of the newest verified backup; 0: none'),
   berth_backup_failed: gauge('1 while the last scheduled backup failed'),
   berth_backups_damaged: gauge('backups whose last check failed'),
   berth_keyring_copy_verified: gauge('1 while verified encrypted copies contain every root key'),

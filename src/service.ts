@@ -199,7 +199,8 @@ function pagesOf(deps: Deps): (PublicPage | Probe)[] {
 function startBackground(deps: Deps): () => Promise<void> {
   const outward = [startDeliveries, startMailWorker, startIdentityChecks, startScheduledBackups, startCollection]
   const { drill, timers } = deps.config
-  if (drill) deps.log.warn('BERTH_DRILL is on: this instance sends no deliveries or email, and runs no checks or backups')
+  if (drill)
+    deps.log.warn('BERTH_DRILL is on: this instance sends no deliveries or email, and runs no checks or backups')
   const workers = timers ? [startTimers, ...(drill ? [] : outward)] : []
   const stops = [startGauges, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))

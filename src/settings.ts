@@ -53,14 +53,14 @@ export const SETTINGS = {
   BERTH_TLS_CERT: {
     group: 'Listening',
     kind: PATH,
-    whenUnset: 'none: plain http, and https too [on a laptop](tls.md#on-a-laptop)',
+    whenUnset: 'none: plain http, and https too [on a laptop](tls.md#local-use)',
     description: 'The certificate with its chain, in PEM, with which the API speaks https itself: [tls.md](tls.md).',
     reloadable: true,
   },
   BERTH_TLS_KEY: {
     group: 'Listening',
     kind: PATH,
-    whenUnset: 'none: plain http, and https too [on a laptop](tls.md#on-a-laptop)',
+    whenUnset: 'none: plain http, and https too [on a laptop](tls.md#local-use)',
     description: 'The key of that certificate, in PEM.',
     reloadable: true,
   },
@@ -82,8 +82,7 @@ export const SETTINGS = {
     group: 'Storage',
     kind: BooleanSetting(['on', 'off'], 'on'),
     default: 'on',
-    description:
-      'Set `off` behind a pgbouncer before 1.21 in transaction mode: [scaling.md](scaling.md#behind-pgbouncer).',
+    description: 'Set `off` behind a pgbouncer before 1.21 in transaction mode: [scaling.md](scaling.md#pgbouncer).',
   },
   BERTH_KEYS: {
     group: 'Storage',
@@ -112,8 +111,7 @@ export const SETTINGS = {
     group: 'Tokens',
     kind: TokenSetting(1),
     whenUnset: 'the first one, of `credentials.json`',
-    description:
-      'The token of a user, for the commands that use the public API: [command-line.md](command-line.md).',
+    description: 'The token of a user, for the commands that use the public API: [command-line.md](command-line.md).',
     secret: true,
   },
   ...SIGN_IN,

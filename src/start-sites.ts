@@ -16,9 +16,7 @@ export async function startSites(config: Config): Promise<void> {
   if (port === undefined) throw new BadSetting('BERTH_SITES_PORT must be a port for berth sites, not "off"')
   process.umask(0o077)
   const log = await openLog(config.logLevel)
-  process.on('uncaughtException', (error) =>
-    exitWithError(log, error, 'unexpected error; the process ends'),
-  )
+  process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
   const server = await openSitesServer({ config, log })
   const stop = endAtSignals(log, () => server.close(GRACE_MS))
   endWithParent(() => stop('the service has ended'))

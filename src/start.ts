@@ -22,9 +22,7 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   process.umask(0o077)
   const log = await openLog(config.logLevel)
   // After a bug the state is unknown, so the supervisor must start a new process.
-  process.on('uncaughtException', (error) =>
-    exitWithError(log, error, 'unexpected error; the process ends'),
-  )
+  process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
   const onDiskFault = (error: unknown) =>
     exitWithError(
       log,

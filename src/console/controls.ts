@@ -83,7 +83,7 @@ export function paginationLinks(
 
 /** Returns an API constant in sentence case, such as `Owner` for `OWNER`. */
 export function sentenceCase(constant: string): string {
-  return constant.charAt(0).toUpperCase() + constant.slice(1).toLowerCase()
+  return constant.charAt(0).toUpperCase() + constant.slice(1).toLowerCase().replaceAll('-', ' ')
 }
 
 /** Returns `1 project`, `2 projects`. */

@@ -1,20 +1,19 @@
-/** A command as data: what help, completion, the document and the parser are made from. */
+/** A command as data, for help, completion, documentation and the parser. */
 import type { Config } from '../../config.ts'
 
-/** What a bucket may be taken for: one object, or a folder too, whose name ends with no ".db". */
+/** Valid objects of a bucket: one object, or also a directory, whose name does not end in ".db". */
 export type BucketKind = 'object' | 'object or folder'
 
 export type Command = {
-  /** What is typed after `berth`. */
+  /** The words after `berth`. */
   words: string
   summary: string
   arguments?: readonly Argument[]
   options?: Record<string, Option>
-  /** A whole line as somebody would type it. */
+  /** A complete example line. */
   example: string
-  /** What else somebody should know before. */
   details?: string
-  /** Loads what it runs, and nothing else. */
+  /** Loads only the code of this command. */
   load(): Promise<RunCommand>
 }
 
@@ -22,9 +21,9 @@ export type Argument = {
   name: string
   about: string
   optional?: true
-  /** It names a place, which `parseFileLocation` reads. */
+  /** It names a location for `parseFileLocation`. */
   isFile?: true
-  /** The place may be in a bucket. */
+  /** The location may be in a bucket. */
   inBucket?: BucketKind
   oneOf?: readonly string[]
 }
@@ -34,62 +33,60 @@ export type Option = {
   /** The name of its value; without one it is a switch. */
   value?: string
   required?: true
-  /** It may be given several times. */
   repeatable?: true
-  /** It names a place, which `parseFileLocation` reads. */
+  /** As for an argument. */
   isFile?: true
-  /** The place may be in a bucket. */
   inBucket?: BucketKind
   oneOf?: readonly string[]
-  /** What a shell suggestions; the service knows more. */
+  /** Suggestions of a shell; the service accepts more values. */
   suggestions?: readonly string[]
 }
 
-/** What was typed, and where things come from. */
+/** The typed arguments and the environment of a command. */
 export type Invocation = {
-  /** Reads the settings when they are first asked for. Throws BadSetting. */
+  /** Reads the settings on first use. Throws BadSetting. */
   settings(): Config
-  /** Of this process, for one that the command starts. */
+  /** Of this process, for a child process. */
   env: NodeJS.ProcessEnv
-  /** An argument, or the value of an option. Undefined when it was not given. */
+  /** An argument, or the value of an option. Undefined when it is missing. */
   value(name: string): string | undefined
-  /** The values of an option that may be given several times. */
+  /** The values of a repeatable option. */
   all(name: string): string[]
   has(name: string): boolean
   progress: ProgressBar
-  /** Tells a person something before the outcome: on stderr. */
+  /** Prints a message for the user on stderr, before the result. */
   notice(text: string): void
-  /** Asks a person, who answers with y or yes. Undefined where nobody sits at a terminal. */
+  /** Prompts the user for y or yes. Undefined without a terminal. */
   confirm?(question: string): Promise<boolean>
 }
 
-/** Shows how far long work is, where somebody can see it. */
+/** Shows the progress of long work on a terminal. */
 export type ProgressBar = { show(part: string, done: number, total: number): void; end(): void }
 
-/** What a command has to say: `data` to machines (`--json`), `text` to people; without a text, the data as lines. */
+/** The result of a command: `data` for `--json`, `text` for a terminal; without a text, the data as lines. */
 export type CommandResult = {
   data: unknown
   text?: string
-  /** The text is a file, such as a `.env`: where no terminal reads it, not a character of it is replaced. */
+  /** The text is a file, such as a `.env`: outside a terminal it is printed byte for byte. */
   exact?: true
-  /** Sentences for stderr, of what is not as it should be. */
+  /** Warnings for stderr. */
   warnings?: string[]
-  /** What the process ends with; 0 by default. */
+  /** The exit code. */
   code?: number
 }
 
-/** Undefined: nothing to say, and the process goes on (`serve`). */
+/** Undefined: no output, and the process continues (`serve`). */
 export type RunCommand = (invocation: Invocation) => Promise<CommandResult | undefined>
 
-/** A command line that cannot be understood: the process says how to write one and ends with 64 (EX_USAGE). */
+/** An invalid command line: the process prints the usage and exits with 64 (EX_USAGE). */
 export class BadUsage extends Error {}
 
-/** What no thing is called: in the path of a URL, these say another path. */
+/** Returns whether a name is empty, `.` or `..`, which would change the path of a URL. */
 export function isEmptyOrDotSegment(text: string): boolean {
   return text === '' || text === '.' || text === '..'
 }
 
-/** What every command takes. */
+/** Options of every command. */
 export const GLOBAL_OPTIONS: Record<string, Option> = {
   json: { about: 'answer as JSON on stdout' },
   help: { about: 'say what the command takes' },

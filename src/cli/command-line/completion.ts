@@ -1,11 +1,11 @@
-/** The scripts by which shells complete commands: made from the table, and whole in themselves, so that a Tab starts nothing. */
+/** Shell completion scripts, generated from the table. They are self-contained, so a Tab starts no program. */
 import { type Argument, type Command, GLOBAL_OPTIONS, type Option, type RunCommand } from './command.ts'
 import { nextTokens } from './parse.ts'
 
-/** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
+/** The words, options and values that can follow some words; `files` where a path is expected. */
 type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
 
-/** What runs the command that completes these commands. They are handed in, because the table of commands names this one. */
+/** Returns the completion command. `commands` is a parameter, because the table of commands includes this one. */
 export function completionOf(commands: readonly Command[]): RunCommand {
   return async ({ value }) => {
     const shell = value('shell') as keyof typeof SCRIPTS
@@ -14,7 +14,7 @@ export function completionOf(commands: readonly Command[]): RunCommand {
   }
 }
 
-/** Every word or words after which something can come. */
+/** Every prefix of words with a continuation. */
 function placesOf(commands: readonly Command[]): Position[] {
   const groups = new Set<string>([''])
   for (const { words } of commands) {
@@ -29,7 +29,7 @@ function placesOf(commands: readonly Command[]): Position[] {
     }))
     return { words, next, files: false }
   })
-  // A word may be a command and begin others, as backup does.
+  // A word may be a command and also a prefix, such as backup.
   const byWords = Map.groupBy([...inner, ...commands.map(placeOf)], ({ words }) => words)
   return [...byWords].map(([words, places]) => ({
     words,
@@ -38,7 +38,7 @@ function placesOf(commands: readonly Command[]): Position[] {
   }))
 }
 
-/** A command says what it does; a word before others, what may follow it. */
+/** The summary of a command, or the continuations of a prefix. */
 function aboutWord(commands: readonly Command[], parts: string[]): string {
   const command = commands.find(({ words }) => words === parts.join(' '))
   return command?.summary ?? nextTokens(commands, parts).join(', ')
@@ -141,7 +141,6 @@ function placePattern(places: Position[]): string {
     .join(' | ')
 }
 
-/** One word for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,20 +1,20 @@
-/** docs/command-line.md, made from the table of commands. */
+/** Generates docs/command-line.md from the table of commands. */
 import type { Command } from './command.ts'
 import { choice, formatOption, usageOf } from './help.ts'
 
 const INTRODUCTION = `# The command line
 
-This page is made from src/cli/command/commands.ts by \`npm run commands\`.
+This page is generated from src/cli/command/commands.ts by \`npm run commands\`.
 
-\`npm start -- <words>\` and \`npx berth <words>\` work in a fresh clone: both install what is missing first. \`npm start\` says itself what it
-runs; \`npm start --silent -- <words>\` leaves stdout to the command, and \`npx -- berth --version\` keeps npx from answering instead.
+\`npm start -- <words>\` and \`npx berth <words>\` work in a fresh clone: both install missing packages first. \`npm start\` prints what it
+runs; \`npm start --silent -- <words>\` leaves stdout to the command, and \`npx -- berth --version\` keeps npx from handling the option.
 
-- Settings are environment variables ([settings.md](settings.md)). Commands that speak to the running service find it at \`HOST\` and
-  \`PORT\`, else at \`BERTH_PUBLIC_URL\` ([operations.md](operations.md#where-commands-ask)). The operator's show \`BERTH_OPERATOR_TOKEN\`, \`env\` shows \`BERTH_TOKEN\`; without these, what is in \`credentials.json\` of \`BERTH_DATA\`.
-- \`--json\`: the answer is JSON on stdout, also when it is an error (\`{"error": {"message", "exitCode"}}\`). Everything else is on stderr.
-- Control characters in names, and in what a server says, are printed as \`?\` and escaped in JSON. A \`.env\` text that no terminal reads is exact.
-- Long work shows a bar on stderr, on a terminal only.
-- Exit codes: 0 done; 1 refused, failed, or something is wrong; 64 the words say nothing (the nearest ones are told); 65 a backup is bad; 78 a bad setting.
+- Settings are environment variables ([settings.md](settings.md)). Commands that call the running service find it at \`HOST\` and
+  \`PORT\`, else at \`BERTH_PUBLIC_URL\` ([operations.md](operations.md#service-address-of-commands)). Operator commands use \`BERTH_OPERATOR_TOKEN\`, \`env\` uses \`BERTH_TOKEN\`; the default is in \`credentials.json\` of \`BERTH_DATA\`.
+- \`--json\`: the result is JSON on stdout, also an error (\`{"error": {"message", "exitCode"}}\`). Everything else is on stderr.
+- Control characters in names, and in server responses, are printed as \`?\` and escaped in JSON. A \`.env\` text is exact outside a terminal.
+- Long operations show a progress bar on stderr, only on a terminal.
+- Exit codes: 0 success; 1 an error or a failed check; 64 a usage error (with the closest command); 65 a corrupt backup; 78 an invalid setting.
 
 ## Completion
 
@@ -23,7 +23,7 @@ runs; \`npm start --silent -- <words>\` leaves stdout to the command, and \`npx 
     npx berth completion fish > ~/.config/fish/completions/berth.fish
 `
 
-/** The page, whole. */
+/** Returns the text of the page. */
 export function commandLineText(commands: readonly Command[]): string {
   return `${INTRODUCTION}\n## Commands\n${commands.map(sectionOf).join('')}`
 }

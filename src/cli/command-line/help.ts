@@ -1,8 +1,8 @@
-/** Help, for people: of a command, of the commands behind a word, of all. */
+/** Help texts: of a command, of a group, of all. */
 import { VERSION } from '../../platform/base/version.ts'
 import { type Command, GLOBAL_OPTIONS, type Option } from './command.ts'
 
-/** The line that says how a command is typed. */
+/** Returns the usage line of a command. */
 export function usageOf({ words, arguments: takes = [], options = {} }: Command): string {
   const named = takes.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))
   const required = Object.entries(options)
@@ -12,7 +12,7 @@ export function usageOf({ words, arguments: takes = [], options = {} }: Command)
   return ['berth', words, ...named, ...required, ...open].join(' ')
 }
 
-/** The help of one command. */
+/** Returns the help of one command. */
 export function helpOf(command: Command): string {
   const takes = (command.arguments ?? []).map(({ name, about, oneOf }): [string, string] => [
     `<${name}>`,
@@ -34,7 +34,7 @@ export function helpOf(command: Command): string {
   ].join('\n')
 }
 
-/** The commands whose words begin so; all of them for none. */
+/** Returns the list of commands with this prefix. */
 export function helpOfMany(commands: readonly Command[]): string {
   const rows = commands.map((command): [string, string] => [
     ['berth', command.words, ...(command.arguments ?? []).map(({ name }) => `<${name}>`)].join(' '),
@@ -50,7 +50,7 @@ export function helpOfMany(commands: readonly Command[]): string {
   ].join('\n')
 }
 
-/** The lines of each group under its name, all in the same columns: commands of one word, then those that share their first. */
+/** Lines per group with aligned columns: commands of one word first, then by their first word. */
 function grouped(commands: readonly Command[], rows: [string, string][]): string[] {
   const lines = columns(rows)
   const groupOf = ({ words }: Command) => (words.includes(' ') ? words.split(' ')[0]! : 'service')
@@ -58,12 +58,12 @@ function grouped(commands: readonly Command[], rows: [string, string][]): string
   return [...groups].flatMap(([group, members]) => ['', `${group}:`, ...[...members].map((at) => lines[at]!)])
 }
 
-/** An option as it is typed. */
+/** Returns an option with its value. */
 export function formatOption(name: string, { value }: Option): string {
   return value === undefined ? `--${name}` : `--${name} <${value}>`
 }
 
-/** What an argument or option is, with what it may be. */
+/** Returns the description of an argument or option, with its values. */
 export function choice(about: string, oneOf: readonly string[] | undefined, many = false): string {
   const choices = oneOf === undefined || about.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
   return `${about}${choices}${many ? '; may be given several times' : ''}`

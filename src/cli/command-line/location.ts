@@ -1,12 +1,12 @@
-/** Where something is read or written, as it was typed: the one function that reads such arguments. docs/command-line.md. */
+/** Parser of file locations in arguments. docs/command-line.md. */
 import { BUCKET_FORM, readBucket } from '../../platform/settings/backups.ts'
 import { BadUsage, type BucketKind } from './command.ts'
 
 export type FileLocation = { file: string } | { bucket: string; key: string }
 
 /**
- * Reads an argument that names a file, a folder, or something in a bucket where `inBucket` says so. An address such as `s3://` is never taken
- * for the path of a file. Throws BadUsage for an address of another kind, and for one that is not written as it must be.
+ * Parses a file, a directory, or a bucket location where `inBucket` allows it. An address such as `s3://` is never a file path. Throws BadUsage for
+ * another or malformed address.
  */
 export function parseFileLocation(text: string, inBucket?: BucketKind): FileLocation {
   const scheme = /^(s3:|[a-z][a-z0-9+.-]*:\/\/)/i.exec(text)?.[0]

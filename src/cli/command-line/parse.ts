@@ -1,4 +1,3 @@
-/** Words -> a command of the table, with its arguments and options. */
 import { parseArgs } from 'node:util'
 import { closestMatch } from '../../platform/base/text.ts'
 import {
@@ -14,7 +13,7 @@ import { parseFileLocation } from './location.ts'
 
 export type Parsed = Pick<Invocation, 'value' | 'all' | 'has'>
 
-/** The command that the first words name, and the words behind them. Throws BadUsage with the nearest one that there is. */
+/** Finds a command by the first words, and returns the rest. Throws BadUsage with the closest command. */
 export function findCommand(
   commands: readonly Command[],
   words: readonly string[],
@@ -41,7 +40,7 @@ export function findCommand(
   )
 }
 
-/** The words that begin some commands, as far as they were typed. */
+/** Returns the longest typed prefix of a command. */
 export function groupOf(commands: readonly Command[], words: readonly string[]): string[] {
   let size = 0
   const begins = (many: number) =>
@@ -53,13 +52,13 @@ export function groupOf(commands: readonly Command[], words: readonly string[]):
   return words.slice(0, size)
 }
 
-/** What may follow these words. */
+/** Returns the words that can follow. */
 export function nextTokens(commands: readonly Command[], group: readonly string[]): string[] {
   const below = commands.filter(({ words }) => group.every((word, at) => words.split(' ')[at] === word))
   return [...new Set(below.map(({ words }) => words.split(' ')[group.length]).filter((word) => word !== undefined))]
 }
 
-/** The arguments and options of a command. Throws BadUsage with its usage line. */
+/** Parses the arguments and options of a command. Throws BadUsage with its usage line. */
 export function parseArguments(command: Command, rest: readonly string[]): Parsed {
   const options = { ...command.options, ...GLOBAL_OPTIONS }
   const { values, positionals } = parsed(command, rest, options)
@@ -102,7 +101,7 @@ function parsed(command: Command, rest: readonly string[], options: NonNullable<
   }
 }
 
-/** An option without its value, or a switch with one. */
+/** Describes an option without its value, or a switch with one. */
 function valueTrouble({ message }: Error, options: NonNullable<Command['options']>): string {
   const [, name = ''] = /--([\w-]+)/.exec(message) ?? []
   const value = options[name]?.value

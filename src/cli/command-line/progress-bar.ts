@@ -1,12 +1,11 @@
-/** A progress bar on stderr: only on a terminal, so that what is piped or logged holds none of it. */
+/** A progress bar on stderr, only on a terminal, so that pipes and logs do not contain it. */
 import type { Writable } from 'node:stream'
 import type { ProgressBar } from './command.ts'
 
 const WIDTH = 30
-/** More often than this no eye sees it. */
 const PERIOD_MS = 100
 
-/** Gives a bar that draws over its own line, and one that shows nothing where `out` is no terminal. */
+/** Creates a progress bar. It shows nothing where `out` is not a terminal. */
 export function createProgressBar(out: Writable & { isTTY?: boolean }): ProgressBar {
   if (!out.isTTY) return { show() {}, end() {} }
   let drawn = 0

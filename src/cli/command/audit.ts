@@ -10,7 +10,7 @@ import { callService } from './service-client.ts'
 
 type Page = Static<typeof AuditExport>
 
-/** Writes the entries to a file, whole or not at all, a page at a time. The first line says which link comes before them. */
+/** Writes the entries to a file atomically, page by page. The first line has the link before them. */
 export async function exportAuditCommand({ settings, value, progress }: Invocation): Promise<CommandResult> {
   const file = resolve(value('file')!)
   const bounds = { since: momentIn('since', value('since')), until: momentIn('until', value('until')) }
@@ -50,6 +50,6 @@ async function* linesOf(config: Config, bounds: Record<string, number | undefine
 function momentIn(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(moment)) throw new BadUsage(`--${name} must be a moment such as 2026-11-01T00:00:00Z, not "${text}"`)
+  if (Number.isNaN(moment)) throw new BadUsage(`--${name} must be a time such as 2026-11-01T00:00:00Z, not "${text}"`)
   return moment
 }

@@ -13,19 +13,19 @@ import { BadUsage, type CommandResult, type Invocation, type ProgressBar } from 
 import { type FileLocation, parseFileLocation } from '../command-line/location.ts'
 import { callService, ServiceError } from './service-client.ts'
 
-/** EX_DATAERR: the backup itself is bad. */
+/** EX_DATAERR: the backup is corrupt. */
 const BAD_DATA = 65
-/** Whoever types a command ends it by a signal. */
+/** The user stops a command by a signal. */
 const NEVER = new AbortController().signal
-/** As much of a fault as the service keeps. */
+/** The service stores this much of an error. */
 const MAX_FAULT = 2000
 
-/** `berth backup`: makes a backup, and has the service note it. Throws BadSetting, and Error when the backup cannot be made. */
+/** `berth backup`: creates a backup and reports it to the service. Throws BadSetting, and Error when the backup fails. */
 export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
   const to = parseFileLocation(value('file-or-folder')!, 'object or folder')
   const withKeys = has('with-keys')
   if ('bucket' in to && withKeys)
-    throw new BadUsage('--with-keys writes the keyring in clear, and not into a bucket: use berth keys export')
+    throw new BadUsage('--with-keys writes the keyring in plaintext, and not into a bucket: use berth keys export')
   const config = settings()
   const { file, manifest, keys, keysFile, leftOut, at } = await makeAt(config, to, withKeys, barOf(progress))
   const unnoted = await report(config, { ...at, ...factsOf(manifest) })
@@ -48,7 +48,7 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
   }
 }
 
-/** Makes a backup where it was wanted. `file`: as it is typed for `berth restore`. */
+/** Creates a backup at a location. `file`: the argument for `berth restore`. */
 async function makeAt(config: Config, to: FileLocation, withKeys: boolean, progress: Progress) {
   const { createBackup } = await import('../../operations/backup/backup.ts')
   const options = { version: VERSION, withKeys }
@@ -58,7 +58,7 @@ async function makeAt(config: Config, to: FileLocation, withKeys: boolean, progr
   }
   const { openBackupDestination } = await import('../../operations/backup/destination.ts')
   const { bucket, key } = to
-  // As in BERTH_BACKUP_TO, what does not say that it is a file is a folder.
+  // As in BERTH_BACKUP_TO, a key without the ending of a file is a directory.
   const isFile = key.endsWith('.db')
   const place = await openBackupDestination(config, isFile ? folderOf(to) : bucketDestination({ bucket, key }))
   const name = isFile ? basename(key) : ''
@@ -68,7 +68,7 @@ async function makeAt(config: Config, to: FileLocation, withKeys: boolean, progr
   return { ...made, file: `${at.place}/${at.name}`, at }
 }
 
-/** Checks one backup, and has the running service note what came of it. Ends with 65 when the backup is bad. */
+/** Verifies one backup and reports the result to the running service. Exits with 65 when the backup is corrupt. */
 export async function verifyCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
   const { BadBackup, verifyBackup } = await import('../../operations/backup/verify.ts')
   if ((value('backup') === undefined) !== has('newest')) throw new BadUsage('name a backup, or say --newest')
@@ -95,11 +95,11 @@ export async function verifyCommand({ settings, value, has, progress }: Invocati
 
 type Named = { place: BackupDestination; name: string }
 
-/** The newest backup of the place of scheduled ones. */
+/** The newest scheduled backup. */
 async function newestBackup(config: Config): Promise<Named> {
   const { openBackupDestination } = await import('../../operations/backup/destination.ts')
   const place = await openBackupDestination(config)
-  // Their names are moments.
+  // Their names are timestamps.
   const name = (await place.list(NEVER)).sort().at(-1)
   if (name === undefined) throw new Error(`there is no backup in ${place.name}`)
   return { place, name }
@@ -114,7 +114,7 @@ async function backupAt(config: Config, text: string): Promise<Named> {
   return { place: await openBackupDestination(config, { folder }), name }
 }
 
-/** The place in which an object of a bucket lies. */
+/** The destination that contains an object of a bucket. */
 function folderOf({ bucket, key }: { bucket: string; key: string }): BackupDestinationSetting {
   return { bucket, prefix: key.slice(0, key.lastIndexOf('/') + 1) }
 }
@@ -127,7 +127,7 @@ function factsOf({ begunAt, bytes, sha256 }: Manifest) {
   return { begunAt: Date.parse(begunAt), bytes, sha256 }
 }
 
-/** Has the running service note it, for doctor and the figures. Gives why it did not. */
+/** Reports to the running service, for doctor and metrics. Returns the error, if any. */
 async function report(config: Config, body: BackupReport): Promise<Error | undefined> {
   try {
     await callService(config, { method: 'POST', path: '/operator/v1/backups/reports', body, as: 'operator' })
@@ -141,7 +141,7 @@ function notNoted({ message }: Error): string {
   return `the service did not note it, so doctor and the figures do not know: ${message}`
 }
 
-/** `berth restore`: puts a backup in the place of the store. Throws BadSetting, and Error where the backup does not hold or somebody has the store. */
+/** `berth restore`: replaces the database with a backup. Throws BadSetting, and Error where the backup is corrupt or a process has the database. */
 export async function restoreCommand({ settings, value, has, progress }: Invocation): Promise<CommandResult> {
   const { restoreBackup } = await import('../../operations/backup/restore.ts')
   const config = settings()

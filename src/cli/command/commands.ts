@@ -1,4 +1,4 @@
-/** TABLE what can be typed after `berth`. Help, completion and docs/command-line.md are made from it. */
+/** TABLE Commands of `berth`. Help, completion and docs/command-line.md use it. */
 import type { Command, Option } from '../command-line/command.ts'
 import { linkCommands } from './link/commands.ts'
 import { operatorCommands } from './operator-commands.ts'
@@ -10,10 +10,10 @@ const target = {
   about: 'production, preview, development, or a custom environment by slug or id',
   suggestions: TARGETS,
 } as const satisfies Option
-const team: Option = { value: 'id or slug', about: 'the team that has the project; without it, as the token says' }
+const team: Option = { value: 'id or slug', about: 'the team of the project; default: the team of the token' }
 const gitBranch: Option = { value: 'branch', about: 'the variables of this branch (preview only)' }
 const project = { name: 'project', about: 'id or name' }
-const TOKEN = 'The token is BERTH_TOKEN, or the first one, of credentials.json in the data folder.'
+const TOKEN = 'The token is BERTH_TOKEN, or the first one, of credentials.json in the data directory.'
 
 const PASSPHRASE = 'The passphrase comes from --passphrase-file, from BERTH_KEYS_PASSPHRASE, or from stdin.'
 const passphrase: Record<string, Option> = {
@@ -29,47 +29,47 @@ const keyringCopy = {
 export const COMMANDS: readonly Command[] = [
   {
     words: 'serve',
-    summary: 'Run the service (also what berth does without a word)',
+    summary: 'Run the service (the default without a command)',
     example: 'PORT=8080 berth serve',
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   {
     words: 'ready',
-    summary: 'Say whether the service of this machine is ready, for a health check that runs a program',
+    summary: 'Check whether the service of this machine is ready, for health checks that run a program',
     details: 'Requests /readyz at HOST and PORT. Exits with 1 when not ready, or without a response in 5 s.',
     example: 'berth ready',
     load: async () => (await import('./serve.ts')).readyCommand,
   },
   {
     words: 'sites',
-    summary: 'Run the sites server, which shows deployments with files to their visitors',
+    summary: 'Run the sites server, which serves deployments with files to visitors',
     details:
-      'It has no database: it follows the control plane at BERTH_SITES_CONTROL_PLANE, and goes on with what it has while that is away. BERTH_SITES_TOKEN must be the same on both.',
+      'It has no database: it syncs with the control plane at BERTH_SITES_CONTROL_PLANE, and keeps serving while that is unavailable. BERTH_SITES_TOKEN must be the same on both.',
     example: 'BERTH_SITES_TOKEN=… BERTH_SITES_PORT=3002 berth sites',
     load: async () => (await import('./serve.ts')).sitesCommand,
   },
   {
     words: 'welcome',
-    summary: 'Print the link of the first start, by which the first person sets a password and signs in',
-    details: 'It works once. BERTH_DATA names the data folder of the first start, and the service must run.',
+    summary: 'Print the setup link for the first user',
+    details: 'It works once. BERTH_DATA is the data directory of the first start, and the service must run.',
     example: 'berth welcome',
     load: async () => (await import('./welcome.ts')).welcomeCommand,
   },
   ...linkCommands,
   {
     words: 'migrate',
-    summary: "Bring the store to this version's schema, and say which migrations ran",
+    summary: 'Migrate the database to this version, and print which migrations ran',
     details: 'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may.',
     example: 'berth migrate',
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   {
     words: 'backup',
-    summary: 'Copy the store to one file, while the service runs',
+    summary: 'Back up the database to one file, while the service runs',
     arguments: [
       {
         name: 'file-or-folder',
-        about: 'a new file, a folder that gets one named by the moment, or s3://bucket/prefix or s3://bucket/key.db',
+        about: 'a new file, a directory for a file named by the time, or s3://bucket/prefix or s3://bucket/key.db',
         isFile: true,
         inBucket: 'object or folder',
       },
@@ -79,13 +79,14 @@ export const COMMANDS: readonly Command[] = [
         about: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
       },
     },
-    details: 'The file holds every table of either engine, <file>.json its SHA-256. It does not hold the keyring.',
+    details:
+      'The file contains every table of either engine, <file>.json its SHA-256. It does not contain the keyring.',
     example: 'berth backup backups/',
     load: async () => (await import('./backup.ts')).backupCommand,
   },
   {
     words: 'backup verify',
-    summary: 'Check a backup: every page and row, its audit log, and that the keys at hand open its values',
+    summary: 'Verify a backup: every page and row, its audit log, and that the current keys decrypt its values',
     arguments: [
       {
         name: 'backup',
@@ -96,23 +97,24 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
-    details: 'Exits with 65 when the backup is bad, with 1 when it could not be read. The service records the result.',
+    details:
+      'Exits with 65 when the backup is corrupt, with 1 when it could not be read. The service records the result.',
     example: 'berth backup verify --newest',
     load: async () => (await import('./backup.ts')).verifyCommand,
   },
   {
     words: 'restore',
-    summary: 'Make a backup the store of the settings, on either engine',
+    summary: 'Restore a backup into the configured database, on either engine',
     arguments: [
       {
         name: 'backup',
-        about: 'a file that berth backup wrote, with its .json beside it, or s3://bucket/key',
+        about: 'a file that berth backup wrote, with its .json next to it, or s3://bucket/key',
         isFile: true,
         inBucket: 'object',
       },
     ],
     options: {
-      force: { about: 'also when the store holds something: SQLite keeps it under another name, PostgreSQL loses it' },
+      force: { about: 'also when the database has data: SQLite keeps it under another name, PostgreSQL loses it' },
     },
     details: 'Stop the service first. The backup may be of the other engine, or of an older version of Berth.',
     example: 'DATABASE_URL=postgres://berth@db/berth berth restore backups/berth-2026-11-21T08-00-00.000Z.db',
@@ -120,15 +122,15 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     words: 'doctor',
-    summary: 'Check settings, keyring, database, DNS, mail, folders, clock, ports and disk, and say what to do',
-    details: 'Ends with 1 when something is wrong. Works while the service runs and while it does not.',
+    summary: 'Check settings, keyring, database, DNS, email, directories, clock, ports and disk, and print what to do',
+    details: 'Exits with 1 when a check fails. Works whether or not the service runs.',
     example: 'berth doctor',
     load: async () => (await import('../../operations/doctor/doctor.ts')).doctorCommand,
   },
   ...operatorCommands,
   {
     words: 'keys export',
-    summary: 'Write a copy of the keyring that a passphrase encrypts, for another place',
+    summary: 'Write a copy of the keyring, encrypted with a passphrase, for off-site storage',
     options: {
       to: {
         value: 'file or s3://bucket/key',
@@ -139,7 +141,7 @@ export const COMMANDS: readonly Command[] = [
       },
       ...passphrase,
       'same-disk': {
-        about: 'write it to the disk of the keyring all the same: carry it elsewhere, then verify it there',
+        about: 'write it to the disk of the keyring anyway: move it elsewhere, then verify it there',
       },
     },
     details: `Verify the copy afterwards. ${PASSPHRASE}`,
@@ -154,16 +156,16 @@ export const COMMANDS: readonly Command[] = [
       ...passphrase,
       'same-disk': { about: 'also on the disk of the keyring, which does not count as verified' },
     },
-    details: `Ends with 1 when a root key is missing in it. Doctor and the figures worry until it was verified. ${PASSPHRASE}`,
+    details: `Exits with 1 when a root key is missing in it. Doctor and metrics warn until it is verified. ${PASSPHRASE}`,
     example: 'berth keys verify s3://my-bucket/keyring.json < passphrase.txt',
     load: async () => (await import('./keys.ts')).verifyKeysCommand,
   },
   {
     words: 'keys import',
-    summary: 'Put the keyring back from a copy, where there is none',
+    summary: 'Restore the keyring from a copy, if none exists',
     arguments: [keyringCopy],
     options: passphrase,
-    details: `It is written to BERTH_KEYS, which must not be there. ${PASSPHRASE}`,
+    details: `It is written to BERTH_KEYS, which must not exist. ${PASSPHRASE}`,
     example: 'berth keys import s3://my-bucket/keyring.json < passphrase.txt',
     load: async () => (await import('./keys.ts')).importKeysCommand,
   },
@@ -171,11 +173,11 @@ export const COMMANDS: readonly Command[] = [
     words: 'audit export',
     summary: 'Write the audit log to a file, as lines of JSON with every link of its chain',
     arguments: [
-      { name: 'file', about: 'the file; one that is there is replaced once the new one is whole', isFile: true },
+      { name: 'file', about: 'the file; an existing one is replaced once the new one is complete', isFile: true },
     ],
     options: {
-      since: { value: 'moment', about: 'from then on, such as 2026-11-01T00:00:00Z; without it from the first entry' },
-      until: { value: 'moment', about: 'up to then' },
+      since: { value: 'time', about: 'the start, such as 2026-11-01T00:00:00Z; default: the first entry' },
+      until: { value: 'time', about: 'the end' },
     },
     details: 'The file can be checked without Berth: docs/operations.md: Audit log.',
     example: 'berth audit export audit.jsonl --since 2026-11-01',
@@ -183,27 +185,27 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     words: 'env import',
-    summary: 'Put the variables of a .env file into a project',
+    summary: 'Import the variables of a .env file into a project',
     arguments: [project, { name: 'file', about: 'the .env file; - for stdin', isFile: true }],
     options: {
       target: { ...target, about: `which deployments get them: ${target.about}`, repeatable: true },
       'git-branch': gitBranch,
       type: { value: 'type', about: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
       team,
-      'dry-run': { about: 'say what would happen, and change nothing' },
+      'dry-run': { about: 'print the changes without making them' },
     },
-    details: `What is there keeps its type; what the file does not name stays. Values are never printed. ${TOKEN}`,
+    details: `Existing variables keep their type; variables missing in the file stay. Values are never printed. ${TOKEN}`,
     example: 'berth env import web .env.production --target production',
     load: async () => (await import('./env.ts')).importCommand,
   },
   {
     words: 'env export',
-    summary: 'Print the variables of a target as .env text, values in clear',
+    summary: 'Print the variables of a target as .env text, with decrypted values',
     arguments: [project],
     options: {
       target: { ...target, about: `whose variables: ${target.about}` },
       'git-branch': gitBranch,
-      out: { value: 'file', about: 'write them there (mode 0600) instead of printing them', isFile: true },
+      out: { value: 'file', about: 'write them to a file (mode 0600) instead of printing them', isFile: true },
       team,
     },
     details: TOKEN,
@@ -218,31 +220,34 @@ export const COMMANDS: readonly Command[] = [
       token: { value: 'token', about: 'of the API there; others see it in the list of processes: see --token-file' },
       'token-file': {
         value: 'file',
-        about: 'a file that holds the token, and nothing else; - for stdin',
+        about: 'a file that contains only the token; - for stdin',
         isFile: true,
       },
       team: { value: 'id or slug', about: 'the team there; without it, the personal account of the token' },
-      'to-team': { value: 'id or slug', about: 'the team here; without it, the one called as the team there' },
-      projects: { value: 'a,b', about: 'only these projects, and nothing of the account beside them' },
-      'dry-run': { about: 'show the plan, and change nothing' },
-      yes: { about: 'do it without asking' },
+      'to-team': {
+        value: 'id or slug',
+        about: 'the team here; without it, the one with the same name as the team there',
+      },
+      projects: { value: 'a,b', about: 'only these projects, and nothing else of the account' },
+      'dry-run': { about: 'show the plan without running it' },
+      yes: { about: 'do not prompt for confirmation' },
     },
-    details: `It shows its plan first. What is here just so is left, and nothing is removed: run it again when it was cut off. See docs/moving-in.md. ${TOKEN}`,
+    details: `It shows its plan first. Identical data is skipped, and nothing is removed: run it again after an interruption. See docs/moving-in.md. ${TOKEN}`,
     example: 'berth import --from https://api.example.com --token-file there.token --team acme --dry-run',
     load: async () => (await import('./import/import.ts')).importAccount,
   },
   {
     words: 'export',
-    summary: 'Write the projects, variables and domains of an account into a folder of JSON and .env files',
+    summary: 'Write the projects, variables and domains of an account into a directory of JSON and .env files',
     arguments: [{ name: 'folder', about: 'a new or an empty one', isFile: true }],
     options: { team: { value: 'id or slug', about: 'whose; without it, the personal account of the token' } },
-    details: `Values are in clear in the .env files, which only you can read (mode 0600). ${TOKEN}`,
+    details: `The .env files contain decrypted values, and only you can read them (mode 0600). ${TOKEN}`,
     example: 'berth export acme-2026-11-22 --team acme',
     load: async () => (await import('./export.ts')).exportAccount,
   },
   {
     words: 'completion',
-    summary: 'Print the script by which a shell completes these commands',
+    summary: 'Print a shell completion script for these commands',
     arguments: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
     example: 'berth completion bash > ~/.local/share/bash-completion/completions/berth',
     load: async () => (await import('../command-line/completion.ts')).completionOf(COMMANDS),

@@ -1,4 +1,4 @@
-/** `berth env import` and `berth env export`: a .env file into and out of a project, through the public API. */
+/** `berth env import` and `berth env export`: `.env` files of a project, through the public API. */
 
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
@@ -9,11 +9,11 @@ import { parseDotenv, reasonLeftOut, writeDotenv } from '../../projects/env-file
 import { BadUsage, type CommandResult, type Invocation } from '../command-line/command.ts'
 import { callService, type LineError, ServiceError, type ServiceRequest, servicePath } from './service-client.ts'
 
-/** Variables of one request, and their bytes: the service takes 1 MiB. */
+/** Variables per request, and their bytes: the service accepts 1 MiB. */
 const SLICE = 100
 const SLICE_BYTES = 512 * 1024
 
-/** The lines of a file that say one variable. */
+/** The lines of one variable. */
 type Piece = { key: string; line: number; text: string }
 type Counts = {
   added: number
@@ -24,9 +24,9 @@ type Counts = {
 }
 
 /**
- * Puts a .env file into a project, slice by slice; each slice happens or does not. Where a line is wrong (its syntax, its key, its value),
- * every such line is told and nothing is changed: all slices are tried dry first. A slice that is refused for what is there already is halved
- * until the variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
+ * Imports a .env file in slices, each atomic. A dry run of all slices finds invalid lines first; with any, it reports all of them and changes nothing.
+ * A slice that conflicts with existing variables is bisected, so that the others are written. Exits with 1 when some failed. Prints keys, never
+ * values.
  */
 export async function importCommand(given: Invocation): Promise<CommandResult> {
   const { value, progress } = given
@@ -56,7 +56,7 @@ export async function importCommand(given: Invocation): Promise<CommandResult> {
   }
 }
 
-/** Cuts a text into the lines of each variable. Throws, naming every bad line, before anything is sent. */
+/** Splits a text into the lines of each variable. Throws, naming every bad line, before any request. */
 function piecesOf(file: string, text: string): Piece[] {
   const { entries, bad } = parseDotenv(text)
   if (bad.length > 0) {
@@ -86,7 +86,7 @@ function slicesOf(pieces: readonly Piece[]): Piece[][] {
   return slices
 }
 
-/** Throws, naming every line that the service finds wrong. What it refuses for another reason is told later. */
+/** Throws, naming every line that the service rejects as invalid. Other errors are reported later. */
 async function mustBeRight(config: Config, given: Invocation, file: string, slices: readonly Piece[][]): Promise<void> {
   const wrong: LineError[] = []
   for (const slice of slices) {
@@ -135,12 +135,12 @@ async function send(config: Config, given: Invocation, slice: Piece[], isDry: bo
 
 type Planned = { plan: { created: string[]; updated: string[]; unchanged: string[]; skipped?: string[] } }
 
-/** A no to some of the variables, rather than to the caller, the project or the whole of it. */
+/** Whether an error is about some variables, not the caller or the project. */
 function isOfTheVariables({ code, lines }: ServiceError): boolean {
   return lines !== undefined || code === 'MAX_ENVS_EXCEEDED' || code === 'ENV_ALREADY_EXISTS'
 }
 
-/** Prints the variables of a target, or writes them to a file that only its owner reads. */
+/** Prints the variables of a target, or writes them to a private file. */
 export async function exportCommand(given: Invocation): Promise<CommandResult> {
   const { value } = given
   const branch = value('git-branch')

@@ -1,4 +1,4 @@
-/** `berth export`: what an account has here, as a folder of JSON and `.env` files. docs/moving-in.md: Export. */
+/** `berth export`: the data of an account as a directory of JSON and `.env` files. docs/moving-in.md: Export. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
@@ -13,7 +13,7 @@ import { openServer, type Server, segment } from './import/server.ts'
 import { environmentLabels, readServerValue } from './import/variables.ts'
 import { clientToken, serviceOrigin } from './service-client.ts'
 
-/** Writes into a folder that is new or empty, project by project. Every file is for its owner alone (mode 0600). */
+/** Writes into a new or empty directory, project by project. Every file is private (mode 0600). */
 export async function exportAccount({ value, settings, progress }: Invocation): Promise<CommandResult> {
   const folder = resolve(value('folder')!)
   if (existsSync(folder) && readdirSync(folder).length > 0)
@@ -39,7 +39,7 @@ export async function exportAccount({ value, settings, progress }: Invocation): 
   return { data: { folder, projects: names.length, variables, left: warnings }, text, warnings }
 }
 
-/** `project.json` with everything but values, and a `.env` file for each place in which variables count. Gives what is left out. */
+/** Writes `project.json` without values, and a `.env` file per environment. Returns the omitted parts. */
 async function writeProject(here: Server, folder: string, whole: ProjectData): Promise<string[]> {
   const { project, environments, variables, domains, slugs } = whole
   createDirectory(folder)

@@ -1,11 +1,11 @@
-/** An answer of the service as lines for people: a list as a table, the rest as names and values. */
+/** Formats responses for a terminal: a list as a table, other data as names and values. */
 
 import type { Report, AttentionItem as ReportItem, Section } from '../../operations/report/schema.ts'
 import { oneLine } from '../command-line/print.ts'
 
 type Item = Record<string, unknown>
 
-/** `data` is what JSON carries. A list inside an object stands as a table below its other values. */
+/** Formats JSON data. A list inside an object is a table below its other values. */
 export function formatForTerminal(data: unknown): string {
   if (!isObject(data)) return String(data ?? '')
   const [values, lists] = [new Map<string, string>(), new Map<string, Item[]>()]
@@ -35,7 +35,7 @@ function cell(name: string, value: unknown): string {
   return oneLine(valueText(name, value))
 }
 
-/** Moments are read, not counted: a name that ends in "At" is one. */
+/** Formats times: names that end in "At". */
 function valueText(name: string, value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'number' && /At$/.test(name)) return new Date(value).toISOString()
@@ -53,7 +53,7 @@ function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What needs attention, a line each. docs/operations.md: Attention report. */
+/** Formats the attention report, one line per item. docs/operations.md: Attention report. */
 export function showReport({ sections }: Report): string {
   return sections.length === 0 ? 'nothing needs attention' : sections.map(showSection).join('\n\n')
 }
@@ -67,6 +67,6 @@ function showSection({ title, count, partial, items }: Section): string {
 function showItem({ what, where, since, advice }: ReportItem): string {
   const parts = [what, where && `of ${where}`, since !== null && `since ${new Date(since).toISOString().slice(0, 10)}`]
   const line = `  ${parts.filter(Boolean).join(', ')}: ${advice}`
-  // People chose the names: none of them makes a line of its own.
+  // Users chose the names, so line ends are removed.
   return oneLine(line)
 }

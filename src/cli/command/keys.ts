@@ -1,4 +1,4 @@
-/** `berth keys export`, `verify` and `import`: an encrypted copy of the keyring at another place. docs/variables.md: Encrypted keyring copy. */
+/** `berth keys export`, `verify` and `import`: an encrypted keyring copy elsewhere. docs/variables.md: Encrypted keyring copy. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BadSetting, type Config } from '../../config.ts'
@@ -16,7 +16,7 @@ import { callService } from './service-client.ts'
 const NEVER = new AbortController().signal
 const MIN_PASSPHRASE = 12
 
-/** Seals the keyring of the settings and writes it to a file or a bucket. Refuses the disk of the keyring and of the store, unless it is wanted. */
+/** Encrypts the keyring and writes it to a file or a bucket. Rejects the disk of the keyring and the database, unless forced. */
 export async function exportKeysCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
   const place = given.value('to')!
@@ -35,7 +35,7 @@ export async function exportKeysCommand(given: Invocation): Promise<CommandResul
   return { data: { place, keyIds: ids }, text: `${place}: ${pluralize(ids.length, 'root key')}, encrypted; ${next}` }
 }
 
-/** Opens a copy and has the running service note which root keys it holds. Ends with 1 when one is missing in it. */
+/** Opens a copy and reports its root keys to the running service. Exits with 1 when one is missing. */
 export async function verifyKeysCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
   const place = given.value('copy')!
@@ -63,7 +63,7 @@ export async function verifyKeysCommand(given: Invocation): Promise<CommandResul
   }
 }
 
-/** Writes the keyring of a copy to BERTH_KEYS, where there is none. */
+/** Writes the keyring of a copy to BERTH_KEYS, if none exists. */
 export async function importKeysCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
   const place = given.value('copy')!
@@ -71,14 +71,14 @@ export async function importKeysCommand(given: Invocation): Promise<CommandResul
   const { file } = config.keys
   if (existsSync(file)) throw new Error(`there is a keyring at ${file} already: move it away first`)
   const keyring = await openKeyringCopy(await readCopy(config, place), readPassphrase(given, config), place)
-  // The start makes the data folder, and no other one for the keyring.
+  // The service also creates the data directory, but no other one for the keyring.
   if (resolve(dirname(file)) === resolve(config.dataDirectory)) createDirectory(config.dataDirectory)
   if (!writeKeyring(file, keyring)) throw new Error(`there is a keyring at ${file} already: move it away first`)
   const ids = keyring.keys.map(({ id }) => id)
   return { data: { file, keyIds: ids }, text: `${file}: ${pluralize(ids.length, 'root key')} of ${place}` }
 }
 
-/** Whether a file would be lost together with the keyring or with the store. A bucket would not. */
+/** Whether a file would be lost with the keyring or the database. A bucket would not. */
 function isOnSameDisk({ keys, dataDirectory, database }: Config, place: string): boolean {
   if ('bucket' in parseFileLocation(place, 'object')) return false
   const files = [dataDirectory, ...('file' in keys ? [keys.file] : []), ...('file' in database ? [database.file] : [])]
@@ -93,7 +93,7 @@ function nearest(path: string): string {
 function readPassphrase(given: Invocation, { keysPassphrase }: Config): string {
   const file = given.value('passphrase-file')
   if (file === undefined && keysPassphrase !== undefined) return keysPassphrase
-  // What is typed on a terminal would stand on it.
+  // A terminal would echo the input.
   if (file === undefined && process.stdin.isTTY)
     throw new BadUsage('no passphrase: say --passphrase-file, set BERTH_KEYS_PASSPHRASE, or give it on stdin')
   return readText(file ?? '-').split(/\r?\n/, 1)[0]!

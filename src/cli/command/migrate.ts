@@ -1,7 +1,6 @@
-/** `berth migrate`. */
 import type { CommandResult, Invocation } from '../command-line/command.ts'
 
-/** `berth migrate`: brings the store to the schema of this version, as a start does. Throws when somebody else has an embedded store that lacks a migration. */
+/** `berth migrate`: migrates the database to this version. Throws when another process has an outdated SQLite database. */
 export async function migrateCommand({ settings }: Invocation): Promise<CommandResult> {
   const { database } = settings()
   process.umask(0o077)

@@ -1,4 +1,4 @@
-/** The part of the table that speaks to the operator API of the running service. What is asked: operator.ts. */
+/** Commands of the operator API. operator.ts has their requests. */
 
 import { ROLES } from '../../platform/permissions/roles.ts'
 import type { Argument, Command, Option } from '../command-line/command.ts'
@@ -6,16 +6,17 @@ import type { Argument, Command, Option } from '../command-line/command.ts'
 const userId: Argument = { name: 'user', about: 'id, username or email of a user' }
 const teamId: Argument = { name: 'team', about: 'id or slug of a team' }
 const integrationId: Argument = { name: 'integration', about: 'id or slug of an integration' }
-const name: Option = { value: 'name', about: 'as people see it' }
-const search: Option = { value: 'text', about: 'only those whose name has it' }
+const name: Option = { value: 'name', about: 'the display name' }
+const search: Option = { value: 'text', about: 'only those whose name contains it' }
 const force: Option = { about: 'also with projects, and as the last OWNER of a team' }
 const scope: Option = { value: 'grant', about: 'such as read:project or read-write:domain', repeatable: true }
 
 const ROWS: readonly Omit<Command, 'load'>[] = [
   {
     words: 'report',
-    summary: 'Tell what needs attention: stale tokens, domains without a proof, endpoints that fail, what nobody owns',
-    details: 'Each line says what, where, since when and what to do. It changes nothing. --json is for programs.',
+    summary: 'Report stale tokens, unverified domains, failing webhooks and resources without an owner',
+    details:
+      'Each line has the item, its location and age, and what to do. It changes nothing. --json is for programs.',
     example: 'berth report',
   },
   {
@@ -25,21 +26,25 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   },
   {
     words: 'keys rotate',
-    summary: 'Make a new root key active and wrap every project key by it',
-    details: 'Cut short, it is gone on with by the next call. Back the keyring up afterwards.',
+    summary: 'Create a new active root key and rewrap every project key with it',
+    details: 'If interrupted, run it again to resume. Back up the keyring afterwards.',
     example: 'berth keys rotate',
   },
   {
     words: 'keys retire',
-    summary: 'Retire a root key that wraps nothing any more',
+    summary: 'Retire an unused root key',
     arguments: [{ name: 'key', about: 'id of a root key' }],
     example: 'berth keys retire rk_1234567890ab',
   },
   {
     words: 'audit verify',
-    summary: 'Check the audit log: that no entry was changed, taken out or put in; ends with 1 when one was',
+    summary: 'Verify that no entry of the audit log was changed, deleted or inserted; exits with 1 when one was',
     arguments: [
-      { name: 'head', about: 'a head that an earlier call printed: also proves that the end is there', optional: true },
+      {
+        name: 'head',
+        about: 'a head that an earlier call printed: also verifies that no later part is missing',
+        optional: true,
+      },
     ],
     example: 'berth audit verify',
   },
@@ -47,7 +52,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     words: 'user add',
     summary: 'Create a user',
     arguments: [
-      { name: 'email', about: 'where letters go' },
+      { name: 'email', about: 'the email address' },
       { name: 'username', about: 'lower case letters, digits, . _ -' },
     ],
     options: { name },
@@ -70,7 +75,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     summary: 'Change the email, username or name of a user',
     arguments: [userId],
     options: {
-      email: { value: 'email', about: 'where letters go' },
+      email: { value: 'email', about: 'the email address' },
       username: { value: 'username', about: 'lower case letters, digits, . _ -' },
       name,
     },
@@ -78,26 +83,26 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   },
   {
     words: 'user suspend',
-    summary: 'Shut a user out: tokens and sessions end at once, what they set up is held, nothing is lost',
+    summary: 'Suspend a user: block access now, disable their installations and put their webhooks on hold',
     arguments: [userId],
     example: 'berth user suspend ada',
   },
   {
     words: 'user resume',
-    summary: 'Let a suspended user in again',
+    summary: 'Resume a suspended user',
     arguments: [userId],
     example: 'berth user resume ada',
   },
   {
     words: 'user delete',
-    summary: 'Remove a user for good, with email and name in every row',
+    summary: 'Delete a user permanently, with email and name in every row',
     arguments: [userId],
     options: { force },
     example: 'berth user delete ada@example.com',
   },
   {
     words: 'user password-link',
-    summary: 'Make and mail a link by which a user sets a password: once, within 24 hours',
+    summary: 'Create and email a single-use password link for a user, valid for 24 hours',
     arguments: [userId],
     example: 'berth user password-link usr_1234',
   },
@@ -113,7 +118,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     arguments: [{ name: 'slug', about: 'lower case letters, digits, . _ -' }],
     options: {
       owner: { value: 'user', about: 'id, username or email of its owner', required: true },
-      name: { value: 'name', about: 'as people see it; the slug by default' },
+      name: { value: 'name', about: 'the display name; the slug by default' },
       plan: { value: 'plan', about: 'what it pays for', oneOf: ['hobby', 'pro', 'enterprise'] },
     },
     example: 'berth team add acme --owner ada --name "Acme Inc." --plan pro',
@@ -132,14 +137,14 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   },
   {
     words: 'team delete',
-    summary: 'Remove a team for good',
+    summary: 'Delete a team permanently',
     arguments: [teamId],
     options: { force },
     example: 'berth team delete acme --force',
   },
   {
     words: 'account plan',
-    summary: 'Put a user or a team on another plan',
+    summary: 'Change the plan of a user or a team',
     arguments: [
       { name: 'account', about: 'id, slug, username or email' },
       { name: 'plan', about: 'hobby, pro or enterprise', oneOf: ['hobby', 'pro', 'enterprise'] },
@@ -148,27 +153,27 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   },
   {
     words: 'team member add',
-    summary: 'Place a user in a team without asking them, or change the role',
+    summary: 'Add a user to a team without an invitation, or change the role',
     arguments: [teamId, userId],
-    options: { role: { value: 'role', about: 'what the user may do', required: true, oneOf: ROLES } },
+    options: { role: { value: 'role', about: 'the role of the user', required: true, oneOf: ROLES } },
     example: 'berth team member add team_1234 usr_1234 --role DEVELOPER',
   },
   {
     words: 'team member rm',
-    summary: 'Take a user out of a team',
+    summary: 'Remove a user from a team',
     arguments: [teamId, userId],
     example: 'berth team member rm team_1234 usr_1234',
   },
   {
     words: 'token add',
-    summary: 'Make a token for a user; it is shown this once',
+    summary: 'Create a token for a user; it is shown only once',
     arguments: [userId],
     options: {
       name,
-      team: { value: 'team', about: 'id or slug of the only team it acts for' },
+      team: { value: 'team', about: 'id or slug of the only team that it can access' },
       scope,
-      project: { value: 'id', about: 'one of the only projects it sees', repeatable: true },
-      expires: { value: 'days or moment', about: 'such as 30, or 2027-01-31T00:00:00Z; without it, never' },
+      project: { value: 'id', about: 'one of the only projects that it can access', repeatable: true },
+      expires: { value: 'days or time', about: 'such as 30, or 2027-01-31T00:00:00Z; default: never' },
     },
     example: 'berth token add usr_1234 --name ci --expires 90 --scope read:project',
   },
@@ -178,33 +183,33 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     options: {
       search,
       user: { value: 'user', about: 'only those of this user' },
-      'unused-days': { value: 'days', about: 'only those that were not used for so long' },
+      'unused-days': { value: 'days', about: 'only those that were unused for this long' },
     },
     example: 'berth token list --unused-days 90',
   },
   {
     words: 'token revoke',
-    summary: 'End a token by its value, read from stdin',
+    summary: 'Revoke a token by its value, read from stdin',
     details:
-      'The value is no argument, since those are seen by others on the machine. It ends well also where there is no such token.',
+      'The value is not an argument, because other users of the machine can see those. An unknown token is not an error.',
     example: 'berth token revoke < leaked.txt',
   },
   {
     words: 'token rm',
-    summary: 'End a token',
+    summary: 'Revoke a token',
     arguments: [{ name: 'token', about: 'id of a token' }],
     example: 'berth token rm tok_1234',
   },
   {
     words: 'integration add',
-    summary: 'Register an integration of a team; its secret is shown this once',
+    summary: 'Register an integration of a team; its secret is shown only once',
     arguments: [{ name: 'slug', about: 'lower case letters, digits and -' }],
     options: {
       team: { value: 'team', about: 'id or slug of the team that runs it', required: true },
-      name: { value: 'name', about: 'as people see it; the slug by default' },
-      'redirect-url': { value: 'URL', about: 'where people go with the code', required: true },
-      'webhook-url': { value: 'URL', about: 'where its events go' },
-      'logo-url': { value: 'URL', about: 'its picture' },
+      name: { value: 'name', about: 'the display name; the slug by default' },
+      'redirect-url': { value: 'URL', about: 'where users return with the code', required: true },
+      'webhook-url': { value: 'URL', about: 'receives its events' },
+      'logo-url': { value: 'URL', about: 'its logo' },
       scope,
     },
     example:
@@ -218,19 +223,19 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
   },
   {
     words: 'integration rm',
-    summary: 'Remove an integration that nobody has installed',
+    summary: 'Delete an integration without installations',
     arguments: [integrationId],
     example: 'berth integration rm oac_1234',
   },
   {
     words: 'integration secret add',
-    summary: 'Make a second client secret, beside the one in use; it is shown this once',
+    summary: 'Create a second client secret; it is shown only once',
     arguments: [integrationId],
     example: 'berth integration secret add oac_1234',
   },
   {
     words: 'integration secret rm',
-    summary: 'End a client secret',
+    summary: 'Delete a client secret',
     arguments: [integrationId, { name: 'secret', about: 'id of a secret' }],
     example: 'berth integration secret rm oac_1234 sec_1234',
   },

@@ -6,7 +6,7 @@ import { callService, type ServiceRequest, servicePath } from './service-client.
 
 const DAY_MS = 86_400_000
 
-/** `holds`: a field of the answer that has to be true for the command to end well. `show`: the answer for people, where it is no plain list. */
+/** `holds`: a response field that must be true for exit code 0. `show`: formats the response for a terminal. */
 type Request = Omit<ServiceRequest, 'as'> & { holds?: string; show?: (answer: never) => string }
 
 const REQUESTS: Record<string, (given: Invocation) => Request> = {
@@ -103,7 +103,7 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
   }),
 }
 
-/** What runs a command of the operator: its request, and the service's answer. */
+/** Returns the function that runs an operator command. */
 export function operatorCommand(words: string): RunCommand {
   const request = REQUESTS[words]!
   return async (given) => {
@@ -115,7 +115,7 @@ export function operatorCommand(words: string): RunCommand {
   }
 }
 
-/** A token that ends is not typed as a word: words of a command stand in the history of a shell and in the list of processes. */
+/** A token to revoke is read from stdin: arguments are visible in shell history and the process list. */
 function tokenOfStdin(): string {
   const token = readText('-').trim()
   if (token === '') throw new BadUsage('stdin holds no token: give it there, such as by < file')
@@ -145,12 +145,12 @@ function unlessNone(values: string[]): string[] | undefined {
   return values.length === 0 ? undefined : values
 }
 
-/** Days from now, or a moment. */
+/** Days from now, or a time. */
 function momentIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const isMoment = /^\d{4}-\d\d-\d\d/.test(text)
   const moment = /^\d{1,5}$/.test(text) ? Date.now() + Number(text) * DAY_MS : isMoment ? Date.parse(text) : Number.NaN
   if (Number.isNaN(moment))
-    throw new BadUsage(`--expires must be days or a moment such as 2027-01-31T00:00:00Z, not "${text}"`)
+    throw new BadUsage(`--expires must be days or a time such as 2027-01-31T00:00:00Z, not "${text}"`)
   return moment
 }

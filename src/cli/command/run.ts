@@ -1,4 +1,4 @@
-/** Runs one command: finds it, reads its arguments, and prints its outcome for people or for machines. */
+/** Runs one command: finds it, parses its arguments, and prints its result. */
 import type { Writable } from 'node:stream'
 import { BadSetting, readConfig } from '../../config.ts'
 import { describeError } from '../../platform/adapters/file-errors.ts'
@@ -11,17 +11,17 @@ import { createProgressBar } from '../command-line/progress-bar.ts'
 import { COMMANDS } from './commands.ts'
 import { formatForTerminal } from './format.ts'
 
-/** Where a command says what it has to say: the process, or what a test reads. */
+/** The output streams, of the process or a test. */
 export type Outputs = { stdout: Writable & { isTTY?: boolean }; stderr: Writable & { isTTY?: boolean } }
 
-/** Gives what the process ends with; undefined while the service runs. Errors are told on stderr, as JSON under `--json`. */
+/** Runs a command and returns the exit code; undefined while the service runs. Errors go to stderr, as JSON with `--json`. */
 export async function runCommand(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
   outputs: Outputs = process,
 ): Promise<number | undefined> {
   const isJson = words.includes('--json')
-  // Who writes is told by the callback. Without listeners, a full or closed one would end the process with a stack trace.
+  // The write callback reports errors. Without listeners, a full or closed stream would end the process with a stack trace.
   for (const out of [outputs.stdout, outputs.stderr]) out.on('error', () => {})
   try {
     const args = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
@@ -34,7 +34,7 @@ export async function runCommand(
   }
 }
 
-/** `--help` alone, behind a command or behind the first words of some; `help` in front says the same. */
+/** `--help` alone or after a command or group; `help` in front is equal. */
 function helpWanted(words: readonly string[]): string | undefined {
   const [first = ''] = words
   const asks = first === 'help' || words.includes('--help') || words.includes('-h')
@@ -76,7 +76,7 @@ async function runOne(
 async function confirm(question: string, output: Writable): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input: process.stdin, output })
-  // Ended by Ctrl-D or Ctrl-C, nobody has said yes.
+  // Ctrl-D or Ctrl-C count as no.
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
   const answer = await Promise.race([lines.question(`${question} [y/N] `), ended]).finally(() => lines.close())
   return /^y(es)?$/i.test(answer.trim())
@@ -104,7 +104,7 @@ async function fail(outputs: Outputs, error: unknown, isJson: boolean): Promise<
   return code
 }
 
-/** Gives `code`, or 1 when stdout does not take the text. Who closed it (`| head`) has read enough. */
+/** Returns `code`, or 1 when stdout fails. A closed pipe (`| head`) is not an error. */
 function write({ stdout, stderr }: Outputs, text: string, { code = 0, exact = false } = {}): Promise<number> {
   if (text === '') return Promise.resolve(code)
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** `berth serve`, when it was typed in a way that needed the table; main.ts starts the plain one without. `berth sites` is the sites server. `berth ready` asks whether the service serves. */
+/** `berth serve` with arguments (main.ts starts the plain one), `berth sites`, and the readiness check `berth ready`. */
 
 import { listenOrigin } from '../../config.ts'
 import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
@@ -6,19 +6,19 @@ import type { CommandResult, Invocation } from '../command-line/command.ts'
 
 const TIMEOUT_MS = 5000
 
-/** `berth serve`. It returns once the service listens; a signal ends it. Throws BadSetting. */
+/** `berth serve`: returns once the service listens; a signal ends it. Throws BadSetting. */
 export async function serveCommand({ settings, env }: Invocation): Promise<undefined> {
   const config = settings()
   await (await import('../../start.ts')).start(config, env)
 }
 
-/** `berth sites`. It returns once the sites server listens; a signal ends it. Throws BadSetting. */
+/** `berth sites`: returns once the sites server listens; a signal ends it. Throws BadSetting. */
 export async function sitesCommand({ settings }: Invocation): Promise<undefined> {
   const config = settings()
   await (await import('../../start-sites.ts')).startSites(config)
 }
 
-/** Asks the service of this machine for /readyz, as an orchestrator does. Ends with 1 when it is not ready, or does not answer within 5 s. */
+/** Queries /readyz of the local service. Exits with 1 when it is not ready, or does not respond within 5 s. */
 export async function readyCommand({ settings }: Invocation): Promise<CommandResult> {
   const config = settings()
   const address = `${listenOrigin(config)}/readyz`

@@ -13,19 +13,18 @@ export type ServiceRequest = {
   path: string
   /** An object is sent as JSON, a text as text. */
   body?: object | string
-  /** Whose token is shown: the operator's, that of a client of the public API, or none. */
+  /** The token: of the operator, of a client of the public API, or none. */
   as: 'operator' | 'client' | 'anyone'
-  /** The list in the answer that comes in pages: all of them are asked for. */
+  /** The paginated list of the response: all pages are requested. */
   list?: string
 }
 
 export type LineError = { line: number; message: string }
 
-/** The service refused. */
 export class ServiceError extends Error {
   readonly status: number
   readonly code: string | undefined
-  /** Which lines of the text it was sent are wrong, if it was that. */
+  /** The invalid lines of the sent text, if any. */
   readonly lines: LineError[] | undefined
 
   constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: LineError[] }) {
@@ -37,15 +36,15 @@ export class ServiceError extends Error {
 }
 
 const MAX_PAGES = 1000
-/** Told to wait, a command waits this often, and each time no longer than this. */
+/** The number and duration of waits after a rate limit. */
 const MAX_WAITS = 10
 const MAX_WAIT_S = 60
-/** An answer that takes longer than this, from the first byte to the last, is given up. */
+/** The time limit of a complete response. */
 const TIMEOUT_MS = 60_000
 
 /**
- * Gives what the service answered: JSON read, text as it is, undefined for nothing. Throws Refused with its own sentence, and Error where
- * there is no whole answer within `timeoutMs`, or the answer leads to another address.
+ * Returns the response: parsed JSON, text, or undefined for an empty one. Throws ServiceError with the service's message, and Error without a complete
+ * response within `timeoutMs`, or for a redirect.
  */
 export async function callService(config: Config, asking: ServiceRequest, timeoutMs = TIMEOUT_MS): Promise<unknown> {
   if (asking.list === undefined) return askOnce(config, asking, timeoutMs)
@@ -61,8 +60,8 @@ export async function callService(config: Config, asking: ServiceRequest, timeou
 type Page = Record<string, unknown> & { pagination: { next: number | null } }
 
 /**
- * A path with what somebody typed as whole segments of it. Throws BadUsage for one that is empty, `.` or `..`: a URL is
- * normalized on its way, and another path would be asked, such as that of the thing above.
+ * Returns a path with arguments as complete segments. Throws BadUsage for an empty one, `.` or `..`: URL normalization would change the path, for
+ * example to the parent object.
  */
 export function servicePath(root: string, parts: readonly (string | undefined)[]): string {
   const segments = parts.map((part = '') => {
@@ -72,15 +71,15 @@ export function servicePath(root: string, parts: readonly (string | undefined)[]
   return [root, ...segments].join('/')
 }
 
-/** The service of this machine answers within this time, or is not asked. */
+/** The time limit of the local service. */
 const HERE_MS = 5000
-/** Where each command found its service. */
+/** The service address per configuration. */
 const found = new WeakMap<Config, Promise<string>>()
 
 /**
- * Where a command reaches the service: at HOST and PORT where the Berth of BERTH_PUBLIC_URL answers there, for a machine need not reach its own public address (a
- * NAT, a container, a name that only others resolve); else at that address. Whatever else listens there is told no token: the issuer that it
- * names without one must be that address. docs/operations.md: Service address of commands.
+ * Returns the address of the service: HOST and PORT if the Berth of BERTH_PUBLIC_URL listens there, because a machine may not reach its own public
+ * address (NAT, container, split DNS); otherwise BERTH_PUBLIC_URL. Another server there gets no token: its issuer, read without one, must match.
+ * docs/operations.md: Service address of commands.
  */
 export function serviceOrigin(config: Config): Promise<string> {
   const origin = found.get(config) ?? findOrigin(config)
@@ -95,7 +94,7 @@ async function findOrigin(config: Config): Promise<string> {
   return (await issuerAt(here, config)) === publicUrl ? here : publicUrl
 }
 
-/** Whom a service says that it is (RFC 8414); undefined where none answers. */
+/** The issuer of a service (RFC 8414); undefined without a response. */
 async function issuerAt(origin: string, config: Config): Promise<unknown> {
   try {
     const fetch = await createTrustedFetch(config)
@@ -111,7 +110,7 @@ async function issuerAt(origin: string, config: Config): Promise<unknown> {
 /** The document has some 9 KB. */
 const MAX_METADATA = 64 * 1024
 
-/** The text of an answer; throws where it is longer than so many bytes. */
+/** The text of a response; throws above the limit. */
 async function textWithin(answer: Response, most: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -147,7 +146,7 @@ async function askOnce(
   }
 }
 
-/** One answer, whole. `waitS`: how long it says to wait, NaN where it does not. */
+/** A complete response. `waitS`: the requested wait, NaN without one. */
 async function readAnswer(ask: typeof fetch, origin: string, path: string, request: RequestInit, timeoutMs: number) {
   const url = `${origin}${path}`
   const signal = AbortSignal.timeout(timeoutMs)
@@ -166,14 +165,14 @@ async function readAnswer(ask: typeof fetch, origin: string, path: string, reque
     if (error instanceof Elsewhere) throw error
     if (signal.aborted)
       throw new Error(`${origin} did not end its answer within ${timeoutMs / 1000} s; look at /readyz of the service`)
-    throw new Error(`no service answers at ${origin}; start it, or say at BERTH_PUBLIC_URL where it is`, {
+    throw new Error(`no service responds at ${origin}; start it or set BERTH_PUBLIC_URL`, {
       cause: (error as Error).cause,
     })
   }
 }
 class Elsewhere extends Error {}
 
-/** The token of the settings with which commands ask the public API. Throws where there is none. */
+/** Returns the token for the public API. Throws where it is not set. */
 export function clientToken(config: Config): string {
   return tokenOf(config, 'client')
 }
@@ -198,7 +197,7 @@ function tokenOf(config: Config, as: keyof typeof TOKENS): string {
   return token
 }
 
-/** What the first start kept in the data folder. Throws where there is no such file, or it is not JSON. */
+/** Returns the credentials of the first start. Throws where the file is missing or not JSON. */
 export function readCredentials(config: Config): Record<string, string> {
   const file = credentialsFile(config)
   if (!existsSync(file)) throw new Error(`${file} is not there: start Berth once, or set BERTH_DATA to its data folder`)
@@ -206,11 +205,11 @@ export function readCredentials(config: Config): Record<string, string> {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error(`${file} is not JSON: mend it, or put it back from your backup`)
+    throw new Error(`${file} is not JSON: fix it, or restore it from your backup`)
   }
 }
 
-/** The path of what the first start keeps: ids, the first token, the operator token. */
+/** Returns the path of the credentials file: ids, the first token, the operator token. */
 export function credentialsFile({ dataDirectory }: Config): string {
   return join(dataDirectory, 'credentials.json')
 }

@@ -1,10 +1,10 @@
-/** `berth welcome`: the link of the first start, again, for whoever started Berth without a terminal. */
+/** `berth welcome`: prints the setup link of the first start again, for starts without a terminal. */
 
 import { listenOrigin } from '../../config.ts'
 import type { CommandResult, Invocation } from '../command-line/command.ts'
 import { callService, credentialsFile, readCredentials, ServiceError } from './service-client.ts'
 
-/** Prints the link as long as it works. Ends with 1 when it was used or replaced, and says how a new one is made. */
+/** Prints the link while it is valid. Exits with 1 when it was used or replaced, with advice. */
 export async function welcomeCommand({ settings }: Invocation): Promise<CommandResult> {
   const config = settings()
   const { welcome } = readCredentials(config)
@@ -13,7 +13,7 @@ export async function welcomeCommand({ settings }: Invocation): Promise<CommandR
       `${credentialsFile(config)} holds no link of the first start: make a link by berth user password-link <username>`,
     )
   try {
-    // Opening the page uses nothing up, and shows whether the link works.
+    // Opening the page does not consume the link, and shows whether it is valid.
     await callService(config, { method: 'GET', path: welcome, as: 'anyone' })
   } catch (error) {
     if (!(error instanceof ServiceError && error.status === 404)) throw error

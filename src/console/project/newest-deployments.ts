@@ -64,7 +64,7 @@ export async function readLatestDeployments(
   )
 }
 
-/** A canceled preview is no failure. Without a successful production deployment, new domains cannot be added. */
+/** Canceled previews do not count as failed. Without a successful production deployment, new domains cannot be added. */
 function isFailed({ target, ready_state }: Pick<LatestDeployment, 'target' | 'ready_state'>): boolean {
   return ready_state === 'ERROR' || (target === 'production' && ready_state === 'CANCELED')
 }

@@ -28,6 +28,5 @@ export type Caller = {
   tokenExpiresAt: number | null
   /** Visible projects; null: all of the account. */
   projectIds: string[] | null
-  /** A project prefetched with the caller. */
   prefetched?: Prefetched
 }

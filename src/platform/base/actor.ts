@@ -1,4 +1,3 @@
-/** The actor of an audited change. */
 export type Actor = {
   /** `integration`: an installation, by its token. `client`: an app, by its client secret. */
   kind: 'user' | 'operator' | 'timer' | 'integration' | 'client'

@@ -1,20 +1,16 @@
 /** Types of the running service's backups. docs/backup.md: Console and API. */
 import type { Actor } from './actor.ts'
 
-/** The manifest stored next to a backup. */
 export type BackupManifest = {
   format: 1
-  /** Version of Berth that wrote it. */
   berth: string
   /** Source engine; a backup can be restored to either. */
   engine: 'sqlite' | 'postgres'
   /** When the copy began, in ISO 8601. It contains all changes confirmed before. */
   begunAt: string
-  /** Applied migrations. */
   migrations: string[]
   bytes: number
   sha256: string
-  /** Row count per table. */
   rows: Record<string, number>
   /** Root keys needed to decrypt its values. */
   keyIds: string[]
@@ -35,10 +31,8 @@ export type Backups = {
   places: readonly string[]
   /** Starts to check a backup for `actor`; false while another check runs. `failed` receives the error of one that could not be read. */
   check(check: { since: number; backup: KeptBackup; actor: Actor }, failed: (error: unknown) => void): boolean
-  /** The running check, and the last error. */
   checkState(): { running: CheckInProgress | null; failed: { at: number; message: string } | null }
   /** Backups in the data directory, newest first. */
   list(): { name: string; manifest: BackupManifest }[]
-  /** Waits for the running backup or check. */
   end(): Promise<void>
 }

@@ -52,7 +52,6 @@ export function countConnection(): void {
   connections++
 }
 
-/** Longest slice of a long list. */
 const PIECE_MS = 3
 /** Pause between slices; longer while others are busy, up to the maximum. */
 const MIN_PAUSE_MS = 1

@@ -14,7 +14,6 @@ export function networkOf(text: string): string {
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
 
-/** Longest chain of proxies. */
 const MAX_HOPS = 32
 
 /** Whether an address is a trusted proxy. */

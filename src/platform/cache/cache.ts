@@ -7,7 +7,6 @@ const SHARE = 1 / 4
 /** Overhead of an entry. */
 const ENTRY_BYTES = 700
 
-/** A compressed value and how to restore it. */
 export type CompressedValue = { bytes: number; unpack: () => unknown }
 /**
  * `bytes`: size of the value. `owner`: the account whose share it uses. `pack`: compresses a value that is worth it. Such a value is compressed when
@@ -27,7 +26,6 @@ export type Cache = {
   version(): number
   /** Caches a value read since the version, unless one of its topics changed. Returns whether it did. */
   set(key: string, since: number, remembered: CacheItem): boolean
-  /** Bytes in use. */
   bytes(): number
 }
 
@@ -66,7 +64,6 @@ function newGroup(bound: number): CacheGroup {
   return { bound, bytes: 0, large: new Set(), small: new Set(), smallBytes: 0 }
 }
 
-/** The groups of an entry. */
 function createGroups(limit: number) {
   const all = newGroup(limit)
   const byOwner = new Map<string, CacheGroup>()

@@ -6,7 +6,6 @@
 const MAX_BYTES = 16 * 1024 * 1024
 /** Largest share of one account. */
 const SHARE = 1 / 4
-/** Overhead of an entry. */
 const ENTRY_BYTES = 1000
 
 type Entry<T> = { state: string; answer: T; bytes: number }

@@ -7,13 +7,11 @@ import { Refusal } from '../refusals/refusal.ts'
 export const BODY_BUDGET = 64 * 1024 * 1024
 
 type Done = (error: Error | null, body?: Buffer) => void
-/** A body that is still arriving. */
 type PendingBody = { bytes: number; fail: (key: RefusalKey) => void }
 
 export type BodyBudget = {
   /** Reads a body of `declared` bytes (NaN: unknown). Refuses: payload_too_large 413, bad_request 400, overloaded 503. */
   read(stream: Readable, limit: number, declared: number, done: Done): void
-  /** Frees the bytes of a body. */
   release(body: Buffer): void
 }
 

@@ -3,7 +3,6 @@ export type FairQueue<T> = {
   size(): number
   sizeOf(owner: string): number
   push(owner: string, item: T): void
-  /** Removes an item at any position. */
   remove(owner: string, item: T): void
   /** Removes and returns the first item of the next owner. With `may`, of the next owner for which it returns true. */
   shift(may?: (owner: string) => boolean): T | undefined

@@ -13,7 +13,6 @@ const MAX_WAIT_MS = 10_000
 export type Gate = {
   /** Admits a request of `owner`, at once (undefined) or in its turn. Refuses: rate_limited 429 (too many wait, or this one waited for too long). */
   enter(owner: string): Promise<void> | undefined
-  /** Ends a request of `owner`. */
   leave(owner: string): void
   /** Re-evaluates waiting requests, for example after capacity was freed. */
   recheck(): void
@@ -22,7 +21,6 @@ export type Gate = {
 type Rules = {
   mostOfOne: number
   mostOfAll?: number
-  /** Whether requests of an owner may enter now. */
   mayEnter?: (owner: string) => boolean
   /** Factor of the timeout of waiting requests: `BERTH_TEST_PATIENCE`. */
   patience?: number

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 
-/** Budget of all pending response bytes. */
 export const RESPONSE_BUFFER_BYTES = 64 * 1024 * 1024
 /** From this many pending bytes on, new lists of the account wait. */
 const MAX_OF_ONE = 16 * 1024 * 1024
@@ -21,9 +20,7 @@ type PendingResponse = { line: ConnectionBacklog; owner: string; bytes: number }
 export type ResponseBuffers = {
   /** Tracks a response for `owner` (an account or an address) and returns the body to send. */
   track(request: IncomingMessage, response: ServerResponse, owner: string, body: Buffer): Buffer | Readable
-  /** Whether the account may start another list. */
   hasCapacity(owner: string): boolean
-  /** Pending bytes. */
   bytes(): number
 }
 
@@ -102,7 +99,6 @@ function createInterval(everyMs: number, work: () => void) {
   }
 }
 
-/** Pending bytes by owner and in total. */
 function createByteCounts() {
   const owed = new Map<string, number>()
   let all = 0

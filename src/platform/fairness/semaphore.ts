@@ -7,7 +7,6 @@ export type Semaphore = {
   /** Acquires a slot in the owner's turn. Returns false after `patienceMs`, or when `gone` is aborted. */
   acquire(owner: string, patienceMs?: number, gone?: AbortSignal): Promise<boolean>
   release(owner: string): void
-  /** Number of waiters of the owner. */
   waiting(owner: string): number
   /** Re-evaluates the waiters after a result of `canAcquire` may have changed. */
   recheck(): void
@@ -72,7 +71,6 @@ function admitAll(letIn: () => boolean): void {
   while (letIn());
 }
 
-/** Slots in use by owner. */
 function openSlots({ slots = Number.POSITIVE_INFINITY, canAcquire = () => true }: SemaphoreRules) {
   const counts = new Map<string, number>()
   let total = 0

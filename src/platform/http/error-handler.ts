@@ -4,7 +4,6 @@ import type { Deps } from '../../context.ts'
 import { REFUSALS, type RefusalKey } from '../../errors.ts'
 import { Refusal } from '../refusals/refusal.ts'
 
-/** Error codes of Fastify. */
 const OF_FRAMEWORK: Record<string, RefusalKey> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',

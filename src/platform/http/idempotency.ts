@@ -30,7 +30,6 @@ type RepeatableRequest = {
   session?: { secret: string; once?: string | undefined }
 }
 
-/** A running request with an idempotency key. */
 export type IdempotentRequest = {
   /** Returns the stored response. Refuses: idempotency_key_reused 422. */
   find(db: Queries, now: number): Promise<SerializedResponse | undefined>
@@ -71,7 +70,7 @@ export async function beginIdempotent(
   }
   const { promise, resolve } = Promise.withResolvers<void>()
   running.set(id, promise)
-  // The encryption key derives from the token or session, of which the database has only a hash.
+  // The encryption key derives from the token or session; the database has only their hash.
   const sealing = toSecretKey(Buffer.from(hkdfSync('sha256', secret, id, 'berth idempotency', 32)))
   // The content of a form request may contain its time, which differs in a duplicate.
   const hash = print ?? id

@@ -176,7 +176,6 @@ export function mustBeStorable(value: unknown, place?: string): void {
   if (fault) refuse('bad_request', `Invalid request: ${quotedField(fault.place)} ${fault.what}.`)
 }
 
-/** What is wrong with a value, and its path. */
 type Fault = { place: string; what: string }
 
 /** Finds NULs, lone surrogates, numbers beyond 2^53 and keys that would pollute a prototype. Builds the path only for a finding. */

@@ -48,9 +48,7 @@ export async function serializeListResponse(
   return { links: linkHeader(answer, url), body, ...(asLines && { contentType: LINES }) }
 }
 
-/** Topics of one project with its contents. */
 export const projectTopics: CacheTopics = (_, project) => [`project ${(project as Row<'project'>).id}`]
-/** Topics of the project list of an account. */
 export const projectListTopics: CacheTopics = ({ account }) => [`projects ${account.id}`]
 
 /** Longer responses would evict many others. */

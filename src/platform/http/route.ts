@@ -13,7 +13,7 @@ export function bodyLimitOf({ bodyLimit, auth }: Pick<Route, 'bodyLimit' | 'auth
   return bodyLimit ?? (auth === 'client' ? READERS['JSON of a client'] : READERS['JSON body']).bytes
 }
 
-/** Topics of a cached response besides those of the caller. `subject`: the loaded resource. docs/architecture.md. */
+/** Topics of a cached response in addition to those of the caller. `subject`: the loaded resource. docs/architecture.md. */
 export type CacheTopics = (caller: Caller, subject: unknown) => Topic[]
 
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {

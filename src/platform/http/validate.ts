@@ -26,7 +26,6 @@ function asksForNothing(value: unknown): boolean {
   return !value || value === 'off' || value === 'default'
 }
 
-/** The parts of a schema that are read here. */
 export type Shape = {
   type?: string
   properties?: Record<string, TSchema & { type?: string }>

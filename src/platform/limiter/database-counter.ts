@@ -32,7 +32,6 @@ type Window = {
   asking: Promise<void> | undefined
 }
 
-/** The database, for a counter. */
 export type AllocationStore = {
   allocate(portion: AllocationRequest): ReturnType<typeof allocate>
   refund(portion: Parameters<typeof refundAllocation>[1]): Promise<void>

@@ -12,7 +12,6 @@ type Kept = { limit: EffectiveLimit; windows: Windows<Window>; changed: Set<stri
 
 export type DurableFailures = {
   counterOf(limit: EffectiveLimit): Counter
-  /** Reads the stored counts. */
   read(db: Queries, now: number): Promise<void>
   /** Writes changes since the last call. If it throws, the next call writes them. */
   write(write: (work: (tx: Queries) => Promise<void>) => Promise<void>): Promise<void>

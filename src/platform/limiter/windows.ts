@@ -11,7 +11,6 @@ export type Windows<W extends { endsAt: number }> = {
   current(owner: string, now: number): W
   /** Returns the cached window, also an ended one. */
   find(owner: string): W | undefined
-  /** Restores a window after a restart. */
   restore(owner: string, window: W): void
 }
 

@@ -31,7 +31,6 @@ export type Live = {
   stamp(): string
   /** Opens the stream of a page rendered at `since`. Changes since then are sent at once. */
   open(page: LivePage, since: string): Readable
-  /** Closes all streams. */
   close(): Promise<void>
 }
 

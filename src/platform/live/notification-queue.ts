@@ -16,7 +16,6 @@ export type NotificationQueue<T> = {
   add(page: T): void
   remove(page: T): void
   isEmpty(): boolean
-  /** Removes and returns the pages that are due. */
   takeDue(nowMs: number): T[]
 }
 
@@ -70,7 +69,6 @@ export function createNotificationQueue<T extends { owner: string }>(): Notifica
 
 type Bucket = { has(nowMs: number): boolean; isFull(nowMs: number): boolean; take(): void }
 
-/** A token bucket. */
 function openBucket({ atOnce, perSecond }: { atOnce: number; perSecond: number }): Bucket {
   let left = atOnce
   let filledAt: number | undefined

@@ -4,13 +4,11 @@ import type { Topic } from '../db/change-feed.ts'
 /** Most open pages: of all, of one account, and of one user in all accounts. */
 const MOST = { ofAll: 4000, ofAccount: 1000, ofPerson: 100 }
 
-/** An open page: its account, user and topics. */
 export type Subscriber = { owner: string; userId: string; topics: readonly Topic[] }
 
 export type Subscriptions<T> = {
   all: ReadonlySet<T>
   of(subject: Topic): Iterable<T>
-  /** Whether a page subscribes to the topic. */
   has(subject: Topic): boolean
   add(page: T): void
   /** Returns whether the page was open. */

@@ -147,7 +147,6 @@ function typed(text: string, schema: Parameter['schema']): unknown {
   return ['integer', 'number', 'boolean'].includes((schema as { type?: string }).type ?? '') ? JSON.parse(text) : text
 }
 
-/** A parameter in OpenAPI form. */
 export type Parameter = Place<'path' | 'query' | 'header'>
 type Place<In> = { name: string; in: In; required?: true; schema: TSchema; description?: string; example?: unknown }
 

@@ -45,7 +45,6 @@ export function exampleOf(
   return decodeURIComponent(path.split('/')[route.path.split('/').indexOf(`:${name}`)] ?? '')
 }
 
-/** Quotes a text for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

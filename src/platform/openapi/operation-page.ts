@@ -7,7 +7,6 @@ import { curlOf, type Example } from './examples.ts'
 import { fieldItem, renderInlineCode, schemaList } from './schema-list.ts'
 import { type SdkCall, sdkText } from './sdk-calls.ts'
 
-/** Additions to the route: example and SDK call. */
 export type Shown = { example: Example | undefined; call: SdkCall | undefined }
 
 /** Renders the page content. `tag`: the operations of the same tag. */

@@ -5,7 +5,6 @@ import { type Html, html } from '../pages/html.ts'
 
 export const MAX_SEARCH = 100
 
-/** Styles in addition to the console's. */
 export const REFERENCE_STYLE = assetOf(
   'reference',
   'css',

@@ -23,7 +23,6 @@ ${hasAnswer ? 'const answer = ' : ''}await berth.${method}(${request === undefin
 `
 }
 
-/** Formats a value as TypeScript. */
 function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string') return quoted(value)
   if (typeof value !== 'object' || value === null) return String(value)

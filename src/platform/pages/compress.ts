@@ -5,7 +5,6 @@ import { crc32, deflateRaw } from 'node:zlib'
 
 /** Below this size, gzip saves less than its header. */
 const LEAST = 4096
-/** Longest padding in the gzip header. */
 const MAX_PADDING = 128
 /** Magic number, deflate, FNAME flag, no time, no hint, unknown system. */
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 255])

@@ -13,7 +13,6 @@ import type { Screen } from './screen.ts'
 
 /** Field that requests the form again with its input; nothing is saved yet. */
 export const REVIEW_FIELD = 'review'
-/** Fields of the form mechanism itself. */
 const OWN_FIELDS: readonly string[] = [CSRF_FIELD, SUBMISSION_FIELD, REVIEW_FIELD]
 
 const MAX_FIELDS = READERS.form.parts

@@ -13,7 +13,6 @@ import { refuse } from '../refusals/refusal.ts'
 import { findOwnAccountBySlug } from './own-accounts.ts'
 import type { CallRoute, RouteCall, Screen, UserPageCtx } from './screen.ts'
 
-/** The page to return to by default. */
 const HOME = '/console'
 
 /** `once`: submission id of a form, to detect duplicates. */
@@ -87,7 +86,6 @@ function nearestPage(pages: ReadonlySet<string>, path: string, url: string): str
   return length > 1 ? asked.slice(0, length).join('/') : HOME
 }
 
-/** Converts a call to a request. */
 function writeWish(route: Route, { account, params = {}, query = {}, body }: RouteCall) {
   const path = routedPath(route).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
   const pairs = Object.entries({ ...query, teamId: account?.id }).filter(

@@ -15,7 +15,6 @@ import type { Screen } from './screen.ts'
 /** Larger input is not saved, because the form that carries it has a limit too (platform/server/serve.ts). */
 const MAX_BYTES = READERS['kept form'].bytes
 
-/** The field with the saved form. */
 export const SavedFormField = Type.Optional(Type.String({ maxLength: MAX_BYTES }))
 
 /** Target of the form, and its fields as typed. */

@@ -26,7 +26,6 @@ export type PageCtx = OperatorCtx & {
   user: SessionUser | undefined
   /** Client address, by which failures are counted. */
   address: string
-  /** User agent. */
   agent: string | undefined
   /** CSRF token of this session: `csrfFields`. */
   csrfToken: string
@@ -43,7 +42,6 @@ export type ScreenInput<Q = unknown, F = unknown> = {
   url: string
   /** Error of a form that is shown again. `form` then has the input as typed. */
   error?: Refusal
-  /** Submission id of a form. */
   submissionId?: string | undefined
   /** On reauthentication pages: the saved form of another page. platform/pages/saved-form.ts. */
   savedForm?: string | undefined

@@ -1,4 +1,4 @@
-/** Fields of error bodies besides code and message, typed for `refuse` and documented in OpenAPI. */
+/** Fields of error bodies in addition to code and message, typed for `refuse` and documented in OpenAPI. */
 import type { Static, TSchema } from 'typebox'
 import { Type } from '../schema/builder.ts'
 

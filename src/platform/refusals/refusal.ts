@@ -7,7 +7,6 @@ export class Refusal extends Error {
   readonly key: RefusalKey
   readonly status: number
   readonly extra: RefusalExtra
-  /** Headers of the response. */
   readonly headers: Record<string, string> | undefined
 
   constructor(key: RefusalKey, message: string, extra: RefusalExtra, headers?: Record<string, string>) {

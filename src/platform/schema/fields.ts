@@ -57,7 +57,6 @@ export const Pagination = Type.Object(
   { title: 'Pagination' },
 )
 
-/** Query of every list with pages. */
 export const PageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'rows on a page, 20 by default' })),
   until: Type.Optional(

@@ -24,7 +24,6 @@ for (const [kind, bytes] of [
 const QUOTE_BYTE = 0x22
 const BACKSLASH_BYTE = 0x5c
 
-/** Bytes to scan between pauses. */
 const STEP = 64 * 1024
 /** Largest group, which is parsed at once. */
 const GROUP = { items: 100, bytes: 16 * 1024 }
@@ -54,7 +53,6 @@ class Scan {
   private parts = 1
   private inString = false
   private isEscaped = false
-  /** The last string. */
   private string: LongString = { from: 0, to: 0, cuts: [] }
   private escapeAt = 0
   /** Whether the value of the wanted field comes next. */
@@ -72,7 +70,6 @@ class Scan {
     this.mostParts = mostParts
   }
 
-  /** Scans up to a position. */
   read(to: number): 'parts' | 'depth' | undefined {
     for (; this.at < to; this.at++) {
       const byte = this.text[this.at]!

@@ -131,7 +131,6 @@ function isIdle({ response }: Connection): boolean {
   return response === undefined || !response.req.complete || response.writableFinished
 }
 
-/** Networks by number of connections. */
 function openSizes() {
   const bySize: Set<Network>[] = []
   return {

@@ -72,7 +72,6 @@ export function trackConnections(server: Server): { endUnread(): void } {
   }
 }
 
-/** Longest shutdown after a signal. */
 const MAX_STOP_MS = 9000
 
 /** Closes the service on SIGTERM and SIGINT, then exits with 0. Returns a function that does so for another reason. */

@@ -10,7 +10,6 @@ export class PortInUse extends Error {
 /** Error codes for a foreign or forbidden address. */
 const BAD_ADDRESS = ['ENOTFOUND', 'EADDRNOTAVAIL', 'EACCES', 'EAI_AGAIN']
 
-/** Resolves a host; prefers IPv4. */
 async function addressOf(host: string): Promise<string> {
   return (await lookup(host, { order: 'ipv4first' })).address
 }

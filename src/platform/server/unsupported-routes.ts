@@ -71,7 +71,6 @@ function elsewhere(urls: readonly string[]): NotServed[] {
   })
 }
 
-/** A path with a message and without a route. */
 function elsewhereAt(method: Method, target: string): NotServed | undefined {
   const url = target.split('?', 1)[0]!.replace(/(?<=.)\/$/, '')
   const sentence = sentenceFor(method, url)

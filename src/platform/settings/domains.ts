@@ -3,7 +3,6 @@ import { isIP, isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { BadSetting, type SettingType, splitCommaList } from './types.ts'
 
-/** Most names in one setting. */
 const MAX_NAMES = 10_000
 
 /** Suffix of sites on a laptop, which browsers and curl resolve to the machine itself. */

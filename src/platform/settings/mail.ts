@@ -38,10 +38,8 @@ function decoded(part = ''): string | undefined {
   }
 }
 
-/** TLS modes. */
 const SMTP_TLS = EnumSetting('auto', 'verified', 'unverified', 'off')
 
-/** Loopback mail servers. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /**

@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 /** An invalid setting: the process names it and exits with 78 (EX_CONFIG). */
 export class BadSetting extends Error {}
 
-/** Allowed values of a setting and their parser. */
 export type SettingType<Value> = {
   /** Allowed values, in Markdown, for docs/settings.md. */
   values: string
@@ -122,7 +121,6 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 **
 /** Larger than every disk, and small enough to count exactly. */
 const MAX_BYTES = 1024 ** 5
 
-/** An amount of bytes. */
 export const BYTES: SettingType<number> = {
   values: 'bytes, or a number with `KiB`, `MiB`, `GiB` or `TiB`',
   read(name, text) {

@@ -33,7 +33,7 @@ const NAME_CONSTRAINTS = Buffer.from(
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
 /**
- * Returns the names for a local certificate, if Berth makes one: no certificate is set, the API listens on loopback only, and its URL has a name of
+ * Returns the names for a local certificate, if Berth makes one. That is so if no certificate is set, the API listens on loopback only, and its URL has a name of
  * this machine. Otherwise undefined.
  */
 export function localNames({ tls, host, publicUrl }: Pick<Config, 'tls' | 'host' | 'publicUrl'>): string[] | undefined {

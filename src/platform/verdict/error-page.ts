@@ -28,7 +28,7 @@ const TEXTS = {
   ],
   NOT_ALLOWED: [
     'You cannot see this site from here',
-    'Its owner lets only some visitors in. If you should be one of them, ask the owner to let you in.',
+    'Only some visitors have access. If you should be one of them, ask its owner for access.',
   ],
   SIGN_IN: [
     'This site is for members',

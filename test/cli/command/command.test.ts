@@ -59,7 +59,7 @@ processOnBothEngines('keys are rotated, shown and retired from the command line'
   assert.match((await berth(['keys', 'status'], elsewhere)).err, /BERTH_OPERATOR_TOKEN/)
   assert.equal((await berth(['keys', 'status'], { ...elsewhere, BERTH_OPERATOR_TOKEN: operatorToken })).code, 0)
   assert.equal(await running.kill('SIGTERM'), 0)
-  assert.match((await berth(['keys', 'status'], env)).err, /no service answers/)
+  assert.match((await berth(['keys', 'status'], env)).err, /no service responds/)
 })
 
 processOnBothEngines('users, teams, members, tokens and integrations are made and ended', async (t, engine) => {
@@ -131,7 +131,7 @@ processOnBothEngines('users, teams, members, tokens and integrations are made an
   assert.equal(taken.code, 1)
   assert.match(JSON.parse(taken.out).error.message, /ada/)
   const late = await berth(['token', 'add', 'ada-2', '--expires', 'soon'], env)
-  assert.deepEqual([late.code, /days or a moment/.test(late.err)], [64, true])
+  assert.deepEqual([late.code, /days or a time/.test(late.err)], [64, true])
 })
 
 test('a command that gets 429 waits ten times, and then prints the answer', {
@@ -179,7 +179,7 @@ test('a command line that cannot be read ends with 64, suggests a command, and d
     [['env', 'export', 'web', '--target', '..'], /"\.\." is no name and no id/],
     [['env', 'export', 'web', '--target', 'preview', '--git-branch', '..'], /"\.\." is no name and no id/],
     [['token', 'add', 'usr_1', '--expires', '-5'], /--expires needs its <days or moment>; one that begins with "-"/],
-    [['token', 'add', 'usr_1', '--expires=-5'], /--expires must be days or a moment such as .*, not "-5"/],
+    [['token', 'add', 'usr_1', '--expires=-5'], /--expires must be days or a time such as .*, not "-5"/],
     [['token', 'add', 'usr_1', '--name'], /--name needs its <name>/],
     [['backup', 'x', '--with-keys=yes'], /--with-keys takes no value/],
   ]

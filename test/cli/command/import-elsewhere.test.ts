@@ -94,7 +94,7 @@ test('what an installation made is left, and what cannot be copied of an account
     failed.map(({ what }: { what: string }) => what),
     ['Bad--Name', 'webhook https://hooks.example.com/both'],
   )
-  assert.equal(failed[1].message, 'it is for the projects Bad--Name, web, of which one is not here')
+  assert.equal(failed[1].message, 'it is for the projects Bad--Name, web, one of them is not here')
   assert.deepEqual(
     [counts.webhook.created, counts.webhook.failed, counts.drain.created + counts.drain.failed],
     [1, 1, 0],
@@ -134,7 +134,7 @@ test('a server that lets nobody in is named before anything is read', async (t) 
   const { run, inTeam } = await openImport(t, { '/v9/projects': { projects: [], ...ENDED } })
   const alone = await run('--dry-run')
   assert.deepEqual(
-    [alone.code, /knows no person of the token: is this the address of the API/.test(alone.err)],
+    [alone.code, /has no user for the token: is this the address of the API/.test(alone.err)],
     [1, true],
     alone.err,
   )

@@ -177,7 +177,7 @@ test('an answer that is too large, no JSON, or leads elsewhere is refused', asyn
   await assert.rejects(page.asked.get('/a?token=1'), /\/a answered what is no JSON: is this the address of the API/)
   const elsewhere = await standIn(t, (_, response) => assert.fail(`asked there ${response}`))
   const leads = await standIn(t, (_, response) => void response.writeHead(307, { location: elsewhere.origin }).end())
-  await assert.rejects(leads.asked.get('/a'), new RegExp(`/a leads to ${elsewhere.origin}/, which is not asked`))
+  await assert.rejects(leads.asked.get('/a'), new RegExp(`/a redirects to ${elsewhere.origin}/, which is not followed`))
   assert.deepEqual([leads.seen.length, leads.pauses], [1, []], 'it is told at once')
   assert.equal(elsewhere.seen.length, 0)
 })
@@ -202,6 +202,6 @@ test('a list is walked page by page for the team; one that leads to itself ends,
   assert.deepEqual(await all(asked, '/absent /bare', 'items'), [{ at: 1 }])
   // What must be there is never taken for an empty list.
   await assert.rejects(all(asked, '/none /absent', 'items'), /answered 404/)
-  await assert.rejects(all(asked, '/same', 'items'), /leads to itself/)
+  await assert.rejects(all(asked, '/same', 'items'), /points to itself/)
   await assert.rejects(all(asked, '/wrong', 'items'), /no list of items/)
 })

@@ -113,7 +113,7 @@ test('what cannot be linked is told in a sentence, and nothing is written', asyn
   }
   await refused(['--team', 'nobody'], {}, 1, /^berth: the user of the token is in no team "nobody": /)
   await refused(['--token', 'unknown'], {}, 1, /^berth: The token is unknown, expired or revoked/)
-  await refused([], { PORT: '1' }, 1, /^berth: no service answers at http:\/\/127\.0\.0\.1:1; start it/)
+  await refused([], { PORT: '1' }, 1, /^berth: no service responds at http:\/\/127\.0\.0\.1:1; start it/)
   await refused([], { BERTH_DATA: join(home.folder, 'none') }, 1, /credentials\.json is not there: start Berth once/)
   await refused([], { HOST: '0.0.0.0' }, 1, /^berth: the service has no https address, .* set BERTH_PUBLIC_URL/)
   await refused(['--global-config', ''], {}, 64, /--global-config names no folder/)

@@ -37,7 +37,7 @@ test('a redirect is told and not followed: the token stays with the service that
       answer.writeHead(status, { location: `${other.origin}/there?secret=2` }).end(),
     )
     await assert.rejects(ask(origin), {
-      message: `${origin}/operator/v1/things leads to ${other.origin}/there, which is not asked: it would get the token. Set BERTH_PUBLIC_URL to the address of the service itself`,
+      message: `${origin}/operator/v1/things redirects to ${other.origin}/there, which is not followed: it would get the token. Set BERTH_PUBLIC_URL to the address of the service itself`,
     })
   }
   assert.deepEqual(other.asked, [])

@@ -58,7 +58,7 @@ test('a service whose public address its machine cannot reach is asked at HOST a
     if (words[0] === 'welcome') assert.ok(out.startsWith(`${UNREACHED}/`), out)
   }
   const away = await berth(['user', 'list'], { ...env, PORT: '1', BERTH_PUBLIC_URL: 'http://127.0.0.1:2' })
-  assert.match(away.err, /no service answers at http:\/\/127\.0\.0\.1:2; start it/)
+  assert.match(away.err, /no service responds at http:\/\/127\.0\.0\.1:2; start it/)
 })
 
 function* withoutEnd() {

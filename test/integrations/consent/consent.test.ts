@@ -467,7 +467,7 @@ onBothEngines(
     assert.doesNotMatch((await member.get(`/integrations/installed?teamId=${teamId}`)).text, /App/)
     await world.operator('PUT', path, { role: 'MEMBER' })
     assert.match((await member.get(`/integrations/installed?teamId=${teamId}`)).text, /<h3 class="named">App/)
-    assert.match((await member.get(confirm)).text, /Only an OWNER/)
+    assert.match((await member.get(confirm)).text, /Only an owner/)
     for (const page of pages) assert.equal((await member.get(page)).status, 403)
     for (const page of pages) assert.equal((await member.post(page)).status, 403)
     assert.equal((await member.post(confirm, { scope: ['read-write:team'] })).status, 403)

@@ -104,7 +104,7 @@ onBothEngines('a bad moment is refused, and an export that fails leaves no file'
   const file = join(world.folder, 'out.jsonl')
   const env = { BERTH_DATA: world.folder, BERTH_PUBLIC_URL: 'http://127.0.0.1:1' }
   const bad = await berth(['audit', 'export', file, '--since', 'yesterday'], env)
-  assert.deepEqual([bad.code, /--since must be a moment/.test(bad.err)], [64, true])
+  assert.deepEqual([bad.code, /--since must be a time/.test(bad.err)], [64, true])
   assert.equal((await berth(['audit', 'export', file], env)).code, 1)
   assert.equal(existsSync(file), false)
 })

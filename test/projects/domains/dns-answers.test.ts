@@ -39,12 +39,7 @@ onBothEngines(
     second.zones.set(domain, { txt: [['<b>something else']] })
     const page = await client.get(`${path}/answers`)
     assert.equal(page.status, 200, page.text)
-    for (const said of [
-      'Record found',
-      'Different record',
-      '&quot;&lt;b&gt;something else&quot;',
-      'No answer in time',
-    ])
+    for (const said of ['Record found', 'Different record', '&quot;&lt;b&gt;something else&quot;', 'No answer in time'])
       assert.ok(page.text.includes(said), said)
     assert.equal(page.text.includes(nobody), false, 'the addresses are the operator’s')
 

@@ -1,13 +1,13 @@
-/** What belongs to an account rather than to a project: webhooks, log drains, members. docs/moving-in.md: Accounts. */
+/** Account data outside projects: webhooks, log drains, members. docs/moving-in.md: Accounts. */
 import { type AccountImportPlan, type AccountImportReport, type Step, tryRequest } from './plan.ts'
 import { projectsIn } from './project.ts'
 import type { ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
 
-/** Projects by the id that they have there and here: their names. */
+/** Project names by their ids on the source and target. */
 type Names = { there: ReadonlyMap<string, string>; here: ReadonlyMap<string, string> }
 
-/** What would have to be done for the account. */
+/** Plans the import of an account. */
 export async function planAccount(there: Server, here: Server): Promise<AccountImportPlan> {
   const names = { there: await namesOf(there), here: await namesOf(here) }
   const plans = [
@@ -34,10 +34,10 @@ type Endpoints = {
   kind: 'webhook' | 'drain'
   path: string
   list: string
-  /** What of one is copied, without its projects. */
+  /** The copied fields, without projects. */
   bodyOf(one: ServerItem): ServerItem
   called(body: ServerItem): string
-  /** Says the projects, which are `undefined` where it is for all. */
+  /** Sets the projects, `undefined` for all. */
   withProjects(body: ServerItem, projectIds: string[] | undefined): ServerItem
   secretIn(made: ServerItem): string | undefined
 }
@@ -76,7 +76,7 @@ function withoutProjects({ version, filter }: ServerItem): ServerItem {
   return { version, filter: rest }
 }
 
-/** Those that people made: what an installation made comes with its installation. */
+/** Endpoints of users: those of an installation come with it. */
 async function planEndpoints(
   there: Server,
   here: Server,
@@ -117,7 +117,7 @@ function endpointStep(here: Server, endpoints: Endpoints, body: ServerItem, proj
     const ids = await Promise.all((projects ?? []).map((name) => idOf(here, name)))
     const found = ids.filter((id) => id !== undefined)
     if (projects !== undefined && found.length < projects.length)
-      return [{ what, message: `it is for the projects ${projects.join(', ')}, of which one is not here` }]
+      return [{ what, message: `it is for the projects ${projects.join(', ')}, one of them is not here` }]
     const made = await tryRequest(() => here.write('POST', path, withProjects(body, projects && found)))
     if (!('answer' in made)) return [{ what, message: made.message }]
     const secret = secretIn(made.answer as ServerItem)
@@ -132,7 +132,7 @@ async function idOf(here: Server, name: string): Promise<string | undefined> {
   return project?.id
 }
 
-/** People are invited, and come when they accept. A personal account has no members. */
+/** Members are invited, and join when they accept. A personal account has no members. */
 async function planMembers(there: Server, here: Server): Promise<AccountImportPlan> {
   const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
   if (there.team === undefined) return plan

@@ -1,4 +1,4 @@
-/** The domains of a project, and the record that proves each. docs/moving-in.md: Domains. */
+/** The domains of a project, with their verification records. docs/moving-in.md: Domains. */
 import { isDeepStrictEqual } from 'node:util'
 import { type AccountImportPlan, type AccountImportReport, type Failure, type Step, tryRequest } from './plan.ts'
 import type { ServerItem } from './schemas.ts'
@@ -6,7 +6,7 @@ import { type Server, segment } from './server.ts'
 import type { Slugs } from './variables.ts'
 
 type Side = { domains: readonly ServerItem[]; slugs: Slugs }
-/** What a domain leads to, as it is sent here. */
+/** The destination of a domain, as sent to the target. */
 type Routing = {
   gitBranch: string | null
   redirect: string | null
@@ -14,7 +14,7 @@ type Routing = {
   customEnvironmentId: string | null
 }
 
-/** The domains of a project of a server, as that server answers them. */
+/** Returns the domains of a project of a server. */
 export async function readDomains(server: Server, project: string): Promise<ServerItem[]> {
   const domains: ServerItem[] = []
   const path = `/v9/projects/${segment(project)}/domains?limit=100`
@@ -22,7 +22,7 @@ export async function readDomains(server: Server, project: string): Promise<Serv
   return domains
 }
 
-/** Those that redirect come after those to which they may redirect. */
+/** Plans the domains, redirects after their destinations. */
 export function planDomains(here: Server, project: string, from: Side, to: Side): AccountImportPlan {
   const plan: AccountImportPlan = { steps: [], same: {}, todo: [] }
   const present = new Map(to.domains.map((one) => [one.name, one]))
@@ -65,14 +65,14 @@ function stepOf(
   return { kind: 'domain', action, names: [what], run }
 }
 
-/** The record to set, of a domain that is not proved here yet. */
+/** The DNS record of a domain that the target has not verified yet. */
 function recordsOf(domain: ServerItem | undefined): string[] {
   if (domain === undefined || domain.verified !== false) return []
   const [record] = domain.verification as [ServerItem]
   return [`set the ${record.type} record ${record.domain} to "${record.value}", then verify the domain ${domain.name}`]
 }
 
-/** A redirect without a status there has the usual one here. */
+/** A redirect without a status on the source has the default on the target. */
 function isSame(wanted: Routing, present: Routing): boolean {
   const redirectStatusCode = wanted.redirectStatusCode ?? present.redirectStatusCode
   return isDeepStrictEqual({ ...wanted, redirectStatusCode }, present)

@@ -1,4 +1,4 @@
-/** `berth import`: copies what an account has on another server that speaks this API into an account here. docs/moving-in.md. */
+/** `berth import`: copies an account from another server with this API. docs/moving-in.md. */
 
 import { createTrustedFetch } from '../../../operations/doctor/trusted-fetch.ts'
 import { readText } from '../../../platform/adapters/file-errors.ts'
@@ -19,14 +19,14 @@ import { planProject, projectsIn } from './project.ts'
 import { mustBeObject, PROJECT } from './schemas.ts'
 import { openServer, type Server, segment, Unavailable } from './server.ts'
 
-/** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
+/** Lines per section of a plan or a report on a terminal; `--json` has all of them. */
 const MAX_LINES = 500
 
 type Sides = { there: Server; here: Server }
 
 /**
- * Shows a plan, and does it when a person says yes or `--yes` was given. Whatever is here already and just so is left, so that an import that
- * was cut off is run again. Ends with 1 when something was refused.
+ * Shows a plan, and runs it after the user confirms or with `--yes`. Identical data is skipped, so an interrupted import can be repeated. Exits with 1
+ * when a request failed.
  */
 export async function importAccount(given: Invocation): Promise<CommandResult> {
   const { has, confirm } = given
@@ -58,7 +58,7 @@ async function copy(given: Invocation, sides: Sides): Promise<CommandResult> {
   return outcomeOf(report, '')
 }
 
-/** Plans the projects one after another, then the account, and hands over each plan as soon as it is made. */
+/** Plans the projects in order, then the account, and yields each plan. */
 async function walk(
   { progress, value }: Invocation,
   { there, here }: Sides,
@@ -93,7 +93,7 @@ async function openSides({ value, settings, notice }: Invocation, from: string):
   return { there, here }
 }
 
-/** A token goes over the wire with every request: in clear only to this machine. */
+/** Every request contains the token, so plaintext http is only for this machine. */
 function originOf(from: string): string {
   const url = URL.parse(from)
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -114,7 +114,7 @@ function tokenOf(value: Invocation['value']): string {
   return token
 }
 
-/** Throws before anything is read where one of the servers lets nobody in, or knows no such team. */
+/** Throws before the import where a server rejects the token, or has no such team. */
 async function mustLetIn({ there, here }: Sides): Promise<void> {
   for (const server of [there, here]) {
     const { origin, team } = server
@@ -125,7 +125,7 @@ async function mustLetIn({ there, here }: Sides): Promise<void> {
       if (!(error instanceof ServiceError)) throw error
       if (![401, 403, 404].includes(error.status)) throw error
       if (error.status === 404 && team === undefined)
-        throw new Error(`${origin} knows no person of the token: is this the address of the API?`, {
+        throw new Error(`${origin} has no user for the token: is this the address of the API?`, {
           cause: error.message,
         })
       const what = team === undefined ? 'the token' : `the token, or the team "${team}"`
@@ -136,7 +136,7 @@ async function mustLetIn({ there, here }: Sides): Promise<void> {
   }
 }
 
-/** The names of the projects to be copied. Throws where one that was asked for is not there. */
+/** Returns the names of the projects to copy. Throws where a requested one does not exist. */
 async function projectNames(there: Server, { value }: Invocation): Promise<string[]> {
   const wanted = value('projects')
     ?.split(',')

@@ -1,36 +1,36 @@
-/** What an import would do, as steps, and what came of it. docs/moving-in.md. */
+/** The steps of an import, and their results. docs/moving-in.md. */
 import { ServiceError } from '../service-client.ts'
 
 export const IMPORT_KINDS = ['project', 'environment', 'variable', 'domain', 'webhook', 'drain', 'member'] as const
 type Kind = (typeof IMPORT_KINDS)[number]
 export type Failure = { what: string; message: string }
 
-/** Something to be made or changed here. `names`: each thing, as a person knows it. */
+/** An object to create or update. `names`: each object, for users. */
 export type Step = {
   kind: Kind
   action: 'create' | 'change'
   names: string[]
-  /** Does it, and gives what was refused. */
+  /** Runs it and returns the failures. */
   run(report: AccountImportReport): Promise<Failure[]>
 }
 
-/** `same`: how many things are here already, just so. `todo`: what a person has to do by hand. */
+/** `same`: the number of identical objects. `todo`: manual steps of the user. */
 export type AccountImportPlan = { steps: Step[]; same: Partial<Record<Kind, number>>; todo: string[] }
 
 type Counts = { created: number; changed: number; unchanged: number; failed: number }
 export type AccountImportReport = { counts: Record<Kind, Counts>; failed: Failure[]; todo: string[]; changes: string[] }
 
-/** Changes to things that are here already are told one by one, up to so many. */
+/** Reported changes to existing objects. */
 const MAX_CHANGES = 200
 
-/** A report in which nothing was counted yet. */
+/** Returns an empty report. */
 export function newAccountImportReport(): AccountImportReport {
   const none = (): Counts => ({ created: 0, changed: 0, unchanged: 0, failed: 0 })
   const counts = Object.fromEntries(IMPORT_KINDS.map((kind) => [kind, none()])) as AccountImportReport['counts']
   return { counts, failed: [], todo: [], changes: [] }
 }
 
-/** Counts a plan as if all of it came about. */
+/** Counts a plan as if all of it succeeded. */
 export function addPlan(report: AccountImportReport, { steps, same, todo }: AccountImportPlan): void {
   for (const { kind, action, names } of steps) {
     report.counts[kind][action === 'create' ? 'created' : 'changed'] += names.length
@@ -40,7 +40,7 @@ export function addPlan(report: AccountImportReport, { steps, same, todo }: Acco
   addSame(report, same, todo)
 }
 
-/** Does what a plan says, step by step, and counts what came about. Of a project that could not be made nothing else is tried. */
+/** Runs a plan step by step and counts the results. After a failed project creation it skips the rest of the project. */
 export async function runPlan(report: AccountImportReport, { steps, same, todo }: AccountImportPlan): Promise<void> {
   addSame(report, same, todo)
   let isAbsent = false
@@ -63,10 +63,10 @@ function addSame(report: AccountImportReport, same: AccountImportPlan['same'], t
   report.todo.push(...todo)
 }
 
-/** Refusals of what was asked, rather than of whoever asked. */
+/** Errors about the object, not the caller. */
 const OF_THE_THING = [400, 402, 403, 409, 413, 422, 428]
 
-/** What was answered, or the sentence of a refusal of this one thing. Throws what says no to the import itself. */
+/** Returns the response, or the message of an error about this object. Throws errors that stop the import. */
 export async function tryRequest(send: () => Promise<unknown>): Promise<{ answer: unknown } | { message: string }> {
   try {
     return { answer: await send() }
@@ -80,10 +80,7 @@ function refusalOf(error: unknown): string {
   throw error
 }
 
-/**
- * Sends many together. Where they are refused, halves are sent until those that are refused stand alone, so that the others arrive.
- * Gives the refused ones. `nameOf`: what a person calls one.
- */
+/** Sends many objects together. On an error it bisects, so that the valid ones are written. Returns the failed ones. `nameOf`: the name for users. */
 export async function sendBisecting<T>(
   items: readonly T[],
   nameOf: (item: T) => string,

@@ -1,4 +1,4 @@
-/** One project: read on both sides, and compared. docs/moving-in.md. */
+/** A project, read on both sides and compared. docs/moving-in.md. */
 import { ServiceError } from '../service-client.ts'
 import { planDomains, readDomains } from './domains.ts'
 import { type AccountImportPlan, type AccountImportReport, type Step, tryRequest } from './plan.ts'
@@ -7,7 +7,7 @@ import { type Server, segment } from './server.ts'
 import { manualSteps, projectChange, projectCreation, settingsDifference, toggleDifference } from './settings.ts'
 import { planVariables, readVariables, type Slugs, variableSteps } from './variables.ts'
 
-/** A project with all that is copied of it. */
+/** A project with its copied data. */
 export type ProjectData = {
   project: ServerItem
   environments: ServerItem[]
@@ -18,7 +18,7 @@ export type ProjectData = {
 
 const NOTHING: ProjectData['slugs'] = new Map()
 
-/** What would have to be done for a project, by its name. Undefined where it is not there any more. */
+/** Plans a project by its name. Undefined where the source no longer has it. */
 export async function planProject(there: Server, here: Server, name: string): Promise<AccountImportPlan | undefined> {
   const from = await readProject(there, name)
   if (from === undefined) return undefined
@@ -51,7 +51,7 @@ export async function planProject(there: Server, here: Server, name: string): Pr
   }
 }
 
-/** Undefined where the server has no such project. */
+/** Returns a project, or undefined where the server does not have it. */
 export async function readProject(server: Server, name: string): Promise<ProjectData | undefined> {
   const path = `/v9/projects/${segment(name)}`
   const found = await server.find(path)
@@ -65,14 +65,14 @@ export async function readProject(server: Server, name: string): Promise<Project
     ])
     return { project, environments, variables, domains, slugs: new Map(environments.map(({ id, slug }) => [id, slug])) }
   } catch (error) {
-    // Somebody removed it meanwhile; or the server lacks one of the lists, and what is in it must not be taken for nothing.
+    // The project was deleted meanwhile; or the server has no such list, which must not count as an empty one.
     if (error instanceof ServiceError && error.status === 404 && (await server.find(path)) === undefined)
       return undefined
     throw error
   }
 }
 
-/** The projects of the account, page by page. */
+/** Returns the projects of the account, page by page. */
 export function projectsIn(server: Server): AsyncGenerator<ServerItem> {
   return server.list(['/v9/projects?limit=20', '/v10/projects?limit=20'], 'projects')
 }

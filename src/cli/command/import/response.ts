@@ -1,19 +1,19 @@
-/** One answer of a server that an import asks, read to its end. docs/moving-in.md: Requests and retries. */
+/** A complete response of an import server. docs/moving-in.md: Requests and retries. */
 
 import { truncateText } from '../../../platform/http/validate.ts'
 import { READERS } from '../../../readers.ts'
 import { oneLine } from '../../command-line/print.ts'
 
-/** A list of 20 projects with 300 variables each weighs less. */
+/** A list of 20 projects with 300 variables each is smaller. */
 const MAX_BYTES = READERS['answer to an import'].bytes
-/** A server that wants a longer pause than this is told to the person, who runs the import again later. */
+/** A longer requested pause is reported to the user, who runs the import again later. */
 export const MAX_PAUSE_MS = 15 * 60_000
 
 export type ServerReply = { status: number; body: unknown; pauseMs: number | undefined; resumesAt: number }
-/** An answer that no further request makes better. */
+/** A response that a retry does not change. */
 export class Unreadable extends Error {}
 
-/** One request, to the end of its answer. Throws Unreadable for a redirect, for what is too large and for what is no JSON; whatever `fetch` throws where there is no answer. */
+/** Sends one request and reads its response. Throws Unreadable for a redirect, a too large response, and invalid JSON, and the errors of `fetch`. */
 export async function fetchOnce(ask: typeof fetch, url: string, request: RequestInit): Promise<ServerReply> {
   const answer = await ask(url, request)
   const elsewhere = redirectMessage(url, answer)
@@ -30,7 +30,7 @@ export async function fetchOnce(ask: typeof fetch, url: string, request: Request
   }
 }
 
-/** Says where a redirect leads, which is not followed: whoever follows it shows the token to whatever is there. Undefined for any other answer. */
+/** Returns a message for a redirect, which is not followed, because its destination would get the token. Undefined for other responses. */
 export function redirectMessage(
   url: string,
   { status, headers }: Pick<Response, 'status' | 'headers'>,
@@ -38,7 +38,7 @@ export function redirectMessage(
   const location = headers.get('location')
   if (status < 300 || status > 399 || location === null) return undefined
   const to = URL.parse(location, url)?.href ?? location
-  return `${url.replace(/\?.*/, '')} leads to ${truncateText(oneLine(to.replace(/\?.*/, '')), 200)}, which is not asked: it would get the token`
+  return `${url.replace(/\?.*/, '')} redirects to ${truncateText(oneLine(to.replace(/\?.*/, '')), 200)}, which is not followed: it would get the token`
 }
 
 async function textOf(answer: Response): Promise<string> {
@@ -60,7 +60,7 @@ function parsed(url: string, text: string, isJson: boolean, isOk: boolean): unkn
   try {
     if (isJson) return JSON.parse(text)
   } catch {
-    // Told below, as an answer of another kind is.
+    // Reported below, as another kind of response.
   }
   if (!isOk) return undefined
   throw new Unreadable(`${url.replace(/\?.*/, '')} answered what is no JSON: is this the address of the API?`)

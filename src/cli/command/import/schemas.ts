@@ -1,8 +1,8 @@
-/** What an answer must be, of what an import reads. A server may say more, and may leave out what is optional. docs/moving-in.md: Requests and retries. */
+/** Schemas of responses that an import reads. A server may add fields and omit optional ones. docs/moving-in.md: Requests and retries. */
 import { type TSchema, Type } from 'typebox'
 import { validate } from '../../../platform/http/validate.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer of any server; whoever reads a field looks what it is
+// biome-ignore lint/suspicious/noExplicitAny: a response of any server; readers check each field
 export type ServerItem = Record<string, any>
 
 const Texts = Type.Array(Type.String())
@@ -10,7 +10,7 @@ const ANY = Type.Object({})
 /** A project, alone and in a list. */
 export const PROJECT = Type.Object({ name: Type.String() })
 
-/** TABLE what an item of each list is. */
+/** TABLE Schemas of list items. */
 const ITEMS: Readonly<Record<string, TSchema>> = {
   projects: PROJECT,
   envs: Type.Object({
@@ -25,7 +25,7 @@ const ITEMS: Readonly<Record<string, TSchema>> = {
   data: Type.Object({ key: Type.String() }),
 }
 
-/** The answer, where it is an object of this shape. Throws Error, which says what `address` answered in its place. */
+/** Returns the response if it is an object of this shape. Throws Error, with the actual response of `address`. */
 export function mustBeObject(address: string, answer: unknown, schema: TSchema = ANY): ServerItem {
   try {
     return validate(schema, answer) as ServerItem
@@ -35,7 +35,7 @@ export function mustBeObject(address: string, answer: unknown, schema: TSchema =
   }
 }
 
-/** The items of a page, which is a list or has one of this name. An item that is null is left out. Throws Error as `mustBeObject`. */
+/** Returns the items of a page, which is a list or has one of this name, without null items. Throws Error as `mustBeObject`. */
 export function itemsOf(address: string, name: string, page: unknown): ServerItem[] {
   const items = Array.isArray(page) ? page : mustBeObject(address, page)[name]
   if (!Array.isArray(items)) throw new Error(`${address} answered no list of ${name}, but ${kindOf(items)}`)

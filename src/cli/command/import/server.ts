@@ -1,4 +1,4 @@
-/** A server that speaks this API, as an import asks it: the one where things are, or this one. docs/moving-in.md: Requests and retries. */
+/** A client of an import server, source or target. docs/moving-in.md: Requests and retries. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pluralize } from '../../../platform/base/text.ts'
@@ -9,10 +9,10 @@ import { ServiceError } from '../service-client.ts'
 import { fetchOnce, MAX_PAUSE_MS, type ServerReply, Unreadable } from './response.ts'
 import { itemsOf, mustBeObject, type ServerItem } from './schemas.ts'
 
-/** An answer that takes longer than this, from the first byte to the last, is given up. */
+/** The time limit of a complete response. */
 const TIMEOUT_MS = 60_000
 const MAX_PAGES = 10_000
-/** What did not come about is asked for again so often, after a pause that doubles from FIRST_PAUSE_MS. */
+/** Attempts per request. The pause doubles from FIRST_PAUSE_MS. */
 const MAX_TRIES = 6
 const FIRST_PAUSE_MS = 500
 const MAX_PAUSES = 30
@@ -20,18 +20,18 @@ const NOTICED_MS = 5000
 
 export type Server = {
   origin: string
-  /** The path of the team for which is asked, or undefined for a personal account. */
+  /** The path of the requested team, or undefined for a personal account. */
   team: string | undefined
-  /** The answer. Throws Refused. */
+  /** Returns the response. Throws ServiceError. */
   get(path: string): Promise<unknown>
-  /** As `get`; undefined where there is no such thing, or the server does not know the path. */
+  /** As `get`; undefined where the object or path does not exist. */
   find(path: string): Promise<unknown>
   /**
-   * The items of a list, page by page. Of several paths the first that the server knows: servers have it at other versions. Throws Refused
-   * where it knows none, unless it may be `absent`.
+   * Yields the items of a list, page by page. Uses the first path that the server supports, because API versions differ. Throws ServiceError where it
+   * supports none, unless it may be `absent`.
    */
   list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<ServerItem>
-  /** Writes once, also when it is sent again because no answer came. Throws Refused. */
+  /** Writes once, also when a lost response causes a retry. Throws ServiceError. */
   write(method: 'POST' | 'PATCH' | 'PUT', path: string, body?: object): Promise<unknown>
 }
 
@@ -41,18 +41,18 @@ export type ServerOptions = {
   /** Id or slug. */
   team?: string | undefined
   fetch?: typeof fetch
-  /** Tells a person of a pause that they would notice. */
+  /** Reports a noticeable pause to the user. */
   say?: (text: string) => void
-  /** Waits; a test counts instead. */
+  /** Waits; tests replace it. */
   pause?: (ms: number) => Promise<unknown>
-  /** How long a whole answer may take; TIMEOUT_MS where nothing is said. */
+  /** The limit of a complete response; default TIMEOUT_MS. */
   timeoutMs?: number
 }
 
-/** The server gave no answer, or none that says anything: a later run may find it well. */
+/** The server gave no usable response: a later run may succeed. */
 export class Unavailable extends Error {}
 
-/** Opens no connection yet. */
+/** Creates the client, without a connection. */
 export function openServer(options: ServerOptions): Server {
   const { origin, team } = options
   const send = openSender(options)
@@ -71,7 +71,7 @@ export function openServer(options: ServerOptions): Server {
 
 type Send = (method: string, path: string, body?: object) => Promise<unknown>
 
-/** Asks until there is an answer, within the limits that the server tells and with patience for its failures. */
+/** Sends with retries, within the rate limits of the server. */
 function openSender({
   origin,
   token,
@@ -85,7 +85,7 @@ function openSender({
     if (ms >= NOTICED_MS) say?.(`waiting ${Math.ceil(ms / 1000)} s for ${origin}`)
     return wait(ms)
   }
-  /** No request is sent before this moment: the server said how many more it takes. */
+  /** No request is sent before this time, by the rate limit of the server. */
   let resumesAt = 0
 
   return async (method, path, body) => {
@@ -103,7 +103,7 @@ function openSender({
       const url = `${origin}${addTeam(path, team)}`
       const answer = await fetchOnce(ask, url, { ...request, signal }).catch((error) => error as Error)
       if (answer instanceof Unreadable) throw answer
-      // The next answer would take as long.
+      // The next response would take as long.
       if (answer instanceof Error && signal.aborted)
         throw new Unavailable(`${origin}${withoutQuery(path)} did not end its answer within ${timeoutMs / 1000} s`)
       if (!(answer instanceof Error) && answer.status < 300) {
@@ -118,7 +118,7 @@ function openSender({
   }
 }
 
-/** Says after each answer that did not help, or none, how long to wait before the request is sent again. Undefined: it is given up. */
+/** Returns the pause after each failed response. Undefined: no further retry. */
 function openPatience(): (answer: ServerReply | Error) => number | undefined {
   let [failures, pauses] = [0, 0]
   return (answer) => {
@@ -134,7 +134,7 @@ function openPatience(): (answer: ServerReply | Error) => number | undefined {
 
 type List = { origin: string; path: string; name: string }
 
-/** Walks the pages of a list behind the first. Throws where a page leads to itself. */
+/** Yields the pages of a list after the first. Throws where a page points to itself. */
 async function* listOf(read: Server['get'], { origin, path, name }: List, first: unknown): AsyncGenerator<ServerItem> {
   let page = first
   let until: unknown
@@ -143,14 +143,14 @@ async function* listOf(read: Server['get'], { origin, path, name }: List, first:
     yield* items
     const next = (page as ServerItem).pagination?.next ?? null
     if (next === null) return
-    if (next === until) throw new Error(`${origin}${path} answers a page that leads to itself`)
+    if (next === until) throw new Error(`${origin}${path} returns a page that points to itself`)
     until = next
     page = await read(withQuery(path, { until: String(until) }))
   }
   throw new Error(`${origin}${path} has more than ${MAX_PAGES} pages`)
 }
 
-/** What a refusal is thrown as: that of a server that limits or fails says nothing about what was asked. */
+/** The error of a response: a limit or server failure says nothing about the request. */
 function refusalOf(address: string, { status, body, pauseMs }: ServerReply): Error {
   const error = (body as { error?: { code?: string; message?: unknown } } | null | undefined)?.error ?? {}
   const message = typeof error.message === 'string' ? oneLine(error.message) : undefined
@@ -187,15 +187,12 @@ function withoutQuery(path: string): string {
   return path.replace(/\?.*/, '')
 }
 
-/** The path with more in its query. */
+/** Returns the path with more query parameters. */
 export function withQuery(path: string, more: Record<string, string>): string {
   return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(more)}`
 }
 
-/**
- * A name as one segment of a path. Throws for what a server must not call anything: `..` would lead the request to another path, with the
- * token of whoever imports.
- */
+/** Returns a name as one path segment. Throws for names such as `..`, which would send the request, with the token, to another path. */
 export function segment(name: string): string {
   if (typeof name !== 'string' || isEmptyOrDotSegment(name))
     throw new Error(`a server calls something ${JSON.stringify(name)}, which is no name`)

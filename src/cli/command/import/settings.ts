@@ -1,4 +1,4 @@
-/** What a project says of itself, and is copied: its settings, its link, and what has a request of its own. docs/moving-in.md: Projects. */
+/** The copied parts of a project: settings, link, and toggles with a request of their own. docs/moving-in.md: Projects. */
 import { isDeepStrictEqual } from 'node:util'
 import { SettingsBody } from '../../../model/project-settings.ts'
 import { pickDeclared, validate } from '../../../platform/http/validate.ts'
@@ -6,7 +6,7 @@ import { type AccountImportReport, type Failure, type Step, sendBisecting, tryRe
 import type { ServerItem } from './schemas.ts'
 import { type Server, segment } from './server.ts'
 
-/** TABLE settings that are not copied: they name people and things of the other server. */
+/** TABLE Settings that are not copied: they name users and objects of the other server. */
 const NOT_COPIED = new Set([
   'autoAssignCustomDomainsUpdatedBy',
   'connectConfigurations',
@@ -16,7 +16,7 @@ const NOT_COPIED = new Set([
 const SETTINGS = Object.entries(SettingsBody.properties).filter(
   ([name, schema]) => !NOT_COPIED.has(name) && !('x-unsupported' in schema),
 )
-/** TABLE how `deploymentExpiration` says its days, and how they are set. */
+/** TABLE Periods of `deploymentExpiration` in days, and their values. */
 const PERIODS: Readonly<Record<number, string>> = {
   1: '1d',
   7: '1w',
@@ -36,7 +36,7 @@ const EXPIRATIONS = {
 
 type Settings = Record<string, unknown>
 
-/** The settings that differ from those here, and those that this Berth does not take. `present`: the project here, when there is one. */
+/** Returns the different settings, and those that this Berth does not support. `present`: the project here, if any. */
 export function settingsDifference(
   project: ServerItem,
   present: ServerItem | undefined,
@@ -56,7 +56,7 @@ export function settingsDifference(
   return { settings, untaken }
 }
 
-/** A setting of a project. Without a region of its own a project shows the default one among its resources: that is no setting. */
+/** A setting of a project. The default region in the resources of a project is not a setting. */
 function settingOf(project: ServerItem, name: string): unknown {
   const value = project[name]
   if (name !== 'resourceConfig' || project.serverlessFunctionRegion !== null) return value
@@ -64,10 +64,10 @@ function settingOf(project: ServerItem, name: string): unknown {
   return resources
 }
 
-/** Something of a project that has a request of its own. */
+/** A part of a project with a request of its own. */
 type Switch = { name: string; send(here: Server, id: string): Promise<unknown> }
 
-/** What differs from the project here and has a request of its own. What is on here and off there is left. */
+/** Returns the different toggles. One that is on only here stays on. */
 export function toggleDifference(project: ServerItem, present: ServerItem | undefined): Switch[] {
   const switches: Switch[] = []
   const add = (name: string, method: 'POST' | 'PATCH', path: (id: string) => string, body?: object) =>
@@ -89,7 +89,7 @@ export function toggleDifference(project: ServerItem, present: ServerItem | unde
   return switches
 }
 
-/** The repository as a request names it. */
+/** The repository for a request. */
 function repoOf({
   type,
   org,
@@ -112,7 +112,7 @@ function periodsOf({ deploymentExpiration }: ServerItem): Record<string, string>
   return pairs.length === 0 ? undefined : Object.fromEntries(pairs)
 }
 
-/** What of a project cannot be copied, as a person is told. */
+/** Returns the parts of a project that the user must copy manually. */
 export function manualSteps(project: ServerItem, present: ServerItem | undefined): string[] {
   const { name, passwordProtection, protectionBypass } = project
   const left: string[] = []
@@ -125,7 +125,7 @@ export function manualSteps(project: ServerItem, present: ServerItem | undefined
 
 type Changes = { settings: Settings; switches: readonly Switch[] }
 
-/** The step that makes a project, with what it takes of the rest. */
+/** Returns the step that creates a project. */
 export function projectCreation(here: Server, name: string, { settings, switches }: Changes): Step {
   const run = async (report: AccountImportReport): Promise<Failure[]> => {
     const all = await tryRequest(() => here.write('POST', '/v10/projects', { name, ...settings }))
@@ -138,7 +138,7 @@ export function projectCreation(here: Server, name: string, { settings, switches
   return { kind: 'project', action: 'create', names: [name], run }
 }
 
-/** The step that changes what differs of a project that is here. */
+/** Returns the step that updates an existing project. */
 export function projectChange(here: Server, { name, id }: ServerItem, { settings, switches }: Changes): Step {
   const differing = [...Object.keys(settings), ...switches.map((one) => one.name)]
   const run = async (report: AccountImportReport): Promise<Failure[]> => {
@@ -148,7 +148,7 @@ export function projectChange(here: Server, { name, id }: ServerItem, { settings
   return { kind: 'project', action: 'change', names: [`${name} (${differing.join(', ')})`], run }
 }
 
-/** All at once, or as many as are taken. */
+/** Sends all at once, or those that are accepted. */
 function putSettings(here: Server, project: string, settings: Settings): Promise<Failure[]> {
   const path = `/v9/projects/${segment(project)}`
   const what = ([name]: [string, unknown]) => `${project}: ${name}`

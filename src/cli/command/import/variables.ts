@@ -1,13 +1,13 @@
-/** The variables of a project: which are to be written here, and which a person has to set by hand. docs/moving-in.md: Variables. */
+/** The variables of a project: those to write, and those that the user must set manually. docs/moving-in.md: Variables. */
 import { type AccountImportReport, type Failure, type Step, sendBisecting } from './plan.ts'
 import type { ServerItem } from './schemas.ts'
 import { type Server, segment, withQuery } from './server.ts'
 
-/** Variables of one request, and their bytes: the service takes 1 MiB. */
+/** Variables per request, and their bytes: the service accepts 1 MiB. */
 const MAX_SENT = 100
 const MAX_BYTES = 512 * 1024
 
-/** A variable as it is written here. `environments`: custom ones, by their slugs. */
+/** A variable to write. `environments`: custom ones, by their slugs. */
 type Draft = {
   key: string
   value: string
@@ -23,7 +23,7 @@ type Side = { variables: readonly ServerItem[]; slugs: Slugs }
 
 type VariablesPlan = { create: Draft[]; change: Draft[]; same: number; unread: string[] }
 
-/** The variables of a project, values in clear where the server gives them. */
+/** Returns the variables of a project, decrypted where the server allows it. */
 export async function readVariables(server: Server, project: string): Promise<ServerItem[]> {
   const paths = ['v9', 'v10'].map((version) => `/${version}/projects/${segment(project)}/env?decrypt=true&limit=100`)
   const variables: ServerItem[] = []
@@ -31,7 +31,7 @@ export async function readVariables(server: Server, project: string): Promise<Se
   return variables
 }
 
-/** Compares both sides. A value that the list did not give is asked for by itself. `unread`: values that nobody reads, as a person knows them. */
+/** Compares both sides. Values missing in the list are requested one by one. `unread`: names of write-only variables. */
 export async function planVariables(there: Server, project: string, from: Side, to: Side): Promise<VariablesPlan> {
   const plan: VariablesPlan = { create: [], change: [], same: 0, unread: [] }
   const here = new Map(to.variables.map((one) => [placeOf(one, to.slugs), one]))
@@ -51,7 +51,7 @@ export async function planVariables(there: Server, project: string, from: Side, 
   return plan
 }
 
-/** The steps that write variables of a project here, which may be made by an earlier step. */
+/** Returns the steps that write the variables of a project, which an earlier step may create. */
 export function variableSteps(here: Server, project: string, { create, change }: VariablesPlan): Step[] {
   const path = withQuery(`/v10/projects/${segment(project)}/env`, { upsert: 'true' })
   const step = (action: Step['action'], drafts: readonly Draft[]): Step => ({
@@ -71,13 +71,13 @@ export function variableSteps(here: Server, project: string, { create, change }:
   ]
 }
 
-/** What of an answer did not come about: the others stand. */
+/** The failed items of a response: the others succeeded. */
 function failuresOf(project: string, answer: unknown): Failure[] {
   const failed = ((answer as ServerItem | undefined)?.failed ?? []) as { error: ServerItem }[]
   return failed.map(({ error }) => ({ what: `${project}: ${error.key}`, message: error.message }))
 }
 
-/** Undefined where nobody reads it. One variable by itself is answered in clear, where nothing says otherwise (Specification: 18). */
+/** Returns a value, or undefined when it is write-only. A single variable is decrypted by default (Specification: 18). */
 export async function readServerValue(there: Server, project: string, listed: ServerItem): Promise<string | undefined> {
   const { type, decrypted, value } = listed
   if (type === 'sensitive') return undefined
@@ -106,18 +106,18 @@ function draftOf(one: ServerItem, value: string, slugs: Slugs): Draft {
   }
 }
 
-/** One that is sensitive here cannot be compared: it is left. */
+/** A sensitive variable on the target cannot be compared, so it is skipped. */
 function isSame({ type, value, comment }: Draft, here: ServerItem): boolean {
   if ((comment ?? '') !== (here.comment ?? '')) return false
   return here.type === 'sensitive' || (here.type === type && here.value === value)
 }
 
-/** Where a variable counts: no two of a project have the same place. */
+/** The slot of a variable, unique per project. */
 function placeOf(one: ServerItem, slugs: Slugs): string {
   return JSON.stringify([one.key, one.gitBranch ?? '', targetsOf(one).sort(), environmentsOf(one, slugs).sort()])
 }
 
-/** The environments in which a variable counts, each with its branch: what a `.env` file of one is called. */
+/** Returns the environments of a variable with its branch, as names of `.env` files. */
 export function environmentLabels(one: ServerItem, slugs: Slugs): string[] {
   const branch = one.gitBranch ? `@${encodeURIComponent(one.gitBranch)}` : ''
   return [...targetsOf(one), ...environmentsOf(one, slugs)].map((place) => `${place}${branch}`)

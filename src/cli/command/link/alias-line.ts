@@ -1,9 +1,8 @@
-/** The line for a shell by which `vercel` asks Berth. */
 import { BadUsage } from '../../command-line/command.ts'
 
 /**
- * An alias as bash, zsh and fish all read it: `env` sets the variable in each of them, and keeps fish from calling the alias within itself.
- * Throws BadUsage for a path with a quote, a backslash or a character that nobody sees, which the three read differently.
+ * Returns an alias for bash, zsh and fish: `env` sets the variable in each of them, and prevents recursion in fish. Throws BadUsage for a path with a
+ * quote, a backslash or an invisible character, which the three read differently.
  */
 export function aliasLine(folder: string, authority: string | undefined): string {
   const trust = authority === undefined ? '' : `env NODE_EXTRA_CA_CERTS=${word(authority)} `

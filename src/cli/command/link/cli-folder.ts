@@ -1,4 +1,4 @@
-/** The folder in which the ecosystem's command line has its address, its token and its team (`-Q`). docs/clients.md: Link the command line. */
+/** The configuration directory of the ecosystem's command line, with address, token and team (`-Q`). docs/clients.md: Link the command line. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomically } from '../../../platform/adapters/atomic-file.ts'
@@ -8,10 +8,7 @@ import { isThisMachine } from '../../../platform/base/network.ts'
 
 type Settings = Record<string, unknown>
 
-/**
- * Gives what writes the folder, for its owner alone; other settings in it stay. Throws where it holds a login of another service, which
- * would be lost.
- */
+/** Returns a function that writes the private directory and keeps other settings. Throws where it has a login of another service, which would be lost. */
 export function openCliFolder(
   folder: string,
   api: string,
@@ -38,7 +35,7 @@ function readSettings(file: string): Settings {
   }
 }
 
-/** Of an earlier `link-cli`: its port may have changed since. */
+/** Whether an earlier `link-cli` wrote it: its port may have changed since. */
 function isOurs({ api: previous }: Settings, api: string): boolean {
   if (typeof previous !== 'string') return false
   return previous === api || isThisMachine(URL.parse(previous)?.hostname ?? '')

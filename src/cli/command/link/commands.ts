@@ -1,4 +1,4 @@
-/** TABLE the command that points the ecosystem's command line here. */
+/** TABLE The command that configures the ecosystem's command line. */
 import type { Command } from '../../command-line/command.ts'
 
 export const linkCommands: readonly Command[] = [

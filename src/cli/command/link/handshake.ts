@@ -1,4 +1,4 @@
-/** Whether a client that trusts the authority of a laptop reaches the service. docs/tls.md: Local use. */
+/** Checks that a client with the local authority reaches the service. docs/tls.md: Local use. */
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -7,8 +7,8 @@ import { connect } from 'node:tls'
 const TIMEOUT_MS = 15_000
 
 /**
- * Has the service make its certificate, which the first handshake does, and ends when a second one that trusts `authority` alone was good.
- * Throws a sentence where there is no TLS, or it is another service's.
+ * Makes the service create its certificate with a first handshake, then verifies it with one that trusts only `authority`. Throws a message without
+ * TLS, or with the TLS of another service.
  */
 export async function certify(api: string, authority: string): Promise<void> {
   await shake(api).catch((error) => {
@@ -23,7 +23,7 @@ export async function certify(api: string, authority: string): Promise<void> {
   })
 }
 
-/** Sends nothing: without an authority nobody knows who answers. */
+/** Sends no data, because without an authority the server is unverified. */
 async function shake(api: string, ca?: Buffer): Promise<void> {
   const { hostname, port } = new URL(api)
   const host = hostname.replace(/^\[|\]$/g, '')

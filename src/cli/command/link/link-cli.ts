@@ -1,4 +1,4 @@
-/** `berth link-cli`: the ecosystem's command line asks this Berth, and nobody else. docs/clients.md: Link the command line. */
+/** `berth link-cli`: points the ecosystem's command line to this Berth. docs/clients.md: Link the command line. */
 import { join, resolve } from 'node:path'
 import { type Config, listenOrigin } from '../../../config.ts'
 import { isThisMachine } from '../../../platform/base/network.ts'
@@ -16,8 +16,8 @@ const WARNING =
   'without this line, and by its other name vc, the command line asks the hosted platform: a plain "vercel deploy" uploads your source there'
 
 /**
- * Writes the folder of the command line and prints the line for a shell. Throws, and writes nothing, where no service answers, it speaks no
- * https, the token or the team is not good, the folder holds a login of another service, or no shell could read a path.
+ * Writes the directory of the command line and prints a shell alias. Throws, and writes nothing, where the service is unreachable or without https,
+ * token or team are invalid, the directory has a login of another service, or no shell can read a path.
  */
 export async function linkCliCommand(given: Invocation): Promise<CommandResult> {
   const config = given.settings()
@@ -45,7 +45,7 @@ export async function linkCliCommand(given: Invocation): Promise<CommandResult> 
   return { data, text: text.join('\n'), warnings: [WARNING] }
 }
 
-/** Where a command line reaches the service over https, and the file of whom it is to trust for that; undefined: whom everybody trusts. */
+/** The https address, and the file of its authority; undefined for a public one. */
 function placeOf(config: Config): { api: string; authority: string | undefined } {
   const { publicUrl, tls, host } = config
   const own = tls && resolve(tls.cert)

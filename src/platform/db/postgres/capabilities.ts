@@ -1,6 +1,6 @@
 /**
- * Probes a PostgreSQL server by using each capability: some engines that speak its protocol accept statements without effect. docs/scaling.md: Over a
- * distributed engine.
+ * Probes a PostgreSQL server by using each capability: some engines that speak its protocol accept statements without effect. docs/scaling.md:
+ * Distributed SQL.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
