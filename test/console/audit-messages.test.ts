@@ -16,8 +16,8 @@ function kindsBeside(): string[] {
     readFileSync(`${root}/${file}`, 'utf8'),
   )
   return sources.flatMap((source) => [
-    ...[...source.matchAll(/\brecord\(.*?, '([\w ]+)'/g)].map(([, kind]) => kind!),
-    ...[...source.matchAll(/\baddEntry\(ctx, \{[^}]*? type: '([\w -]+)'/g)].map(([, kind]) => kind!),
+    ...[...source.matchAll(/\brecordWrite\(.*?, '([\w ]+)'/g)].map(([, kind]) => kind!),
+    ...[...source.matchAll(/\bappendAuditEntry\(ctx, \{[^}]*? type: '([\w -]+)'/g)].map(([, kind]) => kind!),
   ])
 }
 

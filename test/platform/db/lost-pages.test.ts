@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openSqlite } from '../../../src/platform/db/sqlite/open.ts'
 import { openDisk } from '../../faults/disk.ts'
@@ -110,7 +110,7 @@ async function namesAfterCut(folder: string, files: Record<string, Buffer>, call
   const image = mkdtempSync(join(tmpdir(), 'berth-lost-'))
   try {
     mkdirSync(image, { recursive: true })
-    for (const [name, bytes] of disk.cut()) writeFileSync(join(image, name), bytes)
+    for (const [path, bytes] of disk.cut()) writeFileSync(join(image, basename(path)), bytes)
     const db = await openSqlite({ file: join(image, 'berth.db'), onDiskFault: assert.ifError })
     try {
       return (await db.read.selectFrom('project').select('name').orderBy('name').execute()).map(({ name }) => name)
