@@ -30,7 +30,8 @@ const ABSENT_FROM_39 = [
   'webhooks',
 ]
 const ABSENT: Partial<Record<Version, string[]>> = { '39.1.3': ABSENT_FROM_39, '44.7.3': ['curl'] }
-const MAX_MS = 60_000
+/** For a command that hangs. */
+const MAX_MS = 240_000
 /** Whom the CLI asks whatever it is told, and does without: `webhooks create` looks up the names of events there. */
 const ASKED_IN_VAIN = ['openapi.vercel.sh']
 /** These tell their makers how they fared, whatever they are told. */
@@ -117,7 +118,7 @@ function onCli(
   )
 }
 
-async function openCli(world: World, version: Version): Promise<CliWorld> {
+export async function openCli(world: World, version: Version): Promise<CliWorld> {
   const at = (...path: string[]) => join(world.folder, 'cli', ...path)
   for (const folder of ['home', 'settings', 'work']) mkdirSync(at(folder), { recursive: true })
   writeFileSync(at('outside'), '')
