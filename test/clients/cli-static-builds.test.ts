@@ -8,7 +8,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openSitesServers } from '../sites/visitors/servers.ts'
-import { becomes } from '../support/becomes.ts'
+import { eventually } from '../support/eventually.ts'
 import { openWorld } from '../support/world.ts'
 import { openInstance, SETTINGS } from '../support/worlds/sites-world.ts'
 import { openCli } from './cli-world.ts'
@@ -61,7 +61,7 @@ async function openDeploying(t: TestContext) {
     const said = await cli(['deploy', '--prebuilt', '--yes'], { folder })
     const host = ADDRESS.exec(said.out)?.[1]
     if (said.code !== 0 || host === undefined) return said.out + said.err
-    await becomes(async () => (await site.visit(host)).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
+    await eventually(async () => (await site.visit(host)).headers['x-vercel-error'] !== 'DOMAIN_NOT_FOUND')
     return probeAll(folder, probes, (path, headers) => site.visit(host, path, headers))
   }
 }
