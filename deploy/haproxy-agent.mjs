@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Keeps HAProxy's maps as Berth's edge says. Needs Node 20 and nothing else; run it beside HAProxy and let a supervisor
+ * Keeps HAProxy's maps as Berth's edge says. Needs Node 20 and nothing else; run it next to HAProxy and let a supervisor
  * start it again. Each map is swapped whole (prepare, add, commit), and written to its file, so that a restart of HAProxy
  * begins with what was last known.
  *
@@ -42,7 +42,7 @@ for (;;) {
   await sleep(Number(values.every))
 }
 
-/** HAProxy that was started anew has read older files: it is told everything again. */
+/** A restarted HAProxy has read older files, so it gets everything again. */
 async function follow() {
   const running = /^Pid: (\d+)$/m.exec(await tell('show info'))?.[1]
   if (running !== pid) tags.clear()

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: how fast the service is at what people do, beside a bare `node:http` server that sends the same bytes, in one run on
- * one machine. What each figure means: docs/bench.md. A goal that is not reached is told, and is no failure.
+ * `npm run bench`: how fast the service is, compared with a bare `node:http` server that sends the same bytes, in one run on
+ * one machine. What each figure means: docs/bench.md. A missed goal is reported, and is not a failure.
  */
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -30,10 +30,10 @@ const NAMES = [...CASES.map(({ name }) => name), 'durable', 'check', 'start']
 const ENGINES: readonly Engine[] = ['sqlite', 'postgres']
 const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--engine sqlite|postgres] [--seconds N]
     [--peer] [--before COMMIT] [--json]
-  Both engines, when none is named. --peer: beside emulate@0.12.2. --before: PostgreSQL beside the service of an earlier commit.
+  Both engines, when none is named. --peer: compare with emulate@0.12.2. --before: compare PostgreSQL with an earlier commit.
 npm run bench -- --scale [--rows 1000,100000,1000000] [--engine sqlite|postgres] [--json]
   What requests cost as the store grows. npm run bench -- --instances: one, two and four on one PostgreSQL.
-npm run bench -- --sites: a sites server beside Caddy and nginx, deploys beside rsync.
+npm run bench -- --sites: compare a sites server with Caddy and nginx, and deploys with rsync.
 npm run bench -- --soak MINUTES: memory under a long load, and answers at half load.`
 
 const options = readOptions()
@@ -189,7 +189,7 @@ function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** As an operator runs it, but for the place, the port and the rate limits; never over a store that somebody has. */
+/** As an operator runs it, but for the place, the port and the rate limits; never on an existing database. */
 function serviceSettings(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(BERTH_|HOST$|DATABASE_URL$)/.test(name))
   const own = {

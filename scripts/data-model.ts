@@ -10,14 +10,14 @@ import { type Group, readModel, type Table } from './data-model/model.ts'
 const INTRODUCTION = `# Data model
 
 Made from the tables of a migrated store by \`npm run data-model\`. Do not edit this page: what it says of a table is the comment above the table in
-[src/platform/db/schema.ts](../src/platform/db/schema.ts) and the files beside it, which also describe every column.
+[src/platform/db/schema.ts](../src/platform/db/schema.ts) and the files next to it, which also describe every column.
 
 ![The tables of Berth, grouped by topic, with their keys and references](images/data-model.svg)
 
 - The drawing shows the primary key (**bold**), the columns of unique indexes, and references. A \`?\` marks a column that may be null.
-- An arrow leads to the table that a column refers to. Where that table is not next to it, its name stands beside the column.
+- An arrow points to the table that a column refers to. Where that table is not adjacent, its name is next to the column.
 - The database checks no foreign keys: what belongs to a project goes with it by \`src/project-hooks.ts\`, in the same transaction.
-- \`_at\` is a moment in milliseconds since the epoch. \`_stamp\` is a moment made unique, by which lists are ordered. \`_json\` is never filtered on. \`sealed_\` is encrypted.
+- \`_at\` is a time in milliseconds since the epoch. \`_stamp\` is a unique timestamp that orders lists. \`_json\` is never filtered on. \`sealed_\` is encrypted.
 - \`endpoint_id\` of a delivery is a webhook or a log drain.
 `
 

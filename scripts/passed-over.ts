@@ -1,4 +1,4 @@
-/** What clients send that Berth passes over or refuses, as docs/clients.md tells it: from the route table, and from nothing else. */
+/** Client fields that Berth ignores or refuses, for docs/clients.md, from the route table. */
 import type { Route } from '../src/platform/http/route.ts'
 
 const [BEGIN, END] = ['<!-- fields: npm run openapi -->', '<!-- end of fields -->']
@@ -18,7 +18,7 @@ export const REFUSED_VALUES: Record<string, { values: readonly string[]; why: st
   installationType: { values: ['provisioning'], why: 'integrations come by consent or by the operator' },
 }
 
-/** The page with its part about fields made anew. */
+/** The page with a regenerated list of fields. */
 export function withFields(page: string, routes: readonly Route[]): string {
   const [before, rest] = page.split(BEGIN, 2)
   const after = rest?.split(END, 2)[1]

@@ -20,7 +20,7 @@ if (commits.length === 0) {
 }
 for (const commit of commits) await makeFixture(commit)
 
-/** Takes the name of a commit, and writes its folder anew. */
+/** Rewrites the folder of a commit. */
 async function makeFixture(name: string): Promise<void> {
   const commit = git('rev-parse', '--short=7', `${name}^{commit}`)
   const scratch = mkdtempSync(join(tmpdir(), 'berth-fixture-'))

@@ -64,7 +64,7 @@ if (asked.short) {
   compareCells()
   process.exit()
 }
-// A family of which only some files ran has no whole table. What reads the OpenAPI document, and a server, have none.
+// A family has a complete table only when all its files ran. OpenAPI readers and servers have none.
 const whole = [...families].filter(
   (family) => family in TITLES && all.every((file) => driven(file) !== family || files.includes(file)),
 )

@@ -28,7 +28,7 @@ function readOptions(): { short: boolean; only: string | undefined; times: numbe
       options: { short: { type: 'boolean' }, only: { type: 'string' }, times: { type: 'string' } },
     })
     if (values.only !== undefined && !ALL.some(({ name }) => name === values.only))
-      throw new Error(`there is no fault "${values.only}"`)
+      throw new Error(`unknown fault "${values.only}"`)
     if (values.times !== undefined && !/^[1-9]\d*$/.test(values.times)) throw new Error('--times must be a number')
     return { short: values.short === true, only: values.only, times: values.times ? Number(values.times) : undefined }
   } catch (error) {

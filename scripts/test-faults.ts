@@ -29,7 +29,7 @@ for (const [signal, code] of [
   })
 }
 
-// What nobody waited for ends the run too, and what was started and mounted goes all the same.
+// An unhandled error also ends the run, after the cleanup of processes and mounts.
 process.on('uncaughtException', (error) => {
   console.error(error)
   interrupted = true
@@ -47,7 +47,7 @@ function readOptions(): { short: boolean; only: string | undefined; engine: stri
       options: { short: { type: 'boolean' }, only: { type: 'string' }, engine: { type: 'string' } },
     })
     if (values.only !== undefined && !FAULTS.some(({ name }) => name === values.only))
-      throw new Error(`there is no fault "${values.only}"`)
+      throw new Error(`unknown fault "${values.only}"`)
     return { short: values.short === true, only: values.only, engine: values.engine }
   } catch (error) {
     process.stderr.write(`test-faults: ${(error as Error).message}\n${USAGE}\n`)
@@ -69,7 +69,7 @@ async function runAll(): Promise<Row[]> {
 }
 
 async function runOne(fault: Fault, engine: Engine): Promise<Row> {
-  // What begins now would be cleaned up by nobody.
+  // A run that starts now would not be cleaned up.
   if (interrupted) return new Promise(() => {})
   const found: Found = { cycles: 0, acknowledged: 0, lost: 0, halfDone: 0, recoveriesMs: [], broken: [], notes: [] }
   const skipped = fault.cannot?.()

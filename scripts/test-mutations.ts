@@ -56,7 +56,7 @@ if (missing.length > 0 && !values['no-record']) {
   console.log(`recording what ${missing.length} test files execute, by npm test -- --coverage`)
   const words = [join(root, 'scripts', 'test.ts'), '--coverage', ...missing]
   const { status } = spawnSync(process.execPath, words, { cwd: root, stdio: 'inherit' })
-  // A test that fails tells nothing of a mutant either.
+  // A failing test says nothing about a mutant.
   if (status !== 0) process.exit(status ?? 1)
 }
 lock()

@@ -2,7 +2,7 @@
  * `npm test [-- <file>…] [-- <option of node --test>…]`: the named test files, or all of them but the long ones, with the PostgreSQL
  * they need. `--changed [COMMIT]`: those that execute what changed since; `--coverage`: what each executes is recorded for it. `npm run
  * test:long` is the long ones alone. An option has no space in it: `--test-name-pattern='a word'`. What fails in a run of all files is tried
- * once more, by itself; `--again` asks for that where files are named. docs/testing.md.
+ * once more, alone; `--again` asks for that where files are named. docs/testing.md.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -59,7 +59,7 @@ if (flaky.length > MAX_FLAKY) console.log(`more than ${MAX_FLAKY} are flaky: som
 process.stdout.write(countsOf({ ...first.outcome, ...second.outcome }, (performance.now() - began) / 1000))
 process.exit(isGreen && second.status === 0 && flaky.length <= MAX_FLAKY ? 0 : 1)
 
-/** Runs these files by at most so many processes, and gives what came of each, as the reporter kept it. */
+/** Runs these files in up to `most` processes, and returns the outcomes from the reporter. */
 function run(files: readonly string[], processes: number): { status: number; files: string[]; outcome: Outcome } {
   const folder = mkdtempSync(join(tmpdir(), 'berth-queue-'))
   const workers = fillQueue(folder, root, files, processes)
@@ -93,7 +93,7 @@ function run(files: readonly string[], processes: number): { status: number; fil
   return { status: status ?? 1, ...ran }
 }
 
-/** The test files for what changed since a commit, or since the last one. Ends the process where there are none, or nothing tells which. */
+/** The test files for the changes since a commit, or since the last one. Ends the process where there are none, or the map is missing. */
 function changedSince(word: string | undefined): string[] {
   const commit = word === undefined || word.startsWith('-') ? 'HEAD' : word
   if (!hasCommit(root, commit)) end(`there is no commit ${commit}`)

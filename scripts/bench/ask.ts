@@ -9,7 +9,7 @@ import type { Server, Target } from './children.ts'
 export type Question = { path: string; body?: string }
 export type Answer = { status: number; headers: string[]; body: string }
 
-/** What `node:http` writes into every answer by itself. */
+/** The headers that `node:http` adds to every response. */
 const MADE_BY_NODE = new Set(['date', 'connection', 'keep-alive'])
 
 /** Asks once, over a connection of its own, as the load does it: kept alive. */

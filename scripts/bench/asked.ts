@@ -1,4 +1,4 @@
-/** What a load asks: requests with places for numbers, filled anew for every request, by wrk's Lua or by autocannon. */
+/** What a load asks: requests with placeholders for numbers, filled for every request, by wrk's Lua or by autocannon. */
 
 /**
  * Places are of one width each, so that all requests are of one length: `{n}` a random number below `of` (8 digits), `{a}` the account that
@@ -16,7 +16,7 @@ export type Asked = {
 
 /** A token of the peer is counted, and refused after 5,000 requests. */
 const REQUESTS_A_TOKEN = 3500
-/** A project takes 1,000 variables of a target: so many are made in each before the next. */
+/** Variables created per project: the limit is 1,000 per target. */
 const VARIABLES_A_PROJECT = 900
 const PLACES = { n: 8, a: 40, i: 8, t: 8, p: 8 }
 const PLACE = /\{([naitp])\}/g

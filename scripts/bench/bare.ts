@@ -1,5 +1,5 @@
 /**
- * The floor: a bare `node:http` server that reads a request to its end and answers the bytes it was told. It prints where
+ * The floor: a bare `node:http` server that reads a request to its end and responds with the given bytes. It prints where
  * it listens, takes each answer as a message from the bench, and ends with it.
  */
 import { createServer, type ServerResponse } from 'node:http'

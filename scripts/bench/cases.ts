@@ -5,9 +5,9 @@ import type { Asked } from './asked.ts'
 export type StoreName = 'thousand' | 'crowd'
 export type Engine = 'sqlite' | 'postgres'
 
-/** A side that the service is compared with: at least so many times its requests per second. */
+/** A comparison: the minimum factor of its requests per second. */
 export type Compared = 'bare' | 'peer' | 'create' | 'before'
-/** `p99`: at most so many ms under the whole load; `p99AtHalf`: at half of it. */
+/** `p99`: the limit in ms under full load; `p99AtHalf`: at half of it. */
 export type Goals = Partial<Record<Compared, number>> & { p99?: number; p99AtHalf?: number }
 
 export type Case = {
@@ -18,7 +18,7 @@ export type Case = {
   asked: (names: string) => Omit<Asked, 'headers'>
   /** How the peer is asked; not said: it cannot do it. */
   peer?: (names: string) => Omit<Asked, 'headers'>
-  /** Whether 50 writes a second run beside it. */
+  /** Whether 50 writes a second run meanwhile. */
   beside?: true
   /** Whether each load needs 64 new projects, named with its `names`. */
   makesProjects?: true
@@ -42,7 +42,7 @@ const create = (path: string) => (names: string) =>
 const createVariable = (place: string) => (names: string) =>
   ({ method: 'POST', path: `/v10/projects/${names}-${place}/env`, body: variable, of: NEW_PROJECTS }) as const
 
-/** A create of a project, beside which that of a variable is measured. */
+/** Project creation, the reference for variable creation. */
 export const CREATE = create('/v10/projects')
 /** The path at which the peer creates. */
 export const PEER_CREATE = '/v11/projects'
@@ -123,7 +123,7 @@ export const CASES: readonly Case[] = [
   },
 ]
 
-/** What is written beside a load, 50 times a second, in turns: a project's settings, and a variable. */
+/** Writes during a load, 50 times a second, alternating: a project's settings, and a variable. */
 export function writesBeside(store: StoreName): Omit<Asked, 'headers'>[] {
   const { of, accounts } = { accounts: 1, ...(store === 'crowd' ? ofCrowd : ofThousand) }
   // The values of the crowd do not open, so a variable of its own is written there.

@@ -37,7 +37,7 @@ export type Words = { settings: Record<string, string>; flags: string[]; paramet
 
 /**
  * Starts a script of the project (or of another place, by its whole path) on this Node and waits until it says where it listens. A file
- * that is no script is a program: it is started by itself, and has the flags inside.
+ * that is no script is a program: it is started directly, and contains the flags.
  * `channel`: messages may be sent to it. `words`: those of `npm start` where none are given.
  */
 export async function startServer(
@@ -141,7 +141,7 @@ function track(child: ChildProcess): ChildProcess {
   return child
 }
 
-/** Reads on after the address is known: a server whose output nobody reads would stop. */
+/** Keeps reading after the address is known: a server with a full output pipe would stop. */
 function originsOf(child: ChildProcess, script: string): Promise<Omit<Server, 'process'>> {
   return new Promise((resolve, reject) => {
     let text = ''

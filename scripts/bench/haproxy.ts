@@ -11,7 +11,7 @@ export function hasHaproxy(): boolean {
   return spawnSync('haproxy', ['-v'], { env: ENV }).status === 0
 }
 
-/** Starts it before these instances, each of which takes a request in turn. Its connections to them are kept and shared. */
+/** Starts it before these instances, round-robin. Its connections to them are kept and shared. */
 export async function startHaproxy(folder: string, origins: readonly string[]): Promise<Server> {
   const port = await freePort()
   const file = join(folder, `haproxy-${origins.length}.cfg`)

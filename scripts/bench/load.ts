@@ -53,7 +53,7 @@ type AutocannonResult = {
 }
 type Autocannon = (options: object) => Promise<AutocannonResult>
 
-/** Sends so many requests a second and no more: by autocannon, for wrk knows no pace. */
+/** Sends requests at a fixed rate, with autocannon, because wrk has no rate limit. */
 export function runPaced(load: Load, perSecond: number): Promise<Figures> {
   return runAutocannon(load, { overallRate: perSecond })
 }

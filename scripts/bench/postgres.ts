@@ -9,7 +9,7 @@ export type OwnPostgres = { newDatabase: () => Promise<string>; stop: () => Prom
 export async function startPostgres(folder: string): Promise<OwnPostgres> {
   const home = join(folder, 'postgres')
   mkdirSync(home)
-  // Whoever PostgreSQL runs as must get through to it.
+  // The user of PostgreSQL must have access to it.
   chmodSync(folder, 0o755)
   const settings = ['max_connections=200', 'shared_buffers=512MB', 'max_wal_size=4GB']
   const { server, url: origin } = await startOne(home, settings)

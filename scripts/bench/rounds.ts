@@ -5,7 +5,7 @@ import type { Figures, Loader } from './load.ts'
 export type Spread = { median: number; low: number; high: number }
 
 /**
- * What is loaded in a round, and what it is asked. `beside`: begins what runs beside the load; the function that it gives ends it.
+ * What is loaded in a round, and what it is asked. `beside`: starts background work during the load, and returns a function that stops it.
  * `processorTime`: what the server has used, in microseconds.
  */
 export type Side = {

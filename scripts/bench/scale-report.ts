@@ -47,7 +47,7 @@ export function showInstances(found: InstancesResult): string {
   return [...aligned([head, ...rows]), 'No name was given twice.', ...compareBehindHaproxy(found), ''].join('\n')
 }
 
-/** Two instances behind HAProxy beside one: not slower in sum, and at most 2 of 100 writes run again. */
+/** Two instances behind HAProxy compared with one: not slower in total, and at most 2 of 100 writes retried. */
 function compareBehindHaproxy(found: InstancesResult): string[] {
   const [one, two] = ['1', '2 behind HAProxy'].map((title) => found.find((setup) => setup.title === title))
   if (one === undefined || two === undefined) return []

@@ -70,7 +70,7 @@ async function openStore(options: ScaleOptions, projects: number, large: number)
   const env = {
     ...options.env,
     BERTH_DATA: data,
-    // The sweeps of one store would run beside the requests to another.
+    // The sweeps of one database would compete with the requests to another.
     BERTH_TIMERS: 'off',
     BERTH_RATE_LIMITS: 'off',
     ...(newDatabase && { DATABASE_URL: await newDatabase() }),

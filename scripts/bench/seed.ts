@@ -143,6 +143,6 @@ async function seedHosts(run: Run): Promise<void> {
     select account_id, name || '.example.com', id, 'example.com', 'x', 1, stamp, 1 from seeding order by stamp`)
   await run(`insert into alias (name, account_id, project_id, deployment_id, target, created_stamp, updated_at)
     select name || '.example.com', account_id, id, deployment_id, 'production', stamp, 1 from seeding order by stamp`)
-  // A store that has had these for long knows of no change that anybody has still to read.
+  // In an old database, every edge has read the changes.
   await run('delete from edge_change')
 }

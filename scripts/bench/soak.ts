@@ -20,7 +20,7 @@ export type SoakResult = {
   turns: { requests: number; memory: number | undefined }[]
 }
 
-/** Loads the service with turns of reads and creates for so many minutes. */
+/** Loads the service with alternating reads and creates. */
 export async function measureSoak({ loader, say }: Bench, opened: Opened, minutes: number): Promise<SoakResult> {
   const { server, authorization } = opened
   const loadOf = (name: string, seconds: number) => {

@@ -11,7 +11,7 @@ import { startService } from './measure.ts'
 import type { Earlier } from './others.ts'
 import { seedStore } from './seed.ts'
 
-/** Who answers, and the header by which it lets a request in, with places. */
+/** The server under load, and its authorization header, with placeholders. */
 export type Opened = { server: Server; authorization: () => string }
 export type Options = { folder: string; env: NodeJS.ProcessEnv; say: (line: string) => void }
 

@@ -125,7 +125,7 @@ function write({ server, authorization }: Opened, writes: Omit<Asked, 'headers'>
     clearInterval(timer)
     await Promise.all(under)
     agent.destroy()
-    if (refused !== undefined) throw new Error(`a write beside the load was refused: ${refused}`)
+    if (refused !== undefined) throw new Error(`a write during the load was refused: ${refused}`)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The drawing of the data model as SVG: a panel for each group of tables, a box for each table with its key and its references. An arrow
- * leads to the table of the same panel that a column refers to; a reference to another panel is written beside its column.
+ * points to the table of the same panel that a column refers to; a reference to another panel is next to its column.
  */
 import type { Column, Group, Table } from './model.ts'
 

@@ -119,7 +119,7 @@ function tablesOf(db: DatabaseSync): Table[] {
   })
 }
 
-/** The columns of the table's unique indexes, by which a row is found too. Stamps only order rows. */
+/** The columns of the table's unique indexes. Stamps only order rows. */
 function uniqueOf(db: DatabaseSync, table: string): Set<string> {
   const rows = db
     .prepare(

@@ -1,4 +1,4 @@
-/** Which mutants the types refuse: nobody could have committed them, so they measure no test. */
+/** Mutants that do not compile. They could not be committed, so they measure no test. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A reporter that tells the parent process of each test that fails, and prints nothing. Used by scripts/mutations/lane.ts. */
+/** A reporter that sends each failing test to the parent process, and prints nothing. Used by scripts/mutations/lane.ts. */
 import type { Word } from './tests-of-mutant.ts'
 
 type Event = { type: string; data: { name: string; file?: string; todo?: unknown } }

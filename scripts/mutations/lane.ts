@@ -37,7 +37,7 @@ export type Lane = {
 /**
  * Makes the copy `name` equal to the work tree, or opens the one that an earlier run left. Its compiled code is kept, so that a run compiles
  * the mutant alone. PostgreSQL is that of `BERTH_TEST_POSTGRES`; what a process leaves there goes when it ends. `stop` ends what runs, and
- * its `run` throws: what came of it tells nothing.
+ * its `run` throws: its result means nothing.
  */
 export async function openLane(root: string, folder: string, name: string, stop: AbortSignal): Promise<Lane> {
   const copy = join(folder, name)
@@ -136,7 +136,7 @@ function endOf(child: ChildProcess, tests: readonly string[], limitMs: (test: st
         test = word.begins
         limit(limitMs(test))
       } else if ('fails' in word) {
-        // The next file may have begun when the failure is told. A file that cannot be imported is a test of its name.
+        // The next file may have started before the failure arrives. A file that cannot be imported is a test of its name.
         const of = tests.find((one) => word.file.endsWith(`/${one}`) || word.fails === one)
         end({ how: 'failed', test: of ?? test, because: word.fails })
       }

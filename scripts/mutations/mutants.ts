@@ -20,7 +20,7 @@ export type Mutant = Mutation & {
  * sentences for people.
  */
 const EXCLUDED = ['StringLiteral']
-/** Of the makers of mutants: results made by another version are made anew. */
+/** The version of the mutators: results of another version are recomputed. */
 const VERSION = 'stryker-9.6 queries-2'
 
 const silent = () => {}

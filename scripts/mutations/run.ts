@@ -10,7 +10,7 @@ import type { Result, Results } from './results.ts'
 
 /** Each is a process that runs tests; the machine is assumed to have two cores. */
 const LANES = 2
-/** A lane takes so many at a time, and the types are asked about them together. */
+/** Mutants per batch of a lane; they are type-checked together. */
 const BATCH = 20
 
 export type Wanted = {

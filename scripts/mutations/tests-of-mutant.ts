@@ -1,5 +1,5 @@
 /**
- * The process that runs test files over one mutant, one after another, and tells its parent of each file that it begins and of a test that
+ * The process that runs test files over one mutant, one at a time, and reports to its parent each file that it starts and a test that
  * fails: the parent ends it then. `BERTH_MUTATION`: the folder that has the mutant, and the files.
  */
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Archives whose bytes say nothing of the machine and the moment: the entries in the order of their names, of nobody, at the epoch. */
+/** Reproducible archives: entries sorted by name, without an owner, at the epoch. */
 import { gzipSync } from 'node:zlib'
 
 /** `bytes` undefined: a folder, whose name ends in a slash. `owner`: the id of the user and of the group, 0 where it is not said. */
@@ -16,7 +16,7 @@ export function archive(entries: readonly Entry[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])
 }
 
-/** Gives what gzip makes of the bytes. Its head names neither a moment nor a system. */
+/** Compresses with gzip, without a timestamp or system in the header. */
 export function compressed(bytes: Buffer): Buffer {
   const zipped = gzipSync(bytes)
   zipped[9] = 255

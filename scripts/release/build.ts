@@ -14,7 +14,7 @@ import { debianParts, npmParts, runtimePart } from './parts.ts'
 /** What is said while it is made. */
 export type Said = (line: string) => void
 
-/** Writes everything into the folder `to`, which is emptied first. The same source gives the same bytes. `notes`: what people are told about it. */
+/** Writes everything into the folder `to`, which is emptied first. The same source gives the same bytes. `notes`: the release notes. */
 export async function buildRelease(source: Source, notes: string, to: string, say: Said): Promise<void> {
   const { version } = source
   const path = (name: string) => join(to, name)

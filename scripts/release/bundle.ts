@@ -66,7 +66,7 @@ function textsInside(entry: string, version: string, worker: string): Plugin {
     load(path) {
       if (path === ENTRY) return entry
       if (path !== join(root, 'src', 'platform', 'base', 'shipped-files.ts')) return undefined
-      // Each text in a function: one that nobody asks for takes no memory.
+      // Each text in a function: an unused one takes no memory.
       const texts = SHIPPED_FILES.map((name) => {
         const text = name === 'package' ? JSON.stringify({ name: 'berth', version }) : shippedFile(name)
         return `  ${JSON.stringify(name)}: () => ${JSON.stringify(text)},\n`

@@ -9,7 +9,7 @@ import { archive, compressed, type Entry } from './archive.ts'
 import type { Arch } from './executable.ts'
 import type { Library } from './libraries.ts'
 
-/** Of what it was made; `moment`: when that was committed, as ISO 8601. */
+/** The source of an image; `moment`: the time of its commit, as ISO 8601. */
 export type Source = { version: string; commit: string; moment: string }
 
 const OWNER = 65_532

@@ -1,7 +1,7 @@
 /** The licences of all that an artefact holds, as one text. */
 import type { Part } from './parts.ts'
 
-/** Longer than the short licences, which people expect beside each name, in characters. */
+/** Longer than the short licences, which readers expect next to each name, in characters. */
 const LONG = 5_000
 const LINE = `\n${'-'.repeat(80)}\n`
 

@@ -1,4 +1,4 @@
-/** What people who run Berth need beside the program: the files of deploy/ and the pages of docs/. */
+/** Files for operators: deploy/ and docs/. */
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { archive, compressed } from './archive.ts'

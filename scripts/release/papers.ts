@@ -7,7 +7,7 @@ import type { Part } from './parts.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Gives the bill of materials (CycloneDX 1.5) of the parts, without the moment, and with a serial number made of the content. */
+/** Gives the bill of materials (CycloneDX 1.5) of the parts, without a timestamp, and with a serial number from the content. */
 export function billOfMaterials(version: string, parts: readonly Part[]): string {
   const own = { 'bom-ref': `berth@${version}`, type: 'application', name: 'berth', version }
   const bill = {

@@ -1,12 +1,12 @@
 /** What a store of a fixture holds: made through the API, as people and integrations make it, and then read through it. */
 
-/** An answer of the version that wrote the store: what every later version must still tell whoever asks again. */
+/** A response of the version that wrote the database. Every later version must return the same. */
 export type KeptAnswer = { token: string; path: string; body: unknown }
 type Credentials = { operatorToken: string; userId: string; teamId: string; token: string }
 // biome-ignore lint/suspicious/noExplicitAny: answers of versions whose types are not here
 type Call = (method: string, path: string, body?: object) => Promise<any>
 
-/** Settings that answers rest on: whoever opens the store sets the same. */
+/** Settings that affect responses: set the same ones to open the database. */
 export const FIXED = { BERTH_PLATFORM_SUFFIX: 'berth.test', BERTH_PUBLIC_URL: 'https://control.example.net' }
 
 const VARIABLES = [
@@ -72,7 +72,7 @@ export async function fill(address: string, credentials: Credentials): Promise<K
   return readAll(address, paths)
 }
 
-/** Three deployments, of which the second was promoted. Gives their ids. */
+/** Creates three deployments, promotes the second, and returns their ids. */
 async function deploy(call: Call, operator: Call, project: string, team: string): Promise<string[]> {
   const ids: string[] = []
   for (const at of [1, 2, 3]) {
@@ -84,7 +84,7 @@ async function deploy(call: Call, operator: Call, project: string, team: string)
   return ids
 }
 
-/** Everything that can be asked about the team, a value of each variable by itself. */
+/** Every readable part of the team, and each variable value. */
 async function pathsOfTeam(call: Call, team: string, deployments: string[]): Promise<string[]> {
   const { envs } = await call('GET', `/v9/projects/shop/env?${team}`)
   const { id } = await call('GET', `/v9/projects/shop?${team}`)

@@ -33,7 +33,7 @@ export async function keepStore({ checkout, engine, scratch, to }: Keeping): Pro
   }
 }
 
-/** The store as one file: what is still in the log beside it is in it. */
+/** The database as one file, including its write-ahead log. */
 function wholeFile(data: string, scratch: string): Buffer {
   const file = join(scratch, 'whole.db')
   const database = new DatabaseSync(join(data, 'berth.db'))
@@ -53,7 +53,7 @@ async function startProgram(checkout: string, settings: Record<string, string>) 
     BERTH_EDGE_PORT: 'off',
     BERTH_RATE_LIMITS: 'off',
     ...FIXED,
-    // Nobody answers there: what the store holds must not depend on the network of whoever makes it.
+    // An unused address: the fixture must not depend on the network of the machine.
     BERTH_DNS_SERVERS: '127.0.0.1:1',
   }
   const words = [join(checkout, 'bin', 'berth.mjs')]

@@ -6,7 +6,7 @@ import { type CoverageMap, openMap } from './coverage/covering.ts'
 import { unrecorded } from './coverage/unrecorded.ts'
 import { filesOf } from './queue.ts'
 
-/** They read every source as text, so that no coverage tells of them. */
+/** They read every source as text, so coverage does not show them. */
 const READ_SOURCES = ['citations', 'layout', 'style'].map((name) => `test/project/${name}.test.ts`)
 
 /**
@@ -16,7 +16,7 @@ const READ_SOURCES = ['citations', 'layout', 'style'].map((name) => `test/projec
 const OF_A_LINE = 2
 const OF_ALL_TIME = 1 / 12
 
-/** `changed`: the files that differ. `tests`: what is run for them. `unrecorded`: test files of which the map does not know what they execute. */
+/** `changed`: the files that differ. `tests`: what is run for them. `unrecorded`: test files without coverage in the map. */
 export type Chosen = { changed: string[]; tests: string[]; unrecorded: string[] }
 
 /**

@@ -8,7 +8,7 @@ type OfFile = { isWhole: boolean; passed: number; skipped: number; failed: strin
 /** By the name of the file from the root. A process that dies takes files with it: they are missing. */
 export type Outcome = Record<string, OfFile>
 
-/** A run of which more tests fail at the first try is red: something is broken, and a second try would not tell what. */
+/** With more failures at the first attempt the run is red, without a second attempt. */
 export const MAX_FLAKY = 20
 
 /** The reporter keeps it in the folder of the queue. */

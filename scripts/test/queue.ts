@@ -1,12 +1,12 @@
 /**
- * The test files of a run, as a queue in a folder: each worker takes the next file that nobody took, so that all end together
+ * The test files of a run, as a queue in a folder: each worker takes the next free file, so that all end together
  * whatever a file takes, and a process and its compiled code serve many files.
  */
 import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** The variable that tells a worker where its queue is. */
+/** The variable with the path of the queue. */
 export const QUEUE = 'BERTH_TEST_QUEUE'
 /** What a file of `npm test` may take; a longer one is named at the end of the run, and fails nothing. */
 export const BUDGET_S = 20

@@ -36,7 +36,7 @@ async function* withMore(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
   let counted = false
   let left = 0
   let inFile = noTests()
-  /** A test that has begun, of which it is not known yet whether it is left out. */
+  /** A started test that may still be skipped. */
   let begun: Event | undefined
   for await (const event of source) {
     const { nesting, message = '', name = '', details, skip } = event.data
@@ -65,7 +65,7 @@ async function* withMore(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
       continue
     }
     if (event.type === 'test:fail' && nesting === 0 && details?.error?.exitCode !== undefined) {
-      // Of the file in the midst of which it ended no end is reported: what follows is of another process.
+      // An interrupted file reports no end: later events are of another process.
       inFile = noTests()
       bad.push(whyItEnded(basename(name), details.error, outcome))
     }

@@ -20,7 +20,7 @@ for (const event of ['uncaughtExceptionMonitor', 'unhandledRejection'] as const)
   })
 }
 process.on('exit', (code) => {
-  // Whoever ended the process by hand is on the stack.
+  // The stack shows where the process was ended explicitly.
   const { stack = '' } = new Error('the process was ended')
   if (/\bprocess\.(reallyE|e)xit\b/.test(stack)) ended.because.push(stack)
   noteEnd(folder, worker, { ...ended, code })

@@ -99,7 +99,7 @@ async function runPart(
   return { how, seconds: Math.round((performance.now() - since) / 1000), said }
 }
 
-/** Ends a part that takes longer than so many minutes, and says so. */
+/** Ends a part that exceeds its time limit, and reports it. */
 async function endWithin(child: ChildProcess, most: number): Promise<string> {
   let isLate = false
   const late = Number.isFinite(most)
@@ -145,7 +145,7 @@ function keepResult(folder: string, result: Result): void {
   renameSync(`${file}.draft`, file)
 }
 
-/** What tells of the failure, and the last lines. */
+/** The lines about the failure, and the last lines. */
 function whyFailed(said: string): string {
   const lines = said.trimEnd().split('\n')
   const last = lines.slice(-LAST_LINES)

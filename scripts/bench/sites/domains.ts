@@ -51,7 +51,7 @@ export async function measureDomains(bench: Bench): Promise<ManyDomains> {
   }
 }
 
-/** Nobody visits meanwhile. */
+/** Without visitors meanwhile. */
 async function costOf(plane: Plane): Promise<number | undefined> {
   const before = processorTimeOf(plane.sites)
   if (before === undefined) return undefined

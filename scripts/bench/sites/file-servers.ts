@@ -1,4 +1,4 @@
-/** Servers of files that a sites server is measured beside: the same folder, sent as each of them does it by itself. */
+/** File servers for comparison with a sites server: the same folder, with their default behavior. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- --sites`: what a sites server takes of the processor beside servers of files, what a deploy takes beside `rsync`, and what
+ * `npm run bench -- --sites`: what a sites server takes of the processor compared with file servers, what a deploy takes compared with `rsync`, and what
  * many deployments and domains cost it. docs/bench.md: Sites.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'

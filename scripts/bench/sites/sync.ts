@@ -1,4 +1,4 @@
-/** A deploy of a folder of small files, beside `rsync` of the same files to the same disk. */
+/** A deploy of a folder of small files, compared with `rsync` of the same files to the same disk. */
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ export async function measureDeploys(
   { folder, project }: { folder: string; project: string },
 ): Promise<Synced> {
   const hasRsync = has('rsync')
-  if (!hasRsync) say('rsync is not installed: no deploy is measured beside it')
+  if (!hasRsync) say('rsync is not installed: deploys are not compared with it')
   const rounds: { first: number; again: number; rsync: number | undefined }[] = []
   for (let round = 0; round < ROUNDS; round++) {
     say(`deploy of ${FILES} files: round ${round + 1} of ${ROUNDS}`)

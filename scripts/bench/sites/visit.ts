@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { Server } from '../children.ts'
 
-/** Asks a server for a path of a host, as `fetch` cannot: it names the host by itself. */
+/** Asks a server for a path of a host, because `fetch` sets the host header itself. */
 export async function visit(
   { origin }: Pick<Server, 'origin'>,
   host: string,

@@ -1,4 +1,4 @@
-/** Where src uses what it declares outside functions: a line that runs when its module is loaded tells only where its value is used. */
+/** Where src uses what it declares outside functions: for a line that runs on module load, only its uses show the tests. */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 

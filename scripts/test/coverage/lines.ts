@@ -5,7 +5,7 @@ import type { Profiler } from 'node:inspector'
 export type Lines = readonly number[]
 
 /**
- * The lines of `text` of which a part ran. What a function does beyond its own call is in its inner ranges: a range lies over the ranges
+ * The lines of `text` that ran at least in part. What a function does beyond its own call is in its inner ranges: a range lies over the ranges
  * around it. `withModule`: the code outside functions counts too; it runs once in a process, whatever the tests do.
  */
 export function linesOf(text: string, functions: readonly Profiler.FunctionCoverage[], withModule: boolean): number[] {

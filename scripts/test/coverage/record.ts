@@ -108,7 +108,7 @@ function packed(ran: Ran, read: Read): Loaded {
   return Object.fromEntries(files.map(([file, lines]) => [file, { hash: read(file).hash, lines: packLines(lines) }]))
 }
 
-/** What a child is given beside the options of the runtime that a test starts it with. */
+/** Runtime options of a child, added to those of its test. */
 function besideOptions(env: Record<string, string>, own: string | undefined): Record<string, string> {
   if (own === undefined || own === process.env.NODE_OPTIONS) return env
   return { ...env, NODE_OPTIONS: `${own} ${env.NODE_OPTIONS}` }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What one test file executes. `hash`: of the test file. `sources`: the lines of each file of src, packed, beside the hash of that file. */
+/** What one test file executes. `hash`: of the test file. `sources`: the lines of each file of src, packed, with the hash of that file. */
 export type Entry = {
   test: string
   hash: string

@@ -79,8 +79,7 @@ export const COMMANDS: readonly Command[] = [
         about: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
       },
     },
-    details:
-      'The file contains every table of either engine, <file>.json its SHA-256. It does not contain the keyring.',
+    details: 'The file has every table of either engine, <file>.json its SHA-256. It does not have the keyring.',
     example: 'berth backup backups/',
     load: async () => (await import('./backup.ts')).backupCommand,
   },
@@ -97,8 +96,7 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
-    details:
-      'Exits with 65 when the backup is corrupt, with 1 when it could not be read. The service records the result.',
+    details: 'Exits with 65 for a corrupt backup, with 1 for an unreadable one. The service records the result.',
     example: 'berth backup verify --newest',
     load: async () => (await import('./backup.ts')).verifyCommand,
   },
@@ -224,10 +222,7 @@ export const COMMANDS: readonly Command[] = [
         isFile: true,
       },
       team: { value: 'id or slug', about: 'the team there; without it, the personal account of the token' },
-      'to-team': {
-        value: 'id or slug',
-        about: 'the team here; without it, the one with the same name as the team there',
-      },
+      'to-team': { value: 'id or slug', about: 'the team here; default: the one with the same name' },
       projects: { value: 'a,b', about: 'only these projects, and nothing else of the account' },
       'dry-run': { about: 'show the plan without running it' },
       yes: { about: 'do not prompt for confirmation' },
