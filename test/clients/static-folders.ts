@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { Said } from '../support/worlds/edge-world.ts'
+import type { EdgeReply } from '../support/worlds/edge-world.ts'
 import { programOf } from './cli-world.ts'
 
 /** As the probes of these folders say them: what a visitor sends, and what must come. */
@@ -21,7 +21,7 @@ type Probe = {
 /** A probe by what it asks, with what was wrong; undefined where it passed. */
 export type Probed = { name: string; fault: string | undefined }
 
-type Visit = (path: string, headers: Record<string, string>) => Promise<Said>
+type Visit = (path: string, headers: Record<string, string>) => Promise<EdgeReply>
 
 /** They put it into their pages, and look for it: another one would show a page of an earlier build. */
 const MARK = 'RANDOMNESS_PLACEHOLDER'
@@ -97,7 +97,7 @@ export async function probeAll(folder: string, probes: readonly Probe[], visit: 
 }
 
 /** As `fetch` does, unless the probe wants the redirect itself. */
-async function follow(visit: Visit, { path, headers = {}, fetchOptions }: Probe): Promise<Said> {
+async function follow(visit: Visit, { path, headers = {}, fetchOptions }: Probe): Promise<EdgeReply> {
   let said = await visit(path, headers)
   let at = path
   for (let hops = 0; hops < MOST_REDIRECTS && fetchOptions?.redirect !== 'manual'; hops++) {
@@ -110,7 +110,7 @@ async function follow(visit: Visit, { path, headers = {}, fetchOptions }: Probe)
   return said
 }
 
-function faultOf(probe: Probe, { status, headers, text }: Said): string | undefined {
+function faultOf(probe: Probe, { status, headers, text }: EdgeReply): string | undefined {
   const wanted = probe.mustContain?.replaceAll(MARK, MARKED)
   if (probe.status !== undefined ? status !== probe.status : wanted === undefined && status >= 400)
     return `status ${status}`
