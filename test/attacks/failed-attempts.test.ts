@@ -1,4 +1,4 @@
-/** Somebody who guesses a client secret for as long as it takes: nothing is found, and nobody else notices. docs/spec/reliability.md T19; docs/limits.md: Whoever fails often waits alone. */
+/** Somebody who guesses a client secret for as long as it takes: nothing is found, and nobody else notices. docs/spec/reliability.md T19; docs/limits.md: Only failing clients wait. */
 import assert from 'node:assert/strict'
 import { newClientSecret } from '../../src/platform/base/ids.ts'
 import { onBothEngines } from '../support/world.ts'

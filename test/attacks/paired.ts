@@ -1,7 +1,7 @@
 /**
  * Whether the time of an answer tells two kinds of request apart, on a machine that others use too. Both kinds are asked one right after the
  * other, in random order, so what the machine does meets both alike. The sign of each difference counts and not its size: one slow answer
- * weighs no more than another. docs/threats.md: What time tells.
+ * weighs no more than another. docs/threats.md: Timing attacks.
  */
 import assert from 'node:assert/strict'
 import type { World } from '../support/world.ts'

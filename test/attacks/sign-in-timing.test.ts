@@ -1,6 +1,6 @@
 /**
  * What the time of an answer tells about the ways in: links, codes, passkeys, and what a provider sends back. In the full form only. Wrong
- * passwords are left out: each takes one argon2id, whose time hides all else. docs/threats.md: What time tells.
+ * passwords are left out: each takes one argon2id, whose time hides all else. docs/threats.md: Timing attacks.
  */
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'

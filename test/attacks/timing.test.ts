@@ -1,6 +1,6 @@
 /**
  * What the time of an answer tells: two kinds of request in random turn, each measured, and Welch's t of what they took. In the full
- * form only: a few samples tell nothing. docs/spec/reliability.md T38; docs/threats.md: What time tells.
+ * form only: a few samples tell nothing. docs/spec/reliability.md T38; docs/threats.md: Timing attacks.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** The tokens of the calling user, managed with other tokens that never create a wider one. docs/accounts.md: No token makes a wider one. */
+/** The tokens of the calling user, managed with other tokens that never create a wider one. docs/accounts.md: No token creates a wider one. */
 import type { Static } from 'typebox'
 import type { Caller, Ctx, Input, Params } from '../../context.ts'
 import { findProject } from '../../model/project.ts'

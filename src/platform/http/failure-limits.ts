@@ -1,4 +1,4 @@
-/** Failed attempts, counted by client address. Correct credentials are accepted however often others fail. docs/limits.md: Whoever fails often waits alone. */
+/** Failed attempts, counted by client address. Correct credentials are accepted however often others fail. docs/limits.md: Only failing clients wait. */
 import type { Deps } from '../../context.ts'
 import type { LimitName } from '../../limits.ts'
 import { clientAddress, networkOf } from '../base/network.ts'

@@ -1,6 +1,6 @@
 /**
  * Domains of an account: an apex that is verified once for all its projects. docs/domains.md: Domains of the account are derived,
- * Proving an apex for the whole account.
+ * Verifying an apex for the account.
  */
 
 import type { Ctx, Input, Params } from '../../context.ts'

@@ -1,7 +1,7 @@
 /**
  * Decides which claims are verified immediately, which need verification, and which lose a name. The unique index over verified
- * names is authoritative. docs/spec/decisions.md: Domains; docs/domains.md: When a name is verified at once, The latest proof of
- * an apex counts.
+ * names is authoritative. docs/spec/decisions.md: Domains; docs/domains.md: When a name is verified at once, The
+ * latest verification of an apex counts.
  */
 
 import type { DomainSettings } from '../../config.ts'

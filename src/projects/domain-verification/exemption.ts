@@ -1,6 +1,6 @@
 /**
- * Verifications of an apex, and the claims that they cover. docs/spec/decisions.md: Domains, Proof; docs/domains.md: The latest
- * proof of an apex counts, Proving an apex for the whole account.
+ * Verifications of an apex, and the claims that they cover. docs/spec/decisions.md: Domains, Verification; docs/domains.md: The
+ * latest verification of an apex counts, Verifying an apex for the account.
  */
 import type { Ctx } from '../../context.ts'
 import { isPlatformName } from '../../model/domain-name.ts'

@@ -1,6 +1,6 @@
 /**
  * Targets of domains. A verified production domain points to the production deployment, one with a branch or custom environment
- * to its newest READY deployment, a redirect or unverified domain to none. docs/deployments.md: Where domains lead.
+ * to its newest READY deployment, a redirect or unverified domain to none. docs/deployments.md: Targets of domains.
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'

@@ -1,4 +1,4 @@
-/** Rows for host verdicts, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host leads to. */
+/** Rows for host verdicts, read by name, by id or in slices. platform/verdict/facts.ts decides. docs/deployments.md: What a host points to. */
 import { sql } from 'kysely'
 import { OF_PRODUCTION } from '../../model/addresses.ts'
 import { stampToMs } from '../../platform/base/clock.ts'

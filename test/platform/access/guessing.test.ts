@@ -1,4 +1,4 @@
-/** Guessing: failures are counted by who fails from where, told 429, and shut nobody else out. docs/spec/reliability.md T19; docs/limits.md: Whoever fails often waits alone. */
+/** Guessing: failures are counted by who fails from where, told 429, and shut nobody else out. docs/spec/reliability.md T19; docs/limits.md: Only failing clients wait. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newClientSecret } from '../../../src/platform/base/ids.ts'

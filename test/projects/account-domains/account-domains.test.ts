@@ -1,4 +1,4 @@
-/** Domains of accounts: what is listed, proven once, lost and removed, and who sees what of it. docs/domains.md: Domains of the account are derived, Proving an apex for the whole account, Removing a domain of the account. */
+/** Domains of accounts: what is listed, proven once, lost and removed, and who sees what of it. docs/domains.md: Domains of the account are derived, Verifying an apex for the account, Removing a domain of the account. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { Vercel as Vercel110 } from 'sdk-1.1.0'

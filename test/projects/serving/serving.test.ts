@@ -1,4 +1,4 @@
-/** What a host leads to, as the edge's index knows it after every change. docs/deployments.md: What a host leads to; docs/edge.md: Three look-ups. */
+/** What a host points to, as the edge's index knows it after every change. docs/deployments.md: What a host points to; docs/edge.md: Three look-ups. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startHostSync } from '../../../src/operations/edge/index-sync.ts'
