@@ -207,7 +207,10 @@ test('the doctor reports a public address that does not resolve, and tokens that
   const away = await at({ BERTH_PUBLIC_URL: 'https://berth.invalid' })
   assert.deepEqual([away.is, /berth\.invalid of BERTH_PUBLIC_URL does not resolve/.test(away.found)], ['wrong', true])
   const open = await at({ HOST: '0.0.0.0' })
-  assert.deepEqual([open.is, /unencrypted/.test(open.found), /BERTH_PUBLIC_URL/.test(open.advice!)], ['worry', true, true])
+  assert.deepEqual(
+    [open.is, /unencrypted/.test(open.found), /BERTH_PUBLIC_URL/.test(open.advice!)],
+    ['worry', true, true],
+  )
   assert.equal((await at({ HOST: '0.0.0.0', BERTH_PUBLIC_URL: 'https://127.0.0.1' })).is, 'well')
   assert.equal((await at({})).is, 'well')
 })

@@ -48,10 +48,7 @@ test('what answers where proxies are sent is a sites server, another program, or
   const home = await newHome(t, 'sqlite')
   const port = await freePort()
   const token = { BERTH_SITES_TOKEN: SITES_TOKEN }
-  assert.match(
-    (await check('sites server', { ...home.env, ...token })).join(),
-    /^well,those with BERTH_SITES_TOKEN/,
-  )
+  assert.match((await check('sites server', { ...home.env, ...token })).join(), /^well,those with BERTH_SITES_TOKEN/)
   const nobody = { ...home.env, ...token, BERTH_SITES_ADDRESS: `http://127.0.0.1:${port}` }
   assert.match((await check('sites server', nobody)).join(), /^wrong,.*ECONNREFUSED/)
   await startService(t, home, { ...token, BERTH_EDGE_PORT: String(port) })
@@ -60,7 +57,10 @@ test('what answers where proxies are sent is a sites server, another program, or
   const real = { ...home.env, ...token, BERTH_SITES_ADDRESS: sites.address }
   await eventually(async () => (await check('sites server', real)).join() === `well,one responds at ${sites.address}`)
   const address = await otherProgram(t)
-  assert.match((await check('sites server', { ...real, BERTH_SITES_ADDRESS: address })).join(), /^wrong,.* is not a sites/)
+  assert.match(
+    (await check('sites server', { ...real, BERTH_SITES_ADDRESS: address })).join(),
+    /^wrong,.* is not a sites/,
+  )
   // A laptop has one beside it.
   const laptop = { ...home.env, BERTH_SITES_PORT: new URL(address).port, BERTH_EDGE_PORT: '1' }
   assert.match((await check('sites server', laptop)).join(), /^wrong,.* is not a sites server/)

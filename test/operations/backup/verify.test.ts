@@ -244,11 +244,7 @@ onBothEngines('berth backup puts a backup into a bucket, and there alone it coun
   assert.equal((await berth(['backup', 'verify', file], env)).code, 0)
 
   const again = await berth(['backup', file], env)
-  assert.deepEqual(
-    [again.code, /by-hand\/made\.db exists already: name another/.test(again.err)],
-    [1, true],
-    again.err,
-  )
+  assert.deepEqual([again.code, /by-hand\/made\.db exists already: name another/.test(again.err)], [1, true], again.err)
   const named = JSON.parse((await berth(['backup', `s3://${BUCKET}/by-day`, '--json'], env)).out).file
   assert.match(named, /^s3:\/\/[\w-]+\/by-day\/berth-\d{4}-.*\.db$/)
   assert.equal(server.objects.size, 4)

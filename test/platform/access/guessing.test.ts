@@ -73,11 +73,7 @@ onBothEngines(
     assert.equal((await guess(ATTACKER, app.clientSecret)).status, 200, 'behind one proxy all share an address')
     world.deps.clock.set(world.deps.clock.now() + 61_000)
     assert.equal((await guess(ATTACKER)).status, 401)
-    assert.equal(
-      world.logged().split('failed-attempt limit reached').length - 1,
-      2,
-      'the log says it once each',
-    )
+    assert.equal(world.logged().split('failed-attempt limit reached').length - 1, 2, 'the log says it once each')
   },
   ON,
 )
