@@ -1,11 +1,14 @@
+import type { Static } from 'typebox'
+import type { UserDetails } from '../../accounts/users/schema.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, csrfFields, type Screen } from '../../platform/pages/screen.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, type RenderForm } from '../action.ts'
-import { button, confirmedButton, dangerCard } from '../controls.ts'
+import { button, confirmedButton, countOf, dangerCard } from '../controls.ts'
 import { checkboxField } from '../fields.ts'
 import type { Refused } from '../refused.ts'
+import { operatorPath } from './frame.ts'
 
 const Removal = Type.Object({
   typed: Type.String({ maxLength: 254 }),
@@ -72,4 +75,20 @@ ${button(ctx, `${path}/suspended`, 'Reinstate', { look: '' })}</section>`
     'Their sessions and tokens stop working at once, and what they set up is put on hold. Nothing is deleted.',
     confirmedButton(ctx, `${path}/suspended`, 'Suspend', { fields: { suspended: 'true' } }),
   )
+}
+
+/** Second factors of the user, with a button for a user who lost them. */
+export function secondFactors(
+  ctx: ConsoleCtx,
+  { id, username, email, secondFactors }: Static<typeof UserDetails>,
+): Html {
+  const { oneTimeCodes, passkeys } = secondFactors
+  if (!oneTimeCodes && passkeys === 0) return html`<p class="card">None. Password only.</p>`
+  const words = [oneTimeCodes && 'one-time codes', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean)
+  return html`<p class="card">Set up: ${words.join(' and ')}.</p>
+${dangerCard(
+  'Remove second factors',
+  html`For a user who lost them. Check that the request comes from <strong>${username}</strong>: their password is then enough to sign in. Their sessions end, and an email goes to <strong>${email}</strong>.`,
+  confirmedButton(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove second factors'),
+)}`
 }

@@ -7,21 +7,12 @@ import type { ConsoleCtx, Screen, ScreenInput } from '../../platform/pages/scree
 import { consoleScreen, csrfFields } from '../../platform/pages/screen.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { action, field, formErrorNotice } from '../action.ts'
-import {
-  button,
-  confirmedButton,
-  countOf,
-  dangerCard,
-  heading,
-  paginationLinks,
-  searchForm,
-  sentenceCase,
-} from '../controls.ts'
+import { button, heading, paginationLinks, searchForm, sentenceCase } from '../controls.ts'
 import { copyable, dataTable } from '../fields.ts'
 import type { Refused } from '../refused.ts'
 import { lastUsedLabel, relativeTime } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
-import { removalForm, removalScreen, suspension } from './removal.ts'
+import { removalForm, removalScreen, secondFactors, suspension } from './removal.ts'
 
 const LIST = operatorPath('people')
 const ONE = `${LIST}/:id`
@@ -34,6 +25,13 @@ const Change = Type.Object({
   suspended: Type.Optional(Type.Literal('true')),
   operator: Type.Optional(Type.Literal('true')),
 })
+/** What the actions that end at the page of a user share. */
+const BACK_TO_USER = {
+  shows: ['operatorGetUser'],
+  to: (_: unknown, { params }: Pick<ScreenInput, 'params'>) => operatorPath('people', params.id!),
+  again: showPerson,
+  fresh: true,
+} as const
 type Query = ScreenInput<Static<typeof ListQuery>>
 type Made = Static<typeof CreatedPasswordLink>
 
@@ -84,11 +82,8 @@ export const operatorUserScreens: readonly Screen[] = [
       name: `console-set-${what}`,
       form: Change,
       asks: 'operatorUpdateUser',
-      shows: ['operatorGetUser'],
       wish: ({ params, form }) => ({ params: { userId: params.id! }, body: { [what]: form[what] === 'true' } }),
-      to: (_, { params }) => operatorPath('people', params.id!),
-      again: showPerson,
-      fresh: true,
+      ...BACK_TO_USER,
     }),
   ),
   removalScreen({
@@ -103,11 +98,8 @@ export const operatorUserScreens: readonly Screen[] = [
     path: `${ONE}/second-factors`,
     name: 'consoleRemoveSecondFactors',
     asks: 'operatorRemoveSecondFactors',
-    shows: ['operatorGetUser'],
     wish: ({ params }) => ({ params: { userId: params.id! } }),
-    to: (_, { params }) => operatorPath('people', params.id!),
-    again: showPerson,
-    fresh: true,
+    ...BACK_TO_USER,
   }),
   action<typeof Change, Made>({
     path: `${ONE}/link`,
@@ -115,12 +107,7 @@ export const operatorUserScreens: readonly Screen[] = [
     asks: 'operatorMakePasswordLink',
     shows: ['operatorGetUser'],
     wish: ({ params }) => ({ params: { userId: params.id! } }),
-    to: async (made, { params }, ctx) =>
-      showLink(
-        ctx,
-        await ctx.ask<Static<typeof UserDetails>>('operatorGetUser', { params: { userId: params.id! } }),
-        made,
-      ),
+    to: async (made, { params }, ctx) => showLink(ctx, await readUser(ctx, params.id!), made),
     again: showPerson,
     fresh: true,
   }),
@@ -185,7 +172,7 @@ function showLink(
 }
 
 async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, refused?: Refused): Promise<Page> {
-  const person = await ctx.ask<Static<typeof UserDetails>>('operatorGetUser', { params: { userId: params.id! } })
+  const person = await readUser(ctx, params.id!)
   const path = operatorPath('people', person.id)
   const { username, suspended, operator, teams, sessions, tokens } = person
   return operatorPage(ctx, 'people', {
@@ -231,17 +218,8 @@ ${removalForm(ctx, path, {
   })
 }
 
-/** Second factors of the user, with a button for a user who lost them. */
-function secondFactors(ctx: ConsoleCtx, { id, username, email, secondFactors }: Static<typeof UserDetails>): Html {
-  const { oneTimeCodes, passkeys } = secondFactors
-  if (!oneTimeCodes && passkeys === 0) return html`<p class="card">None. Password only.</p>`
-  const words = [oneTimeCodes && 'one-time codes', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean)
-  return html`<p class="card">Set up: ${words.join(' and ')}.</p>
-${dangerCard(
-  'Remove second factors',
-  html`For a user who lost them. Check that the request comes from <strong>${username}</strong>: their password is then enough to sign in. Their sessions end, and an email goes to <strong>${email}</strong>.`,
-  confirmedButton(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove second factors'),
-)}`
+function readUser(ctx: ConsoleCtx, userId: string): Promise<Static<typeof UserDetails>> {
+  return ctx.ask('operatorGetUser', { params: { userId } })
 }
 
 /** Uses are stored with a delay, so the session user is shown as present. */

@@ -178,7 +178,7 @@ test('a command line that cannot be read ends with 64, suggests a command, and d
     [['env', 'export', '..', '--target', 'preview'], /<project> may not be/],
     [['env', 'export', 'web', '--target', '..'], /"\.\." is no name and no id/],
     [['env', 'export', 'web', '--target', 'preview', '--git-branch', '..'], /"\.\." is no name and no id/],
-    [['token', 'add', 'usr_1', '--expires', '-5'], /--expires needs its <days or moment>; one that begins with "-"/],
+    [['token', 'add', 'usr_1', '--expires', '-5'], /--expires needs its <days or time>; one that begins with "-"/],
     [['token', 'add', 'usr_1', '--expires=-5'], /--expires must be days or a time such as .*, not "-5"/],
     [['token', 'add', 'usr_1', '--name'], /--name needs its <name>/],
     [['backup', 'x', '--with-keys=yes'], /--with-keys takes no value/],

@@ -118,7 +118,7 @@ onBothEngines('a token limited to projects hears no event that is not of one pro
     assert.equal(refused.status, 403, refused.text)
     assert.match(
       refused.body.error.message,
-      new RegExp(`limited to some projects: .${event}. tells of the whole account`),
+      new RegExp(`limited to some projects: .${event}. covers the whole account`),
     )
   }
   assert.deepEqual((await narrow('GET', '/v1/webhooks')).body, [], 'a refused request registers nothing')

@@ -100,7 +100,7 @@ test('a platform suffix under which others register names is refused with what t
       (error) => error instanceof BadSetting && sentence.test(error.message),
     )
   refused('co.uk', /^BERTH_PLATFORM_SUFFIX is "co\.uk", a public suffix: set a domain of your own/)
-  const platform = /^BERTH_PLATFORM_SUFFIX is "github\.io", which the Public Suffix List knows as .*BERTH_EDGE_CNAME/
+  const platform = /^BERTH_PLATFORM_SUFFIX is "github\.io", which the Public Suffix List has as .*BERTH_EDGE_CNAME/
   refused('github.io', platform)
   refused('github.io', platform, { BERTH_EDGE_CNAME: 'edge.example.com' })
   for (const env of [
