@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf } from '../../platform/schema/fields.ts'
 
-/** At the listener for proxies. `lease` needs BERTH_RUNNER_TOKEN; everything below a lease needs the token of that lease. */
+/** At the listener for proxies. `lease` needs the token of the runners; everything below a lease needs the token of that lease. */
 export const LEASE_PATH = '/runner/v1/builds/lease'
 /** Paths below a lease: POST `beat`, `log`, `missing`, `finish`; GET `source`, `source/{sha256}`; PUT `output/{sha256}`. */
 export function leasePath({ deploymentId, attempt }: Pick<Lease, 'deploymentId' | 'attempt'>, rest: string): string {

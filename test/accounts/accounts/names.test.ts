@@ -152,7 +152,7 @@ onBothEngines('one account keeps 10 names from others at the most', async (world
   for (let at = 0; at < 10; at++) assert.equal((await rename(world, `name-${at}`)).status, 200)
   const full = await rename(world, 'one-more')
   assert.deepEqual(said(full), [409, 'conflict'])
-  assert.match(full.body.error.message, /10 names/)
+  assert.match(full.body.error.message, /10 reserved former names/)
   assert.equal((await rename(world, 'name-3')).status, 200, 'one of its own is no further one')
 })
 

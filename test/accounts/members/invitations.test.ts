@@ -378,7 +378,7 @@ onBothEngines('100 invitations wait in one team at the most', async (world) => {
   await invite({ email: 'last@example.com' })
   const full = await world.call.try('POST', path, { email: 'more@example.com' })
   assert.deepEqual(said(full), [409, 'conflict'])
-  assert.match(full.body.error.message, /100 invitations/)
+  assert.match(full.body.error.message, /100 pending invitations/)
 })
 
 onBothEngines(

@@ -321,7 +321,7 @@ onBothEngines(
     assert.equal((await signInBy(world, second)).status, 403)
     await clearPassword(world, userId)
     const last = await client.post(`${FACTORS}/passkeys/remove`, { id: first.id() })
-    assert.deepEqual([last.status, /last way in/.test(last.text)], [409, true])
+    assert.deepEqual([last.status, /your last sign-in method/.test(last.text)], [409, true])
     assert.deepEqual(
       (await passkeysOf(world)).map(({ name }) => name),
       ['First'],

@@ -44,7 +44,7 @@ test('each unknown BERTH_ variable has a line of the greeting, with the setting 
   const told = running
     .out()
     .split('\n')
-    .filter((line) => line.includes('is no setting'))
+    .filter((line) => line.includes('is not a setting'))
   assert.deepEqual(told, [
     'warning: BERTH_OPERATR_TOKEN is not a setting; did you mean BERTH_OPERATOR_TOKEN?',
     'warning: BERTH_PORT is not a setting; did you mean PORT?',

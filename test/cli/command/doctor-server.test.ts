@@ -39,7 +39,7 @@ for (const [need, { asked, taken, fatal }] of Object.entries(LACKS)) {
     const told = findings.filter(({ about }) => about === 'database server')
     assert.equal(told.length, 1, JSON.stringify(told))
     assert.equal(told[0]!.is, fatal ? 'wrong' : 'worry')
-    assert.match(told[0]!.found, new RegExp(`^PostgreSQL 18\\.\\S+ .*lacks ${need}: `))
+    assert.match(told[0]!.found, new RegExp(`^PostgreSQL 18\\.\\S+ .*does not support ${need}: `))
     if (fatal) assert.equal(well, false)
   })
 }

@@ -203,7 +203,7 @@ onBothEngines(
     const taken = await client.post(`${PATH}/add`, { name })
     assert.equal(taken.status, 409)
     assert.match(taken.text, /id="name-fault">Cannot add .* another project of your account/)
-    const [, holder] = /href="([^"]*)">See /.exec(taken.text)!
+    const [, holder] = /href="([^"]*)">View /.exec(taken.text)!
     assert.match((await client.get(holder!)).text, /Prove ownership/, 'the way to the project that has it')
     assert.equal((await client.get(`${PATH}/${name}`)).status, 404, 'not on this project')
     const [challenge] = (await world.call('GET', `/v9/projects/shop/domains/${name}`)).body.verification

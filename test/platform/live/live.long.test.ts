@@ -86,7 +86,7 @@ for (const engine of ENGINES) {
       await eventually(async () => (await page.textContent('h1')) === 'web')
       await eventually(async () => (await openPages()) === 1)
       assert.equal((await world.call('POST', '/v1/projects/web/pause', {})).status, 200)
-      await shows('Bring it back')
+      await shows('Resume')
       assert.equal(await page.evaluate('window.mark'), 'not loaded again')
       assert.deepEqual(complaints, [])
     } finally {

@@ -99,8 +99,8 @@ test('a line of another version, of an unknown kind or with a wrong field is ref
     ['{"kind":"gone","of":"account","id":"a"}', /wrong line/],
     ['{"kind":"project","id":"a","paused":"no","liveDeploymentId":null}', /paused/],
     ['[]', /kind undefined/],
-    ['nonsense', /no JSON/],
-    ['null', /no JSON/],
+    ['nonsense', /not a JSON object/],
+    ['null', /not a JSON object/],
     [`"${'x'.repeat(20_000)}"`, /more than/],
   ]
   for (const [text, sentence] of refused)
