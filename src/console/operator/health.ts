@@ -123,7 +123,7 @@ function showSection({ kind, title, count, partial, items }: Section, now: numbe
 ${items.length < count && html`<p class="soft small">The ${items.length} oldest.</p>`}
 ${dataTable(
   title,
-  ['Item', 'Where', 'Since', 'Action'],
+  ['Item', 'Where', 'Started', 'Action'],
   items.map(
     (
       item,

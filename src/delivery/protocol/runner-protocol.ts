@@ -1,4 +1,4 @@
-/** What a runner and the control plane exchange. docs/building.md: Runner protocol. */
+/** What a runner and the control plane exchange. */
 import type { Static } from 'typebox'
 import { Type } from '../../platform/schema/builder.ts'
 import { Nullable, OneOf } from '../../platform/schema/fields.ts'
@@ -108,7 +108,7 @@ export type LogBatch = Static<typeof LogBatch>
 export const FileNames = Type.Object({ sha256: Type.Array(Sha256, { maxItems: 1000 }) })
 export type FileNames = Static<typeof FileNames>
 
-/** TABLE how a build fails → whose fault. docs/building.md: Errors. */
+/** TABLE how a build fails → whose fault. */
 export const BUILD_ERRORS = {
   BUILD_FAILED: 'tenant',
   BUILD_TIMED_OUT: 'tenant',

@@ -45,7 +45,7 @@ onBothEngines('one-time codes are set up by a right code, and recovery codes are
   const begunAnew = await setUpCodes(world, client)
   assert.equal(new Set(begunAnew.recovery).size, 10)
   const page = await client.get(FACTORS)
-  assert.match(page.text, /A password isn't enough to sign in/)
+  assert.match(page.text, /A password isn&#39;t enough to sign in/)
   assert.match(page.text, /10 of 10 codes left/)
   assert.deepEqual(recoveryCodesIn(page), [])
   assert.equal(page.text.includes(begunAnew.secret), false)

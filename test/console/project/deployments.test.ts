@@ -114,7 +114,7 @@ onBothEngines(
     assert.equal(await offers(), true)
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     assert.equal(await offers(), false)
-    const why = /is paused: <a href="\/console\/t\/admin\/projects\/web">Resume<\/a> it before/
+    const why = /is paused. <a href="\/console\/t\/admin\/projects\/web">Resume<\/a> it before/
     assert.match((await client.get(`${PATH}/${ready}`)).text, why)
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
     await setInTransfer(world, web.id, 1)

@@ -26,7 +26,7 @@ for (const engine of ENGINES) {
 
     const refused = await make(world.call, 4)
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'idempotency_keys_used_up'])
-    assert.match(refused.body.error.message, /3 answers .* without the header/)
+    assert.match(refused.body.error.message, /3 responses .* without the header/)
     assert.equal(refused.headers['retry-after'], undefined, 'SDKs would wait for hours')
     assert.equal((await world.call.try('GET', '/v9/projects/p4')).status, 404, 'a refused request changes nothing')
 

@@ -101,7 +101,7 @@ test('a person has so many pages in all accounts, and gives way with their own o
   for (const one of [theirs, ...mine]) pages.add(one)
   const inTheWay = (userId: string) => pages.inTheWayOf({ owner: 'one', userId })
   assert.equal(inTheWay('me')?.page, mine[0])
-  assert.match(inTheWay('me')!.why, /^You have 100 pages open/)
+  assert.match(inTheWay('me')!.why, /^You have 100 pages with live updates open/)
   assert.equal(inTheWay('mate'), undefined)
   pages.remove(mine[1]!)
   assert.equal(inTheWay('me'), undefined)
@@ -115,11 +115,11 @@ test('in a full account whoever has most pages gives way, and nobody loses one t
   for (const userId of ['few', 'many', 'new']) {
     const full = pages.inTheWayOf({ owner: 'one', userId })!
     assert.equal(full.page, many[0], userId)
-    assert.match(full.why, /^The account has 1000 pages open/)
+    assert.match(full.why, /^The account has 1000 pages with live updates open/)
   }
   // When all are too many, it is the person who has most in the account that has most.
   for (const one of pagesOf(2, 'small')) pages.add(one)
   const full = pages.inTheWayOf(page('new'))!
   assert.equal(full.page, many[0])
-  assert.match(full.why, /^The service has 4000 pages open/)
+  assert.match(full.why, /^The service has 4000 pages with live updates open/)
 })

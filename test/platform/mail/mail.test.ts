@@ -125,7 +125,7 @@ onBothEngines(
     const [row, next] = await rows(world)
     assert.ok(row!.failed_at !== null && row!.due_at === null && row!.sent_at === null && row!.body_text === '')
     assert.ok(next!.sent_at !== null)
-    assert.match(world.logged(), /"level":50.*given up/)
+    assert.match(world.logged(), /"level":50.*could not be delivered and is dropped/)
     assert.equal(world.logged().includes('canary-of-the-text'), false)
   },
   SMTP,
