@@ -109,8 +109,8 @@ export const BUDGETS = {
     table: 'invitation',
     owner: 'team_id',
     of: 'team',
-    what: 'invitations that wait for an answer',
-    remedy: 'Take some back first.',
+    what: 'pending invitations',
+    remedy: 'Withdraw some first.',
     refusal: 'too_many_invitations',
   },
 } as const satisfies Record<string, Budget>
