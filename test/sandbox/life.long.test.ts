@@ -90,7 +90,8 @@ test('a cancel ends all that runs inside, at any time', { skip, timeout: 600_000
       command: ['sh', '-c', `setsid sleep ${seconds} & sleep ${seconds}`],
       env: { PATH: '/usr/bin' },
       workDirectory: undefined,
-      readOnly: {},
+      readOnly: [],
+      network: 'none',
       currentDirectory: '/tmp',
       limits: DEFAULT_LIMITS,
     })

@@ -10,7 +10,8 @@ const policy = {
   command: ['sh', '-c', `setsid sleep ${seconds} & sleep ${seconds}`] as const,
   env: { PATH: '/usr/bin' },
   workDirectory: undefined,
-  readOnly: {},
+  readOnly: [],
+  network: 'none' as const,
   currentDirectory: '/tmp',
   limits: DEFAULT_LIMITS,
 }
