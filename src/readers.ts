@@ -144,9 +144,9 @@ export const READERS = {
     files: ['delivery/protocol/snapshot.ts', 'sites/snapshot/control-plane.ts', 'sites/visitors/admission.ts'],
   },
   'answer to a runner': {
-    bytes: 32 * MIB,
+    bytes: 16 * MIB,
     parts: 20_000,
-    from: 'server',
+    from: 'command',
     files: ['runner/lease/control-plane.ts'],
   },
   'page of a bucket': { bytes: 4 * MIB, parts: 1000, from: 'server', files: ['platform/adapters/s3.ts'] },

@@ -33,7 +33,7 @@ const ORDER: readonly (readonly [wing: string, entries: string])[] = [
   ['operations', 'operator doctor report'],
   ['', 'bounds.ts console project-hooks.ts screens.ts routes.ts start-wait.ts store.ts service.ts'],
   ['cli', 'command-line'],
-  ['', 'sites-process.ts start.ts start-sites.ts'],
+  ['', 'supervise.ts sites-process.ts runner-process.ts start.ts start-sites.ts start-runner.ts'],
   ['cli', 'command'],
   ['', 'main.ts package-types.ts start-berth.ts'],
 ]

@@ -102,13 +102,21 @@ async function readText(path: string): Promise<string | undefined> {
 }
 
 async function installTools(build: Build): Promise<void> {
-  const { tools, managers, node, units, signal } = build
+  const { managers, node, units, log } = build
   const wanted: Unit[] = ['builder', NODE_UNITS[node].node, NODE_UNITS[node].npm, ...managers]
-  for (const unit of wanted) {
-    const folder = await tools.toolchain.install(unit, signal).catch((error) => {
-      throw error instanceof ToolMissing ? new BuildFailure('BUILDER_UNAVAILABLE', error.message) : error
-    })
-    units.set(unit, folder)
+  const late = setTimeout(() => log.line('stdout', 'Installing tools of builds. Each version is installed once.'), 1000)
+  try {
+    for (const unit of wanted) units.set(unit, await installTool(build, unit))
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+async function installTool({ tools, signal }: Build, unit: Unit): Promise<string> {
+  try {
+    return await tools.toolchain.install(unit, signal)
+  } catch (error) {
+    throw error instanceof ToolMissing ? new BuildFailure('BUILDER_UNAVAILABLE', error.message) : error
   }
 }
 

@@ -122,8 +122,8 @@ function openChannel(pool: Pool, lease: Lease): LeaseChannel {
     beat: (step, timeoutMs) => ask(pool, post('beat', { step }, AbortSignal.timeout(timeoutMs)), stateOf),
     log: (batch, signal) => ask(pool, post('log', batch, signal), stateOf),
     source: (signal) =>
-      ask(pool, { method: 'GET', path: leasePath(lease, 'source'), token, signal }, ({ body }) =>
-        readJson<SourceEntry[]>(body, isSource),
+      ask(pool, { method: 'GET', path: leasePath(lease, 'source'), token, signal }, async ({ body }) =>
+        readSource(await readText(body)),
       ),
     sourceFile: (sha256, signal) =>
       ask(pool, { method: 'GET', path: leasePath(lease, `source/${sha256}`), token, signal }, ({ body }) => body),
@@ -179,8 +179,25 @@ async function dump({ body }: Dispatcher.ResponseData): Promise<void> {
 }
 
 async function readJson<T>(body: Body, isValid: ValidateFunction): Promise<T> {
-  const value = JSON.parse(await readText(body))
-  if (!isValid(value)) throw new Error(`wrong response: ${ajv.errorsText(isValid.errors?.slice(0, 1))}`)
+  return parseAnswer<T>(await readText(body), isValid)
+}
+
+/** A response that is not of the protocol. */
+export class WrongAnswer extends Error {}
+
+/** Parses the list of a source. Throws WrongAnswer. */
+export function readSource(text: string): SourceEntry[] {
+  return parseAnswer<SourceEntry[]>(text, isSource)
+}
+
+function parseAnswer<T>(text: string, isValid: ValidateFunction): T {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new WrongAnswer('the response is not JSON')
+  }
+  if (!isValid(value)) throw new WrongAnswer(`wrong response: ${ajv.errorsText(isValid.errors?.slice(0, 1))}`)
   return value as T
 }
 

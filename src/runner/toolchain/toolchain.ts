@@ -9,9 +9,8 @@ import type { Logger } from 'pino'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { shippedFile } from '../../platform/base/shipped-files.ts'
+import { DEFAULT_BUILDER } from '../../platform/settings/runner.ts'
 import { UNITS, type Unit } from './units.ts'
-
-export const DEFAULT_BUILDER = 'vercel@64.0.2'
 
 /** A tool that cannot be installed. The message is for the operator and for the log of the build. */
 export class ToolMissing extends Error {}
