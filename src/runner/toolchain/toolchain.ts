@@ -112,8 +112,8 @@ async function install(state: State, unit: Unit): Promise<string> {
   try {
     await mkdir(fresh)
     await chmod(fresh, 0o755)
-    writeFileAtomically(join(fresh, 'package.json'), manifest)
-    if (lock !== undefined) writeFileAtomically(join(fresh, 'package-lock.json'), lock)
+    await writeReadable(join(fresh, 'package.json'), manifest)
+    if (lock !== undefined) await writeReadable(join(fresh, 'package-lock.json'), lock)
     const words = [lock === undefined ? 'install' : 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
     await runNpm([...words, '--loglevel=error'], fresh, env, INSTALL_MS)
     await rename(fresh, place).catch((error) => {
@@ -128,6 +128,12 @@ async function install(state: State, unit: Unit): Promise<string> {
   }
   log.info({ unit, seconds: Math.round((performance.now() - began) / 1000) }, 'installed a tool of builds')
   return place
+}
+
+/** Node.js of the sandbox reads the file. */
+async function writeReadable(file: string, text: string): Promise<void> {
+  writeFileAtomically(file, text)
+  await chmod(file, 0o644)
 }
 
 /** Runs npm and returns its output. The umask of the service would hide the files from the user of the sandbox. */
