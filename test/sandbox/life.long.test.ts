@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,6 +11,7 @@ import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
 import { removeAbandonedRuns } from '../../src/sandbox/run-directory.ts'
 import { eventually } from '../support/eventually.ts'
+import { processesWith } from './processes.ts'
 import { RUN_AS } from './run-as.ts'
 import { runInSandbox, sandboxSkipReason } from './sandbox-world.ts'
 
@@ -19,19 +20,6 @@ const KILLS = 500
 const CANCELS = 200
 const FAILURES = 100
 const MAX_DELAY_MS = 500
-
-/** Ids of processes that have this number of seconds among their words. */
-function processesWith(seconds: string): number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return []
-    try {
-      const words = readFileSync(`/proc/${name}/cmdline`, 'utf8')
-      return words.includes(seconds) && Number(name) !== process.pid ? [Number(name)] : []
-    } catch {
-      return []
-    }
-  })
-}
 
 function openParent(t: { after(work: () => void): void }): string {
   const parent = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))

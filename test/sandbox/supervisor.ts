@@ -1,4 +1,4 @@
-/** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. */
+/** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. `network`: with pasta. */
 import { spawn } from 'node:child_process'
 import { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
 import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
@@ -11,7 +11,7 @@ const policy = {
   env: { PATH: '/usr/bin' },
   workDirectory: undefined,
   readOnly: [],
-  network: 'none' as const,
+  network: how === 'network' ? ('internet' as const) : ('none' as const),
   currentDirectory: '/tmp',
   limits: DEFAULT_LIMITS,
 }
