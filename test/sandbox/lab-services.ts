@@ -1,4 +1,4 @@
-/** The services of a namespace of test/sandbox/lab.ts: TCP, UDP, and a resolver. Prints what arrives. */
+/** The services of a namespace of test/sandbox/lab.ts: TCP, UDP, an abstract socket, and a resolver. Prints what arrives. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -29,6 +29,15 @@ udp.on('message', (_, from) => {
 })
 udp.bind(9999, '::')
 await once(udp, 'listening')
+
+if (isHost) {
+  const abstract = createServer((socket) => {
+    console.log('abstract socket')
+    socket.end('hello\n')
+  })
+  abstract.listen('\0berth-lab')
+  await once(abstract, 'listening')
+}
 
 if (!isHost) {
   const dns = createSocket('udp4')

@@ -54,7 +54,12 @@ export type Lab = {
 
 /** Why the lab cannot be made: it needs root, and the programs of the network. */
 export function labSkipReason(): string | false {
-  if (process.getuid?.() !== 0) return skipReason('a shell of root', 'sudo', 'the network of sandboxes')
+  if (process.getuid?.() !== 0) {
+    const said = 'only root makes network namespaces, so nothing is known of the network of sandboxes'
+    if (process.env.BERTH_TEST_PROGRAMS === 'all') throw new Error(said)
+    console.error(`SKIPPED: ${said}`)
+    return said
+  }
   for (const [program, packageName] of [
     ['pasta', 'passt'],
     ['nft', 'nftables'],

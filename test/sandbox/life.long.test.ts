@@ -17,6 +17,7 @@ import { runInSandbox, sandboxSkipReason } from './sandbox-world.ts'
 
 const skip = sandboxSkipReason()
 const KILLS = 500
+const PLAIN_KILLS = 100
 const CANCELS = 200
 const FAILURES = 100
 const MAX_DELAY_MS = 500
@@ -31,7 +32,7 @@ function openParent(t: { after(work: () => void): void }): string {
 async function killSupervisor(
   parent: string,
   seconds: string,
-  how: 'sandbox' | 'bare',
+  how: 'sandbox' | 'bare' | 'plain',
   afterMs: number,
 ): Promise<void> {
   const words = [join(import.meta.dirname, 'supervisor.ts'), parent, seconds, how]
@@ -55,6 +56,18 @@ test('nothing outlives a supervisor that is killed at any time', { skip, timeout
   assert.ok(readdirSync(parent).length > KILLS / 4, 'most were killed while their sandbox ran')
   await removeAbandonedRuns(parent)
   assert.deepEqual(readdirSync(parent), [])
+})
+
+test('nothing of the trusted kind outlives a supervisor that is killed at any time', {
+  skip,
+  timeout: 1_800_000,
+}, async (t) => {
+  const parent = openParent(t)
+  for (let kill = 0; kill < PLAIN_KILLS; kill++) {
+    const seconds = `${70_000 + kill}.5`
+    await killSupervisor(parent, seconds, 'plain', 100 + Math.random() * MAX_DELAY_MS)
+    await eventually(() => processesWith(seconds).length === 0)
+  }
 })
 
 test('without the watched pipe a sandbox outlives its supervisor (the control)', {

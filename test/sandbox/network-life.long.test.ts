@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { watchAddresses } from '../../src/sandbox/network/watch.ts'
 import { trySandbox } from '../../src/sandbox/trial.ts'
 import { eventually } from '../support/eventually.ts'
 import { labSkipReason, openLab } from './lab.ts'
@@ -58,4 +59,13 @@ test('a pasta that fails is told with what to do, and leaves nothing', { skip, t
     await eventually(() => pastas() === 0)
   }
   assert.deepEqual(readdirSync(parent), [])
+})
+
+test('a pasta that starts nothing is given up', { skip, timeout: 300_000 }, async (t) => {
+  const stuck = spawn('sleep', ['1000'], { stdio: 'ignore' })
+  t.after(() => stuck.kill('SIGKILL'))
+  await new Promise<void>((resolve) => {
+    const stop = watchAddresses(stuck.pid!, [], RUN_AS, resolve)
+    t.after(stop)
+  })
 })

@@ -46,7 +46,7 @@ const ADDRESSES: readonly (readonly [what: string, address: string, port: number
   ['host by name', 'host.test', HOST_PORT, 'without rules'],
 ]
 
-/** Prints the indexes of the addresses that answer over TCP, over UDP, and the public one over ICMP. */
+/** Prints the indexes of the addresses that answer over TCP, over UDP, the public one over ICMP, and an abstract socket of the host. */
 const probe = (addresses: readonly (readonly [address: string, port: number])[]) => `python3 - <<'END'
 import socket, time
 # A new IPv6 address is not used before the kernel has looked for another one like it.
@@ -72,7 +72,14 @@ def echo(address):
     s.sendto(bytes([8, 0, 0, 0, 0, 0, 0, 1]), (address, 0))
     return s.recv(100) != b''
   except OSError: return False
+def abstract():
+  try:
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(chr(0) + 'berth-lab')
+    return s.recv(10) != b''
+  except OSError: return False
 print('icmp', 'reached' if echo('192.88.7.7') else 'refused')
+print('abstract', 'reached' if abstract() else 'refused')
 END
 `
 
@@ -84,7 +91,7 @@ function readProbe(output: string) {
       ?.split(' ')
       .slice(1) ?? []
   const named = (name: string) => of(name).map((at) => ADDRESSES[Number(at)]![0])
-  return { tcp: named('tcp'), udp: named('udp'), icmp: of('icmp')[0] }
+  return { tcp: named('tcp'), udp: named('udp'), icmp: of('icmp')[0], abstract: of('abstract')[0] }
 }
 
 test('a command with network reaches public addresses and DNS, and nothing of the host or of a private network', {
@@ -96,6 +103,7 @@ test('a command with network reaches public addresses and DNS, and nothing of th
   const script = probe(ADDRESSES.map(([, address, port]) => [address.replace('LINK_LOCAL', `${linkLocal}%h0`), port]))
   const reachedBy = (...who: Reach[]) => ADDRESSES.filter(([, , , reach]) => who.includes(reach)).map(([what]) => what)
   const host = readProbe(lab.onHost(script))
+  assert.equal(host.abstract, 'reached', 'the control without a sandbox')
   assert.deepEqual(host.tcp, reachedBy('sandboxed', 'without rules', 'host'), 'the control without a sandbox')
 
   const open = readProbe((await lab.inSandbox(script, {}, { rules: 'none' })).output)
@@ -111,7 +119,7 @@ test('a command with network reaches public addresses and DNS, and nothing of th
   const kept = readProbe(output)
   assert.deepEqual(kept.tcp, reachedBy('sandboxed'), output)
   assert.deepEqual(kept.udp, reachedBy('sandboxed'), output)
-  assert.equal(kept.icmp, 'refused')
+  assert.deepEqual([kept.icmp, kept.abstract], ['refused', 'refused'])
   assert.deepEqual(lab.arrived(), [], 'the services of the host see nothing')
 })
 
