@@ -16,7 +16,7 @@ import type { Sandbox } from './sandbox.ts'
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
 
 /** What tests leave out of a layer. */
-export type Layers = { argumentsOf: typeof bwrapArguments; rulesOf: typeof networkRules }
+type Layers = { argumentsOf: typeof bwrapArguments; rulesOf: typeof networkRules }
 const ALL: Layers = { argumentsOf: bwrapArguments, rulesOf: networkRules }
 
 /** Creates a sandbox whose directory lies below `parent`. Throws as root without `runAs`. `layers`: tests change one. */

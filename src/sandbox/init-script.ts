@@ -1,3 +1,5 @@
+import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
+
 /**
  * The first process of the sandbox's process namespace, as text for `sh -c`. As pid 1 its end ends everything inside. Words: the file of the
  * nftables rules or nothing, the file of the seccomp filter, how many characters of options follow on standard input, the command. Options are in
@@ -9,7 +11,7 @@ shift 3
 if [ -n "$rules" ]; then nft -f "$rules" || exit 97; fi
 options=$(head -c "$length" <&7)
 [ "\${#options}" -eq "$length" ] || exit 98
-printf %s "$options" | base64 -d | "$@" 3<&0 4<"$filter" </dev/null 7<&- & command=$!
+printf %s "$options" | base64 -d | "$@" ${OPTIONS_DESCRIPTOR}<&0 ${FILTER_DESCRIPTOR}<"$filter" </dev/null 7<&- & command=$!
 options=
 ${watchPipe('kill -9 "$command"')}`
 

@@ -5,12 +5,9 @@ import type { Policy } from './policy.ts'
 /** `signal` is of the outermost process: a command that a signal ended inside exits with 128 and the number of the signal. */
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 
-/** `insideWork`: what the command calls the work directory. */
-export type Prepared = { workDirectory: string; insideWork: string }
-
 export type Sandbox = {
-  /** Creates the directory of this run, which `destroy` removes. Must be called first, once. */
-  prepare(): Promise<Prepared>
+  /** Creates the directory of this run, which `destroy` removes. Must be called first, once. `insideWork`: what the command calls `workDirectory`. */
+  prepare(): Promise<{ workDirectory: string; insideWork: string }>
   /**
    * What the command calls a path of the host that the policy mounts read-only: a path below `/host` where there are mounts, the path itself where
    * there are none. So callers write the same policy for both kinds. The same before and after `prepare`.

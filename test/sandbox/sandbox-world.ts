@@ -32,12 +32,17 @@ export function sandboxSkipReason(): string | false {
 export type Change = (words: ReturnType<typeof bwrapArguments>) => ReturnType<typeof bwrapArguments>
 
 /** Runs a shell script in a sandbox. `change`: leaves out a layer, as a control. Returns its output and exit code. */
-export async function runInSandbox(script: string, policy: Partial<Policy> = {}, change: Change = (words) => words) {
+export async function runInSandbox(
+  script: string,
+  policy: Partial<Policy> = {},
+  change: Change = (words) => words,
+  rulesOf = networkRules,
+) {
   const parent = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))
   chmodSync(parent, 0o755)
   const sandbox = createBwrapSandbox(parent, RUN_AS, {
     argumentsOf: (...given) => change(bwrapArguments(...given)),
-    rulesOf: networkRules,
+    rulesOf,
   })
   try {
     const { workDirectory } = await sandbox.prepare()

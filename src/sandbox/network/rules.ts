@@ -24,7 +24,7 @@ const REFUSED: readonly (readonly [prefix: string, reason: string])[] = [
 ]
 
 /** The table of the rules: new addresses of the host are added to its sets `host4` and `host6`. */
-export const TABLE = 'inet berth'
+const TABLE = 'inet berth'
 
 const REJECT = 'reject with icmpx admin-prohibited'
 
