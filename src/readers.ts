@@ -143,6 +143,12 @@ export const READERS = {
     from: 'server',
     files: ['delivery/protocol/snapshot.ts', 'sites/snapshot/control-plane.ts', 'sites/visitors/admission.ts'],
   },
+  'answer to a runner': {
+    bytes: 16 * MIB,
+    parts: 20_000,
+    from: 'command',
+    files: ['runner/lease/control-plane.ts'],
+  },
   'page of a bucket': { bytes: 4 * MIB, parts: 1000, from: 'server', files: ['platform/adapters/s3.ts'] },
   'answer to an import': {
     bytes: 32 * MIB,

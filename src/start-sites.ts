@@ -6,6 +6,7 @@ import { endAtSignals } from './platform/server/graceful-shutdown.ts'
 import { listenToVisitors } from './platform/server/listen.ts'
 import { openSitesServer } from './sites/visitors/sites-server.ts'
 import { untilThere } from './start-wait.ts'
+import { endWithParent } from './supervise.ts'
 
 /** How long requests in transit are still accepted. */
 const GRACE_MS = 300
@@ -27,11 +28,4 @@ export async function startSites(config: Config): Promise<void> {
     throw error
   })
   print(process.stdout, `berth sites listening on ${url}\n`)
-}
-
-/** Detects the end of the process that started this one over a channel, also an earlier one. */
-function endWithParent(end: () => void): void {
-  if (process.send === undefined) return
-  process.once('disconnect', end)
-  if (!process.connected) end()
 }

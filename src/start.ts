@@ -5,9 +5,11 @@ import type { Config } from './config.ts'
 import { exitWithError, openLog } from './platform/base/log.ts'
 import { endAtSignals } from './platform/server/graceful-shutdown.ts'
 import { listenToClients, listenToProxies, PortInUse } from './platform/server/listen.ts'
+import { decideBuilds, startRunnerProcess } from './runner-process.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
-import { type SitesProcess, startSitesProcess, withSitesProcess } from './sites-process.ts'
+import { startSitesProcess, withSitesProcess } from './sites-process.ts'
 import { untilThere } from './start-wait.ts'
+import type { RunningProgram } from './supervise.ts'
 
 /** How long requests in transit are still accepted. */
 const GRACE_MS = 300
@@ -18,8 +20,9 @@ const GRACE_MS = 300
  */
 export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreOptions = {}): Promise<void> {
   const withSites = withSitesProcess(given)
-  const config = withSites ?? given
   process.umask(0o077)
+  const builds = await decideBuilds(withSites ?? given)
+  const { config } = builds
   const log = await openLog(config.logLevel)
   // After a bug the state is unknown, so the supervisor must start a new process.
   process.on('uncaughtException', (error) => exitWithError(log, error, 'unexpected error; the process ends'))
@@ -31,8 +34,8 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
     )
   // Handles signals before the first wait, and before the service is visible.
   let opened: Service | undefined
-  let sites: SitesProcess | undefined
-  endAtSignals(log, async () => void (await Promise.all([sites?.stop(), opened?.close(GRACE_MS)])))
+  const beside: RunningProgram[] = []
+  endAtSignals(log, async () => void (await Promise.all([...beside.map((one) => one.stop()), opened?.close(GRACE_MS)])))
   const waits = { seconds: config.startWaitSeconds, log }
   const service = await openService(config, log, onDiskFault, { waits, ...store }).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
@@ -41,8 +44,10 @@ export async function start(given: Config, env: NodeJS.ProcessEnv, store: StoreO
   opened = service
   await untilThere(`the address of HOST, ${config.host}`, waits, () => listenToClients(service.app, config))
   const edge = await listenAtEdge(service, config, log)
-  greet(service, config, edge)
-  if (withSites !== undefined && edge?.url !== undefined) sites = startSitesProcess(config, edge.url, env, log)
+  greet(service, config, [...(edge === undefined ? [] : [edge.line]), builds.line])
+  if (edge?.url === undefined) return
+  if (withSites !== undefined) beside.push(startSitesProcess(config, edge.url, env, log))
+  if (builds.isBeside) beside.push(startRunnerProcess(config, edge.url, env, log))
 }
 
 /** The address for proxies; `url` undefined: none. */
@@ -65,7 +70,7 @@ async function listenAtEdge(service: Service, { host, edge }: Config, log: Logge
   }
 }
 
-function greet({ app, credentials, firstStart }: Service, config: Config, edge: EdgePlace | undefined): void {
+function greet({ app, credentials, firstStart }: Service, config: Config, places: readonly string[]): void {
   const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataDirectory, 'credentials.json'))
   const { token } = credentials
@@ -74,7 +79,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
   const tokenText = isShown ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
     `berth listening on ${url}`,
-    ...(edge === undefined ? [] : [edge.line]),
+    ...places,
     '',
     ...(isShown ? firstLines(credentials, config, file) : [laterLine(credentials, config, file, firstStart)]),
     ...welcomeLines(credentials, config.publicUrl ?? url, firstStart, isShown),

@@ -1,20 +1,36 @@
 /** The command line of bubblewrap for a policy. Each flag was tried: docs/sandbox.md. */
 import type { Policy } from './policy.ts'
 
-/** Bubblewrap reads its options and the seccomp filter from pipes. On a command line every user of the machine would read the variables. */
+/** Bubblewrap reads its options and the seccomp filter from descriptors. On a command line every user of the machine would read the variables. */
 export const [OPTIONS_DESCRIPTOR, FILTER_DESCRIPTOR] = [3, 4]
 /** Never root, and not a user of the host: what the command creates belongs to the user of the sandbox outside. */
 const USER_ID = '1000'
+/** Where the work directory is inside. */
+export const INSIDE_WORK = '/work'
 
-/** Returns the options and the command of `bwrap` for a policy without network. Pure. */
-export function bwrapArguments(policy: Policy): { options: string[]; command: string[] } {
-  const { command, env, workDirectory, readOnly, currentDirectory, limits } = policy
+/** Where read-only mounts of a policy are. No path of the host can hide one of the sandbox's own there. */
+const HOST = '/host'
+
+/** Returns the path inside of a read-only mount. Pure. */
+export function insideOf(path: string): string {
+  return `${HOST}${path}`
+}
+
+/** Returns the options and the command of `bwrap` for a policy. `own`: the sandbox's own files, path inside → path of the host. Pure. */
+export function bwrapArguments(
+  policy: Policy,
+  own: Readonly<Record<string, string>> = {},
+): { options: string[]; command: string[] } {
+  const { command, env, workDirectory, readOnly, currentDirectory, limits, network } = policy
   const options = [
     ...namespaces(),
+    // With a network, bubblewrap keeps the namespace of pasta, which has the rules.
+    ...(network === 'none' ? ['--unshare-net'] : []),
     ...['--clearenv', ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])],
     ...system(limits),
-    ...Object.entries(readOnly).flatMap(([inside, outside]) => ['--ro-bind', outside, inside]),
-    ...(workDirectory === undefined ? [] : ['--bind', workDirectory, '/work']),
+    ...Object.entries(own).flatMap(([inside, outside]) => ['--ro-bind', outside, inside]),
+    ...readOnly.flatMap((path) => ['--ro-bind', path, insideOf(path)]),
+    ...(workDirectory === undefined ? [] : ['--bind', workDirectory, INSIDE_WORK]),
     // After all mounts: bubblewrap's own `/` and `/dev` are writable and as large as half the memory.
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
     ...['--chdir', currentDirectory, '--seccomp', String(FILTER_DESCRIPTOR)],
@@ -26,7 +42,6 @@ function namespaces(): string[] {
   return [
     '--unshare-user',
     '--unshare-pid',
-    '--unshare-net',
     '--unshare-ipc',
     '--unshare-uts',
     '--unshare-cgroup',

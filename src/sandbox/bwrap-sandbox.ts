@@ -1,85 +1,85 @@
-/** A sandbox of bubblewrap, without network and without rights of root. docs/sandbox.md. */
-import { type ChildProcess, spawn } from 'node:child_process'
+/** A sandbox of bubblewrap, without rights of root. docs/sandbox.md. */
 import { chown, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PassThrough, type Writable } from 'node:stream'
-import { bwrapArguments, FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
-import { INIT_SCRIPT } from './init-script.ts'
+import { bwrapArguments, INSIDE_WORK, insideOf, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
+import { chainAround } from './network/chain.ts'
+import { forwardAddress, hostAddresses, hostGateways } from './network/host-addresses.ts'
+import { networkRules } from './network/rules.ts'
+import { watchAddresses } from './network/watch.ts'
+import { type OwnFiles, writeOwnFiles } from './own-files.ts'
+import type { Network, Policy } from './policy.ts'
+import { type ProcessGroup, startGroup } from './process-group.ts'
+import type { RunAs } from './run-as.ts'
 import { createRunDirectory } from './run-directory.ts'
-import type { Exit, Sandbox } from './sandbox.ts'
-import { seccompFilter } from './seccomp.ts'
+import type { Sandbox } from './sandbox.ts'
 
-const FILTER = seccompFilter()
+const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
 
-/** The user outside as whom commands run; undefined: the user of this process, who must not be root. */
-export type RunAs = { uid: number; gid: number } | undefined
+/** What tests leave out of a layer. */
+type Layers = { argumentsOf: typeof bwrapArguments; rulesOf: typeof networkRules }
+const ALL: Layers = { argumentsOf: bwrapArguments, rulesOf: networkRules }
 
-/** Creates a sandbox whose directory lies below `parent`. Throws as root without `runAs`. `argumentsOf`: tests leave out one layer by it. */
-export function createBwrapSandbox(parent: string, runAs: RunAs, argumentsOf = bwrapArguments): Sandbox {
+/** Creates a sandbox whose directory lies below `parent`. Throws as root without `runAs`. `layers`: tests change one. */
+export function createBwrapSandbox(parent: string, runAs: RunAs, layers = ALL): Sandbox {
   if (runAs === undefined && process.getuid?.() === 0) throw new Error('a sandbox never runs as root')
-  const output = new PassThrough()
   let directory: string | undefined
-  let child: ChildProcess | undefined
-  let ended: Promise<Exit> | undefined
+  let group: ProcessGroup | undefined
   return {
     async prepare() {
       directory = await createRunDirectory(parent)
       const workDirectory = join(directory, 'work')
       await mkdir(workDirectory, { mode: 0o700 })
       if (runAs !== undefined) await chown(workDirectory, runAs.uid, runAs.gid)
-      return { workDirectory }
+      return { workDirectory, insideWork: INSIDE_WORK }
     },
+    inside: insideOf,
     start(policy) {
-      if (directory === undefined || child !== undefined) throw new Error('a sandbox is prepared and started once')
-      const outer = ['--user', '--map-current-user', '--pid', '--fork', '--kill-child', '--', 'sh', '-c', INIT_SCRIPT]
-      const { options, command } = argumentsOf(policy)
-      const bwrap = ['bwrap', '--args', String(OPTIONS_DESCRIPTOR), '--', ...command]
-      child = spawn('unshare', [...outer, 'init', ...bwrap], {
-        // A process group of its own: `destroy` ends all of it at once.
-        detached: true,
-        // Standard input is the pipe that the first process watches. Nothing is ever written to it.
-        stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-        cwd: '/',
-        env: { PATH: '/usr/bin:/bin:/usr/sbin' },
-        ...runAs,
+      if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
+      const network = networkOf(policy.network, layers)
+      const files = writeOwnFiles(join(directory, 'own'), network)
+      group = startGroup({
+        ...commandLine(policy, files, network?.dnsAddress, layers),
+        env: ENV,
+        directory: '/',
+        runAs,
       })
-      child.stdout!.pipe(output, { end: false })
-      child.stderr!.pipe(output, { end: false })
-      child.stdin!.on('error', () => {})
-      writeTo(child.stdio[OPTIONS_DESCRIPTOR] as Writable, options.join('\0'))
-      writeTo(child.stdio[FILTER_DESCRIPTOR] as Writable, FILTER)
-      ended = exitOf(child)
-      // Not the closing of the pipes: a process that failed may hold them for ever.
-      ended.finally(() => output.end()).catch(() => {})
+      if (network !== undefined) watch(group, network.known, runAs)
     },
-    output: () => output,
-    wait: () => ended ?? Promise.reject(new Error('the sandbox was not started')),
+    output: () => startedOf(group).output,
+    wait: async () => startedOf(group).ended,
     async destroy() {
-      if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) killGroup(child.pid)
-      await ended?.catch(() => {})
+      group?.kill()
+      await group?.ended.catch(() => {})
       if (directory !== undefined) await rm(directory, { recursive: true, force: true })
     },
   }
 }
 
-/** The process may end before it has read everything. */
-function writeTo(pipe: Writable, bytes: string | Buffer): void {
-  pipe.on('error', () => {})
-  pipe.end(bytes)
+function startedOf(group: ProcessGroup | undefined): ProcessGroup {
+  if (group === undefined) throw new Error('the sandbox was not started')
+  return group
 }
 
-function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code, signal) => resolve({ code, signal }))
-  })
+type OwnNetwork = { dnsAddress: string; rules: string; known: string[] }
+
+function networkOf(network: Network, { rulesOf }: Layers): OwnNetwork | undefined {
+  if (network === 'none') return undefined
+  const [addresses, gateways, dnsAddress] = [hostAddresses(), hostGateways(), forwardAddress()]
+  const rules = rulesOf(addresses, gateways, dnsAddress, network === 'internet' ? [] : network.allow)
+  return { dnsAddress, rules, known: [...addresses, ...gateways] }
 }
 
-/** Ends the process group of a sandbox. It may have ended by itself. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
+function commandLine(policy: Policy, files: OwnFiles, dnsAddress: string | undefined, { argumentsOf }: Layers) {
+  const { options, command } = argumentsOf(policy, files.mounts)
+  const input = Buffer.from(options.join('\0')).toString('base64')
+  const { filter, rules } = files
+  const bwrap = ['bwrap', '--args', String(OPTIONS_DESCRIPTOR), '--', ...command]
+  return { words: chainAround(dnsAddress, { rules, filter, optionsLength: input.length }, bwrap), input }
+}
+
+/** A sandbox whose rules cannot follow the addresses of the host ends. */
+function watch(group: ProcessGroup, known: readonly string[], runAs: RunAs): void {
+  if (group.pid === undefined) return
+  const stop = watchAddresses(group.pid, known, runAs, group.kill)
+  group.ended.then(stop, stop)
 }

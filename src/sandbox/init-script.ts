@@ -1,11 +1,32 @@
+import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
+
 /**
- * The first process of the sandbox's process namespace, as text for `sh -c`. As pid 1 its end ends everything inside. Standard input is a
- * pipe that the supervisor alone holds: when the supervisor is gone, by whatever signal, this script ends.
+ * The first process of the sandbox's process namespace, as text for `sh -c`. As pid 1 its end ends everything inside. Words: the file of the
+ * nftables rules or nothing, the file of the seccomp filter, how many characters of options follow on standard input, the command. Options are in
+ * base64, because they have zero bytes. Pasta passes no other descriptor on.
  */
 export const INIT_SCRIPT = `exec 7<&0 </dev/null
+rules=$1 filter=$2 length=$3
+shift 3
+if [ -n "$rules" ]; then nft -f "$rules" || exit 97; fi
+options=$(head -c "$length" <&7)
+[ "\${#options}" -eq "$length" ] || exit 98
+printf %s "$options" | base64 -d | "$@" ${OPTIONS_DESCRIPTOR}<&0 ${FILTER_DESCRIPTOR}<"$filter" </dev/null 7<&- & command=$!
+options=
+${watchPipe('kill -9 "$command"')}`
+
+/**
+ * The first process of a plain sandbox. It leads the process group, and ends it with the supervisor. The command has no descriptor of the pipe.
+ */
+export const PLAIN_INIT_SCRIPT = `exec 7<&0 </dev/null
 "$@" 7<&- & command=$!
-(read -r line <&7; kill -9 "$command") & watcher=$!
+${watchPipe('kill -9 -- -$$')}`
+
+/** Standard input is a pipe that the supervisor alone holds: when the supervisor is gone, by whatever signal, `end` is executed. */
+function watchPipe(end: string): string {
+  return `(read -r line <&7; ${end}) & watcher=$!
 wait "$command"
 code=$?
 kill -9 "$watcher"
 exit "$code"`
+}

@@ -1,3 +1,6 @@
+/** `internet`: public addresses over TCP and UDP, and DNS. `allow`: also these addresses and prefixes, such as a private registry's; never those of this host and its gateways. */
+export type Network = 'none' | 'internet' | { allow: readonly string[] }
+
 /** Absolute paths are of the host unless a comment says otherwise. */
 export type Policy = {
   command: readonly [program: string, ...words: string[]]
@@ -5,8 +8,9 @@ export type Policy = {
   env: Readonly<Record<string, string>>
   /** The one writable directory, at `/work` inside. Undefined: only the limited `/tmp` is writable. */
   workDirectory: string | undefined
-  /** Read-only mounts: path inside → path of the host. They must not hold sockets or be followed by the host by name. */
-  readOnly: Readonly<Record<string, string>>
+  /** What is readable beside the system. The command finds each at `Sandbox.inside(path)`. They must not hold sockets. */
+  readOnly: readonly string[]
+  network: Network
   /** A path inside. */
   currentDirectory: string
   limits: Limits

@@ -6,11 +6,16 @@ import type { Policy } from './policy.ts'
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 
 export type Sandbox = {
-  /** Creates the directory of this run, which `destroy` removes. Must be called first, once. */
-  prepare(): Promise<{ workDirectory: string }>
-  /** Starts the command. Throws where the first process cannot be started. */
+  /** Creates the directory of this run, which `destroy` removes. Must be called first, once. `insideWork`: what the command calls `workDirectory`. */
+  prepare(): Promise<{ workDirectory: string; insideWork: string }>
+  /**
+   * What the command calls a path of the host that the policy mounts read-only: a path below `/host` where there are mounts, the path itself where
+   * there are none. So callers write the same policy for both kinds. The same before and after `prepare`.
+   */
+  inside(path: string): string
+  /** Starts the command, once. Throws for a prefix that is none. `wait` rejects where the first program cannot be started. */
   start(policy: Policy): void
-  /** What the command writes to standard output and standard error, as one stream. */
+  /** What the command writes to standard output and standard error, as one stream. Once started. */
   output(): Readable
   /** Resolves once the command and everything that it started have ended. */
   wait(): Promise<Exit>

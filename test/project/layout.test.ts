@@ -33,7 +33,7 @@ const ORDER: readonly (readonly [wing: string, entries: string])[] = [
   ['operations', 'operator doctor report'],
   ['', 'bounds.ts console project-hooks.ts screens.ts routes.ts start-wait.ts store.ts service.ts'],
   ['cli', 'command-line'],
-  ['', 'sites-process.ts start.ts start-sites.ts'],
+  ['', 'supervise.ts sites-process.ts runner-process.ts start.ts start-sites.ts start-runner.ts'],
   ['cli', 'command'],
   ['', 'main.ts package-types.ts start-berth.ts'],
 ]
@@ -43,7 +43,7 @@ const ENTRIES = ORDER.flatMap(([wing, entries]) =>
 const WINGS = new Set(ORDER.map(([wing]) => wing))
 
 /** TABLE wings of ORDER that have no file yet. */
-const TO_COME = ['launcher', 'runner']
+const TO_COME = ['launcher']
 
 /** TABLE imports against the order, each with its reason. */
 const UPWARD: Readonly<Record<string, string>> = {

@@ -36,6 +36,7 @@ import { matchRecords } from '../../src/projects/domain-verification/challenge.t
 import { parseDotenv } from '../../src/projects/env-files/dotenv.ts'
 import { READERS, type ReaderName } from '../../src/readers.ts'
 import { ROUTES } from '../../src/routes.ts'
+import { readSource, WrongAnswer } from '../../src/runner/lease/control-plane.ts'
 import { readVisit } from '../../src/sites/visitors/visit.ts'
 import { header, record } from '../delivery/archive/tar.ts'
 import { WORST as WORST_LISTS } from '../delivery/deploys/worst-lists.ts'
@@ -515,6 +516,17 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
         if (!/more than 1000 keys/.test(String(error))) throw error
       }
     },
+  ),
+  'answer to a runner': texts(
+    ['{"path":"a"},', '[', '{"a":', '0,', '"\\u0000",'],
+    (text) => {
+      try {
+        readSource(text)
+      } catch (error) {
+        if (!(error instanceof WrongAnswer)) throw error
+      }
+    },
+    { begins: ['', '['], ends: ['', '0]'] },
   ),
   'answer to an import': texts(['0,'], (text) => fetchOnce(answering(text), 'https://api.example/v9/projects', {}), {
     begins: ['['],

@@ -81,7 +81,7 @@ const ATTACKS: readonly Attack[] = [
   },
   {
     what: 'reads a file of the host',
-    script: 'cat /etc/passwd && echo read',
+    script: 'ls /var && echo read',
     stopped: /No such file or directory/,
     control: ({ options, command }) => ({
       options: [

@@ -8,7 +8,8 @@ const POLICY: Policy = {
   command: ['node', 'build.js'],
   env: { PATH: '/usr/bin', TOKEN: 'secret' },
   workDirectory: '/var/lib/berth/runs/1/work',
-  readOnly: { '/opt/node': '/var/lib/berth/node-22' },
+  readOnly: ['/var/lib/berth/node-22'],
+  network: 'none',
   currentDirectory: '/work',
   limits: DEFAULT_LIMITS,
 }
@@ -52,4 +53,20 @@ test('limits are set within the namespace of the user, in front of the command',
     'build.js',
   ])
   for (const mount of ['/tmp', '/dev/shm']) assert.equal(options[options.indexOf(mount) - 2]! > '0', true, mount)
+})
+
+test("read-only mounts are below a directory of their own, and files in /etc are the sandbox's own", () => {
+  const { options } = bwrapArguments(POLICY, { '/etc/hosts': '/var/lib/berth/runs/1/own/hosts' })
+  const mounted = options.flatMap((word, at) => (word === '--ro-bind' ? [options.slice(at + 1, at + 3)] : []))
+  assert.deepEqual(mounted, [
+    ['/usr', '/usr'],
+    ['/var/lib/berth/runs/1/own/hosts', '/etc/hosts'],
+    ['/var/lib/berth/node-22', '/host/var/lib/berth/node-22'],
+  ])
+})
+
+test('without network there is a network namespace of its own, and with network that of the rules is kept', () => {
+  const isAlone = (network: Policy['network']) =>
+    bwrapArguments({ ...POLICY, network }).options.includes('--unshare-net')
+  assert.deepEqual([isAlone('none'), isAlone('internet'), isAlone({ allow: ['10.0.0.1'] })], [true, false, false])
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,27 +11,16 @@ import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
 import { removeAbandonedRuns } from '../../src/sandbox/run-directory.ts'
 import { eventually } from '../support/eventually.ts'
+import { processesWith } from './processes.ts'
 import { RUN_AS } from './run-as.ts'
 import { runInSandbox, sandboxSkipReason } from './sandbox-world.ts'
 
 const skip = sandboxSkipReason()
 const KILLS = 500
+const PLAIN_KILLS = 100
 const CANCELS = 200
 const FAILURES = 100
 const MAX_DELAY_MS = 500
-
-/** Ids of processes that have this number of seconds among their words. */
-function processesWith(seconds: string): number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return []
-    try {
-      const words = readFileSync(`/proc/${name}/cmdline`, 'utf8')
-      return words.includes(seconds) && Number(name) !== process.pid ? [Number(name)] : []
-    } catch {
-      return []
-    }
-  })
-}
 
 function openParent(t: { after(work: () => void): void }): string {
   const parent = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))
@@ -43,7 +32,7 @@ function openParent(t: { after(work: () => void): void }): string {
 async function killSupervisor(
   parent: string,
   seconds: string,
-  how: 'sandbox' | 'bare',
+  how: 'sandbox' | 'bare' | 'plain',
   afterMs: number,
 ): Promise<void> {
   const words = [join(import.meta.dirname, 'supervisor.ts'), parent, seconds, how]
@@ -69,6 +58,18 @@ test('nothing outlives a supervisor that is killed at any time', { skip, timeout
   assert.deepEqual(readdirSync(parent), [])
 })
 
+test('nothing of the trusted kind outlives a supervisor that is killed at any time', {
+  skip,
+  timeout: 1_800_000,
+}, async (t) => {
+  const parent = openParent(t)
+  for (let kill = 0; kill < PLAIN_KILLS; kill++) {
+    const seconds = `${70_000 + kill}.5`
+    await killSupervisor(parent, seconds, 'plain', 100 + Math.random() * MAX_DELAY_MS)
+    await eventually(() => processesWith(seconds).length === 0)
+  }
+})
+
 test('without the watched pipe a sandbox outlives its supervisor (the control)', {
   skip,
   timeout: 300_000,
@@ -90,7 +91,8 @@ test('a cancel ends all that runs inside, at any time', { skip, timeout: 600_000
       command: ['sh', '-c', `setsid sleep ${seconds} & sleep ${seconds}`],
       env: { PATH: '/usr/bin' },
       workDirectory: undefined,
-      readOnly: {},
+      readOnly: [],
+      network: 'none',
       currentDirectory: '/tmp',
       limits: DEFAULT_LIMITS,
     })

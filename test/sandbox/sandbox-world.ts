@@ -4,8 +4,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
+import { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
 import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
+import { networkRules } from '../../src/sandbox/network/rules.ts'
 import { DEFAULT_LIMITS, type Policy } from '../../src/sandbox/policy.ts'
 import { skipReason } from '../support/programs.ts'
 import { RUN_AS } from './run-as.ts'
@@ -31,18 +32,26 @@ export function sandboxSkipReason(): string | false {
 export type Change = (words: ReturnType<typeof bwrapArguments>) => ReturnType<typeof bwrapArguments>
 
 /** Runs a shell script in a sandbox. `change`: leaves out a layer, as a control. Returns its output and exit code. */
-export async function runInSandbox(script: string, policy: Partial<Policy> = {}, change: Change = (words) => words) {
-  const { bwrapArguments: argumentsOf } = await import('../../src/sandbox/bwrap-arguments.ts')
+export async function runInSandbox(
+  script: string,
+  policy: Partial<Policy> = {},
+  change: Change = (words) => words,
+  rulesOf = networkRules,
+) {
   const parent = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))
   chmodSync(parent, 0o755)
-  const sandbox = createBwrapSandbox(parent, RUN_AS, (given) => change(argumentsOf(given)))
+  const sandbox = createBwrapSandbox(parent, RUN_AS, {
+    argumentsOf: (...given) => change(bwrapArguments(...given)),
+    rulesOf,
+  })
   try {
     const { workDirectory } = await sandbox.prepare()
     sandbox.start({
       command: ['sh', '-c', script],
       env: { PATH: '/usr/bin:/usr/sbin' },
       workDirectory,
-      readOnly: {},
+      readOnly: [],
+      network: 'none',
       currentDirectory: '/work',
       limits: DEFAULT_LIMITS,
       ...policy,

@@ -1,16 +1,18 @@
-/** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. */
+/** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. `network`: with pasta. `plain`: of the trusted kind. */
 import { spawn } from 'node:child_process'
 import { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
-import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
+import { createSandbox } from '../../src/sandbox/create.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
 import { RUN_AS } from './run-as.ts'
 
 const [parent, seconds, how] = process.argv.slice(2) as [string, string, string]
 const policy = {
-  command: ['sh', '-c', `setsid sleep ${seconds} & sleep ${seconds}`] as const,
+  // A session of its own leaves the process group, which is all that the trusted kind ends.
+  command: ['sh', '-c', `${how === 'plain' ? '' : 'setsid'} sleep ${seconds} & sleep ${seconds}`] as const,
   env: { PATH: '/usr/bin' },
   workDirectory: undefined,
-  readOnly: {},
+  readOnly: [],
+  network: how === 'network' ? ('internet' as const) : ('none' as const),
   currentDirectory: '/tmp',
   limits: DEFAULT_LIMITS,
 }
@@ -22,7 +24,7 @@ if (how === 'bare') {
   const program = '/usr/bin/bwrap'
   spawn(program, [...kept, '--', ...command], { stdio: 'ignore', detached: true, ...RUN_AS })
 } else {
-  const sandbox = createBwrapSandbox(parent, RUN_AS)
+  const sandbox = createSandbox(how === 'plain' ? 'trusted' : 'sandboxed', parent, RUN_AS)
   await sandbox.prepare()
   sandbox.start(policy)
   sandbox.output().resume()

@@ -38,6 +38,7 @@ export async function newHome(t: Cleanup, engine: Engine, name = 'data'): Promis
     BERTH_EDGE_PORT: '0',
     // Those that are about it ask for one.
     BERTH_SITES_PORT: 'off',
+    BERTH_BUILDS: 'off',
     BERTH_RATE_LIMITS: 'off',
     BERTH_TEST_PATIENCE: PATIENCE,
   }

@@ -49,6 +49,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./serve.ts')).sitesCommand,
   },
   {
+    words: 'runner',
+    summary: 'Run a runner, which builds deployments from source in sandboxes',
+    details:
+      'It has no database: it requests builds from the control plane at BERTH_RUNNER_URL, with BERTH_RUNNER_TOKEN as there. A first signal lets running builds end, a second one ends them.',
+    example: 'BERTH_RUNNER_TOKEN=… BERTH_RUNNER_URL=https://berth.example.com:3001 berth runner',
+    load: async () => (await import('./serve.ts')).runnerCommand,
+  },
+  {
     words: 'welcome',
     summary: 'Print the setup link for the first user',
     details: 'It works once. BERTH_DATA is the data directory of the first start, and the service must run.',

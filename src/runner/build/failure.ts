@@ -1,0 +1,48 @@
+/** Why a build failed, in its own words. docs/runner.md: Errors. */
+import type { BuildError } from '../../delivery/protocol/runner-protocol.ts'
+import type { Exit } from '../../sandbox/sandbox.ts'
+
+/** A build that fails with a code. The message is for users. */
+export class BuildFailure extends Error {
+  readonly code: BuildError
+  constructor(code: BuildError, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+const MAX_MESSAGE = 2000
+const MAX_LINES = 5
+const COLORS = /\x1b\[[\d;:]*m/g
+/** TABLE how a line of the log that names the reason looks: the first pattern that occurs counts. */
+const REASONS: readonly RegExp[] = [
+  /^\s*Error: /,
+  /^\s*(?:\w*Error|error)\b[ :]/,
+  /^npm (?:ERR!|error) (?!A complete log|code\b)/,
+  /\berror\b/i,
+]
+/** TABLE signs of missing memory. 137: killed with SIGKILL, which is what the kernel does then. */
+const MEMORY = /heap out of memory|exited with SIGKILL|\bENOMEM\b|Cannot allocate memory/
+const KILLED = 137
+
+/** Returns the code and the message of a builder that ended with `exit`. `lines`: the end of its log, oldest first. Pure. */
+export function explainExit({ code, signal }: Exit, lines: readonly string[]): { code: BuildError; message: string } {
+  const plain = lines.map((line) => line.replace(COLORS, '').trimEnd()).filter((line) => line.trim() !== '')
+  const how = signal === null ? `with exit code ${code}` : `by ${signal}`
+  if (code === KILLED || plain.some((line) => MEMORY.test(line)))
+    return { code: 'BUILD_OUT_OF_MEMORY', message: cut([`The build ran out of memory (${how}).`, ...reasons(plain)]) }
+  return { code: 'BUILD_FAILED', message: cut([...reasons(plain), `The build ended ${how}.`]) }
+}
+
+/** The lines that name the reason, else the last ones. */
+function reasons(lines: readonly string[]): string[] {
+  for (const pattern of REASONS) {
+    const at = lines.findLastIndex((line) => pattern.test(line))
+    if (at >= 0) return lines.slice(at, at + MAX_LINES)
+  }
+  return lines.slice(-MAX_LINES)
+}
+
+function cut(lines: readonly string[]): string {
+  return lines.join('\n').toWellFormed().slice(0, MAX_MESSAGE)
+}

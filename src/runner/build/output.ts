@@ -1,0 +1,129 @@
+/** The result of a build: the directory `.vercel/output`, read after everything in the sandbox has ended. docs/runner.md: Output. */
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lstat, open, readdir, readlink, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OUTPUT_LIMITS } from '../../delivery/protocol/output-limits.ts'
+import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+import { BuildFailure } from './failure.ts'
+import { staysInside } from './workspace.ts'
+
+const OUTPUT = '.vercel/output'
+const CONFIG = '.vc-config.json'
+
+/** `place`: where the file lies on the host. */
+export type OutputFile = { path: string; place: string; size: number; mode: number; digest: string }
+type OutputLink = { path: string; target: string; mode: number }
+export type Output = { files: OutputFile[]; links: OutputLink[] }
+
+type State = Output & { source: string; paths: Set<string>; bytes: number; signal: AbortSignal }
+
+/**
+ * Reads the output below the source directory `source`, without following links. Fails with BUILD_OUTPUT_REFUSED, which names the file that is over a
+ * limit, leads out of the output, or is neither file, directory nor link.
+ */
+export async function collectOutput(source: string, signal: AbortSignal): Promise<Output> {
+  const state: State = { files: [], links: [], source, paths: new Set(), bytes: 0, signal }
+  for (const path of ['', '.vercel', OUTPUT]) {
+    const stats = await lstat(join(source, path)).catch(() => undefined)
+    if (stats?.isDirectory() !== true)
+      throw refused(path || 'The project folder', 'is not a directory after the build.')
+  }
+  await walk(state, OUTPUT)
+  for (const { path, place, size } of state.files.filter(({ path }) => path.endsWith(`.func/${CONFIG}`)))
+    await addMappedFiles(state, path, await readConfig(path, place, size))
+  return state
+}
+
+/** Returns the entries of the report. */
+export function entriesOf({ files, links }: Output): SourceEntry[] {
+  return [
+    ...files.map(({ place: _, ...file }) => ({ ...file, kind: 'file' as const })),
+    ...links.map((link) => ({ ...link, kind: 'link' as const, size: Buffer.byteLength(link.target) })),
+  ]
+}
+
+function refused(path: string, why: string): BuildFailure {
+  return new BuildFailure('BUILD_OUTPUT_REFUSED', `${path.slice(0, OUTPUT_LIMITS.path)} ${why}`)
+}
+
+async function walk(state: State, folder: string): Promise<void> {
+  if (folder.split('/').length > OUTPUT_LIMITS.depth)
+    throw refused(folder, `is more than ${OUTPUT_LIMITS.depth} directories deep.`)
+  for (const { name } of await readdir(join(state.source, folder), { withFileTypes: true })) {
+    state.signal.throwIfAborted()
+    const path = `${folder}/${name}`
+    const stats = await lstat(join(state.source, path))
+    if (stats.isDirectory()) await walk(state, path)
+    else if (stats.isSymbolicLink()) await addLink(state, path)
+    else if (stats.isFile()) await addFile(state, path, join(state.source, path))
+    else throw refused(path, 'is neither a file nor a directory nor a link.')
+  }
+}
+
+function count(state: State, path: string): void {
+  state.paths.add(path)
+  if (state.paths.size > OUTPUT_LIMITS.files)
+    throw refused('The output', `has more than ${OUTPUT_LIMITS.files} files and links.`)
+}
+
+async function addLink(state: State, path: string): Promise<void> {
+  count(state, path)
+  const target = await readlink(join(state.source, path))
+  if (!staysInside(path.slice(OUTPUT.length + 1), target))
+    throw refused(path, `is a link that leads out of the output, to ${JSON.stringify(target.slice(0, 200))}.`)
+  state.links.push({ path, target, mode: 0o120777 })
+}
+
+async function addFile(state: State, path: string, place: string): Promise<void> {
+  if (state.paths.has(path)) return
+  count(state, path)
+  const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const { size, mode } = await handle.stat()
+    if (size > OUTPUT_LIMITS.fileBytes)
+      throw refused(path, `has ${size} bytes. At most ${OUTPUT_LIMITS.fileBytes} are allowed.`)
+    state.bytes += size
+    if (state.bytes > OUTPUT_LIMITS.bytes)
+      throw refused('The output', `has more than ${OUTPUT_LIMITS.bytes} bytes, with ${path}.`)
+    const hash = createHash('sha256')
+    for await (const piece of handle.createReadStream({ autoClose: false })) {
+      state.signal.throwIfAborted()
+      hash.update(piece)
+    }
+    const executable = (mode & 0o111) === 0 ? 0o100644 : 0o100755
+    state.files.push({ path, place, size, mode: executable, digest: hash.digest('hex') })
+  } finally {
+    await handle.close()
+  }
+}
+
+async function readConfig(path: string, place: string, size: number): Promise<unknown> {
+  if (size > OUTPUT_LIMITS.functionConfigBytes)
+    throw refused(path, `has ${size} bytes. At most ${OUTPUT_LIMITS.functionConfigBytes} are allowed.`)
+  const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    return JSON.parse(await handle.readFile('utf8'))
+  } catch {
+    // The control plane names the fault.
+    return undefined
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Files outside of the output that a function needs, such as packages. Links are followed within the source. */
+async function addMappedFiles(state: State, config: string, content: unknown): Promise<void> {
+  const { filePathMap } = (typeof content === 'object' && content !== null ? content : {}) as { filePathMap?: unknown }
+  if (typeof filePathMap !== 'object' || filePathMap === null) return
+  const root = await realpath(state.source)
+  for (const from of Object.values(filePathMap)) {
+    state.signal.throwIfAborted()
+    if (typeof from !== 'string' || !staysInside('x', from)) throw refused(config, 'names a file out of the project.')
+    const place = await realpath(join(root, from)).catch(() => undefined)
+    // A missing file is named by the control plane.
+    if (place === undefined) continue
+    if (!place.startsWith(`${root}/`)) throw refused(config, `names ${from}, which leads out of the project.`)
+    if ((await lstat(place)).isFile()) await addFile(state, from, place)
+  }
+}

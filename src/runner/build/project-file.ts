@@ -1,0 +1,20 @@
+/** `.vercel/project.json` and the words of the builder's command line. docs/runner.md: Project file. */
+import type { Lease } from '../../delivery/protocol/runner-protocol.ts'
+import type { NodeMajor } from '../toolchain/units.ts'
+
+/** Returns the text of `.vercel/project.json`, as the builder reads it. Pure. */
+export function projectFile({ project, settings }: Pick<Lease, 'project' | 'settings'>, major: NodeMajor): string {
+  const { commandForIgnoringBuildStep: _, ...rest } = settings
+  const file = {
+    projectId: project.id,
+    orgId: project.accountId,
+    projectName: project.name,
+    settings: { createdAt: 0, ...rest, nodeVersion: `${major}.x` },
+  }
+  return `${JSON.stringify(file, null, 2)}\n`
+}
+
+/** Returns the words after the builder. Without a token it calls no API; with one, it asks who that is, and waits. Pure. */
+export function buildWords({ target, environment }: Pick<Lease, 'target' | 'environment'>): string[] {
+  return ['build', '--yes', target === 'production' ? '--prod' : `--target=${environment ?? 'preview'}`]
+}

@@ -1,0 +1,163 @@
+/** TABLE steps of a build, in order. docs/runner.md: Steps. */
+import { once } from 'node:events'
+import { constants } from 'node:fs'
+import { lstat, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Beat, BUILD_ERRORS, type BuildError, type SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+import { ToolMissing } from '../toolchain/toolchain.ts'
+import { chooseManagers, chooseNode, NODE_UNITS, packageFacts, type Unit } from '../toolchain/units.ts'
+import type { Build } from './build.ts'
+import { HOME, IGNORED, policyOf, SOURCE } from './environment.ts'
+import { BuildFailure, explainExit } from './failure.ts'
+import { collectOutput } from './output.ts'
+import { retried, uploadOutput } from './output-upload.ts'
+import { projectFile } from './project-file.ts'
+import { createWorkspace, makeFolder, placeSource, placeText } from './workspace.ts'
+
+const MINUTE_MS = 60_000
+
+/** `code`: of a failure that has no code of its own; its fault is that of BUILD_ERRORS. `reported`: what beats say meanwhile. */
+export type Step = {
+  name: string
+  reported: Beat['step']
+  /** Undefined: the time limit of the build alone. */
+  limitMs: number | undefined
+  code: BuildError
+  run(build: Build): Promise<void>
+}
+
+export const STEPS: readonly Step[] = [
+  { name: 'source', reported: 'preparing', limitMs: 10 * MINUTE_MS, code: 'RUNNER_FAILED', run: fetchSource },
+  { name: 'tools', reported: 'preparing', limitMs: 15 * MINUTE_MS, code: 'BUILDER_UNAVAILABLE', run: installTools },
+  { name: 'project file', reported: 'preparing', limitMs: MINUTE_MS, code: 'RUNNER_FAILED', run: writeProjectFile },
+  { name: 'build', reported: 'building', limitMs: undefined, code: 'RUNNER_FAILED', run: runBuilder },
+  { name: 'collect', reported: 'uploading', limitMs: 5 * MINUTE_MS, code: 'BUILD_OUTPUT_REFUSED', run: collect },
+  { name: 'upload', reported: 'uploading', limitMs: 15 * MINUTE_MS, code: 'RUNNER_FAILED', run: upload },
+]
+
+/** Returns whose fault a code is. */
+export function faultOf(code: BuildError): 'tenant' | 'runner' {
+  return BUILD_ERRORS[code]
+}
+
+/** How long the rest of the output is read after the end. */
+const OUTPUT_MS = 2000
+const MAX_PACKAGE_JSON = 1024 * 1024
+
+async function fetchSource(build: Build): Promise<void> {
+  const { sandbox, channel, signal } = build
+  const { workDirectory, insideWork } = await sandbox.prepare()
+  build.insideWork = insideWork
+  const workspace = await createWorkspace(workDirectory, SOURCE)
+  build.workspace = workspace
+  // A folder `.vercel` of the source has no say: it may name another project.
+  const isOwn = ({ path }: SourceEntry) => path === '.vercel' || path.startsWith('.vercel/')
+  const entries = (await retried(() => channel.source(signal), signal)).filter((entry) => !isOwn(entry))
+  await placeSource(workspace, entries, (digest) => retried(() => channel.sourceFile(digest, signal), signal))
+  await chooseTools(build, entries)
+  const files = entries.filter(({ kind }) => kind === 'file').length
+  build.log.line('stdout', `Copied ${files} ${files === 1 ? 'file' : 'files'} of the source.`)
+}
+
+/** Chooses Node.js and package managers by the settings and the package.json of the root directory. */
+async function chooseTools(build: Build, entries: readonly SourceEntry[]): Promise<void> {
+  const { workspace, lease } = build
+  const root = await rootOf(build)
+  const [own, top] = await Promise.all(
+    [root, workspace!.folder].map((folder) => readText(join(folder, 'package.json'))),
+  )
+  const { node, manager = packageFacts(top).manager } = packageFacts(own)
+  build.managers = chooseManagers(entries, manager, lease.settings)
+  const { major, isAsked } = chooseNode(lease.settings.nodeVersion, node)
+  build.node = major
+  if (isAsked) return
+  const asked = node ?? lease.settings.nodeVersion
+  build.log.line('stdout', `Node.js ${asked} is not available for builds. This build uses ${major}.x.`)
+}
+
+/** Returns the root directory on the host. Fails with INVALID_PROJECT_SETTINGS where the source has none. */
+async function rootOf({ workspace, lease }: Build): Promise<string> {
+  const { folder } = workspace!
+  const { rootDirectory } = lease.settings
+  const root = join(folder, rootDirectory ?? '')
+  const isInside = root === folder || root === `${folder}/` || root.startsWith(`${folder}/`)
+  const stats = isInside ? await lstat(root).catch(() => undefined) : undefined
+  if (stats?.isDirectory()) return root
+  throw new BuildFailure(
+    'INVALID_PROJECT_SETTINGS',
+    `The root directory ${JSON.stringify(rootDirectory)} of the project settings is not in the source.`,
+  )
+}
+
+/** A link is not followed: the runner may read more than the build. */
+async function readText(path: string): Promise<string | undefined> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined)
+  if (handle === undefined) return undefined
+  try {
+    return (await handle.stat()).size > MAX_PACKAGE_JSON ? undefined : await handle.readFile('utf8')
+  } finally {
+    await handle.close()
+  }
+}
+
+async function installTools(build: Build): Promise<void> {
+  const { managers, node, units, log } = build
+  const wanted: Unit[] = ['builder', NODE_UNITS[node].node, NODE_UNITS[node].npm, ...managers]
+  const late = setTimeout(() => log.line('stdout', 'Installing tools of builds. Each version is installed once.'), 1000)
+  try {
+    for (const unit of wanted) units.set(unit, await installTool(build, unit))
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+async function installTool({ tools, signal }: Build, unit: Unit): Promise<string> {
+  try {
+    return await tools.toolchain.install(unit, signal)
+  } catch (error) {
+    throw error instanceof ToolMissing ? new BuildFailure('BUILDER_UNAVAILABLE', error.message) : error
+  }
+}
+
+async function writeProjectFile({ workspace, lease, node }: Build): Promise<void> {
+  const { folder } = workspace!
+  await makeFolder(workspace!, join(folder, '..', HOME))
+  await makeFolder(workspace!, join(folder, '.vercel'))
+  await placeText(workspace!, join(folder, '.vercel', 'project.json'), projectFile(lease, node))
+}
+
+async function runBuilder(build: Build): Promise<void> {
+  const { sandbox, log, workspace, tools, lease, signal } = build
+  const policy = policyOf(build, await tools.toolchain.registry())
+  signal.throwIfAborted()
+  log.line('command', lease.target === 'production' ? 'vercel build --prod' : 'vercel build')
+  sandbox.start(policy)
+  const output = sandbox.output()
+  output.on('data', (bytes: Buffer) => log.write(bytes))
+  output.on('error', () => {})
+  const read = once(output, 'close')
+  const exit = await sandbox.wait()
+  // The last lines may still be in the pipe.
+  await Promise.race([read, sleep(OUTPUT_MS)])
+  log.end()
+  signal.throwIfAborted()
+  const marker = await lstat(join(workspace!.folder, '..', IGNORED)).catch(() => undefined)
+  build.isIgnored = marker !== undefined && exit.code === 0 && hasIgnoredStep(build)
+  if (exit.code === 0) return
+  const { code, message } = explainExit(exit, log.lastLines())
+  throw new BuildFailure(code, message)
+}
+
+function hasIgnoredStep({ lease }: Build): boolean {
+  return lease.settings.commandForIgnoringBuildStep !== null
+}
+
+async function collect(build: Build): Promise<void> {
+  build.output = await collectOutput(build.workspace!.folder, build.signal)
+}
+
+async function upload({ channel, output, signal, log }: Build): Promise<void> {
+  const { sent, bytes } = await uploadOutput(channel, output!.files, signal)
+  log.line('stdout', `Uploaded ${sent} of ${output!.files.length} files of the output (${bytes} bytes).`)
+}

@@ -1,0 +1,129 @@
+/** The source of a build: copied into the work directory of a sandbox, by content. docs/runner.md: Source. */
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lchown, lstat, mkdir, open, symlink } from 'node:fs/promises'
+import { dirname, isAbsolute, join, normalize } from 'node:path'
+import { Readable } from 'node:stream'
+import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+
+/** A source that cannot be placed. The message is for users. */
+export class BadSource extends Error {}
+
+export type Workspace = {
+  /** The directory of the source, on the host. */
+  folder: string
+  owner: { uid: number; gid: number }
+}
+
+const AT_ONCE = 16
+
+/** Returns the path of an entry below `root`. Throws BadSource for a path that is absolute or leads out. Pure. */
+export function resolveInside(root: string, path: string): string {
+  const parts = path.split('/')
+  if (path === '' || path.includes('\0') || isAbsolute(path) || parts.some((part) => ['', '.', '..'].includes(part)))
+    throw new BadSource(`The path ${JSON.stringify(path.slice(0, 200))} of the source does not name a place in it.`)
+  return join(root, path)
+}
+
+/** Whether the target of a link at `path` stays within the root. Both are relative to it. Pure. */
+export function staysInside(path: string, target: string): boolean {
+  if (target === '' || target.includes('\0') || isAbsolute(target)) return false
+  const end = normalize(join(dirname(path), target))
+  return end !== '..' && !end.startsWith('../')
+}
+
+/** Creates the empty directory of the source in the work directory of a sandbox, for the user that runs the sandbox. */
+export async function createWorkspace(workDirectory: string, name: string): Promise<Workspace> {
+  const { uid, gid } = await lstat(workDirectory)
+  const folder = join(workDirectory, name)
+  const workspace = { folder, owner: { uid, gid } }
+  await makeFolder(workspace, folder)
+  return workspace
+}
+
+/**
+ * Places all entries: directories, then files, then links, so that nothing is written through a link. Throws BadSource for a wrong path, link or
+ * digest.
+ */
+export async function placeSource(
+  workspace: Workspace,
+  entries: readonly SourceEntry[],
+  openFile: (sha256: string) => Promise<Readable>,
+): Promise<void> {
+  const made = new Set([workspace.folder])
+  const isFolder = ({ kind }: SourceEntry) => kind === 'folder'
+  for (const entry of entries) {
+    const place = resolveInside(workspace.folder, entry.path)
+    await makeFolders(workspace, isFolder(entry) ? place : dirname(place), made)
+  }
+  const files = entries.filter(({ kind }) => kind === 'file').values()
+  const worker = async () => {
+    for (const entry of files) await placeFile(workspace, entry, openFile)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  for (const entry of entries) if (entry.kind === 'link') await placeLink(workspace, entry)
+}
+
+async function makeFolders(workspace: Workspace, folder: string, made: Set<string>): Promise<void> {
+  if (made.has(folder)) return
+  await makeFolders(workspace, dirname(folder), made)
+  made.add(folder)
+  await makeFolder(workspace, folder)
+}
+
+/** Creates a directory for the build. Throws where something is there already, which may be a link. */
+export async function makeFolder({ owner }: Workspace, folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o755 })
+  await giveTo(owner, folder)
+}
+
+async function placeFile(
+  workspace: Workspace,
+  { path, digest, size, mode }: SourceEntry,
+  openFile: (sha256: string) => Promise<Readable>,
+): Promise<void> {
+  if (digest === undefined) throw new BadSource(`The file ${path} of the source has no digest.`)
+  const place = resolveInside(workspace.folder, path)
+  const written = await writeBytes(place, await openFile(digest), size, (mode & 0o111) === 0 ? 0o644 : 0o755)
+  if (written !== digest) throw new BadSource(`The file ${path} of the source has other content than it should have.`)
+  await giveTo(workspace.owner, place)
+}
+
+/** Creates a file of the runner for the build. Throws where something is there already. */
+export async function placeText(workspace: Workspace, place: string, text: string): Promise<void> {
+  const bytes = Buffer.from(text)
+  await writeBytes(place, Readable.from([bytes]), bytes.length, 0o644)
+  await giveTo(workspace.owner, place)
+}
+
+/** Creates a file for the build, and returns the SHA-256 of what was written. Throws BadSource above `size`. */
+async function writeBytes(place: string, bytes: AsyncIterable<Buffer>, size: number, mode: number): Promise<string> {
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  const handle = await open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+  const hash = createHash('sha256')
+  try {
+    let written = 0
+    for await (const piece of bytes) {
+      written += piece.length
+      if (written > size) throw new BadSource(`A file of the source is longer than its ${size} bytes.`)
+      hash.update(piece)
+      await handle.write(piece)
+    }
+  } finally {
+    await handle.close()
+  }
+  return hash.digest('hex')
+}
+
+async function placeLink(workspace: Workspace, { path, target = '' }: SourceEntry): Promise<void> {
+  if (!staysInside(path, target))
+    throw new BadSource(`The link ${path} of the source leads out of it, to ${JSON.stringify(target.slice(0, 200))}.`)
+  const place = resolveInside(workspace.folder, path)
+  await symlink(target, place)
+  await giveTo(workspace.owner, place)
+}
+
+/** A runner that is root gives the files to the user of the sandbox. */
+async function giveTo({ uid, gid }: Workspace['owner'], path: string): Promise<void> {
+  if (process.getuid?.() !== uid) await lchown(path, uid, gid)
+}

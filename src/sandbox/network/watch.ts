@@ -1,0 +1,62 @@
+/** The rules of a sandbox that runs get the addresses that the host gets later. docs/sandbox.md: Network. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { RunAs } from '../run-as.ts'
+import { hostAddresses, hostGateways } from './host-addresses.ts'
+import { addHostAddress } from './rules.ts'
+
+const INTERVAL_MS = 2000
+/** For pasta to start the first process. What is not there by then is never there. */
+const START_MS = 10_000
+const NFT_MS = 5000
+
+/**
+ * Adds new addresses of the host to the rules of the sandbox every 2 s, until the returned function is called. `pid`: of pasta. Calls `fail` once
+ * where pasta starts nothing within 10 s, or where an address cannot be added.
+ */
+export function watchAddresses(pid: number, known: readonly string[], runAs: RunAs, fail: () => void): () => void {
+  const added = new Set(known)
+  const startedAt = performance.now()
+  let isBusy = false
+  const look = async () => {
+    const first = childrenOf(pid).find((child) => childrenOf(child).length > 0)
+    if (first === undefined) {
+      if (performance.now() - startedAt > START_MS) throw new Error('pasta started nothing')
+      return
+    }
+    for (const address of [...hostAddresses(), ...hostGateways()].filter((one) => !added.has(one))) {
+      await addTo(first, address, runAs)
+      added.add(address)
+    }
+  }
+  const timer = setInterval(() => {
+    if (isBusy) return
+    isBusy = true
+    look()
+      .catch(() => {
+        clearInterval(timer)
+        fail()
+      })
+      .finally(() => {
+        isBusy = false
+      })
+  }, INTERVAL_MS)
+  return () => clearInterval(timer)
+}
+
+/** Enters the namespaces of the process as the same user, who owns them. */
+async function addTo(pid: number, address: string, runAs: RunAs): Promise<void> {
+  const words = ['-t', String(pid), '-U', '-n', '--preserve-credentials', 'nft', ...addHostAddress(address)]
+  const env = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
+  await promisify(execFile)('nsenter', words, { ...runAs, cwd: '/', env, timeout: NFT_MS })
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const ids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+    return ids === '' ? [] : ids.split(' ').map(Number)
+  } catch {
+    return []
+  }
+}

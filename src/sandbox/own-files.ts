@@ -1,0 +1,41 @@
+/** Files of the sandbox's own in `/etc`, and what the first process reads. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { seccompFilter } from './seccomp.ts'
+
+const FILTER = seccompFilter()
+
+/** The name of the user and the group inside. */
+const [NAME, ID] = ['berth', 1000]
+
+const FILES: Readonly<Record<string, string>> = {
+  hosts: '127.0.0.1 localhost\n::1 localhost\n',
+  passwd: `root:x:0:0::/:/bin/sh\n${NAME}:x:${ID}:${ID}::/work:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
+  group: `root:x:0:\n${NAME}:x:${ID}:\nnogroup:x:65534:\n`,
+}
+
+export type OwnFiles = {
+  /** Path inside → path of the host. */
+  mounts: Record<string, string>
+  filter: string
+  rules: string | undefined
+}
+
+/** Writes the files into a directory that it creates, readable by every user: they hold no secret. `network`: undefined for none. */
+export function writeOwnFiles(directory: string, network: { dnsAddress: string; rules: string } | undefined): OwnFiles {
+  mkdirSync(directory)
+  // The umask of a service hides them from the user of the sandbox.
+  chmodSync(directory, 0o755)
+  const write = (name: string, content: string | Buffer) => {
+    const path = join(directory, name)
+    writeFileSync(path, content)
+    chmodSync(path, 0o644)
+    return path
+  }
+  const files = network === undefined ? FILES : { ...FILES, 'resolv.conf': `nameserver ${network.dnsAddress}\n` }
+  const mounts: Record<string, string> = {}
+  for (const [name, content] of Object.entries(files)) mounts[`/etc/${name}`] = write(name, content)
+  const filter = write('filter.bpf', FILTER)
+  const rules = network === undefined ? undefined : write('rules.nft', network.rules)
+  return { mounts, filter, rules }
+}

@@ -1,0 +1,38 @@
+/** A process group in a directory of its own, for an operator who trusts all code. It isolates nothing. docs/sandbox.md: The trusted kind. */
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PLAIN_INIT_SCRIPT } from './init-script.ts'
+import { type ProcessGroup, startGroup } from './process-group.ts'
+import { createRunDirectory } from './run-directory.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** Creates a sandbox whose directory lies below `parent`. Its command runs as the user of this process. Mounts, network and limits of the policy do not apply. */
+export function createPlainSandbox(parent: string): Sandbox {
+  let directory: string | undefined
+  let group: ProcessGroup | undefined
+  const started = () => {
+    if (group === undefined) throw new Error('the sandbox was not started')
+    return group
+  }
+  return {
+    async prepare() {
+      directory = await createRunDirectory(parent)
+      const workDirectory = join(directory, 'work')
+      await mkdir(workDirectory, { mode: 0o700 })
+      return { workDirectory, insideWork: workDirectory }
+    },
+    inside: (path) => path,
+    start({ command, env, currentDirectory }) {
+      if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
+      const words = ['/bin/sh', '-c', PLAIN_INIT_SCRIPT, 'init', ...command]
+      group = startGroup({ words, env, directory: currentDirectory, runAs: undefined })
+    },
+    output: () => started().output,
+    wait: async () => started().ended,
+    async destroy() {
+      group?.kill()
+      await group?.ended.catch(() => {})
+      if (directory !== undefined) await rm(directory, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,89 @@
+/** A process group that a sandbox starts and ends whole. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
+import type { RunAs } from './run-as.ts'
+import type { Exit } from './sandbox.ts'
+
+/** How long output is read once all processes have ended. A process outside the group may hold the pipes for ever. */
+const LAST_OUTPUT_MS = 500
+
+type Start = {
+  words: readonly string[]
+  env: Readonly<Record<string, string>>
+  directory: string
+  runAs: RunAs
+  /** What the first process reads before it watches standard input. */
+  input?: string
+}
+
+export type ProcessGroup = {
+  pid: number | undefined
+  /** Standard output and standard error as one stream. It ends once the group has ended. */
+  output: Readable
+  /** Resolves once the first process has ended, and all others of the group with it. Rejects where it could not be started. */
+  ended: Promise<Exit>
+  /** Sends SIGKILL to the whole group. Does nothing once it has ended. */
+  kill(): void
+}
+
+/** Starts a program as the leader of a process group. Its standard input is a pipe that stays open as long as this process lives. */
+export function startGroup({ words, env, directory, runAs, input = '' }: Start): ProcessGroup {
+  const child = spawn(words[0]!, words.slice(1), {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    cwd: directory,
+    env,
+    ...runAs,
+  })
+  const output = new PassThrough()
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(output, { end: false })
+  startInput(child.stdin, input)
+  let hasEnded = false
+  const ended = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => {
+      hasEnded = true
+      // A pasta that failed leaves a process that holds the pipes and ignores SIGTERM, so `exit` counts and not `close`.
+      killGroup(child.pid!)
+      resolve({ code, signal })
+    })
+  })
+  ended.then(() => endOutput(child, output)).catch(() => output.end())
+  return {
+    pid: child.pid,
+    output,
+    ended,
+    kill: () => {
+      if (child.pid !== undefined && !hasEnded) killGroup(child.pid)
+    },
+  }
+}
+
+/** The pipe is not closed after the input. The process may end before it has read everything. */
+function startInput(pipe: Writable, input: string): void {
+  pipe.on('error', () => {})
+  pipe.write(input)
+}
+
+/** Ends the output once both pipes are closed, or nothing has come for a while. A slow reader loses nothing. */
+function endOutput(child: ChildProcess, output: PassThrough): void {
+  const timer = setInterval(() => {
+    if (!output.writableNeedDrain) end()
+  }, LAST_OUTPUT_MS)
+  const end = () => {
+    clearInterval(timer)
+    for (const stream of [child.stdout!, child.stderr!]) stream.destroy()
+    output.end()
+  }
+  if (child.stdout!.closed && child.stderr!.closed) end()
+  else child.once('close', end)
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    // It has ended by itself.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

@@ -1,0 +1,56 @@
+/** Whether this machine can run sandboxes, found by starting one. docs/sandbox.md: A sandbox that does not start. */
+import type { Readable } from 'node:stream'
+import { createBwrapSandbox } from './bwrap-sandbox.ts'
+import { explainFailure } from './explain-failure.ts'
+import { DEFAULT_LIMITS, type Network } from './policy.ts'
+import type { RunAs } from './run-as.ts'
+
+const TIMEOUT_MS = 5000
+/** Of what the programs say. */
+const MAX_CHARACTERS = 10_000
+
+export type Trial = { works: true } | { works: false; sentence: string }
+
+/** Runs `true` in a sandbox below `parent`, through all of its programs. Returns within 5 s whether that works, else why not and what to do. */
+export async function trySandbox(options: { parent: string; runAs: RunAs; network: Network }): Promise<Trial> {
+  try {
+    const failure = await failureOf(options)
+    return failure === undefined ? { works: true } : { works: false, sentence: failure }
+  } catch (error) {
+    return { works: false, sentence: explainFailure((error as Error).message) }
+  }
+}
+
+async function failureOf({ parent, runAs, network }: Parameters<typeof trySandbox>[0]): Promise<string | undefined> {
+  const sandbox = createBwrapSandbox(parent, runAs)
+  try {
+    const { workDirectory, insideWork } = await sandbox.prepare()
+    sandbox.start({
+      command: ['true'],
+      env: { PATH: '/usr/bin' },
+      workDirectory,
+      readOnly: [],
+      network,
+      currentDirectory: insideWork,
+      limits: DEFAULT_LIMITS,
+    })
+    const output = readOutput(sandbox.output())
+    const exit = await Promise.race([sandbox.wait(), afterTimeout()])
+    if (exit === undefined) return `it does not start within ${TIMEOUT_MS / 1000} s`
+    return exit.code === 0 ? undefined : explainFailure(await output)
+  } finally {
+    await sandbox.destroy()
+  }
+}
+
+async function readOutput(stream: Readable): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) text = (text + chunk).slice(-MAX_CHARACTERS)
+  return text
+}
+
+function afterTimeout(): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, TIMEOUT_MS, undefined).unref()
+  })
+}

@@ -1,0 +1,47 @@
+/** When a runner renews its lease, gives it up, and requests the next build. docs/runner.md: Lease. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LEASE_TIMES } from '../../src/delivery/protocol/runner-protocol.ts'
+import { outcomeOf } from '../../src/runner/lease/control-plane.ts'
+import { ABANDON_BEFORE_MS, afterBeat, nextRenewal, openLeaseClock } from '../../src/runner/lease/lease.ts'
+import { retryPauseMs } from '../../src/runner/log/log-upload.ts'
+import { pollPauseMs } from '../../src/runner/poll.ts'
+
+test('a lease is renewed every 5 s, each second after a failure, and given up 5 s before it ends', () => {
+  let clock = openLeaseClock(0)
+  assert.deepEqual(nextRenewal(clock, 0), { kind: 'renew', at: LEASE_TIMES.beatMs, timeoutMs: LEASE_TIMES.beatMs })
+  clock = afterBeat(clock, 5000, 5100)
+  assert.equal((nextRenewal(clock, 5100) as { at: number }).at, 6100)
+  const end = LEASE_TIMES.leaseMs - ABANDON_BEFORE_MS
+  for (let now = 5100; now < end; now += 100) {
+    const next = nextRenewal(clock, now)
+    assert.ok(next.kind === 'renew' && next.at + next.timeoutMs <= end + 1, `${now}`)
+  }
+  assert.deepEqual(nextRenewal(clock, end), { kind: 'abandon' })
+})
+
+test('an answer counts from when the beat was sent, not from when it arrived', () => {
+  const clock = afterBeat(openLeaseClock(0), 6000, 10_000, 30_000)
+  assert.deepEqual(nextRenewal(clock, 6000 + 30_000 - ABANDON_BEFORE_MS), { kind: 'abandon' })
+  assert.equal((nextRenewal(clock, 10_000) as { at: number }).at, 11_000)
+})
+
+test('answers of the control plane', () => {
+  const statuses = [200, 204, 400, 401, 404, 408, 409, 413, 425, 429, 500, 503]
+  assert.deepEqual(statuses.map(outcomeOf), [
+    ...['done', 'done', 'fatal', 'fatal', 'fatal', 'retry', 'lease_lost', 'fatal', 'retry', 'retry', 'retry', 'retry'],
+  ])
+})
+
+test('requests for a build back off after failures, and never spin', () => {
+  const pause = (outcome: 'idle' | 'retry' | 'fatal', tookMs: number, failures: number) =>
+    pollPauseMs({ outcome, tookMs, failures }, 1)
+  assert.equal(pause('idle', 25_000, 0), 0)
+  assert.equal(pause('idle', 3, 0), 997)
+  assert.deepEqual(
+    [1, 2, 3, 20].map((failures) => pause('retry', 0, failures)),
+    [1000, 2000, 4000, 15_000],
+  )
+  assert.equal(pause('fatal', 0, 1), 15_000)
+  assert.deepEqual([0, 1, 2, 50].map(retryPauseMs), [500, 1000, 2000, 5000])
+})

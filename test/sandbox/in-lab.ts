@@ -1,0 +1,16 @@
+/** Runs a shell script in a sandbox, from a namespace of test/sandbox/lab.ts, and prints the result as JSON. */
+import { spawnSync } from 'node:child_process'
+import { networkRules } from '../../src/sandbox/network/rules.ts'
+import { runInSandbox } from './sandbox-world.ts'
+
+const { script, policy, rules, afterStart } = JSON.parse(process.argv[2]!)
+/** The sets remain, so that addresses can be added to them. */
+const withoutRules: typeof networkRules = (...words) =>
+  networkRules(...words)
+    .replace('policy drop', 'policy accept')
+    .replace(/^.* reject .*$/gm, '')
+    .replace(/^ +reject .*$/gm, '')
+
+if (afterStart !== undefined) setTimeout(() => spawnSync('sh', ['-c', afterStart], { stdio: 'ignore' }), 1000)
+const result = await runInSandbox(script, policy, (words) => words, rules === 'none' ? withoutRules : networkRules)
+console.log(JSON.stringify(result))
