@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
+import { type BuildsSettings, buildsOf } from './platform/settings/builds.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
 import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
@@ -49,6 +50,7 @@ export type Config = {
   clientToken: string | undefined
   edge: EdgeSettings
   sites: SitesSettings
+  builds: BuildsSettings
   /** Connection limits per client address, and exempt addresses. platform/server/connections.ts. */
   connections: ConnectionSettings
   /** The keyring: a file, or its content. */
@@ -147,6 +149,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     clientToken: values.BERTH_TOKEN,
     edge: edgeOf(values),
     sites: sitesOf(values),
+    builds: buildsOf(values),
     connections: { perAddress: values.BERTH_CONNECTIONS_PER_ADDRESS, trustedProxies: values.BERTH_TRUSTED_PROXIES },
     keys: values.BERTH_KEYS ?? { file: join(dataFolder, 'keys.json') },
     keysPassphrase: values.BERTH_KEYS_PASSPHRASE,

@@ -5,12 +5,12 @@
 
 import { BACKUPS } from './platform/settings/backups.ts'
 import { BUDGET_SETTINGS } from './platform/settings/budgets.ts'
+import { BUILDS } from './platform/settings/builds.ts'
 import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './platform/settings/domains.ts'
 import { RATE_LIMITS } from './platform/settings/limits.ts'
 import { MAIL } from './platform/settings/mail.ts'
 import { CONNECTIONS, SITES } from './platform/settings/proxies.ts'
-import { SESSIONS } from './platform/settings/sessions.ts'
-import { SIGN_IN } from './platform/settings/sign-in.ts'
+import { SESSIONS, SIGN_IN } from './platform/settings/sign-in.ts'
 import { DATABASE, FILES, KEYRING } from './platform/settings/store.ts'
 import { FOR_TESTS } from './platform/settings/tests.ts'
 import { TRACES } from './platform/settings/traces.ts'
@@ -214,6 +214,7 @@ export const SETTINGS = {
   },
   BERTH_TRUSTED_PROXIES: CONNECTIONS.BERTH_TRUSTED_PROXIES,
   ...SITES,
+  ...BUILDS,
   BERTH_ALLOW_PRIVATE_WEBHOOKS: {
     group: 'Running',
     kind: BooleanSetting(['0', '1'], '1'),

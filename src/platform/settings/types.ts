@@ -26,6 +26,7 @@ export type Setting = {
     | 'Mail'
     | 'Proxies'
     | 'Sites'
+    | 'Builds'
     | 'Running'
   kind: SettingType<unknown>
   /** Text to read when unset. */
