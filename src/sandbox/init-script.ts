@@ -17,10 +17,11 @@ ${watchPipe('kill -9 "$command"')}`
 
 /**
  * The first process of a plain sandbox. It leads the process group, and ends it with the supervisor. The command has no descriptor of the pipe.
+ * `kill -s`, because dash refuses `kill -9 --`.
  */
 export const PLAIN_INIT_SCRIPT = `exec 7<&0 </dev/null
 "$@" 7<&- & command=$!
-${watchPipe('kill -9 -- -$$')}`
+${watchPipe('kill -s KILL -- -$$')}`
 
 /** Standard input is a pipe that the supervisor alone holds: when the supervisor is gone, by whatever signal, `end` is executed. */
 function watchPipe(end: string): string {
