@@ -1,3 +1,4 @@
+/** The first processes of both kinds of sandbox. docs/sandbox.md: Life of a run. */
 import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** Files of the sandbox's own in `/etc`, and what the first process reads. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seccompFilter } from './seccomp.ts'
 
@@ -23,10 +23,13 @@ export type OwnFiles = {
 
 /** Writes the files into a directory that it creates, readable by every user: they hold no secret. `network`: undefined for none. */
 export function writeOwnFiles(directory: string, network: { dnsAddress: string; rules: string } | undefined): OwnFiles {
-  mkdirSync(directory, { mode: 0o755 })
+  mkdirSync(directory)
+  // Whatever the umask of the service.
+  chmodSync(directory, 0o755)
   const write = (name: string, content: string | Buffer) => {
     const path = join(directory, name)
-    writeFileSync(path, content, { mode: 0o644 })
+    writeFileSync(path, content, { flag: 'wx' })
+    chmodSync(path, 0o644)
     return path
   }
   const files = network === undefined ? FILES : { ...FILES, 'resolv.conf': `nameserver ${network.dnsAddress}\n` }

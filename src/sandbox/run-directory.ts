@@ -1,5 +1,5 @@
 /** Directories of runs, named so that the next start recognizes those that a crash left. */
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomText } from '../platform/base/ids.ts'
 
@@ -8,7 +8,9 @@ const NAME = /^[0-9a-f-]{36}\.(\d+)\.(\d+)\.[\w-]+$/
 /** Creates a directory below `parent`, for this process. Returns its path. */
 export async function createRunDirectory(parent: string): Promise<string> {
   const path = join(parent, `${await bootId()}.${process.pid}.${await startTimeOf(process.pid)}.${randomText(16)}`)
-  await mkdir(path, { mode: 0o755 })
+  await mkdir(path)
+  // Whatever the umask of the service: the user of the sandbox goes through it.
+  await chmod(path, 0o755)
   return path
 }
 
