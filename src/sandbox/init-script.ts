@@ -1,3 +1,4 @@
+/** The first processes of both kinds of sandbox. docs/sandbox.md: Life of a run. */
 import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
 
 /**
@@ -17,10 +18,11 @@ ${watchPipe('kill -9 "$command"')}`
 
 /**
  * The first process of a plain sandbox. It leads the process group, and ends it with the supervisor. The command has no descriptor of the pipe.
+ * `kill -s`, because dash refuses `kill -9 --`.
  */
 export const PLAIN_INIT_SCRIPT = `exec 7<&0 </dev/null
 "$@" 7<&- & command=$!
-${watchPipe('kill -9 -- -$$')}`
+${watchPipe('kill -s KILL -- -$$')}`
 
 /** Standard input is a pipe that the supervisor alone holds: when the supervisor is gone, by whatever signal, `end` is executed. */
 function watchPipe(end: string): string {

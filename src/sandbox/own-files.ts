@@ -24,11 +24,11 @@ export type OwnFiles = {
 /** Writes the files into a directory that it creates, readable by every user: they hold no secret. `network`: undefined for none. */
 export function writeOwnFiles(directory: string, network: { dnsAddress: string; rules: string } | undefined): OwnFiles {
   mkdirSync(directory)
-  // The umask of a service hides them from the user of the sandbox.
+  // Whatever the umask of the service.
   chmodSync(directory, 0o755)
   const write = (name: string, content: string | Buffer) => {
     const path = join(directory, name)
-    writeFileSync(path, content)
+    writeFileSync(path, content, { flag: 'wx' })
     chmodSync(path, 0o644)
     return path
   }

@@ -9,7 +9,7 @@ const NAME = /^[0-9a-f-]{36}\.(\d+)\.(\d+)\.[\w-]+$/
 export async function createRunDirectory(parent: string): Promise<string> {
   const path = join(parent, `${await bootId()}.${process.pid}.${await startTimeOf(process.pid)}.${randomText(16)}`)
   await mkdir(path)
-  // The umask of a service hides it from the user of the sandbox.
+  // Whatever the umask of the service: the user of the sandbox goes through it.
   await chmod(path, 0o755)
   return path
 }

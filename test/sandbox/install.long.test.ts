@@ -12,7 +12,8 @@ function registry(): string | undefined {
   const { stdout } = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' })
   const url = URL.parse(stdout?.trim() ?? '')
   if (url === null) return undefined
-  const { status } = spawnSync('npm', ['ping'], { stdio: 'ignore', timeout: 30_000 })
+  const words = ['ping', '--fetch-timeout=30000', '--fetch-retries=0']
+  const { status } = spawnSync('npm', words, { stdio: 'ignore' })
   return status === 0 ? url.href : undefined
 }
 

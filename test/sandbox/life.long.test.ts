@@ -20,7 +20,6 @@ const KILLS = 500
 const PLAIN_KILLS = 100
 const CANCELS = 200
 const FAILURES = 100
-const MAX_DELAY_MS = 500
 
 function openParent(t: { after(work: () => void): void }): string {
   const parent = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))
@@ -29,31 +28,42 @@ function openParent(t: { after(work: () => void): void }): string {
   return parent
 }
 
-async function killSupervisor(
-  parent: string,
-  seconds: string,
-  how: 'sandbox' | 'bare' | 'plain',
-  afterMs: number,
-): Promise<void> {
+/** With their outermost shell, `sleep` twice, and the supervisor, whose words have the number too. */
+const RUNNING = 4
+
+type How = 'sandbox' | 'bare' | 'plain'
+
+/** Kills a supervisor after a time, or once its command runs. Returns how long that took. */
+async function killSupervisor(parent: string, seconds: string, how: How, afterMs?: number): Promise<number> {
   const words = [join(import.meta.dirname, 'supervisor.ts'), parent, seconds, how]
+  const startedAt = performance.now()
   const supervisor = spawn(process.execPath, words, { stdio: 'ignore' })
   // A random time: the kill meets each step of the start.
-  await sleep(afterMs)
+  if (afterMs !== undefined) await sleep(afterMs)
+  else await eventually(() => processesWith(seconds).length >= RUNNING)
+  const tookMs = performance.now() - startedAt
   supervisor.kill('SIGKILL')
   await once(supervisor, 'exit')
+  return tookMs
+}
+
+/** Four times what one start takes on this machine now: of four at once, many kills then meet one that runs. */
+async function maxDelay(parent: string, how: How): Promise<number> {
+  return 4 * (await killSupervisor(parent, '39998.5', how))
 }
 
 test('nothing outlives a supervisor that is killed at any time', { skip, timeout: 3_600_000 }, async (t) => {
   const parent = openParent(t)
+  const maxMs = await maxDelay(parent, 'sandbox')
   for (let kill = 0; kill < KILLS; kill += 4)
     await Promise.all(
       Array.from({ length: 4 }, async (_, lane) => {
         const seconds = `${40_000 + kill + lane}.5`
-        await killSupervisor(parent, seconds, 'sandbox', 100 + Math.random() * MAX_DELAY_MS)
+        await killSupervisor(parent, seconds, 'sandbox', Math.random() * maxMs)
         await eventually(() => processesWith(seconds).length === 0)
       }),
     )
-  assert.ok(readdirSync(parent).length > KILLS / 4, 'most were killed while their sandbox ran')
+  assert.ok(readdirSync(parent).length > KILLS / 4, 'many were killed while their sandbox ran')
   await removeAbandonedRuns(parent)
   assert.deepEqual(readdirSync(parent), [])
 })
@@ -63,9 +73,10 @@ test('nothing of the trusted kind outlives a supervisor that is killed at any ti
   timeout: 1_800_000,
 }, async (t) => {
   const parent = openParent(t)
+  const maxMs = await maxDelay(parent, 'plain')
   for (let kill = 0; kill < PLAIN_KILLS; kill++) {
     const seconds = `${70_000 + kill}.5`
-    await killSupervisor(parent, seconds, 'plain', 100 + Math.random() * MAX_DELAY_MS)
+    await killSupervisor(parent, seconds, 'plain', Math.random() * maxMs)
     await eventually(() => processesWith(seconds).length === 0)
   }
 })
@@ -75,7 +86,9 @@ test('without the watched pipe a sandbox outlives its supervisor (the control)',
   timeout: 300_000,
 }, async (t) => {
   const seconds = '39999.5'
-  await killSupervisor(openParent(t), seconds, 'bare', 3000)
+  await killSupervisor(openParent(t), seconds, 'bare')
+  // For what ends with its supervisor to end.
+  await sleep(1000)
   const left = processesWith(seconds)
   assert.ok(left.length > 0)
   for (const pid of left) spawnSync('kill', ['-9', String(pid)])
