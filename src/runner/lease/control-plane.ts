@@ -27,7 +27,7 @@ export type Answer<T> =
 type Outcome = Answer<unknown>['outcome']
 
 /** TABLE status → outcome. Others: 2xx done, 5xx retry, the rest fatal. */
-export const ANSWERS: Readonly<Record<number, Outcome>> = {
+const ANSWERS: Readonly<Record<number, Outcome>> = {
   401: 'fatal',
   404: 'fatal',
   408: 'retry',
