@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { BudgetSettings } from './budgets.ts'
 import type { LimitSettings } from './limits.ts'
 import { type BackupSettings, backupsOf, type S3Settings, s3Of } from './platform/settings/backups.ts'
-import { type BuildsSettings, buildsOf } from './platform/settings/builds.ts'
+import { type BuildsSettings, buildsOf, type RunnerSettings, runnerOf } from './platform/settings/builds.ts'
 import { readUnrepeated, withCredentials } from './platform/settings/credentials.ts'
 import { type Sender, type SmtpSetting, withTls } from './platform/settings/mail.ts'
 import {
@@ -14,7 +14,6 @@ import {
   type SitesSettings,
   sitesOf,
 } from './platform/settings/proxies.ts'
-import { type RunnerSettings, runnerOf } from './platform/settings/runner.ts'
 import { type GroupRule, mayUsePasswords } from './platform/settings/sign-in.ts'
 import type { DatabaseSetting, KeyringSetting, PoolSettings } from './platform/settings/store.ts'
 import { receiverOf, type TraceReceiver } from './platform/settings/traces.ts'

@@ -53,7 +53,7 @@ export type Deps = {
   /** The public origin of the service, as `https://host`: BERTH_PUBLIC_URL, or the bound address. */
   origin(): string
   /** Wakes background work in this process before its next poll. Only hints. */
-  wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
+  wakeups: { mail(): void; deliveries(): void; timer(name: string): void; builds(): void }
   /** Feature callbacks of projects: src/project-hooks.ts. */
   projectHooks: readonly ProjectHooks[]
   /** Aborted once the service is asked to stop. */

@@ -84,6 +84,14 @@ export const READERS = {
     from: 'caller',
     files: ['delivery/protocol/usage-report.ts', 'operations/edge/site-usage.ts'],
   },
+  'request of a runner': {
+    bytes: 128 * KIB,
+    parts: 1000,
+    from: 'caller',
+    files: ['delivery/runners/answers.ts', 'operations/edge/runner-channel.ts'],
+  },
+  'log of a build': { bytes: 2 * MIB, parts: 1000, from: 'caller', files: ['delivery/runners/answers.ts'] },
+  'result of a build': { bytes: 8 * MIB, parts: 20_000, from: 'caller', files: ['delivery/runners/answers.ts'] },
   'form of a text': { bytes: 3 * MIB, parts: 2000, from: 'caller', files: ['platform/pages/form.ts'] },
   'JSON body': {
     bytes: 64 * KIB,

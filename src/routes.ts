@@ -5,6 +5,7 @@ import { invitationRoutes } from './accounts/members/invitation-routes.ts'
 import { memberRoutes } from './accounts/members/routes.ts'
 import { tokenRoutes } from './accounts/tokens/routes.ts'
 import { userRoutes } from './accounts/users/routes.ts'
+import { buildRoutes } from './delivery/builds/routes.ts'
 import { deployRoutes } from './delivery/deploys/routes.ts'
 import { uploadRoutes } from './delivery/uploads/routes.ts'
 import { consentRoutes } from './integrations/consent/routes.ts'
@@ -53,6 +54,7 @@ const routes = [
   ...clientDeploymentRoutes,
   ...uploadRoutes,
   ...deployRoutes,
+  ...buildRoutes,
   ...promotionRoutes,
   ...aliasRoutes,
   ...accountRoutes,

@@ -165,7 +165,7 @@ function openParts(
   | 'unnamedProxies'
 > {
   const { config, db, traces, files } = opened
-  const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
+  const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {}, builds: () => {} }
   const cache = db.engine === 'sqlite' ? createCache(db.changes) : undefined
   const adapters = openAdapters(config, traces)
   const backups = createBackups(opened)

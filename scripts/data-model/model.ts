@@ -35,7 +35,7 @@ const GROUPS: Record<string, readonly string[]> = {
     'project_key',
   ],
   Deployments: [
-    ...['deployment', 'deployment_meta', 'deployment_usage', 'usage_report'],
+    ...['deployment', 'deployment_meta', 'deployment_usage', 'usage_report', 'build', 'build_log'],
     ...['alias', 'alias_request', 'alias_mapping'],
   ],
   Files: ['blob', 'upload', 'output', 'output_blob', 'file_usage'],
@@ -47,6 +47,7 @@ const GROUPS: Record<string, readonly string[]> = {
 /** Columns that refer to another table by another name than `<table>_id`. */
 const REFERENCES: Record<string, string> = {
   manifest_id: 'blob',
+  source_id: 'output',
   team_id: 'account',
   user_id: 'account',
   default_team_id: 'account',

@@ -40,7 +40,7 @@ onEveryCli(
       assertSaid(await cli(['inspect', 'none.host.test']), 1)
     })
     await works('inspect --logs', async () => {
-      assertSaid(await cli(['inspect', id, '--logs']), 0, 'The deployment is READY.', 'Berth does not build')
+      assertSaid(await cli(['inspect', id, '--logs']), 0, 'The deployment is READY.', 'It was not built here')
     })
     if (version === '39.1.3')
       await works('logs', async () => {

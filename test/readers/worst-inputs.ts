@@ -2,6 +2,7 @@
 
 import { BlockList } from 'node:net'
 import { Readable } from 'node:stream'
+import type { TSchema } from 'typebox'
 import { assertionOptions, verifyAssertion } from '../../src/accounts/second-factor/passkeys.ts'
 import { readAuthorizationState } from '../../src/accounts/single-sign-on/authorization-state.ts'
 import { fetchOnce, Unreadable } from '../../src/cli/command/import/response.ts'
@@ -9,8 +10,10 @@ import { addExtended } from '../../src/delivery/archive/extended.ts'
 import { ArchiveFault } from '../../src/delivery/archive/fault.ts'
 import { readHeader } from '../../src/delivery/archive/header.ts'
 import { openDigest } from '../../src/delivery/files/digest.ts'
+import { FileNames, Finish, LogBatch } from '../../src/delivery/protocol/runner-protocol.ts'
 import { BadSnapshot, readHostFacts, readLine } from '../../src/delivery/protocol/snapshot.ts'
 import { readUsageReport } from '../../src/delivery/protocol/usage-report.ts'
+import { parseBody } from '../../src/delivery/runners/answers.ts'
 import { credentialsOf } from '../../src/integrations/oauth/client.ts'
 import { readVisitor } from '../../src/operations/edge/visitor.ts'
 import { parseBearer } from '../../src/platform/access/authenticate.ts'
@@ -285,6 +288,10 @@ const readAttributes = (flag: string) => (text: string) => {
   addExtended({}, readHeader(header({ flag, size: bytes.length }), 0)!, bytes, 0)
 }
 
+const SOURCE_ENTRY = { path: 'a', kind: 'file', mode: 33188, size: 1, digest: 'a'.repeat(64) }
+
+const readRunnerBody = (schema: TSchema) => (text: string) => void parseBody(text, schema)
+
 export const WORST: Record<ReaderName, Record<string, Worst>> = {
   headers: {
     'many headers': (bytes) => {
@@ -397,6 +404,18 @@ export const WORST: Record<ReaderName, Record<string, Worst>> = {
       ends: ['', `${JSON.stringify(USAGE_LINE)}]}`],
     },
   ),
+  'request of a runner': texts(['[', '"a",', '{},', '\\u0000', `"${'a'.repeat(64)}",`], readRunnerBody(FileNames), {
+    begins: ['', '{"sha256":['],
+    ends: ['', '"a"]}'],
+  }),
+  'log of a build': texts(['[', '{},', '\\u0000', '{"type":"stdout","date":1,"text":"a"},'], readRunnerBody(LogBatch), {
+    begins: ['', '{"first":0,"lines":['],
+    ends: ['', '{"type":"stdout","date":1,"text":"a"}]}'],
+  }),
+  'result of a build': texts(['[', '{},', '\\u0000', `${JSON.stringify(SOURCE_ENTRY)},`], readRunnerBody(Finish), {
+    begins: ['', '{"outcome":"succeeded","builder":"a","entries":['],
+    ends: ['', `${JSON.stringify(SOURCE_ENTRY)}]}`],
+  }),
   'kept form': {
     'many fields': (bytes) => {
       const text = `{"to":"/console","fields":{${named('"', '":"",', bytes - 60, READERS['kept form'].parts)}"z":""}}`

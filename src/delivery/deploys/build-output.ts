@@ -17,26 +17,30 @@ import { missingFiles } from '../uploads/missing.ts'
 import type { FileEntries } from './file-entries.ts'
 import { type FileList, readFileList } from './file-list.ts'
 import { type NewOutput, writeAhead } from './output-rows.ts'
+import { storeSource } from './source.ts'
 import { contentOf, uploadedEntries } from './uploaded-entries.ts'
 
-/** An output whose files are all stored. `ahead`: id of its row, if the output is large. */
-export type BuiltOutput = NewOutput & { notices: Notice[]; ahead: number | undefined }
+/** An output, or a source to build, whose files are all stored. `ahead`: id of its row, if it is large. */
+export type BuiltOutput = NewOutput & { isSource: boolean; notices: Notice[]; ahead: number | undefined }
+
+/** What reading files needs of a request, or of a runner. */
+export type ReadCtx = Pick<Ctx, 'db' | 'deps' | 'account' | 'now'>
 
 /** The file list, whether the client marks it as prebuilt, and the user agent. */
 export type Sent = { files: FileEntries; isPrebuilt: boolean; agent: string | undefined }
 
 /**
- * Reads a client's upload. Keeps only files, which are counted. Refuses: not_built_here 400 (a source), output_refused 400 (one
- * sentence per error), missing_files 400, budget_used_up 409, storage_full 507.
+ * Reads a client's upload. Keeps only files, which are counted. Refuses: not_built_here 400 (a source where builds are off),
+ * output_refused 400 (one sentence per error), missing_files 400, budget_used_up 409, storage_full 507.
  */
 export async function buildOutput(ctx: Ctx, sent: Sent): Promise<BuiltOutput> {
   const list = await readFileList(sent.files)
   if ('faults' in list) return refuseFaults(list.faults)
-  if (isSource(list, sent)) refuse('not_built_here')
+  if (ctx.deps.config.builds.mode === 'off' && isSource(list, sent)) refuse('not_built_here')
   await mustBeUploaded(ctx, list.wanted)
   const intake = await openIntake(ctx)
   try {
-    const work = () => readUploaded(ctx, list, intake)
+    const work = () => readUploaded(ctx, list, intake, sent.isPrebuilt)
     const read = await (list.form === 'archive' ? inArchiveTurn(ctx, work) : work())
     return { ...read, ahead: await writeAhead(ctx, read) }
   } catch (error) {
@@ -62,17 +66,37 @@ async function mustBeUploaded({ deps, account, now }: Ctx, sha1s: readonly strin
   if (missing.length > 0) refuse('missing_files', undefined, { missing })
 }
 
-async function readUploaded(ctx: Ctx, list: FileList, intake: Intake): Promise<NewOutput & { notices: Notice[] }> {
+type Read = Omit<BuiltOutput, 'ahead'>
+
+async function readUploaded(ctx: Ctx, list: FileList, intake: Intake, saysPrebuilt: boolean): Promise<Read> {
   const entries = await uploadedEntries(ctx, list, intake)
   if ('faults' in entries) return refuseFaults(entries.faults)
-  if (!isPrebuilt(entries)) refuse('not_built_here')
+  if (isPrebuilt(entries)) {
+    const read = await readEntries(ctx, entries, intake)
+    return 'faults' in read ? refuseFaults(read.faults) : read
+  }
+  if (ctx.deps.config.builds.mode === 'off') refuse('not_built_here')
+  if (saysPrebuilt) return refuseFaults([NO_CONFIG])
+  const source = await storeSource(ctx.account.id, entries, intake)
+  return 'faults' in source ? refuseFaults(source.faults) : { ...source, isSource: true, notices: [] }
+}
+
+const NO_CONFIG =
+  'The files are marked as prebuilt, and .vercel/output/config.json is missing. Run `vercel build`, or leave --prebuilt out.'
+
+/** Reads entries whose files are stored as an output, or returns error sentences. Stores the manifest. */
+export async function readEntries(
+  ctx: ReadCtx,
+  entries: readonly UploadEntry[],
+  intake: Intake,
+): Promise<Read | { faults: string[] }> {
   const digests = await digestsOf(entries)
   const read = async (path: string) => {
     const content = await contentOf(intake, ctx.account.id, digests.get(path) ?? '')
     return content ?? refuse('bad_request', `${path} was removed meanwhile. Deploy again.`)
   }
   const output = await readOutput({ entries, read })
-  if ('faults' in output) return refuseFaults(output.faults)
+  if ('faults' in output) return output
   const announced = { sha1: undefined, size: undefined, most: 2 * OUTPUT_LIMITS.manifestBytes }
   const { sha256, size } = await intake.put(ctx.account.id, writeManifest(output.manifest), announced)
   return {
@@ -80,6 +104,7 @@ async function readUploaded(ctx: Ctx, list: FileList, intake: Intake): Promise<N
     manifest: { sha256, size },
     files: await filesOf(sha256, output),
     put: intake.files(),
+    isSource: false,
     notices: output.notices,
   }
 }

@@ -32,6 +32,14 @@ export const CreateDeployment = Type.Object({
   customEnvironmentSlugOrId: Text,
   meta: Type.Optional(Nullable(AnyObject(MAX_META))),
   gitMetadata: Type.Optional(Nullable(AnyObject(MAX_META))),
+  env: Type.Optional(
+    Nullable({ ...AnyObject(MAX_META), description: 'variables of the deployment, which its build gets too' }),
+  ),
+  build: Type.Optional(
+    Nullable(
+      Type.Object({ env: Type.Optional(Nullable({ ...AnyObject(MAX_META), description: 'variables of its build' })) }),
+    ),
+  ),
   projectSettings: Type.Optional(Nullable(AnyObject(MAX_META))),
   autoAssignCustomDomains: Type.Optional(
     Nullable(Type.Boolean({ description: 'false: production stays where it is until a promote' })),

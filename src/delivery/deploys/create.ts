@@ -11,11 +11,21 @@ import { findDeployment, readDeploymentReply } from '../../projects/deployments/
 import { registerDeployment } from '../../projects/deployments/register.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
 import { requestPromote } from '../../projects/promotion/promote.ts'
+import { buildSettingsOf, createBuild } from '../builds/new-build.ts'
 import { countStrays } from '../uploads/blobs.ts'
 import { type BuiltOutput, buildOutput } from './build-output.ts'
+import { type CreateEnv, openCreateEnv, readCreateEnv, sealCreateEnv } from './create-env.ts'
 import { type CreatedDeployment, isYes } from './create-schema.ts'
 import { abandonOutput, holdOutput } from './output-rows.ts'
-import { type CreateInput, createPlace, findPlace, readBranch, readClientMeta, readTarget } from './place.ts'
+import {
+  type CreateInput,
+  createPlace,
+  findPlace,
+  readBranch,
+  readBuildSettings,
+  readClientMeta,
+  readTarget,
+} from './place.ts'
 import { nextState } from './states.ts'
 
 /** TABLE kinds of deployment requests. */
@@ -34,7 +44,7 @@ export function makesDeployment(input: CreateInput): boolean {
 
 /**
  * Reads the files of a deployment before its transaction; undefined if the request has none. Refuses: account_soft_blocked 402,
- * payment_method_missing 402, not_built_here 400 (no files), and as `findPlace` and `buildOutput` do.
+ * payment_method_missing 402, not_built_here 400 (no files), bad_request 400 (`env`), and as `findPlace` and `buildOutput` do.
  */
 export async function prepareCreate(ctx: Ctx, _: undefined, input: CreateInput): Promise<BuiltOutput | undefined> {
   const asked = askedBy(input)
@@ -42,11 +52,20 @@ export async function prepareCreate(ctx: Ctx, _: undefined, input: CreateInput):
   if (asked !== 'files' && asked !== 'source') return undefined
   // Check the project first: a client without one must not upload files yet.
   const project = await findPlace(ctx, input)
-  if (asked === 'source') refuse('not_built_here')
+  if (asked === 'source') refuseWithoutFiles(ctx)
   readTarget(project, input.body)
   readClientMeta(input.body)
+  readCreateEnv(input.body)
   const { body, query, agent } = input
   return buildOutput(ctx, { files: body.files ?? [], isPrebuilt: isYes(query.prebuilt), agent })
+}
+
+function refuseWithoutFiles({ deps }: Ctx): never {
+  if (deps.config.builds.mode === 'off') refuse('not_built_here')
+  refuse(
+    'bad_request',
+    'Invalid request: `files` is missing. A source is sent as files, by `vercel deploy`; Berth does not fetch it from a git host.',
+  )
 }
 
 /** Counts the stored files of a failed request, until a collection removes them. */
@@ -55,14 +74,17 @@ export async function undoCreate(ctx: Ctx, built: BuiltOutput | undefined): Prom
   await countStrays(ctx, built?.put ?? [])
 }
 
-/** Deploys an output from the store, or promotes one. Refuses: not_built_here 400 (redeploys one without files), and as what it calls does. */
+/**
+ * Deploys an output from the store, queues the build of a source, or promotes a deployment. Refuses: not_built_here 400 (redeploys
+ * one without files), builds_rate_limited 429, and as what it calls does.
+ */
 export async function createClientDeployment(
   ctx: Ctx,
   _: undefined,
   input: CreateInput,
   built: BuiltOutput | undefined,
 ): Promise<CreatedDeployment> {
-  if (built !== undefined) return createFromOutput(ctx, input, built)
+  if (built !== undefined) return createFromFiles(ctx, input, built)
   const idOrUrl = input.body.deploymentId ?? ''
   const deployment = await findDeployment(ctx, { idOrUrl })
   const project = await findProject(ctx, { idOrName: deployment.project_id })
@@ -72,21 +94,24 @@ export async function createClientDeployment(
   return readDeploymentReply(ctx, await findDeployment(ctx, { idOrUrl: deployment.id }))
 }
 
-async function createFromOutput(ctx: Ctx, input: CreateInput, built: BuiltOutput): Promise<CreatedDeployment> {
+async function createFromFiles(ctx: Ctx, input: CreateInput, built: BuiltOutput): Promise<CreatedDeployment> {
   const { body } = input
   const project = (await findPlace(ctx, input)) ?? (await createPlace(ctx, input))
+  const held = await holdOutput(ctx, project.account_id, built, built.ahead)
   const row = await register(ctx, project, input, {
     ...readTarget(project, body),
     git_branch: readBranch(body),
     meta_json: readClientMeta(body),
-    output_id: await holdOutput(ctx, project.account_id, built, built.ahead),
+    ...(built.isSource ? { source_id: held } : { output_id: held }),
   })
+  if (built.isSource) await queueBuild(ctx, project, row, input, readCreateEnv(body))
   return { ...(await readDeploymentReply(ctx, row)), notices: built.notices }
 }
 
-type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json' | 'output_id'>
+type Columns = Pick<Row<'deployment'>, 'target' | 'custom_environment_id' | 'git_branch' | 'meta_json'> &
+  Partial<Pick<Row<'deployment'>, 'output_id' | 'source_id'>>
 
-/** Inserts a deployment whose output is stored, so the states before READY are already past. */
+/** Inserts a deployment. The states before READY of one whose output is stored are already past; one with a source is QUEUED. */
 function register(
   ctx: Ctx,
   project: Row<'project'>,
@@ -97,34 +122,58 @@ function register(
   const of = { accountId: project.account_id, projectId: project.id, projectName: project.name, deploymentId: id }
   const url = deploymentAddress(of, ctx.deps.config.domains)
   const building = nextState('QUEUED', 'output_uploaded', ctx.now)!
-  const state = { ...building, ...nextState(building.ready_state, 'output_stored', ctx.now)! }
-  return registerDeployment(
-    ctx,
-    project,
-    ctx.account,
-    { id, url, ...columns, ...state },
-    body.autoAssignCustomDomains !== false,
-  )
+  const stored = { ...building, ...nextState(building.ready_state, 'output_stored', ctx.now)! }
+  const state = columns.source_id === undefined ? stored : { ready_state: 'QUEUED' as const }
+  return registerDeployment(ctx, project, ctx.account, { id, url, ...columns, ...state }, takesDomains(body))
 }
 
-/** Redeploys the same output. Values missing in the request are copied. */
-async function redeploy(
+function takesDomains({ autoAssignCustomDomains }: CreateInput['body']): boolean {
+  return autoAssignCustomDomains !== false
+}
+
+async function queueBuild(
   ctx: Ctx,
-  { project, deployment }: { project: Row<'project'>; deployment: Row<'deployment'> },
-  input: CreateInput,
-): Promise<Deployment> {
+  project: Row<'project'>,
+  row: Row<'deployment'>,
+  { body }: CreateInput,
+  env: CreateEnv,
+): Promise<void> {
+  const settings = buildSettingsOf(project, readBuildSettings(body))
+  const sealedEnv = await sealCreateEnv(ctx, project.id, row.id, env)
+  await createBuild(ctx, project, row, { settings, sealedEnv, takesDomains: takesDomains(body) })
+}
+
+type Redeployed = { project: Row<'project'>; deployment: Row<'deployment'> }
+
+/** Builds the source of a deployment again, with the settings of the project now; of one without, redeploys the output. */
+async function redeploy(ctx: Ctx, { project, deployment }: Redeployed, input: CreateInput): Promise<Deployment> {
   const { body } = input
-  const { output_id } = deployment
-  if (output_id === null) refuse('not_built_here')
-  await ctx.db.updateTable('output').set({ refs: sql<number>`refs + 1` }).where('id', '=', output_id).execute()
+  const { output_id, source_id } = deployment
+  const builds = source_id !== null && (ctx.deps.config.builds.mode !== 'off' || output_id === null)
+  if (builds && ctx.deps.config.builds.mode === 'off') refuse('not_built_here')
+  const held = builds ? source_id : output_id
+  if (held === null) refuse('not_built_here')
+  await ctx.db.updateTable('output').set({ refs: sql<number>`refs + 1` }).where('id', '=', held).execute()
   const isSaid = body.target != null || body.customEnvironmentSlugOrId != null
   const row = await register(ctx, project, input, {
     ...(isSaid ? readTarget(project, body) : targetAgain(project, deployment)),
     git_branch: deployment.git_branch,
     meta_json: readClientMeta(body, JSON.parse(deployment.meta_json)),
-    output_id,
+    ...(builds ? { source_id: held } : { output_id: held }),
   })
+  if (builds) await queueBuild(ctx, project, row, input, await envAgain(ctx, deployment))
   return readDeploymentReply(ctx, row)
+}
+
+/** The variables of the former create. Refuses: internal_server_error 500 (they do not open). */
+async function envAgain(ctx: Ctx, { id, project_id }: Row<'deployment'>): Promise<CreateEnv> {
+  const before = await ctx.db
+    .selectFrom('build')
+    .select('sealed_env')
+    .where('deployment_id', '=', id)
+    .executeTakeFirst()
+  const env = await openCreateEnv(ctx, project_id, id, before?.sealed_env ?? null)
+  return env ?? refuse('internal_server_error')
 }
 
 /** The environment of the former deployment, if it still exists. Production must be requested explicitly. */

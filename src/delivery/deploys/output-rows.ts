@@ -20,7 +20,10 @@ const MAX_AT_ONCE = 500
  * undefined for a small output or if an equal one exists. Refuses: budget_used_up 409, bad_request 400 (a file was removed
  * meanwhile).
  */
-export async function writeAhead(ctx: Ctx, output: NewOutput): Promise<number | undefined> {
+export async function writeAhead(
+  ctx: Pick<Ctx, 'deps' | 'account' | 'now'>,
+  output: NewOutput,
+): Promise<number | undefined> {
   const { deps, account } = ctx
   if (isSmall(output)) return undefined
   await nameStrays(ctx, output.put)

@@ -55,6 +55,15 @@ export async function createPlace(ctx: Ctx, { body, ...input }: CreateInput): Pr
   return findProject(ctx, { idOrName: id })
 }
 
+/** Returns the build settings that a request names, for its deployment alone. Refuses: bad_request 400 (an invalid value). */
+export function readBuildSettings({ projectSettings }: CreateDeployment): object {
+  const fields: readonly string[] = [...DETECTED, 'commandForIgnoringBuildStep', 'sourceFilesOutsideRootDirectory']
+  const said = Object.entries(projectSettings ?? {}).filter(
+    ([field, value]) => fields.includes(field) && value !== null,
+  )
+  return validate(SettingsSchema, Object.fromEntries(said), 'projectSettings') as object
+}
+
 type Shows = Pick<Row<'deployment'>, 'target' | 'custom_environment_id'>
 
 /** Returns what a deployment shows. `project` undefined: a new one. Refuses: bad_request 400 (an environment that the project does not have). */

@@ -11,7 +11,7 @@ import { createClientDeployment, makesDeployment, prepareCreate, undoCreate } fr
 import { CreateDeployment, CreateDeploymentQuery, noticeHeaders } from './create-schema.ts'
 
 const tag = 'deployments'
-const OF_A_BUILD = 'Berth does not build: a request for a build is refused as a whole'
+const OF_A_BUILD = 'Berth builds from files that are sent: a request without files is refused as a whole'
 /** Clients without a response retry within this time. */
 const REPEATED_MS = 10_000
 
@@ -20,7 +20,7 @@ export const deployRoutes = [
     method: 'POST',
     path: '/v13/deployments',
     operationId: 'createDeployment',
-    summary: 'Deploy an output whose files were uploaded, deploy one again, or promote a preview',
+    summary: 'Deploy a source or an output whose files were uploaded, deploy one again, or promote a preview',
     tag,
     needs: ['project:write', 'deployment:write'],
     query: CreateDeploymentQuery,
@@ -39,6 +39,7 @@ export const deployRoutes = [
     run: createClientDeployment,
     undo: undoCreate,
     triggers: 'alias-requests',
+    queuesBuilds: true,
     emits: [...DEPLOYMENT_EVENTS, 'deployment.promoted', 'project.created'],
     refuses: [
       ...accountInGoodStanding.refuses,
@@ -52,6 +53,7 @@ export const deployRoutes = [
       'missing_project_settings',
       'missing_files',
       'not_built_here',
+      'builds_rate_limited',
       'output_refused',
       'budget_used_up',
     ],

@@ -45,19 +45,21 @@ function roomOf(files: readonly Pick<StoredFile, 'size'>[]): number {
   return files.reduce((sum, { size }) => sum + roomFor(size), 0)
 }
 
+type StrayCtx = Pick<Ctx, 'deps' | 'account' | 'now'>
+
 /** Counts stored files of a refused request until a collection removes them as strays (KEPT). Uses its own transactions. */
-export async function countStrays(ctx: Ctx, files: readonly StoredFile[]): Promise<void> {
+export async function countStrays(ctx: StrayCtx, files: readonly StoredFile[]): Promise<void> {
   await addStrays(ctx, files, (db, bytes) => countRoom(db, ctx.account.id, bytes))
 }
 
 /** Counts many files of a request in progress, like `countStrays`. Refuses: budget_used_up 409. */
-export async function nameStrays(ctx: Ctx, files: readonly StoredFile[]): Promise<void> {
+export async function nameStrays(ctx: StrayCtx, files: readonly StoredFile[]): Promise<void> {
   await addStrays(ctx, files, (db, bytes) => addRoom({ db, deps: ctx.deps }, ctx.account.id, bytes))
 }
 
 type Count = (db: Queries, bytes: number) => Promise<unknown>
 
-async function addStrays({ deps, account, now }: Ctx, files: readonly StoredFile[], count: Count): Promise<void> {
+async function addStrays({ deps, account, now }: StrayCtx, files: readonly StoredFile[], count: Count): Promise<void> {
   const condemned_at = now - KEPT.condemnedMs + KEPT.strayMs
   for (let at = 0; at < files.length; at += SLICE) {
     const slice = files.slice(at, at + SLICE)

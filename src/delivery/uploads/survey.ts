@@ -90,7 +90,12 @@ export async function lookAtOutputs(
       'id',
       'account_id',
       'refs',
-      eb.exists(eb.selectFrom('deployment').select('id').whereRef('output_id', '=', 'output.id')).as('shown'),
+      eb
+        .or([
+          eb.exists(eb.selectFrom('deployment').select('id').whereRef('output_id', '=', 'output.id')),
+          eb.exists(eb.selectFrom('deployment').select('id').whereRef('source_id', '=', 'output.id')),
+        ])
+        .as('shown'),
     ])
     .where(sql<boolean>`refs = 0`)
     .where('id', '>', after)

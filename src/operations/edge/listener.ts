@@ -27,6 +27,7 @@ import {
   judgeForSites,
   nginxErrorPage,
 } from './responses.ts'
+import { isOfRunners, openRunnerChannel } from './runner-channel.ts'
 import { isOfSites, openSitesChannel } from './sites-channel.ts'
 import { createSnapshots, type SnapshotForm } from './snapshot.ts'
 import { readName, readSeenBySites, readVisitor } from './visitor.ts'
@@ -50,6 +51,7 @@ const STALE_MS = 5000
 export async function openEdge(deps: Deps): Promise<Edge> {
   const followed = await startHostSync(deps)
   const sites = await openSitesChannel(deps, followed)
+  const runners = openRunnerChannel(deps)
   const ofProxies = answering(deps, followed)
   const unsent = createResponseBuffers()
   deps.metrics.onCollect(() => {
@@ -68,7 +70,11 @@ export async function openEdge(deps: Deps): Promise<Edge> {
       request.resume()
       const path = pathOf(request)
       const query = new URLSearchParams(request.url!.slice(path.length))
-      const answered = isOfSites(path) ? sites.answer(request, response, query) : ofProxies(request, path, query)
+      const answered = isOfRunners(path)
+        ? runners.answer(request, response)
+        : isOfSites(path)
+          ? sites.answer(request, response, query)
+          : ofProxies(request, path, query)
       answered
         .catch((error) => {
           deps.log.error({ err: error, path: ownPath(path) }, 'the edge failed to respond')
@@ -85,6 +91,7 @@ export async function openEdge(deps: Deps): Promise<Edge> {
     listen: (host, port) => listen(server, host, port),
     async close() {
       sites.close()
+      runners.close()
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()

@@ -5,7 +5,7 @@ export const DEPLOYMENT_REFUSALS = {
   not_built_here: [
     400,
     'bad_request',
-    'Berth does not build. Build first, and deploy what was built: `vercel build && vercel deploy --prebuilt`. Or let your build system register what it built, with an `upstream`, by POST /operator/v1/projects/{projectId}/deployments (docs/deployments.md).',
+    'This Berth does not build: BERTH_BUILDS is off. Build first, and deploy what was built: `vercel build && vercel deploy --prebuilt`. Or let your build system register what it built, with an `upstream`, by POST /operator/v1/projects/{projectId}/deployments (docs/deployments.md).',
   ],
   missing_files: [
     400,
@@ -13,6 +13,11 @@ export const DEPLOYMENT_REFUSALS = {
     'Some of the files were not uploaded. Upload them by POST /v2/files, and send the request again.',
   ],
   output_refused: [400, 'bad_request', 'The output cannot be deployed.'],
+  builds_rate_limited: [
+    429,
+    'builds_rate_limited',
+    'Too many builds of this account wait. Wait until some have ended, or cancel them.',
+  ],
   missing_project_settings: [
     400,
     'missing_project_settings',

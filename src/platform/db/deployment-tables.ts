@@ -25,6 +25,11 @@ export type DeploymentTables = {
     upstream: string | null
     /** The served output of one with files; null: none, or not READY yet. */
     output_id: number | null
+    /** The source of one that is built here: an output row whose manifest lists the source; null: none. */
+    source_id: number | null
+    /** Why it failed: a code of `BUILD_ERRORS`, and a sentence. Of a canceled one the sentence alone. */
+    error_code: string | null
+    error_message: string | null
     /** The plan of the account at registration. */
     plan: 'hobby' | 'pro' | 'enterprise'
     created_stamp: number
@@ -94,7 +99,7 @@ export type FileTables = {
     /** In hexadecimal, as in the file store. */
     sha256: string
     size: number
-    /** How many outputs and deployment sources use it. */
+    /** How many outputs, deployment sources and chunks of build logs use it. */
     refs: Generated<number>
     /** Since when it is unused and will be deleted; null: in use. A new upload resets it. */
     condemned_at: number | null
@@ -107,19 +112,61 @@ export type FileTables = {
     /** The last upload or request. */
     touched_at: number
   }
-  /** The result of a build, as visitors see it. Equal outputs of an account share a row. */
+  /** The result of a build, as visitors see it, or the source of one. Equal ones of an account share a row. */
   output: {
     id: Generated<number>
     account_id: string
-    /** Hash of the routing manifest and function files, in hexadecimal; identifies equal outputs. */
+    /** Hash of the routing manifest and function files, in hexadecimal; identifies equal outputs. Of a source `source` and the hash of its list. */
     sha256: string
     /** The blob with the routing manifest as JSON. */
     manifest_id: number
-    /** How many deployments serve it. */
+    /** How many deployments serve it, or are built from it. */
     refs: Generated<number>
   }
   /** A file of an output, including its manifest. Each row counts in the `refs` of the file. */
   output_blob: { output_id: number; blob_id: number }
   /** The file storage that an account uses, so that a budget check reads one row. delivery/uploads/usage.ts. */
   file_usage: { account_id: string; bytes: number }
+}
+
+/** The tables of builds. They raise no change stamps: a beat each five seconds empties no cache. docs/building.md. */
+export type BuildTables = {
+  /** The build of a deployment from source: its place in the queue, and its lease. It goes with the deployment. */
+  build: {
+    deployment_id: string
+    /** The account whose files the source and the output are, and whose turn it is. A transfer leaves it. */
+    account_id: string
+    project_id: string
+    state: 'waiting' | 'leased' | 'ended'
+    is_production: number
+    /** 0: production stays where it is when the build succeeds. */
+    takes_domains: number
+    git_branch: string | null
+    /** Leases so far. A lease and its token are of one attempt. */
+    attempt: Generated<number>
+    /** The random name of the process that has the lease, or had the last one. */
+    runner: string | null
+    token_hash: string | null
+    lease_until: number | null
+    queued_at: number
+    /** Of the last attempt. */
+    started_at: number | null
+    ended_at: number | null
+    /** Variables that came with the create, sealed as JSON; null: none. */
+    sealed_env: string | null
+    /** Settings of the project at the create (`BuildSettings`). */
+    settings_json: string
+    /** 1: the deployment has ended already, and the next beat says so to the runner. */
+    cancel_requested: Generated<number>
+    /** Lines of this attempt that the runner need not send again. */
+    log_acknowledged: Generated<number>
+    /** Stored lines of all attempts: the serial of the next one. */
+    log_lines: Generated<number>
+    /** Bytes of stored text. */
+    log_bytes: Generated<number>
+    /** Time of the last stored line. */
+    log_date: Generated<number>
+  }
+  /** A chunk of a build log: lines as compressed JSON in a file, which counts it in its `refs`. */
+  build_log: { deployment_id: string; first_serial: number; lines: number; last_date: number; blob_id: number }
 }

@@ -52,6 +52,7 @@ import * as addresses from './migrations/0174-addresses.ts'
 import * as siteSessions from './migrations/0175-site-sessions.ts'
 import * as usage from './migrations/0176-usage.ts'
 import * as namesInOrder from './migrations/0190-names-in-order.ts'
+import * as builds from './migrations/0200-builds.ts'
 
 /** A released name never changes. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -107,4 +108,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0175-site-sessions': siteSessions,
   '0176-usage': usage,
   '0190-names-in-order': namesInOrder,
+  '0200-builds': builds,
 }

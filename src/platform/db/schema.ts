@@ -5,7 +5,7 @@
 import type { Selectable } from 'kysely'
 import type { AccountTables, SecondFactorTables } from './account-tables.ts'
 import type { BackupTables } from './backup-tables.ts'
-import type { DeploymentTables, FileTables } from './deployment-tables.ts'
+import type { BuildTables, DeploymentTables, FileTables } from './deployment-tables.ts'
 import type { IntegrationTables } from './integration-tables.ts'
 import type { SharedEnvTables } from './shared-env-tables.ts'
 
@@ -16,6 +16,7 @@ export type Schema = CoreTables &
   IntegrationTables &
   DeploymentTables &
   FileTables &
+  BuildTables &
   SharedEnvTables &
   SecondFactorTables &
   BackupTables

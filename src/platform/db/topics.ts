@@ -69,6 +69,8 @@ const TOPICS: Record<keyof Schema, TopicRule | string> = {
   file_usage: NOT_CACHED,
   output: NOT_CACHED,
   output_blob: NOT_CACHED,
+  build: NOT_CACHED,
+  build_log: NOT_CACHED,
   alias_mapping: NOT_CACHED,
   sign_in: NOT_CACHED,
   session: { of: { sessions: 'row.user_id' } },

@@ -31,6 +31,7 @@ import {
   serializeResponse,
 } from './response-cache.ts'
 import { isList, type Route, versionOf } from './route.ts'
+import { openStream } from './streams.ts'
 import { ignoredHeader } from './validate.ts'
 
 export type ApiRequest = {
@@ -132,6 +133,8 @@ async function executeRead(authorized: AuthorizedRequest): Promise<SerializedRes
   const input = await resolveInput(route, deps.db.read, received)
   const make = async () => {
     const subject = await loadResource(ctx, route, input)
+    const stream = streamOf(authorized, subject, input)
+    if (stream !== undefined) return { written: stream, subject, clear: true }
     const answer = await route.run(ctx, subject, input, undefined)
     const written = await (route.list === undefined
       ? serializeResponse(route, answer, request.url)
@@ -145,6 +148,19 @@ async function executeRead(authorized: AuthorizedRequest): Promise<SerializedRes
   return state === undefined
     ? buildAndCacheResponse(asking, make)
     : getOrBuildResponse(deps, { ...asking, caller: caller!, state }, make)
+}
+
+/** Undefined for a request that is not followed, and where the account has too many streams: it gets what there is. */
+function streamOf(
+  { deps, route, credentials, caller }: AuthorizedRequest,
+  subject: unknown,
+  input: Input,
+): SerializedResponse | undefined {
+  const lines = route.follow?.(deps, subject, input)
+  if (lines === undefined || caller === undefined) return undefined
+  const again = () => authorize(deps, route, deps.db.read, credentials, deps.clock.now())
+  const stream = openStream(deps.db, caller.account.id, lines, again)
+  return stream && { links: undefined, body: undefined, stream, contentType: 'application/stream+json' }
 }
 
 async function executeWrite(admitted: AuthorizedRequest): Promise<SerializedResponse> {
@@ -195,8 +211,13 @@ async function writeInTransaction(
   })
   // Another instance was first with this key, so undo the work that this request did outside.
   if (isReplayedResponse(result)) await route.undo?.(before, prepared)
-  else if (route.triggers !== undefined) deps.wakeups.timer(route.triggers)
+  else afterCommit(deps, route)
   return result
+}
+
+function afterCommit({ wakeups }: Deps, { triggers, queuesBuilds }: Route): void {
+  if (triggers !== undefined) wakeups.timer(triggers)
+  if (queuesBuilds) wakeups.builds()
 }
 
 /** As `authorize`, before any lookup. Counts failed attempts. Refuses: rate_limited 429 too. */

@@ -1,4 +1,5 @@
 /** Serialized responses, and the cache of those that depend on known topics. docs/architecture.md: Caching. */
+import type { Readable } from 'node:stream'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Caller, Deps } from '../../context.ts'
 import { callerTopics, isCachedCaller } from '../access/identify.ts'
@@ -15,6 +16,8 @@ export type SerializedResponse = {
   /** If it differs from the route's. */
   contentType?: string
   body: string | Buffer | undefined
+  /** In place of `body`: sent as it comes. */
+  stream?: Readable
   /** Of a stored response: the route may have changed since. */
   status?: number
   headers?: Record<string, string>

@@ -1,6 +1,6 @@
 /** A route as data: request, permissions, guards, operation and response. */
 import type { Static, TSchema } from 'typebox'
-import type { Ctx, Guard, Input, OperatorCtx, Params } from '../../context.ts'
+import type { Ctx, Deps, Guard, Input, OperatorCtx, Params } from '../../context.ts'
 import type { RefusalKey } from '../../errors.ts'
 import type { EventName } from '../../events.ts'
 import { READERS } from '../../readers.ts'
@@ -65,6 +65,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   refuses?: readonly RefusalKey[]
   /** The timer to run right after the commit. */
   triggers?: string
+  /** Runners that wait for a build look for one right after the commit. */
+  queuesBuilds?: true
   /** Returns the version of the response's data, read in this request; undefined if unknown. A response is cached while its version is the same. */
   cacheVersion?: (ctx: C, input: Input<Static<Q>, Static<B>>) => Promise<string | undefined>
   /** A GET of a project (`idOrName`) that reads it and its variables together with the caller on PostgreSQL. */
@@ -72,6 +74,11 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** Topics of a cached GET. The response must depend only on them, the caller and the URL. */
   cache?: CacheTopics
   status: number
+  /**
+   * Returns the lines of a stream, which is sent as they come and outside of any gate; undefined for a request that `run` answers. It
+   * uses no connection of the request.
+   */
+  follow?: (deps: Deps, subject: S, input: Input<Static<Q>, Static<B>>) => AsyncIterable<string> | undefined
   /** Response schema; undeclared fields are dropped. Without it the response has no body. */
   reply?: R
   /** Lines of JSON (`application/stream+json`): the rows of a list with `format=lines`, and every response that is not a list. Clients read it as a stream. */

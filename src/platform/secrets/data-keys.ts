@@ -30,6 +30,7 @@ type SecretKind =
   | 'totp'
   | 'challenge-key'
   | 'refresh-token'
+  | 'deployment-env'
 
 /** What of a context is asked for here. */
 type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; secrets?: { opened: boolean } }

@@ -166,6 +166,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
           contentType = route.textReply ? 'text/plain' : 'application/json',
           owner,
           body,
+          stream,
           status = route.status,
           headers,
         } = await handleRequest(deps, route, {
@@ -183,6 +184,11 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
         reply.code(status)
         if (headers) reply.headers(headers)
         if (links) reply.header('link', links)
+        if (stream !== undefined) {
+          // The head goes before the first line, which may come much later.
+          setImmediate(() => reply.raw.headersSent || reply.raw.flushHeaders())
+          return reply.type(`${contentType}; charset=utf-8`).send(stream)
+        }
         if (body === undefined) return reply.send()
         return reply.type(`${contentType}; charset=utf-8`).send(body)
       } catch (error) {

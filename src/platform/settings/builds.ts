@@ -1,5 +1,17 @@
-/** Types of build settings. docs/building.md. */
-import { BadSetting, EnumSetting, IntegerSetting, type Setting, TokenSetting } from './types.ts'
+/** Types of build and runner settings. docs/building.md, docs/runner.md. */
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import {
+  BadSetting,
+  EnumSetting,
+  HOST_NAME,
+  IntegerSetting,
+  ORIGIN,
+  PATH,
+  type Setting,
+  type SettingType,
+  TokenSetting,
+} from './types.ts'
 
 export const BUILDS = {
   BERTH_BUILDS: {
@@ -44,4 +56,97 @@ export function buildsOf(values: {
     if (runnerToken !== undefined && runnerToken === values[name])
       throw new BadSetting(`BERTH_RUNNER_TOKEN must differ from ${name}: it opens the variables of builds`)
   return { mode, runnerToken, perAccount }
+}
+
+/** The builder for which Berth has a lockfile. */
+export const DEFAULT_BUILDER = 'vercel@64.0.2'
+
+const BUILDER: SettingType<string> = {
+  values: '`vercel@` and an exact version',
+  read(name, text) {
+    if (!/^vercel@\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[\w.]{1,40})?$/.test(text))
+      throw new BadSetting(`${name} must be vercel@ and an exact version, such as ${DEFAULT_BUILDER}, not "${text}"`)
+    return text
+  },
+}
+
+export const RUNNER = {
+  BERTH_RUNNER_URL: {
+    group: 'Builds',
+    kind: ORIGIN,
+    default: 'http://127.0.0.1:3001',
+    description: 'Where `berth runner` reaches the control plane: its listener for proxies (`BERTH_EDGE_PORT`).',
+  },
+  BERTH_RUNNER_BUILDS: {
+    group: 'Builds',
+    kind: IntegerSetting(1, 256),
+    whenUnset: 'half of the processors, at least 1',
+    description: 'How many builds one `berth runner` runs at the same time: [runner.md](runner.md).',
+  },
+  BERTH_RUNNER_CACHE: {
+    group: 'Builds',
+    kind: PATH,
+    whenUnset: '`<BERTH_DATA>/runner`; as root `/var/cache/berth-runner`',
+    description:
+      'The directory of `berth runner`: tools of builds, and work directories of running ones. `BERTH_SANDBOX_USER` must be able to enter it: [runner.md](runner.md#directory).',
+  },
+  BERTH_BUILD_NETWORK: {
+    group: 'Builds',
+    kind: EnumSetting('internet', 'none'),
+    default: 'internet',
+    description: 'What a sandboxed build reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
+  },
+  BERTH_BUILDER: {
+    group: 'Builds',
+    kind: BUILDER,
+    default: DEFAULT_BUILDER,
+    description:
+      'The npm package that builds. Another version than the default is installed without a lockfile: [runner.md](runner.md#toolchain).',
+  },
+  BERTH_SANDBOX_USER: {
+    group: 'Builds',
+    kind: HOST_NAME,
+    whenUnset: '`nobody`',
+    description: 'The user that runs sandboxes where `berth runner` runs as root: [sandbox.md](sandbox.md).',
+  },
+} as const satisfies Record<string, Setting>
+
+export type RunnerSettings = {
+  /** Origin of the control plane's listener for proxies. */
+  url: string
+  builds: number
+  folder: string
+  network: 'internet' | 'none'
+  builder: string
+  sandboxUser: string | undefined
+  /** Undefined: BERTH_BUILDS is not set. */
+  mode: 'sandboxed' | 'trusted' | 'off' | undefined
+}
+
+/** A user that is not root can enter it, unlike a data directory of root. */
+const FOLDER_OF_ROOT = '/var/cache/berth-runner'
+
+/** Returns the settings of a runner. `isRoot`: of this process. */
+export function runnerOf(
+  values: {
+    BERTH_DATA: string
+    BERTH_BUILDS: RunnerSettings['mode']
+    BERTH_RUNNER_URL: string
+    BERTH_RUNNER_BUILDS: number | undefined
+    BERTH_RUNNER_CACHE: string | undefined
+    BERTH_BUILD_NETWORK: RunnerSettings['network']
+    BERTH_BUILDER: string
+    BERTH_SANDBOX_USER: string | undefined
+  },
+  isRoot = process.getuid?.() === 0,
+): RunnerSettings {
+  return {
+    url: values.BERTH_RUNNER_URL,
+    builds: values.BERTH_RUNNER_BUILDS ?? Math.max(1, Math.floor(availableParallelism() / 2)),
+    folder: values.BERTH_RUNNER_CACHE ?? (isRoot ? FOLDER_OF_ROOT : join(values.BERTH_DATA, 'runner')),
+    network: values.BERTH_BUILD_NETWORK,
+    builder: values.BERTH_BUILDER,
+    sandboxUser: values.BERTH_SANDBOX_USER,
+    mode: values.BERTH_BUILDS,
+  }
 }

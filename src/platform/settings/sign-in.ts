@@ -1,7 +1,7 @@
 /** Types of single sign-on settings. docs/single-sign-on.md. */
 import { isIP } from 'node:net'
 import { ROLES, type Role } from '../permissions/roles.ts'
-import { BadSetting, BooleanSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
+import { BadSetting, BooleanSetting, IntegerSetting, type Setting, type SettingType, splitCommaList } from './types.ts'
 
 /** Grant of a provider group: a role in a team, or the operator pages. */
 export type GroupRule = { group: string; gives: 'operator' | { team: string; role: Role } }
@@ -113,3 +113,19 @@ export function mayUsePasswords(passwords: boolean, issuer: string | undefined):
     throw new BadSetting('BERTH_OIDC_ISSUER must be set where BERTH_PASSWORDS is off: otherwise no user could sign in')
   return passwords
 }
+
+/** Settings of sessions. docs/sign-in-and-consent.md: Sessions. */
+export const SESSIONS = {
+  BERTH_SESSION_DAYS: {
+    group: 'Accounts and projects',
+    kind: IntegerSetting(1, 365),
+    default: '30',
+    description: 'Days that a browser stays signed in: [sign-in-and-consent.md](sign-in-and-consent.md#sessions).',
+  },
+  BERTH_OPERATOR_IDLE_HOURS: {
+    group: 'Accounts and projects',
+    kind: IntegerSetting(1, 720),
+    default: '12',
+    description: 'Hours without use after which the session of an operator expires.',
+  },
+} as const satisfies Record<string, Setting>

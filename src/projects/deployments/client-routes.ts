@@ -2,15 +2,7 @@ import { route } from '../../platform/http/route.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
 import { findDeployment, findDeploymentOfProject, readDeploymentReply } from './deployments.ts'
-import {
-  Builds,
-  DeploymentEvents,
-  EventsQuery,
-  listBuilds,
-  listDeploymentEvents,
-  RuntimeLog,
-  readRuntimeLogs,
-} from './logs.ts'
+import { RuntimeLog, readRuntimeLogs } from './logs.ts'
 import { DeleteDeploymentQuery, DeletedDeployment, deleteDeployment } from './remove.ts'
 import { Deployment } from './schema.ts'
 import { DeploymentUsage, MAX_HOURS, readDeploymentUsage, UsageQuery } from './usage.ts'
@@ -54,36 +46,6 @@ export const clientDeploymentRoutes = [
     refuses: ['not_found', 'in_transfer'],
     status: 200,
     reply: DeletedDeployment,
-  }),
-  route({
-    method: 'GET',
-    path: '/v3/deployments/:idOrUrl/events',
-    operationId: 'getDeploymentEvents',
-    summary: 'List the states of a deployment, and where the log of its build is',
-    tag,
-    needs: read,
-    query: EventsQuery,
-    load: findDeployment,
-    run: listDeploymentEvents,
-    list: { rows: 10_000, rowBytes: 4 * 1024 },
-    refuses: ['not_found'],
-    status: 200,
-    reply: DeploymentEvents,
-    jsonLines: true,
-  }),
-  route({
-    method: 'GET',
-    path: '/v11/deployments/:id/builds',
-    operationId: 'listDeploymentBuilds',
-    summary: 'List the builds of a deployment: none, since Berth does not build',
-    tag,
-    needs: read,
-    load: findDeployment,
-    run: listBuilds,
-    list: { rows: 1, rowBytes: 8 * 1024 },
-    refuses: ['not_found'],
-    status: 200,
-    reply: Builds,
   }),
   route({
     method: 'GET',

@@ -8,11 +8,10 @@ import { environmentOf } from '../../model/environment.ts'
 import { findProject } from '../../model/project.ts'
 import { canSeeProject } from '../../platform/access/guards.ts'
 import { newId } from '../../platform/base/ids.ts'
-import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { canonicalUrl, readMeta, readOrigin } from '../serving/validate.ts'
-import { momentsOf, registerDeployment, settle } from './register.ts'
+import { isEnd, momentsOf, registerDeployment, settle } from './register.ts'
 import { type Deployment, type NewDeployment, type PatchDeployment, showDeployment, showToOperator } from './schema.ts'
 
 type Owned = { project: Row<'project'>; owner: Row<'account'> }
@@ -105,10 +104,6 @@ export async function updateDeployment(
     .executeTakeFirstOrThrow()
   if (!changes) return showToOperator(row)
   return showToOperator(await settle(ctx, project, owner, row))
-}
-
-function isEnd(state: ReadyState): boolean {
-  return state === 'READY' || state === 'ERROR' || state === 'CANCELED'
 }
 
 /**

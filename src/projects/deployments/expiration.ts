@@ -10,6 +10,7 @@ import { Type } from '../../platform/schema/builder.ts'
 import { OneOf } from '../../platform/schema/fields.ts'
 import { leaveBranches } from '../serving/addresses.ts'
 import { deleteRequests } from '../serving/production.ts'
+import { deleteBuilds } from './builds.ts'
 import { deleteMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
 import { showDeploymentEvent } from './register.ts'
@@ -132,6 +133,7 @@ async function removeExpired(ctx: OperatorCtx, project: Row<'project'>, limit: n
     ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, row), project.id, owner as EventAccount)
   }
   await deleteUsage(ctx, ids)
+  await deleteBuilds(ctx, ids)
   await releaseOutputs(ctx, rows)
   await ctx.db.deleteFrom('deployment').where('id', 'in', ids).execute()
   await leaveBranches(ctx, project, rows)

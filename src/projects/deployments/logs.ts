@@ -1,4 +1,4 @@
-/** Responses about builds and logs. Berth has neither, and ends requests that clients would follow forever. docs/deployments.md. */
+/** Events of deployments that were not built here, and runtime logs, of which Berth has none. docs/deployments.md. */
 
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../../context.ts'
@@ -8,14 +8,14 @@ import { Type } from '../../platform/schema/builder.ts'
 import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
-/** Parameters of the CLI and the SDKs. `lines` of `Route` handles `format`; following is not supported. */
+/** Parameters of the CLI and the SDKs. `jsonLines` of `Route` handles `format`. */
 export const EventsQuery = Type.Object({
   format: Type.Optional(Type.String({ maxLength: 20, description: '`lines`: one event a line instead of a list' })),
   direction: Type.Optional(OneOf('forward', 'backward')),
   limit: Type.Optional(Type.Integer({ minimum: -1, maximum: 10_000, description: '-1: all' })),
   since: Type.Optional(Timestamp),
   until: Type.Optional(Timestamp),
-  name: Type.Optional(Type.String({ maxLength: 256, description: 'the events of one build: always empty' })),
+  name: Type.Optional(Type.String({ maxLength: 256, description: 'the events of one build' })),
   statusCode: Type.Optional(Type.String({ maxLength: 256, description: 'requests with this status: always empty' })),
   ...{ follow: Text, builds: Text, delimiter: Text },
 })
@@ -30,8 +30,6 @@ const DeploymentEvent = Type.Object({
   info: Type.Object({ type: OneOf('build'), name: OneOf('berth'), readyState: Type.String() }),
   text: Type.String(),
 })
-export const DeploymentEvents = Type.Array(DeploymentEvent)
-export const Builds = Type.Object({ builds: Type.Array(Type.Object({})) })
 export const RuntimeLog = Type.Object({
   rowId: Type.String(),
   level: OneOf('error'),
@@ -50,7 +48,7 @@ export function listDeploymentEvents(
   _ctx: Ctx,
   row: Row<'deployment'>,
   { query }: Input<Static<typeof EventsQuery>>,
-): Static<typeof DeploymentEvents> {
+): Static<typeof DeploymentEvent>[] {
   const { direction, limit = -1, since = 0, until = Infinity, name, statusCode } = query
   if (name !== undefined || statusCode !== undefined) return []
   const events = eventsOf(row).filter(({ created }) => created >= since && created <= until)
@@ -58,7 +56,7 @@ export function listDeploymentEvents(
   return limit === -1 ? ordered : ordered.slice(0, limit)
 }
 
-function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
+function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvent>[] {
   const hasFiles = row.output_id !== null
   const begin = hasFiles ? 'The files were uploaded.' : 'The build system registered the deployment.'
   const steps: [number, string, string][] = [[stampToMs(row.created_stamp), 'QUEUED', begin]]
@@ -68,7 +66,7 @@ function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
   if (ended !== null) steps.push([ended, row.ready_state, `The deployment is ${row.ready_state}.`])
   const [lastAt, lastState] = steps.at(-1)!
   const place = hasFiles ? 'where it was built' : 'in the build system'
-  steps.push([lastAt, lastState, `Berth does not build: the log of the build is ${place}.`])
+  steps.push([lastAt, lastState, `It was not built here: the log of the build is ${place}.`])
   return steps.map(([created, readyState, text], at) => ({
     id: `${row.id}-${at}`,
     deploymentId: row.id,
@@ -79,11 +77,6 @@ function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
     info: { type: 'build', name: 'berth', readyState },
     text,
   }))
-}
-
-/** Returns no builds: Berth only records the deployment. */
-export function listBuilds(): Static<typeof Builds> {
-  return { builds: [] }
 }
 
 /** Returns the one line at which clients stop; they print its message. */

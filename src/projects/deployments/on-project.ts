@@ -1,5 +1,6 @@
 import type { OperatorCtx, ProjectHooks } from '../../context.ts'
 import { refreshDeploymentSummary } from '../../model/deployment-summary.ts'
+import { deleteBuilds } from './builds.ts'
 import { releaseOutputsOfProject } from './outputs.ts'
 import { deleteUsage } from './usage.ts'
 
@@ -30,9 +31,8 @@ async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
   const gone = await ctx.db.deleteFrom('deployment').where('project_id', '=', projectId).returning('id').execute()
+  const ids = gone.map(({ id }) => id)
   // By ids: with a subquery, PostgreSQL scans all usage.
-  await deleteUsage(
-    ctx,
-    gone.map(({ id }) => id),
-  )
+  await deleteUsage(ctx, ids)
+  await deleteBuilds(ctx, ids)
 }

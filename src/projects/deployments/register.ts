@@ -9,6 +9,7 @@ import { refuse } from '../../platform/refusals/refusal.ts'
 import { followBranch } from '../serving/addresses.ts'
 import { assignReadyDeployment } from '../serving/production.ts'
 import { mustNotBeClaimedDomain } from '../serving/validate.ts'
+import { endBuildOf } from './builds.ts'
 import { writeMeta } from './meta.ts'
 
 export const DEPLOYMENT_EVENTS = [
@@ -24,7 +25,7 @@ type New = Pick<
   Row<'deployment'>,
   'id' | 'url' | 'target' | 'ready_state' | 'git_branch' | 'custom_environment_id' | 'meta_json'
 > &
-  Partial<Pick<Row<'deployment'>, 'upstream' | 'output_id' | 'building_at' | 'ready_at' | 'failed_at'>>
+  Partial<Pick<Row<'deployment'>, 'upstream' | 'output_id' | 'source_id' | 'building_at' | 'ready_at' | 'failed_at'>>
 
 /**
  * Inserts a deployment and applies its state; one that is READY gets its domains (`assignReadyDeployment`), unless `takesDomains`
@@ -94,6 +95,8 @@ export async function settle(
     tell(ctx, 'deployment.ready', row, owner)
     tell(ctx, 'deployment.succeeded', row, owner)
   }
+  // A new deployment that is READY has no build.
+  if (isEnd(row.ready_state) && row.source_id !== null) await endBuildOf(ctx, row.id)
   if (row.ready_state === 'ERROR') tell(ctx, 'deployment.error', row, owner)
   if (row.ready_state === 'CANCELED') tell(ctx, 'deployment.canceled', row, owner)
   await refreshDeploymentSummary(ctx, project.id)
@@ -107,6 +110,11 @@ function tell(
   { id, kind }: EventAccount,
 ): void {
   ctx.emit(type, showDeploymentEvent(ctx, row), row.project_id, { id, kind })
+}
+
+/** Returns whether a state is final. */
+export function isEnd(state: ReadyState): boolean {
+  return state === 'READY' || state === 'ERROR' || state === 'CANCELED'
 }
 
 /** Returns the timestamps of a deployment that enters a state now. */

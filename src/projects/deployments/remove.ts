@@ -11,6 +11,7 @@ import { OneOf } from '../../platform/schema/fields.ts'
 import { followBranch, pointProductionAddress } from '../serving/addresses.ts'
 import { assignDomains, assignMatchingDomains, newestPreview, PRODUCTION_TARGET } from '../serving/domain-assignment.ts'
 import { deleteRequests } from '../serving/production.ts'
+import { deleteBuilds } from './builds.ts'
 import { findDeployment } from './deployments.ts'
 import { deleteMeta } from './meta.ts'
 import { releaseOutputs } from './outputs.ts'
@@ -49,6 +50,7 @@ export async function deleteDeployment(
   await deleteRequests(ctx, project.id, { toDeploymentId: id })
   await deleteMeta(ctx, deployment)
   await deleteUsage(ctx, [id])
+  await deleteBuilds(ctx, [id])
   await releaseOutputs(ctx, [deployment])
   await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
   if (before !== undefined) {

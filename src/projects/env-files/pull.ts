@@ -5,12 +5,11 @@ import { environmentsOf, TargetName } from '../../model/environment.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { Type } from '../../platform/schema/builder.ts'
-import { openSecretBox, type SecretBox } from '../../platform/secrets/data-keys.ts'
-import { isReadable, mustHaveTargetPermission, visibleTo } from '../env/access.ts'
+import { isReadable, isVisible, mustHaveTargetPermission } from '../env/access.ts'
 import { findTarget, parseTargets } from '../env/rules.ts'
 import { MAX_BRANCH_LENGTH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
-import { sharedOf } from '../shared-env/shared-env.ts'
 import { writeDotenv } from './dotenv.ts'
+import { readVariables } from './variables.ts'
 
 const Variables = Type.Unsafe<Record<string, string>>(Type.Object({}, { additionalProperties: Type.String() }))
 export const PulledEnv = Type.Object({
@@ -55,40 +54,19 @@ export async function exportEnv(
   return writeDotenv(env, omitted)
 }
 
-type Sealed = {
-  row: Pick<Row<'env_var'>, 'id' | 'type' | 'targets' | 'value_version' | 'sealed_value'>
-  box: SecretBox
-}
-
 async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
   if (gitBranch.length > MAX_BRANCH_LENGTH)
     refuse('bad_request', 'Invalid request: `gitBranch` is at most 250 characters.')
   mustHaveTargetPermission(ctx.caller, [target])
-  const rows = await ctx.db
-    .selectFrom('env_var')
-    .selectAll()
-    .where('project_id', '=', project.id)
-    .where('git_branch', 'in', ['', gitBranch])
-    .where(visibleTo(ctx.caller))
-    .orderBy('git_branch')
-    .orderBy('key')
-    .execute()
-  const shared = await sharedOf(ctx, project.id, target)
-  const box = await openSecretBox(ctx, project.id)
-  const boxOfAccount = await openSecretBox(ctx, ctx.account.id)
-  // In order of precedence: shared, general, then branch variables; later entries override.
-  const chosen = new Map<string, Sealed>([
-    ...shared.map((row) => [row.key, { row, box: boxOfAccount }] as const),
-    ...rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, { row, box }] as const),
-  ])
+  const variables = await readVariables(ctx, project, target, gitBranch, (row) => isVisible(ctx.caller, row))
   const env: Record<string, string> = Object.create(null)
   const omitted: string[] = []
-  for (const [key, { row, box }] of chosen) {
+  for (const { key, row, open } of variables) {
     if (!isReadable(ctx.caller, row)) {
       omitted.push(key)
       continue
     }
-    const value = box.open(row.id, row.value_version, row.sealed_value)
+    const value = open()
     if (value === undefined) refuse('internal_server_error')
     ctx.recordSecretRead(targetsIn(row))
     env[key] = value

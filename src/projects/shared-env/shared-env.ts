@@ -35,8 +35,8 @@ export async function findShared(ctx: Ctx, { id = '' }: Params): Promise<SharedR
   return row
 }
 
-/** Returns the visible shared variables of a project in a target. */
-export async function sharedOf(ctx: Ctx, projectId: string, target: string): Promise<SharedRow[]> {
+/** Returns the shared variables of a project in a target, also those that a caller does not see. */
+export async function readSharedOf(ctx: Pick<Ctx, 'db'>, projectId: string, target: string): Promise<SharedRow[]> {
   const rows = await ctx.db
     .selectFrom('shared_env_link')
     .innerJoin('shared_env_var', (join) =>
@@ -48,7 +48,7 @@ export async function sharedOf(ctx: Ctx, projectId: string, target: string): Pro
     .where('shared_env_link.project_id', '=', projectId)
     .orderBy('shared_env_var.key')
     .execute()
-  return rows.filter((row) => isVisible(ctx.caller, row) && sharedTargets(row).some((one) => one === target))
+  return rows.filter((row) => sharedTargets(row).some((one) => one === target))
 }
 
 /** Lists all visible shared variables without values, newest first. */

@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { shippedFile } from '../../platform/base/shipped-files.ts'
-import { DEFAULT_BUILDER } from '../../platform/settings/runner.ts'
+import { DEFAULT_BUILDER } from '../../platform/settings/builds.ts'
 import { UNITS, type Unit } from './units.ts'
 
 /** A tool that cannot be installed. The message is for the operator and for the log of the build. */

@@ -56,17 +56,22 @@ export async function outputsOf({ deps }: World) {
   const outputs = await read.selectFrom('output').selectAll().orderBy('id').execute()
   const held = await read.selectFrom('output_blob').selectAll().orderBy('blob_id').execute()
   const blobs = await read.selectFrom('blob').selectAll().orderBy('id').execute()
-  const deployments = await read.selectFrom('deployment').select(['id', 'output_id']).execute()
-  return { outputs, held, blobs, deployments }
+  const deployments = await read.selectFrom('deployment').select(['id', 'output_id', 'source_id']).execute()
+  const logs = await read.selectFrom('build_log').select('blob_id').execute()
+  return { outputs, held, blobs, deployments, logs }
 }
 
 /** Fails where an output or a file counts other uses than it has. */
 export async function mustCountRight(world: World): Promise<void> {
-  const { outputs, held, blobs, deployments } = await outputsOf(world)
+  const { outputs, held, blobs, deployments, logs } = await outputsOf(world)
+  const shown = deployments.flatMap((one) => [one.output_id, one.source_id]).filter((id) => id !== null)
   for (const { id, refs } of outputs)
-    assert.equal(Number(refs), deployments.filter((one) => Number(one.output_id) === Number(id)).length, `output ${id}`)
+    assert.equal(Number(refs), shown.filter((one) => Number(one) === Number(id)).length, `output ${id}`)
   for (const { id, refs } of blobs)
-    assert.equal(Number(refs), held.filter((one) => Number(one.blob_id) === Number(id)).length, `file ${id}`)
-  for (const { output_id } of deployments)
-    assert.ok(output_id === null || outputs.some(({ id }) => Number(id) === Number(output_id)))
+    assert.equal(
+      Number(refs),
+      [...held, ...logs].filter((one) => Number(one.blob_id) === Number(id)).length,
+      `file ${id}`,
+    )
+  for (const shownId of shown) assert.ok(outputs.some(({ id }) => Number(id) === Number(shownId)))
 }

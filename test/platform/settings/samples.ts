@@ -11,6 +11,9 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
   BERTH_TLS_KEY: '/etc/other.key',
   BERTH_DATA: '/var/lib/berth',
   DATABASE_URL: 'postgres://u:p@localhost/berth',
+  BERTH_BUILDS: 'off',
+  BERTH_BUILDS_PER_ACCOUNT: '3',
+  BERTH_RUNNER_TOKEN: 'a-token-of-20-characters-for-runners',
   BERTH_PG_PREPARED: 'off',
   BERTH_KEYS: '/etc/berth/keys.json',
   BERTH_FILES_TO: '/srv/files',
@@ -62,9 +65,6 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
   BERTH_SITES_CACHE_BYTES: '1GiB',
   BERTH_SITES_TOKEN: 'y'.repeat(20),
   BERTH_SITES_ADDRESS: 'http://127.0.0.1:3002',
-  BERTH_BUILDS: 'off',
-  BERTH_BUILDS_PER_ACCOUNT: '3',
-  BERTH_RUNNER_TOKEN: 'a-token-of-20-characters-for-runners',
   BERTH_RUNNER_URL: 'http://10.0.0.1:3001',
   BERTH_RUNNER_BUILDS: '4',
   BERTH_RUNNER_CACHE: '/srv/runner',
@@ -83,14 +83,5 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
 
 /** Settings that are refused when they stand alone. */
 export const TOGETHER: Record<string, string> = {
-  BERTH_OIDC_ISSUER: 'https://login.example.com',
-  BERTH_OIDC_CLIENT_ID: 'berth',
-  BERTH_OIDC_CLIENT_SECRET: 'a-secret',
-  BERTH_S3_ACCESS_KEY_ID: 'key',
-  BERTH_S3_SECRET_ACCESS_KEY: 'secret',
-  BERTH_TLS_CERT: '/etc/cert.pem',
-  BERTH_TLS_KEY: '/etc/cert.key',
-  BERTH_SMTP_URL: 'smtp://localhost',
-  BERTH_MAIL_FROM: 'mail@example.com',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
 }

@@ -1,0 +1,160 @@
+/** Logs of builds: compressed chunks in the file store, with an index in the database. Lines are never rows. docs/building.md: Logs. */
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import { insertMissingRows } from '../../platform/db/bulk.ts'
+import type { Queries } from '../../platform/db/db.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import { contentOf } from '../deploys/uploaded-entries.ts'
+import type { LogBatch, LogLine } from '../protocol/runner-protocol.ts'
+import type { StoredFile } from '../uploads/blobs.ts'
+import { countRoom, roomFor } from '../uploads/usage.ts'
+import { findLease, type Holder, isHeldBy } from './queue.ts'
+
+/** The text of a log, with `LINE_BYTES` for each line. */
+export const MAX_LOG_BYTES = 16 * 1024 * 1024
+const LINE_BYTES = 32
+const TOO_LONG = 'The log has more than 16 MiB. Later lines are not kept.'
+
+export type StoredLine = LogLine & { serial: number }
+
+/** `gap`: the batch begins behind the next line, `acknowledged`. */
+type Appended = { outcome: 'lease_lost' } | { outcome: 'ok' | 'gap'; acknowledged: number }
+
+/** Stores lines of a runner, the file first and then the rows. Lines that are stored already are skipped. */
+export async function appendLog(deps: Deps, holder: Holder, { first, lines }: LogBatch): Promise<Appended> {
+  const build = await findLease(deps.db.read, holder)
+  if (build === undefined) return { outcome: 'lease_lost' }
+  const acknowledged = Number(build.log_acknowledged)
+  if (first > acknowledged) return { outcome: 'gap', acknowledged }
+  const fresh = lines.slice(acknowledged - first)
+  if (fresh.length === 0) return { outcome: 'ok', acknowledged }
+  const isStored = await store(deps, build, holder, { counted: fresh.length, ...withinBudget(build, fresh) })
+  if (isStored) return { outcome: 'ok', acknowledged: acknowledged + fresh.length }
+  // The same batch came twice, or the lease was lost meanwhile.
+  const now = await findLease(deps.db.read, holder)
+  return now === undefined ? { outcome: 'lease_lost' } : { outcome: 'ok', acknowledged: Number(now.log_acknowledged) }
+}
+
+/** Adds a line of the control plane, which no runner counts. */
+export async function appendOwnLine(deps: Deps, build: Row<'build'>, holder: Holder, text: string): Promise<void> {
+  const line: LogLine = { type: 'stderr', date: Math.max(Number(build.log_date), deps.clock.now()), text }
+  await store(deps, build, holder, { counted: 0, kept: [line], bytes: LINE_BYTES })
+}
+
+/** `counted`: lines of the runner, of which some are not kept. */
+type Chunk = { counted: number; kept: LogLine[]; bytes: number }
+
+function withinBudget(build: Row<'build'>, lines: readonly LogLine[]): Omit<Chunk, 'counted'> {
+  const kept: LogLine[] = []
+  const left = MAX_LOG_BYTES - Number(build.log_bytes)
+  let bytes = 0
+  let date = Number(build.log_date)
+  for (const line of lines) {
+    const text = withoutControls(line.text)
+    // A client resumes at a date, so dates never decrease.
+    date = Math.max(date, line.date)
+    const size = Buffer.byteLength(text) + LINE_BYTES
+    if (bytes + size <= left) kept.push({ type: line.type, date, text })
+    else if (left > 0) return { kept: [...kept, { type: 'stderr', date, text: TOO_LONG }], bytes: left }
+    else return { kept: [], bytes: 0 }
+    bytes += size
+  }
+  return { kept, bytes }
+}
+
+/** A terminal must not obey a log: of control characters tabs and colors stay. */
+function withoutControls(text: string): string {
+  return text
+    .replaceAll(/\x1b(?!\[[0-9;]{0,32}m)/g, '')
+    .replaceAll(/[\x00-\x08\x0a-\x1a\x1c-\x1f\x7f-\x9f]/g, '')
+    .toWellFormed()
+}
+
+async function store(deps: Deps, build: Row<'build'>, holder: Holder, { counted, kept, bytes }: Chunk) {
+  const file = kept.length === 0 ? undefined : await putChunk(deps, build.account_id, kept)
+  return deps.db.write(async (db) => {
+    const { numUpdatedRows } = await db
+      .updateTable('build')
+      .set({
+        log_acknowledged: sql<number>`log_acknowledged + ${counted}`,
+        log_lines: sql<number>`log_lines + ${kept.length}`,
+        log_bytes: sql<number>`log_bytes + ${bytes}`,
+        ...(kept.length > 0 && { log_date: kept.at(-1)!.date }),
+      })
+      .where(isHeldBy(holder))
+      .where('log_acknowledged', '=', Number(build.log_acknowledged))
+      .where('log_lines', '=', Number(build.log_lines))
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return false
+    if (file !== undefined) await indexChunk(db, build, kept, file)
+    return true
+  }, build.account_id)
+}
+
+const compress = promisify(gzip)
+const decompress = promisify(gunzip) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
+/** A batch as JSON, where each character may take six. */
+const MAX_CHUNK_BYTES = 256 * 1024 * 1024
+
+async function putChunk({ files }: Deps, accountId: string, lines: readonly LogLine[]): Promise<StoredFile> {
+  const bytes = await compress(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  const one = async function* () {
+    yield bytes
+  }
+  return files.put(accountId, one(), { sha1: undefined, size: bytes.length, most: bytes.length })
+}
+
+/** A log never fails because the files of its account are full: it counts, and is small. */
+async function indexChunk(db: Queries, build: Row<'build'>, lines: readonly LogLine[], file: StoredFile) {
+  const { account_id, deployment_id } = build
+  const { sha256, size } = file
+  const added = await insertMissingRows(db, 'blob', [{ account_id, sha256, size, condemned_at: null }])
+  if (added.length > 0) await countRoom(db, account_id, roomFor(size))
+  const blob = await db
+    .updateTable('blob')
+    .set({ refs: sql<number>`refs + 1`, condemned_at: null })
+    .where('account_id', '=', account_id)
+    .where('sha256', '=', sha256)
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const [first_serial, last_date] = [Number(build.log_lines), lines.at(-1)!.date]
+  const row = { deployment_id, first_serial, lines: lines.length, last_date, blob_id: Number(blob.id) }
+  await db.insertInto('build_log').values(row).execute()
+}
+
+const CHUNKS_TOGETHER = 16
+
+/** Yields stored lines from a serial on, chunk by chunk. `since`: only chunks with a line of that time (ms) or later. */
+export async function* readLog(
+  { db, files }: Pick<Deps, 'db' | 'files'>,
+  deploymentId: string,
+  { from = 0, since = 0 },
+): AsyncGenerator<StoredLine[]> {
+  for (let next = from; ; ) {
+    const chunks = await db.read
+      .selectFrom('build_log')
+      .innerJoin('blob', 'blob.id', 'build_log.blob_id')
+      .select(['build_log.first_serial', 'blob.account_id', 'blob.sha256'])
+      .where('deployment_id', '=', deploymentId)
+      .where('first_serial', '>=', next)
+      .where('last_date', '>=', since)
+      .orderBy('first_serial')
+      .limit(CHUNKS_TOGETHER)
+      .execute()
+    for (const { first_serial, account_id, sha256 } of chunks) {
+      const bytes = await contentOf(files, account_id, sha256)
+      if (bytes === undefined) throw new Error(`the log ${sha256} of ${account_id} is not there`)
+      yield await readChunk(bytes, Number(first_serial))
+    }
+    if (chunks.length < CHUNKS_TOGETHER) return
+    next = Number(chunks.at(-1)!.first_serial) + 1
+  }
+}
+
+async function readChunk(bytes: Buffer, first: number): Promise<StoredLine[]> {
+  const text = (await decompress(bytes, { maxOutputLength: MAX_CHUNK_BYTES })).toString()
+  const lines = text.trimEnd().split('\n')
+  return lines.map((line, at) => ({ ...(JSON.parse(line) as LogLine), serial: first + at }))
+}

@@ -1,0 +1,53 @@
+/** Sources of deployments: their files by content, and a list of them. docs/building.md: Source. */
+import { mapInSlices, pauseWhenBusy } from '../../platform/base/event-loop.ts'
+import { addFault, openReport, sentencesOf } from '../outputs/faults.ts'
+import { pathFault, shown } from '../outputs/paths.ts'
+import type { UploadEntry } from '../outputs/tree.ts'
+import type { SourceEntry } from '../protocol/runner-protocol.ts'
+import type { Intake } from '../uploads/intake.ts'
+import type { NewOutput } from './output-rows.ts'
+
+/** Entries of a list per write. */
+const ENTRIES_TOGETHER = 200
+const MAX_LIST_BYTES = 32 * 1024 * 1024
+
+/**
+ * Stores the list of a source whose files are stored, as JSON of `SourceEntry`. Returns it as an output row is inserted, or error
+ * sentences. Equal sources of an account share a row, because entries are sorted.
+ */
+export async function storeSource(
+  accountId: string,
+  entries: readonly UploadEntry[],
+  intake: Intake,
+): Promise<NewOutput | { faults: string[] }> {
+  const report = openReport()
+  if (entries.length === 0) addFault(report, 'files', '', 'is empty. Deploy a folder with files.')
+  const source: SourceEntry[] = []
+  const files = new Set<string>()
+  await mapInSlices(entries, (entry) => {
+    const { path, kind, mode, size, digest, target } = entry
+    const fault = pathFault(path) ?? (kind === 'other' ? 'is neither a file nor a folder nor a link.' : undefined)
+    if (fault !== undefined) return addFault(report, shown(path), '', fault)
+    if (kind === 'file') {
+      files.add(digest)
+      source.push({ path, kind, mode, size, digest })
+    } else if (kind === 'link') source.push({ path, kind, mode, size, target: target ?? '' })
+    else source.push({ path, kind: 'folder', mode, size: 0 })
+  })
+  if (report.faults.length > 0) return { faults: sentencesOf(report) }
+  source.sort((one, other) => (one.path < other.path ? -1 : 1))
+  const announced = { sha1: undefined, size: undefined, most: MAX_LIST_BYTES }
+  const { sha256, size } = await intake.put(accountId, writeList(source), announced)
+  const manifest = { sha256, size }
+  return { digest: `source ${sha256}`, manifest, files: [...files.add(sha256)], put: intake.files() }
+}
+
+async function* writeList(entries: readonly SourceEntry[]): AsyncGenerator<Buffer> {
+  yield Buffer.from('[')
+  for (let at = 0; at < entries.length; at += ENTRIES_TOGETHER) {
+    const text = JSON.stringify(entries.slice(at, at + ENTRIES_TOGETHER)).slice(1, -1)
+    yield Buffer.from(at === 0 ? text : `,${text}`)
+    await pauseWhenBusy()
+  }
+  yield Buffer.from(']')
+}

@@ -1,0 +1,129 @@
+/** Leases of runners: `POST /runner/v1/builds/lease`, held open until a build waits. docs/building.md: Runner protocol. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { sql } from 'kysely'
+import type { Deps } from '../../context.ts'
+import type { Row } from '../../platform/db/schema.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
+import { failBuild, transactQueue } from '../builds/end.ts'
+import { environmentOfBuild } from '../builds/environment.ts'
+import { appendOwnLine } from '../builds/log.ts'
+import { acquireBuild, type Holder } from '../builds/queue.ts'
+import { type BuildSettings, LEASE_TIMES, type Lease, LeaseRequest } from '../protocol/runner-protocol.ts'
+import { fault, json, readJson } from './answers.ts'
+
+/** The longest build. */
+const TIME_LIMIT_MS = 45 * 60_000
+/** Another process may have queued a build, so the database is asked this often. */
+const POLL_MS = 1000
+/** Requests for a lease that are held open. */
+const MAX_WAITING = 500
+
+export type LeaseDesk = {
+  answer(request: IncomingMessage, response: ServerResponse): Promise<EdgeResponse>
+  /** Answers waiting requests, and lets no others wait. */
+  close(): void
+}
+
+/** Opens the desk of leases. A create wakes it by `deps.wakeups.builds`. */
+export function openLeaseDesk(deps: Deps): LeaseDesk {
+  const waiting = new Set<() => void>()
+  let isOver = deps.shutdownSignal.aborted
+  const wake = () => {
+    for (const go of waiting) go()
+  }
+  const end = () => {
+    isOver = true
+    wake()
+  }
+  deps.wakeups.builds = wake
+  deps.shutdownSignal.addEventListener('abort', end, { once: true })
+  const pause = (response: ServerResponse, ms: number) =>
+    new Promise<void>((resolve) => {
+      const go = () => {
+        clearTimeout(timer)
+        waiting.delete(go)
+        response.off('close', go)
+        resolve()
+      }
+      const timer = setTimeout(go, ms)
+      response.on('close', go)
+      waiting.add(go)
+    })
+  return {
+    close: end,
+    async answer(request, response) {
+      const body = await readJson(request, LeaseRequest, 'short')
+      if ('answer' in body) return body.answer
+      const until = performance.now() + LEASE_TIMES.pollMs
+      for (;;) {
+        if (response.destroyed || isOver) return none(isOver)
+        const lease = await nextLease(deps, body.value.runner)
+        if (lease !== undefined) return json(200, lease)
+        const left = until - performance.now()
+        if (left <= 0 || waiting.size >= MAX_WAITING) return none(false)
+        await pause(response, Math.min(left, POLL_MS))
+      }
+    },
+  }
+}
+
+function none(isOver: boolean): EdgeResponse {
+  const answer = { status: 204, headers: { 'cache-control': 'no-store' } as Record<string, string>, body: '' }
+  // A waiting client would call again on its connection, which would then never close.
+  if (isOver) answer.headers.connection = 'close'
+  return answer
+}
+
+/** Undefined: no build may start now. */
+async function nextLease(deps: Deps, runner: string): Promise<Lease | undefined> {
+  const found = await deps.db.read
+    .selectFrom('build')
+    .select('deployment_id')
+    .where(sql<boolean>`state = 'waiting'`)
+    .limit(1)
+    .executeTakeFirst()
+  if (found === undefined) return undefined
+  const acquired = await transactQueue(deps, (ctx) => acquireBuild(ctx, runner, deps.config.builds))
+  if (acquired === undefined) return undefined
+  const { build, token } = acquired
+  const holder: Holder = { deploymentId: build.deployment_id, attempt: Number(build.attempt), token }
+  if (holder.attempt > 1) await appendOwnLine(deps, build, holder, againLine(holder.attempt))
+  const lease = await leaseOf(deps, build, holder)
+  if (lease !== undefined) return lease
+  await transactQueue(deps, (ctx) => failBuild(ctx, holder, { code: 'RUNNER_FAILED', message: NOT_OPENED }))
+  return undefined
+}
+
+function againLine(attempt: number): string {
+  return `The runner of this build was lost. The build starts again (attempt ${attempt} of 3).`
+}
+
+const NOT_OPENED =
+  'A variable of this build cannot be decrypted: the keyring of this Berth lacks its key. Ask the operator (docs/keys.md).'
+
+async function leaseOf({ db, ...deps }: Deps, build: Row<'build'>, holder: Holder): Promise<Lease | undefined> {
+  const ctx = { db: db.read, deps: { db, ...deps } }
+  const project = await ctx.db.selectFrom('project').selectAll().where('id', '=', build.project_id).executeTakeFirst()
+  const deployment = await ctx.db
+    .selectFrom('deployment')
+    .selectAll()
+    .where('id', '=', build.deployment_id)
+    .executeTakeFirst()
+  if (project === undefined || deployment === undefined) return undefined
+  const variables = await environmentOfBuild(ctx, project, deployment, build)
+  if (variables === undefined) return undefined
+  return {
+    ...holder,
+    timeLimitMs: TIME_LIMIT_MS,
+    project: { id: project.id, name: project.name, accountId: project.account_id },
+    settings: JSON.parse(build.settings_json) as BuildSettings,
+    target: deployment.target,
+    environment: deployment.custom_environment_id,
+    ...variables,
+  }
+}
+
+/** Returns the answer to a runner where no token is set. */
+export function refuseRunners(): EdgeResponse {
+  return fault(403, 'forbidden', 'Set BERTH_RUNNER_TOKEN on the control plane to allow runners.')
+}

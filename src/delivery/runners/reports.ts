@@ -1,0 +1,60 @@
+/** What a runner reports below its lease: beats, lines of the log, and the end. docs/building.md: Runner protocol. */
+import type { IncomingMessage } from 'node:http'
+import type { Deps } from '../../context.ts'
+import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
+import { failBuild, releaseBuild, transactQueue } from '../builds/end.ts'
+import { finishWithOutput } from '../builds/finish.ts'
+import { appendLog } from '../builds/log.ts'
+import { type Holder, moveDeployment, type Outcome, renewLease } from '../builds/queue.ts'
+import { Beat, Finish, LEASE_TIMES, type LeaseState, LogBatch } from '../protocol/runner-protocol.ts'
+import { fault, json, leaseLost, readJson } from './answers.ts'
+
+/** Renews a lease. Any step after `preparing` says that the build runs. */
+export async function answerBeat(deps: Deps, holder: Holder, request: IncomingMessage): Promise<EdgeResponse> {
+  const body = await readJson(request, Beat, 'short')
+  if ('answer' in body) return body.answer
+  const renewed = await transactQueue(deps, async (ctx) => {
+    const done = await renewLease(ctx, holder)
+    if (done.outcome === 'ok' && body.value.step !== 'preparing')
+      await moveDeployment(ctx, done.build!, 'INITIALIZING', 'build_started')
+    return done
+  })
+  return stateOf(renewed)
+}
+
+/** Stores lines of the log, and renews the lease. 400 for a gap. */
+export async function answerLog(deps: Deps, holder: Holder, request: IncomingMessage): Promise<EdgeResponse> {
+  const body = await readJson(request, LogBatch, 'log')
+  if ('answer' in body) return body.answer
+  const appended = await appendLog(deps, holder, body.value)
+  if (appended.outcome === 'lease_lost') return leaseLost()
+  if (appended.outcome === 'gap') {
+    const { first } = body.value
+    return fault(400, 'bad_request', `The body is wrong: first is ${first}, and line ${appended.acknowledged} is next.`)
+  }
+  return stateOf(await transactQueue(deps, (ctx) => renewLease(ctx, holder)))
+}
+
+function stateOf({ outcome, acknowledged }: { outcome: Outcome; acknowledged: number }): EdgeResponse {
+  if (outcome === 'lease_lost') return leaseLost()
+  const state: LeaseState = {
+    acknowledged,
+    leaseMs: LEASE_TIMES.leaseMs,
+    cancel: outcome === 'cancel_requested',
+  }
+  return json(200, state)
+}
+
+/** Ends a build, once. A lost lease changes nothing. */
+export async function answerFinish(deps: Deps, holder: Holder, request: IncomingMessage): Promise<EdgeResponse> {
+  const body = await readJson(request, Finish, 'finish')
+  if ('answer' in body) return body.answer
+  const outcome = await finish(deps, holder, body.value)
+  return outcome === 'lease_lost' ? leaseLost() : json(200, {})
+}
+
+async function finish(deps: Deps, holder: Holder, report: Finish): Promise<Outcome> {
+  if (report.outcome === 'succeeded') return finishWithOutput(deps, holder, report.entries)
+  if (report.outcome === 'failed') return transactQueue(deps, (ctx) => failBuild(ctx, holder, report))
+  return transactQueue(deps, (ctx) => releaseBuild(ctx, holder, report.reason))
+}

@@ -1,0 +1,50 @@
+/** From a source to a page: create, lease, source, log, output, READY. docs/building.md. */
+import assert from 'node:assert/strict'
+import { seedProject } from '../../support/projects.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { mustCountRight } from '../deploys/deploying.ts'
+import { BUILDS, createSource, OUTPUT, openRunners, SOURCE, sha256Of, stateOf } from './building.ts'
+
+onBothEngines(
+  'a source is queued, leased, built and READY, and its files are listed',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const made = await createSource(world, { env: { A: '1' }, build: { env: { B: '2' } }, target: 'production' })
+    assert.deepEqual([made.readyState, made.aliasAssigned, typeof made.buildingAt], ['QUEUED', false, 'number'])
+    const lease = await runners.take()
+    assert.equal(lease.deploymentId, made.id)
+    assert.equal((await stateOf(world, made.id)).readyState, 'INITIALIZING')
+    const { A, B, VERCEL, CI, VERCEL_ENV, VERCEL_URL } = lease.env
+    assert.deepEqual([A, B, VERCEL, CI, VERCEL_ENV, VERCEL_URL], ['1', '2', '1', '1', 'production', made.url])
+    assert.deepEqual(lease.masked.sort(), ['A', 'B'])
+    const runner = runners.of(lease)
+    const source = (await runner.source()).body
+    assert.deepEqual(
+      source.map(({ path, kind }: { path: string; kind: string }) => [path, kind]),
+      SOURCE.map(({ file }) => [file, 'file']).sort(),
+    )
+    assert.equal((await runner.file(sha256Of('<h1>Hello</h1>'))).text, '<h1>Hello</h1>')
+    assert.equal((await runner.file(sha256Of('another'))).status, 404)
+    const beat = await runner.beat()
+    assert.deepEqual([beat.status, beat.body.cancel, beat.body.acknowledged], [200, false, 0])
+    assert.equal((await stateOf(world, made.id)).readyState, 'BUILDING')
+    assert.equal((await runner.log(0, 'one', 'two')).body.acknowledged, 2)
+    const names = Object.values(OUTPUT).map(sha256Of)
+    assert.deepEqual((await runner.missing(...names)).body.sha256, names)
+    for (const content of Object.values(OUTPUT)) assert.equal((await runner.put(content)).status, 200)
+    assert.equal((await runner.put('bytes', sha256Of('other bytes'))).status, 400)
+    assert.equal((await runner.succeed()).status, 200)
+    const ready = await stateOf(world, made.id)
+    assert.deepEqual([ready.readyState, ready.aliasAssigned, ready.readySubstate], ['READY', true, 'PROMOTED'])
+    const { body: files } = await world.call('GET', `/v6/deployments/${made.id}/files`)
+    assert.deepEqual(
+      files.map(({ name }: { name: string }) => name),
+      ['index.html'],
+    )
+    await mustCountRight(world)
+    assert.equal((await runner.succeed()).status, 409, 'a build ends once')
+    await runners.close()
+  },
+  BUILDS,
+)

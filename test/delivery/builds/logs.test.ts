@@ -1,0 +1,128 @@
+/** Logs of builds: stored once, followed live, bounded, and ended with the reason. docs/building.md: Logs. */
+import assert from 'node:assert/strict'
+import { MAX_LOG_BYTES } from '../../../src/delivery/builds/log.ts'
+import { eventually } from '../../support/eventually.ts'
+import { seedProject } from '../../support/projects.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+import { mustCountRight } from '../deploys/deploying.ts'
+import { BUILDS, buildOf, createSource, openRunners, stateOf } from './building.ts'
+
+type Line = { serial: string; text: string; type: string; date: number; created: number; info: object }
+
+const eventsOf = async (world: World, id: string, query = '') =>
+  (await world.call('GET', `/v3/deployments/${id}/events${query}`)).body as Line[]
+
+/** Follows the log of a deployment; `lines` grows as they come. */
+async function follow(world: World, origin: string, id: string, query = '') {
+  const lines: Line[] = []
+  const headers = { authorization: `Bearer ${world.credentials.token}` }
+  const path = `/v3/now/deployments/${id}/events?direction=forward&follow=1&format=lines${query}`
+  const answer = await fetch(`${origin}${path}`, { headers })
+  assert.equal(answer.status, 200)
+  const read = async () => {
+    let rest = ''
+    for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+      const parts = (rest + piece).split('\n')
+      rest = parts.pop()!
+      lines.push(...parts.map((part) => JSON.parse(part) as Line))
+    }
+  }
+  return { lines, ended: read() }
+}
+
+onBothEngines(
+  'a follower sees lines as they come, and the stream ends with the reason of the failure',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world)
+    const origin = await world.listen()
+    const stream = await follow(world, origin, id)
+    const runner = runners.of(await runners.take())
+    assert.equal((await runner.log(0, 'npm install', 'added 3 packages')).status, 200)
+    await eventually(() => stream.lines.length === 2)
+    await runner.log(2, 'npm run build')
+    await eventually(() => stream.lines.length === 3)
+    assert.equal((await runner.fail('BUILD_FAILED', 'Command "npm run build" exited with 1')).status, 200)
+    await stream.ended
+    assert.deepEqual(
+      stream.lines.map(({ serial, type, text }) => [serial, type, text]),
+      [
+        ['0', 'stdout', 'npm install'],
+        ['1', 'stdout', 'added 3 packages'],
+        ['2', 'stdout', 'npm run build'],
+        ['3', 'fatal', 'Error: Command "npm run build" exited with 1 (BUILD_FAILED)'],
+      ],
+    )
+    const failed = await stateOf(world, id)
+    assert.deepEqual(
+      [failed.readyState, failed.errorCode, failed.errorMessage],
+      ['ERROR', 'BUILD_FAILED', 'Command "npm run build" exited with 1'],
+    )
+    assert.deepEqual(await eventsOf(world, id), stream.lines)
+    assert.deepEqual(await eventsOf(world, id, '?direction=backward&limit=2'), stream.lines.slice(2).reverse())
+    const late = await follow(world, origin, id, `&since=${stream.lines[2]!.date}`)
+    await late.ended
+    assert.deepEqual(late.lines, stream.lines.slice(2))
+    const { builds } = (await world.call('GET', `/v11/deployments/${id}/builds`)).body
+    assert.deepEqual([builds.length, builds[0].readyState], [1, 'ERROR'])
+    await mustCountRight(world)
+    await world.call('DELETE', `/v13/deployments/${id}`)
+    await mustCountRight(world)
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'lines that come twice are stored once, a gap is refused, and control characters are taken out',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world)
+    const runner = runners.of(await runners.take())
+    await runner.log(0, 'a', 'b')
+    const again = await Promise.all([runner.log(1, 'b', 'c'), runner.log(1, 'b', 'c'), runner.log(0, 'a', 'b', 'c')])
+    assert.deepEqual(
+      again.map(({ body }) => body.acknowledged),
+      [3, 3, 3],
+    )
+    const gap = await runner.log(4, 'e')
+    assert.equal(gap.status, 400)
+    assert.match(gap.body.error.message, /first is 4, and line 3 is next/)
+    await runner.log(3, '\u001b[31mred\u001b[0m \u001b]0;title\u0007\u001b[2J\tdone\r\u0000\u009b')
+    assert.deepEqual(
+      (await eventsOf(world, id)).map(({ text }) => text),
+      ['a', 'b', 'c', '\u001b[31mred\u001b[0m ]0;title[2J\tdone'],
+    )
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a log above its budget has one line that says so, and its runner goes on',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world)
+    const runner = runners.of(await runners.take())
+    await runner.log(0, 'first')
+    await world.deps.db.write((db) =>
+      db
+        .updateTable('build')
+        .set({ log_bytes: MAX_LOG_BYTES - 100 })
+        .execute(),
+    )
+    assert.equal((await runner.log(1, 'fits', 'x'.repeat(100), 'no more')).body.acknowledged, 4)
+    assert.equal((await runner.log(4, 'nor this')).body.acknowledged, 5)
+    assert.deepEqual(
+      (await eventsOf(world, id)).map(({ text }) => text),
+      ['first', 'fits', 'The log has more than 16 MiB. Later lines are not kept.'],
+    )
+    assert.equal(Number((await buildOf(world, id)).log_bytes), MAX_LOG_BYTES)
+    await mustCountRight(world)
+    await runners.close()
+  },
+  BUILDS,
+)

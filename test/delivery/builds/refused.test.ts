@@ -1,0 +1,109 @@
+/** What is refused of clients and runners, with a sentence. docs/building.md: Runner protocol. */
+import assert from 'node:assert/strict'
+import { seedProject } from '../../support/projects.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { mustCountRight, SUFFIX } from '../deploys/deploying.ts'
+import { BUILDS, createSource, entriesOf, OUTPUT, openRunners, RUNNER_TOKEN, SOURCE, stateOf } from './building.ts'
+
+onBothEngines(
+  'where builds are off a source is refused with what to do, and runners without a token are',
+  async (world) => {
+    await seedProject(world, 'web')
+    const refused = await world.call.try('POST', '/v13/deployments', { name: 'web', files: SOURCE })
+    assert.equal(refused.status, 400)
+    assert.match(refused.body.error.message, /does not build: BERTH_BUILDS is off.*vercel deploy --prebuilt/)
+    const runners = await openRunners(world)
+    const lease = await runners.lease()
+    assert.equal(lease.status, 403)
+    assert.match(lease.text, /Set BERTH_RUNNER_TOKEN/)
+    await runners.close()
+  },
+  SUFFIX,
+)
+
+onBothEngines(
+  'runners are refused without the right token, path, method or body',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    await createSource(world)
+    assert.equal((await runners.lease('runnerrunner0001', 'another-token')).status, 401)
+    assert.equal((await runners.lease('short')).status, 400)
+    const lease = await runners.take()
+    const below = `/runner/v1/builds/${lease.deploymentId}/1`
+    for (const [path, method, token, status] of [
+      [`${below}/beat`, 'GET', lease.token, 405],
+      [`${below}/beat`, 'POST', undefined, 401],
+      [`${below}/beat`, 'POST', lease.token, 400],
+      [`${below}/source`, 'GET', RUNNER_TOKEN, 409],
+      [`/runner/v1/builds/${lease.deploymentId}/2/source`, 'GET', lease.token, 409],
+      [`/runner/v1/builds/dpl_other/1/source`, 'GET', lease.token, 409],
+      [`${below}/other`, 'POST', lease.token, 404],
+      [`${below}/output/abc`, 'PUT', lease.token, 404],
+    ] as const)
+      assert.equal((await runners.ask(path, method, token)).status, status, `${method} ${path}`)
+    const runner = runners.of(lease)
+    for (const body of [{}, { outcome: 'failed' }, { outcome: 'failed', code: 'OTHER', message: 'a' }])
+      assert.equal((await runner.finish(body)).status, 400)
+    const long = await runners.ask(`${below}/beat`, 'POST', lease.token, 'x'.repeat(200_000))
+    assert.equal(long.status, 413)
+    assert.equal((await runner.beat()).status, 200)
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'an output that was not sent, or that is hostile, is an ERROR with sentences',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const link = { path: '.vercel/output/static/up', kind: 'link', mode: 0o120777, size: 0, target: '../../../../etc' }
+    const [config] = entriesOf(OUTPUT)
+    for (const [entries, sentence] of [
+      [[], /config.json is missing/],
+      [entriesOf({ ...OUTPUT, '.vercel/output/static/b.html': 'never sent' }), /b\.html was not sent by the runner/],
+      [[{ ...config!, size: 5 }], /has 13 bytes, not 5/],
+      [[config!, link], /points outside of the upload/],
+      [[config!, { ...config!, path: '.vercel/output/static/../../x' }], /leaves the output/],
+    ] as const) {
+      const { id } = await createSource(world)
+      const runner = runners.of(await runners.take())
+      for (const content of Object.values(OUTPUT)) assert.equal((await runner.put(content)).status, 200)
+      const finished = await runner.finish({ outcome: 'succeeded', builder: 'vercel@64.0.2', entries })
+      assert.equal(finished.status, 200, finished.text)
+      const refused = await stateOf(world, id)
+      assert.deepEqual([refused.readyState, refused.errorCode], ['ERROR', 'BUILD_OUTPUT_REFUSED'])
+      assert.match(refused.errorMessage, sentence)
+      await mustCountRight(world)
+    }
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a redeploy builds the source again, with the variables of the create and the settings of now',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    const { id } = await createSource(world, { build: { env: { B: '2' } } })
+    const runner = runners.of(await runners.take())
+    for (const content of Object.values(OUTPUT)) await runner.put(content)
+    await runner.succeed()
+    await world.call('PATCH', '/v9/projects/web', { buildCommand: 'make' })
+    const again = await world.call.try('POST', '/v13/deployments?forceNew=1', {
+      name: 'web',
+      deploymentId: id,
+      meta: { action: 'redeploy' },
+    })
+    assert.deepEqual([again.status, again.body.readyState], [200, 'QUEUED'], again.text)
+    const lease = await runners.take()
+    assert.deepEqual([lease.deploymentId, lease.env.B, lease.settings.buildCommand], [again.body.id, '2', 'make'])
+    await mustCountRight(world)
+    await runners.close()
+    await world.call('DELETE', '/v9/projects/web')
+    await mustCountRight(world)
+  },
+  BUILDS,
+)
