@@ -48,7 +48,7 @@ const SIGNS: readonly { sign: RegExp; besides: Readonly<Record<string, string>> 
     sign: /\bfetch\(|\bresolver\.resolve|\brequest\(url/,
     besides: {
       'cli/command/service-client.ts': 'a command reads what a service says of itself, and 64 KiB of it at most',
-      'cli/command/serve.ts': 'a command asks the service of its own machine whether it is there',
+      'cli/command/serve/serve.ts': 'a command asks the service of its own machine whether it is there',
       'operations/doctor/sites.ts': 'a check asks the sites server of its operator, and reads headers alone',
       'sites/content/content-cache.ts':
         'a function of its caller gives the pieces of a file, which are counted and digested',

@@ -151,7 +151,10 @@ export async function startProtocolServer(t: { after(work: () => unknown): void 
 }
 
 function send(response: ServerResponse, what: unknown): void {
-  if (typeof what === 'number') response.writeHead(what).end(what === 204 ? undefined : '{"error":{"message":"no"}}')
+  if (typeof what === 'number')
+    response
+      .writeHead(what)
+      .end(what === 204 ? undefined : `{"error":{"code":"${what === 409 ? 'lease_lost' : 'no'}","message":"no"}}`)
   else if (Buffer.isBuffer(what)) response.writeHead(200, { 'content-length': what.length }).end(what)
   else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(what))
 }

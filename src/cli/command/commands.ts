@@ -2,6 +2,7 @@
 import type { Command, Option } from '../command-line/command.ts'
 import { linkCommands } from './link/commands.ts'
 import { operatorCommands } from './operator-commands.ts'
+import { serveCommands } from './serve/commands.ts'
 
 const TARGETS = ['production', 'preview', 'development'] as const
 const target = {
@@ -27,35 +28,7 @@ const keyringCopy = {
 } as const
 
 export const COMMANDS: readonly Command[] = [
-  {
-    words: 'serve',
-    summary: 'Run the service (the default without a command)',
-    example: 'PORT=8080 berth serve',
-    load: async () => (await import('./serve.ts')).serveCommand,
-  },
-  {
-    words: 'ready',
-    summary: 'Check whether the service of this machine is ready, for health checks that run a program',
-    details: 'Requests /readyz at HOST and PORT. Exits with 1 when not ready, or without a response in 5 s.',
-    example: 'berth ready',
-    load: async () => (await import('./serve.ts')).readyCommand,
-  },
-  {
-    words: 'sites',
-    summary: 'Run the sites server, which serves deployments with files to visitors',
-    details:
-      'It has no database: it syncs with the control plane at BERTH_SITES_CONTROL_PLANE, and keeps serving while that is unavailable. BERTH_SITES_TOKEN must be the same on both.',
-    example: 'BERTH_SITES_TOKEN=… BERTH_SITES_PORT=3002 berth sites',
-    load: async () => (await import('./serve.ts')).sitesCommand,
-  },
-  {
-    words: 'runner',
-    summary: 'Run a runner, which builds deployments from source in sandboxes',
-    details:
-      'It has no database: it requests builds from the control plane at BERTH_RUNNER_URL, with BERTH_RUNNER_TOKEN as there. A first signal lets running builds end, a second one ends them.',
-    example: 'BERTH_RUNNER_TOKEN=… BERTH_RUNNER_URL=https://berth.example.com:3001 berth runner',
-    load: async () => (await import('./serve.ts')).runnerCommand,
-  },
+  ...serveCommands,
   {
     words: 'welcome',
     summary: 'Print the setup link for the first user',

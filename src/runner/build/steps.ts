@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Beat, BUILD_ERRORS, type BuildError, type SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+import type { Beat, BuildError, SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import { ToolMissing } from '../toolchain/toolchain.ts'
 import { chooseManagers, chooseNode, NODE_UNITS, packageFacts, type Unit } from '../toolchain/units.ts'
 import type { Build } from './build.ts'
@@ -35,11 +35,6 @@ export const STEPS: readonly Step[] = [
   { name: 'collect', reported: 'uploading', limitMs: 5 * MINUTE_MS, code: 'BUILD_OUTPUT_REFUSED', run: collect },
   { name: 'upload', reported: 'uploading', limitMs: 15 * MINUTE_MS, code: 'RUNNER_FAILED', run: upload },
 ]
-
-/** Returns whose fault a code is. */
-export function faultOf(code: BuildError): 'tenant' | 'runner' {
-  return BUILD_ERRORS[code]
-}
 
 /** How long the rest of the output is read after the end. */
 const OUTPUT_MS = 2000

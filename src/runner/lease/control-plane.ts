@@ -26,8 +26,11 @@ export type Answer<T> =
 
 type Outcome = Answer<unknown>['outcome']
 
+/** The code of a 409 that ends the lease. Another one refuses the request alone, such as a file where the account has no room. */
+const LEASE_LOST = '"lease_lost"'
+
 /** TABLE status → outcome. Others: 2xx done, 5xx retry, the rest fatal. */
-export const ANSWERS: Readonly<Record<number, Outcome>> = {
+const ANSWERS: Readonly<Record<number, Outcome>> = {
   401: 'fatal',
   404: 'fatal',
   408: 'retry',
@@ -163,9 +166,10 @@ async function ask<T>(
     })
     const outcome = outcomeOf(answer.statusCode)
     if (outcome === 'done') return { outcome, value: await read(answer) }
-    const text = (await readText(answer.body)).slice(0, 200).trim()
-    if (outcome === 'lease_lost') return { outcome }
-    return { outcome, because: `the control plane answered ${answer.statusCode} to ${method} ${path}: ${text}` }
+    const text = (await readText(answer.body)).slice(0, 500).trim()
+    if (outcome === 'lease_lost' && text.includes(LEASE_LOST)) return { outcome }
+    const reason = outcome === 'lease_lost' ? 'fatal' : outcome
+    return { outcome: reason, because: `the control plane answered ${answer.statusCode} to ${method} ${path}: ${text}` }
   } catch (error) {
     const { message } = error as Error
     return { outcome: 'retry', because: `the control plane did not answer ${method} ${path}: ${message}` }

@@ -1,6 +1,6 @@
 /** Replaces values of secrets in text, also in base64 and URL form. A courtesy, not a wall: docs/runner.md: Masking. */
 
-export const MASK = '***'
+const MASK = '***'
 /** Shorter values occur in every log by chance. */
 const MIN_LENGTH = 6
 const MAX_FORMS = 20_000

@@ -1,27 +1,27 @@
 /** `berth serve` with arguments (main.ts starts the plain one), `berth sites`, `berth runner`, and the readiness check `berth ready`. */
 
-import { listenOrigin } from '../../config.ts'
-import { createTrustedFetch } from '../../operations/doctor/trusted-fetch.ts'
-import type { CommandResult, Invocation } from '../command-line/command.ts'
+import { listenOrigin } from '../../../config.ts'
+import { createTrustedFetch } from '../../../operations/doctor/trusted-fetch.ts'
+import type { CommandResult, Invocation } from '../../command-line/command.ts'
 
 const TIMEOUT_MS = 5000
 
 /** `berth serve`: returns once the service listens; a signal ends it. Throws BadSetting. */
 export async function serveCommand({ settings, env }: Invocation): Promise<undefined> {
   const config = settings()
-  await (await import('../../start.ts')).start(config, env)
+  await (await import('../../../start.ts')).start(config, env)
 }
 
 /** `berth sites`: returns once the sites server listens; a signal ends it. Throws BadSetting. */
 export async function sitesCommand({ settings }: Invocation): Promise<undefined> {
   const config = settings()
-  await (await import('../../start-sites.ts')).startSites(config)
+  await (await import('../../../start-sites.ts')).startSites(config)
 }
 
 /** `berth runner`: returns once the runner requests builds; a signal ends it. Throws BadSetting. */
 export async function runnerCommand({ settings, env }: Invocation): Promise<undefined> {
   const config = settings()
-  await (await import('../../start-runner.ts')).startRunner(config, env)
+  await (await import('../../../start-runner.ts')).startRunner(config, env)
 }
 
 /** Queries /readyz of the local service. Exits with 1 when it is not ready, or does not respond within 5 s. */
