@@ -88,7 +88,7 @@ export const READERS = {
     bytes: 128 * KIB,
     parts: 1000,
     from: 'caller',
-    files: ['delivery/runners/answers.ts', 'operations/edge/runner-channel.ts'],
+    files: ['delivery/runners/answers.ts', 'delivery/runners/channel.ts'],
   },
   'log of a build': { bytes: 2 * MIB, parts: 1000, from: 'caller', files: ['delivery/runners/answers.ts'] },
   'result of a build': { bytes: 8 * MIB, parts: 20_000, from: 'caller', files: ['delivery/runners/answers.ts'] },

@@ -223,3 +223,21 @@ export async function takeOutput({ deps }: Store, deploymentId: string, sha256: 
     return true
   })
 }
+
+/** The log of every build is almost full, which takes a runner 16 MiB of lines. */
+export async function setLogBytes({ deps }: Store, bytes: number): Promise<void> {
+  await deps.db.write((tx) => tx.updateTable('build').set({ log_bytes: bytes }).execute())
+}
+
+/** As many more builds wait as a build that waits, which takes a client as many requests. */
+export async function copyBuild({ deps }: Store, deploymentId: string, count: number): Promise<void> {
+  await deps.db.write(async (tx) => {
+    const rows = tx.selectFrom('build').selectAll().where('deployment_id', '=', deploymentId)
+    const row = await rows.executeTakeFirstOrThrow()
+    const copies = Array.from({ length: count }, (_, at) => ({
+      ...row,
+      ...{ deployment_id: `dpl_copy${at}`, queued_at: Number(row.queued_at) + 1 },
+    }))
+    await insertRows(tx, 'build', copies)
+  })
+}

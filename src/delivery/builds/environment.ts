@@ -5,7 +5,7 @@ import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import type { Target } from '../../projects/env/schema.ts'
 import { readVariables } from '../../projects/env-files/variables.ts'
-import { type CreateEnv, openCreateEnv } from '../deploys/create-env.ts'
+import { type CreateEnv, openCreateEnv } from './create-env.ts'
 
 type Texts = Record<string, string>
 type Ctx = { db: Queries; deps: Deps }

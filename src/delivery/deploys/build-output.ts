@@ -84,7 +84,7 @@ async function readUploaded(ctx: Ctx, list: FileList, intake: Intake, saysPrebui
 const NO_CONFIG =
   'The files are marked as prebuilt, and .vercel/output/config.json is missing. Run `vercel build`, or leave --prebuilt out.'
 
-/** Reads entries whose files are stored as an output, or returns error sentences. Stores the manifest. */
+/** Reads entries whose files are stored as an output, or returns error sentences. Stores the manifest. Refuses: bad_request 400 (a file was removed meanwhile). */
 export async function readEntries(
   ctx: ReadCtx,
   entries: readonly UploadEntry[],

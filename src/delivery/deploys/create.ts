@@ -11,10 +11,10 @@ import { findDeployment, readDeploymentReply } from '../../projects/deployments/
 import { registerDeployment } from '../../projects/deployments/register.ts'
 import type { Deployment } from '../../projects/deployments/schema.ts'
 import { requestPromote } from '../../projects/promotion/promote.ts'
+import { type CreateEnv, openCreateEnv, readCreateEnv, sealCreateEnv } from '../builds/create-env.ts'
 import { buildSettingsOf, createBuild } from '../builds/new-build.ts'
 import { countStrays } from '../uploads/blobs.ts'
 import { type BuiltOutput, buildOutput } from './build-output.ts'
-import { type CreateEnv, openCreateEnv, readCreateEnv, sealCreateEnv } from './create-env.ts'
 import { type CreatedDeployment, isYes } from './create-schema.ts'
 import { abandonOutput, holdOutput } from './output-rows.ts'
 import {

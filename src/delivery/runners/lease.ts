@@ -99,7 +99,7 @@ function againLine(attempt: number): string {
 }
 
 const NOT_OPENED =
-  'A variable of this build cannot be decrypted: the keyring of this Berth lacks its key. Ask the operator (docs/keys.md).'
+  'A variable of this build cannot be decrypted: the keyring of this Berth lacks its key. Ask the operator (docs/variables.md).'
 
 async function leaseOf({ db, ...deps }: Deps, build: Row<'build'>, holder: Holder): Promise<Lease | undefined> {
   const ctx = { db: db.read, deps: { db, ...deps } }

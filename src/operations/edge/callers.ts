@@ -1,7 +1,7 @@
 /** Authentication at the edge listener. docs/edge.md: Listener and authentication. */
 import type { IncomingMessage } from 'node:http'
+import { bearerOf, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
-import { bearerOf, pathOf, plain, tokenCheck } from './plain-answer.ts'
 
 export const CHECK = '/edge/v1/check'
 export const PAGE = '/edge/v1/page'

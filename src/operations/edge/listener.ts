@@ -5,18 +5,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../../context.ts'
+import { isOfRunners, openRunnerChannel } from '../../delivery/runners/channel.ts'
 import { createResponseBuffers, type ResponseBuffers } from '../../platform/fairness/response-backpressure.ts'
 import { peerAddress } from '../../platform/http/failure-limits.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
 import { createAdmission } from '../../platform/verdict/admission.ts'
+import { PLAIN, pathOf, plain } from '../../platform/verdict/plain-answer.ts'
 import { isCertificateAllowed } from '../../platform/verdict/verdict.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { isMemberAt } from '../../projects/site-sign-in/site-sessions.ts'
 import { READERS } from '../../readers.ts'
 import { admission, CHECK, isOfVisitor, PAGE, sitesCheck } from './callers.ts'
 import { type SyncedHosts, startHostSync } from './index-sync.ts'
-import { PLAIN, pathOf, plain } from './plain-answer.ts'
 import {
   checkAuthRequest,
   checkAuthRequestForHost,
@@ -27,7 +28,6 @@ import {
   judgeForSites,
   nginxErrorPage,
 } from './responses.ts'
-import { isOfRunners, openRunnerChannel } from './runner-channel.ts'
 import { isOfSites, openSitesChannel } from './sites-channel.ts'
 import { createSnapshots, type SnapshotForm } from './snapshot.ts'
 import { readName, readSeenBySites, readVisitor } from './visitor.ts'
@@ -44,6 +44,13 @@ export type Edge = {
 
 /** Longer than the idle timeout of proxies, so that they close first. */
 const KEEP_ALIVE_MS = 125_000
+const SERVER = {
+  maxHeaderSize: READERS['question of a proxy'].bytes,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  requestTimeout: 15_000,
+  headersTimeout: 10_000,
+  requireHostHeader: false,
+}
 /** Younger data counts as fresh, because a poll may take some time. */
 const STALE_MS = 5000
 
@@ -53,37 +60,27 @@ export async function openEdge(deps: Deps): Promise<Edge> {
   const sites = await openSitesChannel(deps, followed)
   const runners = openRunnerChannel(deps)
   const ofProxies = answering(deps, followed)
+  const answerOf = (request: IncomingMessage, response: ServerResponse, path: string) => {
+    const query = new URLSearchParams(request.url!.slice(path.length))
+    if (isOfRunners(path)) return runners.answer(request, response)
+    return isOfSites(path) ? sites.answer(request, response, query) : ofProxies(request, path, query)
+  }
   const unsent = createResponseBuffers()
   deps.metrics.onCollect(() => {
     deps.metrics.gauge('berth_edge_hosts').value = followed.hosts().size()
     deps.metrics.gauge('berth_edge_stale_seconds').value = followed.staleMs() / 1000
   })
-  const server = createServer(
-    {
-      maxHeaderSize: READERS['question of a proxy'].bytes,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      requestTimeout: 15_000,
-      headersTimeout: 10_000,
-      requireHostHeader: false,
-    },
-    (request, response) => {
-      request.resume()
-      const path = pathOf(request)
-      const query = new URLSearchParams(request.url!.slice(path.length))
-      const answered = isOfRunners(path)
-        ? runners.answer(request, response)
-        : isOfSites(path)
-          ? sites.answer(request, response, query)
-          : ofProxies(request, path, query)
-      answered
-        .catch((error) => {
-          deps.log.error({ err: error, path: ownPath(path) }, 'the edge failed to respond')
-          if (!response.headersSent) return plain(500, 'Something failed on our side.')
-          return void response.destroy()
-        })
-        .then((answer) => answer && send(deps, followed, unsent, request, response, answer))
-    },
-  )
+  const server = createServer(SERVER, (request, response) => {
+    request.resume()
+    const path = pathOf(request)
+    answerOf(request, response, path)
+      .catch((error) => {
+        deps.log.error({ err: error, path: ownPath(path) }, 'the edge failed to respond')
+        if (!response.headersSent) return plain(500, 'Something failed on our side.')
+        return void response.destroy()
+      })
+      .then((answer) => answer && send(deps, followed, unsent, request, response, answer))
+  })
   answerOneAtATime(server)
   boundConnections(server, deps.config.connections)
   return {

@@ -7,9 +7,9 @@ import type { Readable } from 'node:stream'
 import type { Deps } from '../../context.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
+import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { becomes } from '../../sites/static/send.ts'
-import { PLAIN, plain } from './plain-answer.ts'
 
 /** Concurrent file responses. An account gets a part of them, and never more than it leaves free. */
 const MAX_OF_ALL = 128

@@ -1,10 +1,10 @@
 /** Redeems sign-in codes of protected sites, for the sites server that got one from a browser. docs/edge.md: Sign-in of members. */
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
+import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
 import { isSecret, SIGN_IN_HEADERS } from '../../platform/verdict/site-sign-in.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { redeemSiteCode } from '../../projects/site-sign-in/site-sessions.ts'
-import { PLAIN, plain } from './plain-answer.ts'
 import { readName } from './visitor.ts'
 
 /** Handles a POST with the code in its headers: 200 with `Redeemed` as JSON, 410 for an invalid code, 400 for a malformed one. */

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { MAX_REPORT_BYTES, readUsageReport } from '../../delivery/protocol/usage-report.ts'
 import { Refusal } from '../../platform/refusals/refusal.ts'
+import { PLAIN, plain } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { addUsage } from '../../projects/deployments/usage.ts'
-import { PLAIN, plain } from './plain-answer.ts'
 
 /**
  * Handles a POST of a report: 200 once counted, also when repeated; 400 when malformed, 413 when too long, 503 when the database is unavailable. Call

@@ -1,27 +1,25 @@
 /** The request lifecycle: authenticate, authorize, rate-limit, validate, execute, commit, respond. */
 
 import type { Caller, Deps, IncomingFile, Input, OperatorCtx, Params } from '../../context.ts'
-import { authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
-import { identify, identifyCached } from '../access/identify.ts'
+import type { Credentials } from '../access/authenticate.ts'
 import { recordLastSeen } from '../access/last-seen.ts'
 import { resolveNames } from '../access/names.ts'
-import { projectToPrefetch } from '../access/prefetch.ts'
-import { authenticateOperatorSession } from '../access/session-authentication.ts'
 import { serializeRevocations } from '../access/user-write-lock.ts'
 import { endOfIteration } from '../base/event-loop.ts'
 import type { Queries } from '../db/db.ts'
 import { type Gates, runWhenAdmitted } from '../fairness/gate.ts'
+import { openStream } from '../fairness/streams.ts'
 import { countRequest, rejectIfExceeded } from '../limiter/limiter.ts'
 import { fieldsOf, recordWrite, subjectId } from '../outbox/outbox.ts'
 import { recordSecretRead } from '../outbox/secret-reads.ts'
 import { transact, type WriteContext } from '../outbox/transact.ts'
 import { Refusal } from '../refusals/refusal.ts'
-import { countFailedAuthentication, type Peer, peerAddress } from './failure-limits.ts'
+import { type Peer, peerAddress } from './failure-limits.ts'
 import { beginIdempotent, type IdempotentRequest, isReplayedResponse } from './idempotency.ts'
 import { readListBody } from './list-body.ts'
 import { readBodyOf, readParams, singleHeader, textBodyOf } from './parse-request.ts'
 import { type RawQuery, readQuery, rejectUnknownFilters, rejectUnknownParameters, splitQuery } from './query.ts'
-import { requestContext } from './request-context.ts'
+import { authorize, authorizeRequest, requestContext } from './request-context.ts'
 import {
   buildAndCacheResponse,
   getCachedResponse,
@@ -31,7 +29,6 @@ import {
   serializeResponse,
 } from './response-cache.ts'
 import { isList, type Route, versionOf } from './route.ts'
-import { openStream } from './streams.ts'
 import { ignoredHeader } from './validate.ts'
 
 export type ApiRequest = {
@@ -218,45 +215,6 @@ async function writeInTransaction(
 function afterCommit({ wakeups }: Deps, { triggers, queuesBuilds }: Route): void {
   if (triggers !== undefined) wakeups.timer(triggers)
   if (queuesBuilds) wakeups.builds()
-}
-
-/** As `authorize`, before any lookup. Counts failed attempts. Refuses: rate_limited 429 too. */
-async function authorizeRequest(
-  deps: Deps,
-  route: Route,
-  credentials: Credentials,
-  now: number,
-  { params, peer }: ApiRequest,
-): Promise<Caller | undefined> {
-  try {
-    return await authorize(deps, route, deps.db.read, credentials, now, () =>
-      identifyCached(deps, credentials, now, route.prefetch && projectToPrefetch(deps.db, params)),
-    )
-  } catch (error) {
-    await countFailedAuthentication(deps, error, peer)
-    throw error
-  }
-}
-
-/** Authorizes the caller of a route with `read`, or refuses with 401 or 403. Returns undefined for the operator and for clients, which have no account. */
-async function authorize(
-  deps: Deps,
-  route: Route,
-  db: Queries,
-  credentials: Credentials,
-  now: number,
-  read = () => identify(db, credentials, now),
-): Promise<Caller | undefined> {
-  if (route.auth === 'client') return undefined
-  const { session } = credentials
-  if (route.auth === 'operator') {
-    if (session === undefined) authenticateOperator(credentials.authorization, deps.operatorTokenHash)
-    else await authenticateOperatorSession(db, session, now)
-    return undefined
-  }
-  const caller = await read()
-  permit(caller, route.needs ?? [])
-  return caller
 }
 
 async function resolveInput({ auth }: Route, db: Queries, input: Input): Promise<Input> {

@@ -75,6 +75,8 @@ function carryBodies(app: FastifyInstance, deps: Deps, answers: Responses): void
     if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
     // Keep-alive clients disconnect, so that the close does not wait for them.
     if (deps.shutdownSignal.aborted) reply.header('connection', 'close')
+    // The head of a stream goes before its first line, which may come much later.
+    if (payload instanceof Readable) setImmediate(() => reply.raw.headersSent || reply.raw.flushHeaders())
     done(null, payload instanceof Readable ? payload : answers.track(request, reply, payload as string | Buffer | null))
   })
 }
@@ -184,19 +186,12 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Operati
         reply.code(status)
         if (headers) reply.headers(headers)
         if (links) reply.header('link', links)
-        if (stream !== undefined) {
-          // The head goes before the first line, which may come much later.
-          setImmediate(() => reply.raw.headersSent || reply.raw.flushHeaders())
-          return reply.type(`${contentType}; charset=utf-8`).send(stream)
-        }
-        if (body === undefined) return reply.send()
-        return reply.type(`${contentType}; charset=utf-8`).send(body)
+        if (body === undefined && stream === undefined) return reply.send()
+        return reply.type(`${contentType}; charset=utf-8`).send(stream ?? body)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
-          deps.log.error(
-            { operationId: route.operationId, refusal: error.key },
-            'the route does not declare this refusal',
-          )
+          const named = { operationId: route.operationId, refusal: error.key }
+          deps.log.error(named, 'the route does not declare this refusal')
         }
         const { status, key: refusal } = sendError(deps, error as Error, request, reply)
         watch.end(request, { since, status, refusal })

@@ -1,4 +1,4 @@
-/** The variables of a target: one function for pulls and builds. docs/env.md; docs/building.md: Environment. */
+/** The variables of a target: one function for pulls and builds. docs/variables.md; docs/building.md: Environment. */
 import type { OperatorCtx } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { openSecretBox } from '../../platform/secrets/data-keys.ts'

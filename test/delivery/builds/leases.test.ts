@@ -1,9 +1,9 @@
 /** Leases: one holder at a time, and a stale one changes nothing. docs/building.md: Leases. */
 import assert from 'node:assert/strict'
 import { LEASE_TIMES } from '../../../src/delivery/protocol/runner-protocol.ts'
-import { insertRows } from '../../../src/platform/db/bulk.ts'
 import { runTimer } from '../../../src/timers.ts'
 import { seedProject } from '../../support/projects.ts'
+import { copyBuild } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { mustCountRight } from '../deploys/deploying.ts'
 import { BUILDS, buildOf, createSource, OUTPUT, openRunners, stateOf } from './building.ts'
@@ -151,13 +151,7 @@ onBothEngines(
     const third = runners.of(await runners.take())
     const fourth = await createSource(world)
     const asked = runners.take()
-    const row = await buildOf(world, fourth.id)
-    const others = Array.from({ length: 99 }, (_, at) => ({
-      ...row,
-      deployment_id: `dpl_other${at}`,
-      queued_at: row.queued_at + 1,
-    }))
-    await world.deps.db.write((db) => insertRows(db, 'build', others))
+    await copyBuild(world, fourth.id, 99)
     const files = [{ file: 'a', data: 'b' }]
     const refused = await world.call.try('POST', '/v13/deployments', { name: 'web', files })
     assert.deepEqual([refused.status, refused.body.error.code], [429, 'builds_rate_limited'])

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { MAX_LOG_BYTES } from '../../../src/delivery/builds/log.ts'
 import { eventually } from '../../support/eventually.ts'
 import { seedProject } from '../../support/projects.ts'
+import { setLogBytes } from '../../support/states.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { mustCountRight } from '../deploys/deploying.ts'
 import { BUILDS, buildOf, createSource, openRunners, stateOf } from './building.ts'
@@ -108,12 +109,7 @@ onBothEngines(
     const { id } = await createSource(world)
     const runner = runners.of(await runners.take())
     await runner.log(0, 'first')
-    await world.deps.db.write((db) =>
-      db
-        .updateTable('build')
-        .set({ log_bytes: MAX_LOG_BYTES - 100 })
-        .execute(),
-    )
+    await setLogBytes(world, MAX_LOG_BYTES - 100)
     assert.equal((await runner.log(1, 'fits', 'x'.repeat(100), 'no more')).body.acknowledged, 4)
     assert.equal((await runner.log(4, 'nor this')).body.acknowledged, 5)
     assert.deepEqual(

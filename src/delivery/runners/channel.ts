@@ -1,13 +1,13 @@
 /** Requests of runners, by their paths and tokens. docs/building.md: Runner protocol. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Deps } from '../../context.ts'
-import type { Holder } from '../../delivery/builds/queue.ts'
-import { LEASE_PATH } from '../../delivery/protocol/runner-protocol.ts'
-import { openRunnerFiles } from '../../delivery/runners/files.ts'
-import { openLeaseDesk, refuseRunners } from '../../delivery/runners/lease.ts'
-import { answerBeat, answerFinish, answerLog } from '../../delivery/runners/reports.ts'
+import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
-import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from './plain-answer.ts'
+import type { Holder } from '../builds/queue.ts'
+import { LEASE_PATH } from '../protocol/runner-protocol.ts'
+import { openRunnerFiles } from './files.ts'
+import { openLeaseDesk, refuseRunners } from './lease.ts'
+import { answerBeat, answerFinish, answerLog } from './reports.ts'
 
 /** Below a lease: deployment, attempt, what is asked for, and a file. */
 const BELOW = /^\/runner\/v1\/builds\/([\w-]{1,100})\/([1-9]\d{0,8})\/([a-z]{1,10})(?:\/([0-9a-f]{64}))?$/

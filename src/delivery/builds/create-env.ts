@@ -2,7 +2,7 @@
 import type { Ctx } from '../../context.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { openSecretBox, openSecretBoxToWrite } from '../../platform/secrets/data-keys.ts'
-import type { CreateDeployment } from './create-schema.ts'
+import type { CreateDeployment } from '../deploys/create-schema.ts'
 
 type Texts = Record<string, string>
 /** `build`: for the build alone. `env`: for what is deployed too. `git`: facts of the commit. */

@@ -1,7 +1,6 @@
-/** Responses that are sent as they come, such as a log that is followed. docs/limits.md: Streams. */
+/** Responses that are sent as they come, such as a log that is followed. docs/building.md: Logs. */
 import { Readable } from 'node:stream'
-import type { Db } from '../db/db.ts'
-import { createSemaphore, type Semaphore } from '../fairness/semaphore.ts'
+import { createSemaphore, type Semaphore } from './semaphore.ts'
 
 /** Open streams of all, and of one account. */
 const MOST_OF_ALL = 500
@@ -11,21 +10,21 @@ const STALL_MS = 20_000
 /** How often the caller of a stream is authorized again. */
 const AUTHORIZE_MS = 10_000
 
-const openStreams = new WeakMap<Db, Semaphore>()
+const openStreams = new WeakMap<object, Semaphore>()
 
 /**
- * Opens a stream of text for an account; undefined where it has too many. `authorize` throws once the caller may not read it any more,
+ * Opens a stream of text for an account of a service, which is named by its database; undefined where it has too many. `authorize` throws once the caller may not read it any more,
  * which ends the stream.
  */
 export function openStream(
-  db: Db,
+  service: object,
   owner: string,
   lines: AsyncIterable<string>,
   authorize: () => Promise<unknown>,
   stallMs = STALL_MS,
 ): Readable | undefined {
   const rules = { slots: MOST_OF_ALL, canAcquire: (_: string, inUse: number) => inUse < MOST_OF_ONE }
-  const open = openStreams.getOrInsertComputed(db, () => createSemaphore(rules))
+  const open = openStreams.getOrInsertComputed(service, () => createSemaphore(rules))
   if (!open.tryAcquire(owner)) return undefined
   const reading = whileAuthorized(lines, authorize)[Symbol.asyncIterator]()
   let stalled: NodeJS.Timeout | undefined

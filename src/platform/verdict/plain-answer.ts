@@ -1,7 +1,7 @@
 /** Short responses of the edge listener. docs/edge.md. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
+import type { EdgeResponse } from './visitor-answer.ts'
 
 export const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
 
