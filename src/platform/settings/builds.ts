@@ -1,4 +1,4 @@
-/** Types of settings of builds and runners. docs/building.md; docs/runner.md: Settings. */
+/** Types of settings of builds and runners. docs/building.md; docs/runner.md. */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {

@@ -83,5 +83,14 @@ export const SAMPLES: Record<keyof typeof SETTINGS, string> = {
 
 /** Settings that are refused when they stand alone. */
 export const TOGETHER: Record<string, string> = {
+  BERTH_OIDC_ISSUER: 'https://login.example.com',
+  BERTH_OIDC_CLIENT_ID: 'berth',
+  BERTH_OIDC_CLIENT_SECRET: 'a-secret',
+  BERTH_S3_ACCESS_KEY_ID: 'key',
+  BERTH_S3_SECRET_ACCESS_KEY: 'secret',
+  BERTH_TLS_CERT: '/etc/cert.pem',
+  BERTH_TLS_KEY: '/etc/cert.key',
+  BERTH_SMTP_URL: 'smtp://localhost',
+  BERTH_MAIL_FROM: 'mail@example.com',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
 }
