@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import {
   BadSetting,
   EnumSetting,
-  HOST_NAME,
   IntegerSetting,
   ORIGIN,
   PATH,
@@ -70,6 +69,15 @@ const BUILDER: SettingType<string> = {
   },
 }
 
+const USER_NAME: SettingType<string> = {
+  values: 'the name of a user of this machine',
+  read(name, text) {
+    if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(text))
+      throw new BadSetting(`${name} must be the name of a user in /etc/passwd, such as nobody, not "${text}"`)
+    return text
+  },
+}
+
 export const RUNNER = {
   BERTH_RUNNER_URL: {
     group: 'Builds',
@@ -105,7 +113,7 @@ export const RUNNER = {
   },
   BERTH_SANDBOX_USER: {
     group: 'Builds',
-    kind: HOST_NAME,
+    kind: USER_NAME,
     whenUnset: '`nobody`',
     description: 'The user that runs sandboxes where `berth runner` runs as root: [sandbox.md](sandbox.md).',
   },
