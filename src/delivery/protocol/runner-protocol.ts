@@ -109,7 +109,7 @@ export const FileNames = Type.Object({ sha256: Type.Array(Sha256, { maxItems: 10
 export type FileNames = Static<typeof FileNames>
 
 /** TABLE how a build fails → whose fault. docs/building.md: Errors. */
-const BUILD_ERRORS = {
+export const BUILD_ERRORS = {
   BUILD_FAILED: 'tenant',
   BUILD_TIMED_OUT: 'tenant',
   BUILD_OUT_OF_MEMORY: 'tenant',

@@ -1,6 +1,6 @@
 /** Runs one build from its lease to its report. docs/runner.md: Steps. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Finish, Lease } from '../../delivery/protocol/runner-protocol.ts'
+import { BUILD_ERRORS, type Finish, type Lease } from '../../delivery/protocol/runner-protocol.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { LeaseChannel } from '../lease/control-plane.ts'
 import { keepLease } from '../lease/keep-lease.ts'
@@ -140,8 +140,14 @@ function failureReport(error: unknown, step: Step, build: Build): Finish | undef
   if (error instanceof LeaseLost) return undefined
   if (error instanceof Ended) return endReport(error.end, build)
   const failure = failureOf(error, step, build)
+  const { code } = failure
+  const fault = BUILD_ERRORS[code]
+  build.tools.log[fault === 'runner' ? 'warn' : 'info'](
+    { deployment: build.lease.deploymentId, code, fault },
+    'a build failed',
+  )
   build.log.line('fatal', failure.message)
-  return { outcome: 'failed', code: failure.code, message: failure.message.slice(0, 2000) }
+  return { outcome: 'failed', code, message: failure.message.slice(0, 2000) }
 }
 
 function endReport(end: End, build: Build): Finish | undefined {
