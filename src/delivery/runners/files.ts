@@ -1,6 +1,6 @@
 /** Files of a build: its source, of which a runner reads each file, and its output, of which it sends each. docs/building.md: Runner protocol. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Account, Deps } from '../../context.ts'
 import { isOneOf } from '../../platform/db/bulk.ts'
@@ -22,6 +22,14 @@ const AT_ONCE = 64
 const PATIENCE_MS = 60_000
 /** A runner that reads less than a chunk in this time is disconnected. */
 const STALL_MS = 20_000
+
+/** Connections on which a file arrives or waits for its turn. */
+const receiving = new WeakSet<Duplex>()
+
+/** Returns whether a connection error is only the request timeout of a file, which has a least speed instead. */
+export function isTimeoutOfFile({ code }: Error & { code?: string }, socket: Duplex): boolean {
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' && receiving.has(socket)
+}
 
 export type RunnerFiles = {
   /** Undefined when the response was already sent. */
@@ -59,9 +67,14 @@ export function openRunnerFiles(deps: Deps): RunnerFiles {
     read: (holder, sha256, response) => sendSource(holder, sha256, response),
     missing: (holder, request) => answerMissing(deps, holder, request),
     async put(holder, sha256, request) {
-      const build = await findLease(deps.db.read, holder)
-      if (build === undefined) return leaseLost()
-      return inTurn(build.account_id, () => storeFile(deps, build, sha256, request))
+      receiving.add(request.socket)
+      try {
+        const build = await findLease(deps.db.read, holder)
+        if (build === undefined) return leaseLost()
+        return await inTurn(build.account_id, () => storeFile(deps, build, sha256, request))
+      } finally {
+        receiving.delete(request.socket)
+      }
     },
   }
 }

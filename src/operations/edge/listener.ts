@@ -6,7 +6,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../../context.ts'
 import { isOfRunners, openRunnerChannel } from '../../delivery/runners/channel.ts'
+import { isTimeoutOfFile } from '../../delivery/runners/files.ts'
+import { randomText } from '../../platform/base/ids.ts'
 import { createResponseBuffers, type ResponseBuffers } from '../../platform/fairness/response-backpressure.ts'
+import { respondToParseError } from '../../platform/http/error-handler.ts'
 import { peerAddress } from '../../platform/http/failure-limits.ts'
 import { boundConnections } from '../../platform/server/connections.ts'
 import { answerOneAtATime } from '../../platform/server/one-at-a-time.ts'
@@ -82,7 +85,12 @@ export async function openEdge(deps: Deps): Promise<Edge> {
       .then((answer) => answer && send(deps, followed, unsent, request, response, answer))
   })
   answerOneAtATime(server)
-  boundConnections(server, deps.config.connections)
+  const endsOnceAnswered = boundConnections(server, deps.config.connections)
+  server.on('clientError', (error, socket) => {
+    if (isTimeoutOfFile(error, socket)) return
+    const peer = socket as Parameters<typeof respondToParseError>[1]
+    if (!endsOnceAnswered(peer)) respondToParseError(error, peer, randomText(16))
+  })
   return {
     followed,
     listen: (host, port) => listen(server, host, port),

@@ -30,17 +30,20 @@ export async function readVariables(
     .orderBy('key')
     .execute()
   const shared = await readSharedOf(ctx, project.id, target)
-  const box = await openSecretBox(ctx, project.id)
+  const boxOfProject = await openSecretBox(ctx, project.id)
   const boxOfAccount = await openSecretBox(ctx, project.account_id)
   const chosen = new Map<string, Variable>()
-  const add = (row: Columns & Pick<Row<'env_var'>, 'id' | 'key' | 'value_version' | 'sealed_value'>, of: typeof box) =>
+  const add = (
+    row: Columns & Pick<Row<'env_var'>, 'id' | 'key' | 'value_version' | 'sealed_value'>,
+    box: typeof boxOfProject,
+  ) =>
     chosen.set(row.key, {
       key: row.key,
       type: row.type,
       row,
-      open: () => of.open(row.id, row.value_version, row.sealed_value),
+      open: () => box.open(row.id, row.value_version, row.sealed_value),
     })
   for (const row of shared) if (isVisible(row)) add(row, boxOfAccount)
-  for (const row of rows) if (targetsIn(row).includes(target) && isVisible(row)) add(row, box)
+  for (const row of rows) if (targetsIn(row).includes(target) && isVisible(row)) add(row, boxOfProject)
   return [...chosen.values()]
 }
