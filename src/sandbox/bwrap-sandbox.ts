@@ -1,5 +1,5 @@
 /** A sandbox of bubblewrap, without rights of root. docs/sandbox.md. */
-import { chown, mkdir, rm } from 'node:fs/promises'
+import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bwrapArguments, INSIDE_WORK, insideOf, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
 import { chainAround } from './network/chain.ts'
@@ -10,7 +10,7 @@ import { type OwnFiles, writeOwnFiles } from './own-files.ts'
 import type { Network, Policy } from './policy.ts'
 import { type ProcessGroup, startGroup } from './process-group.ts'
 import type { RunAs } from './run-as.ts'
-import { createRunDirectory } from './run-directory.ts'
+import { createRunDirectory, removeRunDirectory } from './run-directory.ts'
 import type { Sandbox } from './sandbox.ts'
 
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
@@ -50,7 +50,7 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, layers = ALL): 
     async destroy() {
       group?.kill()
       await group?.ended.catch(() => {})
-      if (directory !== undefined) await rm(directory, { recursive: true, force: true })
+      if (directory !== undefined) await removeRunDirectory(directory)
     },
   }
 }

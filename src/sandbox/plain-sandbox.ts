@@ -1,9 +1,9 @@
 /** A process group in a directory of its own, for an operator who trusts all code. It isolates nothing. docs/sandbox.md: The trusted kind. */
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PLAIN_INIT_SCRIPT } from './init-script.ts'
 import { type ProcessGroup, startGroup } from './process-group.ts'
-import { createRunDirectory } from './run-directory.ts'
+import { createRunDirectory, removeRunDirectory } from './run-directory.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** Creates a sandbox whose directory lies below `parent`. Its command runs as the user of this process. Mounts, network and limits of the policy do not apply. */
@@ -32,7 +32,7 @@ export function createPlainSandbox(parent: string): Sandbox {
     async destroy() {
       group?.kill()
       await group?.ended.catch(() => {})
-      if (directory !== undefined) await rm(directory, { recursive: true, force: true })
+      if (directory !== undefined) await removeRunDirectory(directory)
     },
   }
 }

@@ -1,5 +1,6 @@
 /** A process group that a sandbox starts and ends whole. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import type { RunAs } from './run-as.ts'
 import type { Exit } from './sandbox.ts'
@@ -30,14 +31,14 @@ export type ProcessGroup = {
 export function startGroup({ words, env, directory, runAs, input = '' }: Start): ProcessGroup {
   const child = spawn(words[0]!, words.slice(1), {
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', ...closedDescriptors()],
     cwd: directory,
     env,
     ...runAs,
   })
   const output = new PassThrough()
-  for (const stream of [child.stdout, child.stderr]) stream.pipe(output, { end: false })
-  startInput(child.stdin, input)
+  for (const stream of [child.stdout!, child.stderr!]) stream.pipe(output, { end: false })
+  startInput(child.stdin!, input)
   let hasEnded = false
   const ended = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject)
@@ -56,6 +57,41 @@ export function startGroup({ words, env, directory, runAs, input = '' }: Start):
     kill: () => {
       if (child.pid !== undefined && !hasEnded) killGroup(child.pid)
     },
+  }
+}
+
+const CLOSE_ON_EXEC = 0o2000000
+let nothing: number | undefined
+
+/**
+ * Replaces descriptors that this process inherited without close-on-exec: a file or socket of what started the service would be open in the sandbox.
+ * Node.js opens its own with it.
+ */
+function closedDescriptors(): Extract<StdioOptions, unknown[]> {
+  const inherited = inheritedDescriptors()
+  nothing ??= inherited.length > 0 ? openSync('/dev/null', 'r') : undefined
+  const most = Math.max(2, ...inherited)
+  return Array.from({ length: most - 2 }, (_, at) => (inherited.includes(at + 3) ? nothing! : 'ignore'))
+}
+
+function inheritedDescriptors(): number[] {
+  try {
+    return readdirSync('/proc/self/fdinfo')
+      .map(Number)
+      .filter((descriptor) => descriptor > 2 && isInherited(descriptor))
+  } catch {
+    // Another system than Linux, where no sandbox keeps anything in.
+    return []
+  }
+}
+
+function isInherited(descriptor: number): boolean {
+  try {
+    const [, flags = '0'] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? []
+    return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
+  } catch {
+    // The descriptor of the listing itself.
+    return false
   }
 }
 

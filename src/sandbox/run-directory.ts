@@ -1,6 +1,8 @@
 /** Directories of runs, named so that the next start recognizes those that a crash left. */
-import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { randomText } from '../platform/base/ids.ts'
 
 const NAME = /^[0-9a-f-]{36}\.(\d+)\.(\d+)\.[\w-]+$/
@@ -14,7 +16,19 @@ export async function createRunDirectory(parent: string): Promise<string> {
   return path
 }
 
-/** Removes the directories below `parent` whose process is gone. Returns how many. */
+/**
+ * Removes the directory of a run, whatever its command left: paths longer than the kernel takes, and directories without rights. Throws where that
+ * fails, with a message that names no path of the command.
+ */
+export async function removeRunDirectory(path: string): Promise<void> {
+  // `rm` of the system goes down by descriptor. The library of Node.js goes by path.
+  const script = `${process.getuid?.() === 0 ? '' : 'chmod -R u+rwX -- "$1" 2>/dev/null; '}exec rm -rf -- "$1"`
+  await promisify(execFile)('/bin/sh', ['-c', script, 'sh', path]).catch(() => {
+    throw new Error(`cannot remove ${path}`)
+  })
+}
+
+/** Removes the directories below `parent` whose process is gone. Returns how many. One that cannot be removed stays. */
 export async function removeAbandonedRuns(parent: string): Promise<number> {
   const boot = await bootId()
   let removed = 0
@@ -22,8 +36,11 @@ export async function removeAbandonedRuns(parent: string): Promise<number> {
     const [, pid, startTime] = NAME.exec(name) ?? []
     if (pid === undefined) continue
     if (name.startsWith(boot) && (await startTimeOf(Number(pid))) === startTime) continue
-    await rm(join(parent, name), { recursive: true, force: true })
-    removed++
+    const isRemoved = await removeRunDirectory(join(parent, name)).then(
+      () => true,
+      () => false,
+    )
+    if (isRemoved) removed++
   }
   return removed
 }

@@ -18,17 +18,27 @@ test('a link may end within its root alone', () => {
   for (const [path, target] of [
     ['a', 'b'],
     ['a/b', '../c'],
-    ['a/b.func', './x/../y'],
+    ['a/b.func', './y'],
+    ['a/b/c', '.././/../d'],
   ] as const)
     assert.ok(staysInside(path, target), target)
   for (const [path, target] of [
     ['a', '/etc'],
     ['a', '../b'],
     ['a/b', '../../c'],
+    // `x` may be a link to the root itself.
+    ['a/b.func', './x/../y'],
+    ['l', 's/s/s/../../../tmp'],
     ['a', ''],
     ['a/b', '..\0'],
   ] as const)
     assert.ok(!staysInside(path, target), target)
+})
+
+test('a version that is as long as a book names none', () => {
+  const digits = '1'.repeat(1_000_000)
+  const { node, manager } = packageFacts(JSON.stringify({ engines: { node: digits }, packageManager: digits }))
+  assert.deepEqual([node, manager], [undefined, undefined])
 })
 
 test('Node.js is the one of engines, else of the settings, else the nearest that the builder takes', () => {

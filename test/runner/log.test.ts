@@ -78,6 +78,16 @@ test('a terminal sequence is removed, a color is kept, and a line that was writt
   assert.deepEqual(written([Buffer.from(text)]), ['ab\x1b[1;32mgreen\x1b[0m', 'done', 'link'])
 })
 
+test('what is written over costs its length once, and empty lines have a limit', () => {
+  const log = createLogBuffer(createMasks([]))
+  log.write(Buffer.from(`${'\r'.repeat(200_000)}x${'\r'.repeat(200_000)}\n`))
+  assert.deepEqual(log.lastLines(), ['x'])
+  log.write(Buffer.from('\n'.repeat(LOG_LIMITS.bytes / LOG_LIMITS.perLine + 10)))
+  assert.ok(log.waitingBytes() < 100 * 1024 * 1024)
+  log.write(Buffer.from('more\n'))
+  assert.notEqual(log.lastLines().at(-1), 'more', 'the log is full')
+})
+
 test('a log above 16 MiB ends with a line that says so, and the runner can still say why the build failed', () => {
   const buffer = createLogBuffer(NO_MASKS)
   const piece = Buffer.from(`${'z'.repeat(1023)}\n`.repeat(1024))

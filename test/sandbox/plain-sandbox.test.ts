@@ -1,6 +1,7 @@
 /** The trusted kind: no isolation, and the same life as the sandboxed kind. docs/sandbox.md: The trusted kind. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -83,4 +84,33 @@ test('destroy ends the whole group and removes the directory, and may be called 
   await eventually(() => !isAlive(pid))
   await sandbox.destroy()
   assert.deepEqual(await sandbox.wait(), { code: null, signal: 'SIGKILL' })
+})
+
+test('a tree that is deeper than a path may be long, or has no rights, is removed', { skip }, async (t) => {
+  const deep = "for (let i = 0; i < 40; i++) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)) }"
+  const script = `mkdir closed; touch closed/file; chmod 0 closed; exec "${process.execPath}" -e "${deep}"`
+  const { sandbox, parent } = await start(t, script)
+  assert.deepEqual(await sandbox.wait(), { code: 0, signal: null })
+  await sandbox.destroy()
+  assert.deepEqual(readdirSync(parent), [])
+})
+
+test('a command has no descriptor that the service inherited', { skip }, async (t) => {
+  const script = `
+    import { createSandbox } from '${new URL('../../src/sandbox/create.ts', import.meta.url).href}'
+    const sandbox = createSandbox('trusted', process.argv[1], undefined)
+    await sandbox.prepare()
+    sandbox.start({ command: ['readlink', '/proc/self/fd/40'], env: { PATH: '/usr/bin:/bin' }, currentDirectory: '/' })
+    sandbox.output().pipe(process.stdout)
+    await sandbox.wait()
+    await sandbox.destroy()`
+  const parent = mkdtempSync(join(tmpdir(), 'berth-plain-'))
+  t.after(() => rmSync(parent, { recursive: true, force: true }))
+  // Node.js closes what it inherits up to the first gap above 15.
+  const inherited = openSync('/dev/zero', 'r')
+  t.after(() => closeSync(inherited))
+  const stdio = ['ignore', 'pipe', 'pipe', ...Array.from({ length: 37 }, () => 'ignore' as const), inherited] as const
+  const words = ['--input-type=module', '-e', script, parent]
+  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', stdio: [...stdio] })
+  assert.equal(stdout, '/dev/null\n', stderr)
 })

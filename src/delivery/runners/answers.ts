@@ -26,6 +26,11 @@ export function fault(status: number, code: string, message: string): EdgeRespon
   return json(status, { error: { code, message } })
 }
 
+/** Returns the answer to a request whose body is not read to its end. */
+export function closing(answer: EdgeResponse): EdgeResponse {
+  return { ...answer, headers: { ...answer.headers, connection: 'close' } }
+}
+
 /** Returns 409: another attempt has the build, or it has ended. */
 export function leaseLost(): EdgeResponse {
   return fault(409, 'lease_lost', 'The lease is lost: another attempt has the build, or it has ended. End its sandbox.')
@@ -42,8 +47,7 @@ export async function readJson<T extends TSchema>(
 ): Promise<{ value: Static<T> } | { answer: EdgeResponse }> {
   const text = await readBody(request, MOST[reader])
   if (text === undefined) {
-    const answer = fault(413, 'payload_too_large', `The body has more than ${MOST[reader]} bytes.`)
-    return { answer: { ...answer, headers: { ...answer.headers, connection: 'close' } } }
+    return { answer: closing(fault(413, 'payload_too_large', `The body has more than ${MOST[reader]} bytes.`)) }
   }
   const read = parseBody(text, schema)
   return 'value' in read ? read : { answer: fault(400, 'bad_request', read.sentence) }
@@ -64,6 +68,8 @@ export function parseBody<T extends TSchema>(text: string, schema: T): { value: 
 
 /** Undefined when it is too long. */
 function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
+  // An empty body has ended already.
+  if (request.readableEnded) return Promise.resolve('')
   return new Promise((resolve) => {
     const pieces: Buffer[] = []
     let bytes = 0

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Deps } from '../../context.ts'
 import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
-import type { Holder } from '../builds/queue.ts'
+import { findLease, type Holder } from '../builds/queue.ts'
 import { LEASE_PATH } from '../protocol/runner-protocol.ts'
+import { closing, leaseLost } from './answers.ts'
 import { openRunnerFiles } from './files.ts'
 import { openLeaseDesk, refuseRunners } from './lease.ts'
 import { answerBeat, answerFinish, answerLog } from './reports.ts'
@@ -49,7 +50,12 @@ export function openRunnerChannel(deps: Deps): RunnerChannel {
       if (request.method !== method) return notAllowed(method)
       const token = bearerOf(request)
       if (token === undefined || token.length > 100) return plain(401, 'Send the token of the lease as a bearer token.')
-      return answer({ deploymentId, attempt: Number(attempt), token }, request, response, sha256 ?? '')
+      const holder = { deploymentId, attempt: Number(attempt), token }
+      // Nothing is read of a body before the lease is known.
+      request.pause()
+      if ((await findLease(deps.db.read, holder)) === undefined) return closing(leaseLost())
+      request.resume()
+      return answer(holder, request, response, sha256 ?? '')
     },
   }
 }

@@ -15,7 +15,7 @@ import { FileNames } from '../protocol/runner-protocol.ts'
 import { nameStrays, refusalOfDisk, slicesOf } from '../uploads/blobs.ts'
 import { MAX_FILE_BYTES } from '../uploads/upload.ts'
 import { roomLeft } from '../uploads/usage.ts'
-import { fault, json, leaseLost, readJson } from './answers.ts'
+import { closing, fault, json, leaseLost, readJson } from './answers.ts'
 
 /** Files sent and taken at once. Others wait for their turn. */
 const AT_ONCE = 64
@@ -161,9 +161,4 @@ function faultOf(error: unknown, most: number): EdgeResponse {
         )
       : fault(413, 'payload_too_large', `A file of an output has at most ${MAX_FILE_BYTES} bytes.`)
   throw error
-}
-
-/** The rest of the body has no reader. */
-function closing(answer: EdgeResponse): EdgeResponse {
-  return { ...answer, headers: { ...answer.headers, connection: 'close' } }
 }

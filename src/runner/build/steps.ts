@@ -1,7 +1,7 @@
 /** TABLE steps of a build, in order. docs/runner.md: Steps. */
 import { once } from 'node:events'
 import { constants } from 'node:fs'
-import { lstat, open } from 'node:fs/promises'
+import { lstat, open, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Beat, BuildError, SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
@@ -73,12 +73,12 @@ async function chooseTools(build: Build, entries: readonly SourceEntry[]): Promi
 
 /** Returns the root directory on the host. Fails with INVALID_PROJECT_SETTINGS where the source has none. */
 async function rootOf({ workspace, lease }: Build): Promise<string> {
-  const { folder } = workspace!
   const { rootDirectory } = lease.settings
-  const root = join(folder, rootDirectory ?? '')
-  const isInside = root === folder || root === `${folder}/` || root.startsWith(`${folder}/`)
-  const stats = isInside ? await lstat(root).catch(() => undefined) : undefined
-  if (stats?.isDirectory()) return root
+  const top = await realpath(workspace!.folder)
+  // Where the path ends, and not what its text says: parts of it may be links.
+  const root = await realpath(join(top, rootDirectory ?? '')).catch(() => undefined)
+  const isInside = root === top || root?.startsWith(`${top}/`)
+  if (root !== undefined && isInside && (await lstat(root)).isDirectory()) return root
   throw new BuildFailure(
     'INVALID_PROJECT_SETTINGS',
     `The root directory ${JSON.stringify(rootDirectory)} of the project settings is not in the source.`,
@@ -87,10 +87,12 @@ async function rootOf({ workspace, lease }: Build): Promise<string> {
 
 /** A link is not followed: the runner may read more than the build. */
 async function readText(path: string): Promise<string | undefined> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined)
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const handle = await open(path, flags).catch(() => undefined)
   if (handle === undefined) return undefined
   try {
-    return (await handle.stat()).size > MAX_PACKAGE_JSON ? undefined : await handle.readFile('utf8')
+    const stats = await handle.stat()
+    return stats.isFile() && stats.size <= MAX_PACKAGE_JSON ? await handle.readFile('utf8') : undefined
   } finally {
     await handle.close()
   }

@@ -25,9 +25,15 @@ export function resolveInside(root: string, path: string): string {
   return join(root, path)
 }
 
-/** Whether the target of a link at `path` stays within the root. Both are relative to it. Pure. */
+/**
+ * Whether the target of a link at `path` stays within the root, also where it goes through other links that do. Both are relative to the root. `..`
+ * behind a name is refused: the name may be a link to a directory that is less deep than the text says. Pure.
+ */
 export function staysInside(path: string, target: string): boolean {
   if (target === '' || target.includes('\0') || isAbsolute(target)) return false
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.')
+  const named = parts.findIndex((part) => part !== '..')
+  if (named !== -1 && parts.includes('..', named)) return false
   const end = normalize(join(dirname(path), target))
   return end !== '..' && !end.startsWith('../')
 }

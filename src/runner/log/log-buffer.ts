@@ -12,6 +12,8 @@ export const LOG_LIMITS = {
   batchLines: 1000,
   /** Bytes of text of a build. */
   bytes: 16 * 1024 * 1024,
+  /** Bytes that a line counts in addition to its text, so that empty ones have a limit too. */
+  perLine: 32,
 } as const
 
 const TRUNCATED = 'The log of this build is larger than 16 MiB. The rest of its output is not kept.'
@@ -113,6 +115,8 @@ function flush(state: State): void {
 /** Adds a line of output, split where it is too long. */
 function output(state: State, line: string): void {
   let rest = withoutOverwritten(line)
+  // What was overwritten is not sent, but was written.
+  state.bytes += line.length - rest.length
   while (rest.length > LOG_LIMITS.line) rest = rest.slice(cut(state, rest))
   outputPart(state, state.masks.mask(rest))
 }
@@ -128,7 +132,7 @@ function cut(state: State, text: string): number {
 
 function outputPart(state: State, text: string): void {
   if (state.isFull) return
-  state.bytes += Buffer.byteLength(text)
+  state.bytes += Buffer.byteLength(text) + LOG_LIMITS.perLine
   if (state.bytes > LOG_LIMITS.bytes) {
     state.isFull = true
     push(state, 'stderr', TRUNCATED)
@@ -178,6 +182,7 @@ function clean(text: string): string {
 
 /** A terminal shows the last text that was written to a line. */
 function withoutOverwritten(line: string): string {
-  const ended = line.replace(/\r+$/, '')
-  return ended.slice(ended.lastIndexOf('\r') + 1)
+  let end = line.length
+  while (end > 0 && line[end - 1] === '\r') end--
+  return end === 0 ? '' : line.slice(line.lastIndexOf('\r', end - 1) + 1, end)
 }

@@ -44,9 +44,16 @@ export function packageFacts(text: string | undefined): PackageFacts {
   } catch {}
   const { engines, packageManager } = typeof file === 'object' && file !== null ? file : {}
   return {
-    node: typeof engines?.node === 'string' ? engines.node : undefined,
-    manager: typeof packageManager === 'string' ? packageManager.split('@')[0] : undefined,
+    node: shortText(engines?.node),
+    manager: shortText(packageManager)?.split('@')[0],
   }
+}
+
+/** Longer text names no version, and the expressions below would take long for it. */
+const MAX_FACT = 100
+
+function shortText(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length <= MAX_FACT ? value : undefined
 }
 
 /** Returns the version of Node.js for a build, and whether it is what the settings or `engines` ask for. Pure. */
