@@ -130,8 +130,8 @@ export const SETTINGS = {
   BERTH_DEFAULT_NODE_VERSION: {
     group: 'Accounts and projects',
     kind: EnumSetting(...NODE_VERSIONS),
-    whenUnset: '`20.x`',
-    description: 'The `nodeVersion` of new projects that name none.',
+    default: '22.x',
+    description: 'The `nodeVersion` of new projects that name none: [projects.md](projects.md#settings).',
   },
   ...SESSIONS,
   BERTH_RATE_LIMITS: {

@@ -79,7 +79,7 @@ onBothClis('variables', async (world) => {
     assertSaid(await cli(['pull', '--yes']), 0, 'Downloaded project settings')
     assert.match(readFileSync(at('work', '.vercel', '.env.development.local'), 'utf8'), /^LOCAL="http:\/\/localhost"$/m)
     const { settings, projectId } = JSON.parse(readFileSync(at('work', '.vercel', 'project.json'), 'utf8'))
-    assert.deepEqual([projectId, settings.nodeVersion], [project.id, '20.x'])
+    assert.deepEqual([projectId, settings.nodeVersion], [project.id, '22.x'])
   })
   await works('env rm', async () => {
     const many = { key: 'MANY', value: 'v', type: 'encrypted', target: ['production', 'preview'] }

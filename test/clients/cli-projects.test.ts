@@ -26,7 +26,7 @@ onBothClis('projects', async (world) => {
   })
   await works('project inspect', async () => {
     const { id } = (await read('web')).body
-    assertSaid(await cli(['project', 'inspect', 'web']), 0, 'Found Project team/web', id, /Owner\s+Team/, '20.x')
+    assertSaid(await cli(['project', 'inspect', 'web']), 0, 'Found Project team/web', id, /Owner\s+Team/, '22.x')
     const own = { token: world.credentials.token }
     await world.call('POST', '/v10/projects', { name: 'mine' })
     assertSaid(await cli(['project', 'inspect', 'mine'], own), 0, /Found Project admin\/mine/, /Owner\s+Admin/)

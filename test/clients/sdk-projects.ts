@@ -55,7 +55,7 @@ export async function tellProjects(story: Story): Promise<Projects> {
     if (story.before(before))
       for (const operation of operations) story.remarks.set(operation, { outcome: 'works', why })
   const bare = await use('createProject', { requestBody: { name: 'bare' } }, (made) => {
-    assert.deepEqual([made.name, made.accountId, made.framework, made.nodeVersion], ['bare', accountId, null, '20.x'])
+    assert.deepEqual([made.name, made.accountId, made.framework, made.nodeVersion], ['bare', accountId, null, '22.x'])
     assert.deepEqual([made.directoryListing, made.link, made.trustedIps], [false, undefined, null])
   })
   const full: Decoded[] = []

@@ -118,7 +118,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a new project has the Node.js version that the operator says, and an older one keeps its own',
+  'a new project has the Node.js version that the operator says, or its own',
   async ({ call }) => {
     assert.equal((await call('POST', '/v10/projects', { name: 'web' })).body.nodeVersion, '24.x')
     assert.equal((await call('POST', '/v10/projects', { name: 'own', nodeVersion: '22.x' })).body.nodeVersion, '22.x')

@@ -37,7 +37,7 @@ async function useAll(
     team.teamId === undefined && team.slug === undefined ? world.credentials.userId : world.credentials.teamId
   const query = new URLSearchParams(team)
   const bare = await sdk.projects.createProject!({ ...team, requestBody: { name: 'bare' } })
-  assert.deepEqual([bare.name, bare.accountId, bare.framework, bare.nodeVersion], ['bare', accountId, null, '20.x'])
+  assert.deepEqual([bare.name, bare.accountId, bare.framework, bare.nodeVersion], ['bare', accountId, null, '22.x'])
   const full = await sdk.projects.createProject!({ ...team, requestBody: { name: 'full', ...ON_CREATE } })
   assert.deepEqual([full.framework, full.buildCommand], ['nextjs', 'make'])
   const raw = await world.call('PATCH', `/v9/projects/full?${query}`, BESIDE)

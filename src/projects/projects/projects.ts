@@ -34,7 +34,7 @@ export async function createProject(
   }
   mustBeAddresses(fields)
   const { defaultNodeVersion: nodeVersion } = ctx.deps.config
-  const settings = mergeSettings({}, { ...(nodeVersion && { nodeVersion }), ...fields }, ctx.now)
+  const settings = mergeSettings({}, { nodeVersion, ...fields }, ctx.now)
   const [row] = await insertProject(ctx.db, {
     id: newId('prj'),
     accountId: ctx.account.id,

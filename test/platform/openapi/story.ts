@@ -71,7 +71,7 @@ async function askForProjects(ask: Ask): Promise<string> {
   })
   await ask('getProjects', '/v9/projects?limit=20&search=sho')
   await ask('getProject', '/v9/projects/shop')
-  await ask('updateProject', '/v9/projects/shop', { buildCommand: 'npm run build', nodeVersion: '20.x' })
+  await ask('updateProject', '/v9/projects/shop', { buildCommand: 'npm run build', nodeVersion: '22.x' })
   await ask('pauseProject', `/v1/projects/${id}/pause`)
   await ask('unpauseProject', `/v1/projects/${id}/unpause`)
   await ask('updateProjectDataCache', `/v1/data-cache/projects/${id}`, { disabled: true })

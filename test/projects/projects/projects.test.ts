@@ -8,7 +8,7 @@ onBothEngines('a created project is answered whole and can be read by id and by 
   assert.equal(made.status, 200)
   assert.match(made.body.id, /^prj_[0-9A-Za-z]{28}$/)
   assert.equal(made.body.framework, 'nextjs')
-  assert.equal(made.body.nodeVersion, '20.x')
+  assert.equal(made.body.nodeVersion, '22.x')
   assert.equal('paused' in made.body, false)
   for (const said of [made.body.id, 'web']) {
     assert.deepEqual((await call('GET', `/v9/projects/${said}`)).body, made.body)

@@ -176,7 +176,7 @@ onBothEngines('a bare project has the defaults that every client version decodes
     accountId: credentials.userId,
     name: 'web',
     ...Object.fromEntries(unset.map((name) => [name, null])),
-    ...{ autoAssignCustomDomains: true, gitForkProtection: true, nodeVersion: '20.x', skewProtectionMaxAge: 0 },
+    ...{ autoAssignCustomDomains: true, gitForkProtection: true, nodeVersion: '22.x', skewProtectionMaxAge: 0 },
     ...{ customerSupportCodeVisibility: false, directoryListing: false, gitLFS: false, live: false },
     ...{ previewDeploymentsDisabled: false, productionDeploymentsFastLane: false, protectedSourcemaps: false },
     ...{ serverlessFunctionZeroConfigFailover: false, dataCache: { userDisabled: false } },
@@ -185,6 +185,17 @@ onBothEngines('a bare project has the defaults that every client version decodes
     defaultResourceConfig: { functionDefaultRegions: ['iad1'] },
   })
 })
+
+onBothEngines(
+  'a project of an earlier version without a stored nodeVersion shows 20.x, a new one 22.x',
+  async (world) => {
+    const { call } = world
+    const show = async (name: string) => (await call('GET', `/v9/projects/${name}`)).body.nodeVersion
+    for (const name of ['old', 'new']) await call('POST', '/v10/projects', { name })
+    await setSettings(world, 'old', {})
+    assert.deepEqual([await show('old'), await show('new')], ['20.x', '22.x'])
+  },
+)
 
 onBothEngines('serverlessFunctionZeroConfigFailover takes anything and keeps its truth value', async ({ call }) => {
   let deep: unknown = 'end'
