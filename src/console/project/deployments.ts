@@ -23,6 +23,7 @@ import { canInAccount, consolePage, deploymentPath, findAccountOfPath, projectPa
 import { bytes } from '../operator/frame.ts'
 import type { Refused } from '../refused.ts'
 import { relativeTime } from '../time.ts'
+import { buildActions, buildLog, failureNotice, isRunning, RELOAD_SECONDS } from './build-log.ts'
 import { isInTransfer } from './list.ts'
 
 export const DEPLOYMENTS_PATH = '/console/t/:slug/projects/:name/deployments'
@@ -33,7 +34,13 @@ type Filters = Static<typeof Filters>
 type Listed = Static<typeof DeploymentList>['deployments'][number]
 
 /** Routes that the page of a deployment calls. */
-export const DEPLOYMENT_SHOWN = ['getDeployment', 'listDeploymentAliases', 'getDeploymentUsage', 'getProject']
+export const DEPLOYMENT_SHOWN = [
+  'getDeployment',
+  'listDeploymentAliases',
+  'getDeploymentUsage',
+  'getDeploymentEvents',
+  'getProject',
+]
 
 const TARGETS: readonly Choice[] = [
   ['', 'Any target'],
@@ -154,6 +161,7 @@ export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, r
     params: { id: one.id },
   })
   const visitors = await visitorsOf(ctx, account, one.id)
+  const log = await buildLog(ctx, account, project.name, one)
   const meta = Object.entries(one.meta)
   return consolePage(
     ctx,
@@ -161,8 +169,10 @@ export async function deploymentPage(ctx: ConsoleCtx, { params }: ScreenInput, r
     {
       title: one.url,
       within: [],
-      body: html`<div class="top"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="button quiet" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${ways(ctx, account, project, one)}</div>
+      reload: isRunning(one) ? RELOAD_SECONDS : undefined,
+      body: html`<div class="top"><h1>${one.url}</h1>${one.readyState === 'READY' && html`<a class="button quiet" href="${siteAddress(ctx, one.url)}" rel="noreferrer">Visit</a>`}${log && buildActions(ctx, account, project.name, one)}${ways(ctx, account, project, one)}</div>
 ${formErrorNotice(refused)}
+${failureNotice(one)}
 <section class="card"><h2>Details</h2><dl class="facts">
 <dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">Live</span>`}</dd>
 <dt>Target</dt><dd>${sentenceCase(one.target ?? 'preview')}</dd>
@@ -173,6 +183,7 @@ ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 ${one.ready !== undefined && html`<dt>Ready</dt><dd>${relativeTime(one.ready, ctx.now)}</dd>`}
 ${visitors && html`<dt>Last 24 hours</dt><dd>${visitors}</dd>`}
 </dl></section>
+${log}
 <section class="card"><h2>Domains</h2>
 ${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="${siteAddress(ctx, alias)}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own URL.</p>`}</section>
 ${

@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { type Html, html } from '../../platform/pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../platform/pages/screen.ts'
 import type { Project } from '../../projects/projects/schema.ts'
@@ -31,6 +31,27 @@ export const promotionScreens: readonly Screen[] = [
       again: deploymentPage,
     }),
   ),
+  action({
+    path: `${DEPLOYMENTS_PATH}/:id/cancel`,
+    name: 'console-cancel-deployment',
+    asks: 'cancelDeployment',
+    shows: DEPLOYMENT_SHOWN,
+    wish: ({ params }) => ({ params: { id: params.id! } }),
+    to: (_, { params }) => deploymentPath({ slug: params.slug! }, params.name!, params.id!),
+    again: deploymentPage,
+  }),
+  action<TSchema, { id: string }>({
+    path: `${DEPLOYMENTS_PATH}/:id/redeploy`,
+    name: 'console-redeploy',
+    asks: 'createDeployment',
+    shows: DEPLOYMENT_SHOWN,
+    wish: ({ params }, now) => ({
+      query: { forceNew: '1' },
+      body: { deploymentId: params.id!, meta: { action: 'redeploy', at: String(now) } },
+    }),
+    to: ({ id }, { params }) => deploymentPath({ slug: params.slug! }, params.name!, id),
+    again: deploymentPage,
+  }),
   consoleScreen({
     method: 'GET',
     path: `${DEPLOYMENTS_PATH}/progress`,

@@ -135,6 +135,12 @@ export const CONSOLE_STYLESHEET = `
 @media (scripting: enabled) { .console button.copies { display: inline-flex } }
 .console textarea.tall { min-height: 16rem }
 .console .field-fault { margin: .25rem 0 0 }
+.console ol.log { list-style: none; margin: 0; padding: 0; max-height: 40rem; overflow-y: auto; font-size: .75rem }
+.console ol.log li { display: grid; grid-template-columns: 3rem minmax(0, 1fr); gap: .75rem; content-visibility: auto; contain-intrinsic-height: 1.25rem }
+.console ol.log li > a { text-align: right; text-decoration: none; font-variant-numeric: tabular-nums }
+.console ol.log code { white-space: pre-wrap; overflow-wrap: anywhere; background: none; padding: 0 }
+.console ol.log .fatal code { color: var(--bad) }
+.console ol.log li:target { background: var(--note) }
 .console .notice h2 { margin: 0 0 .5rem; font-size: 1rem }
 .console .notice ul { margin: 0; padding-left: 1.25rem }
 .console .card > form { margin: 0 }

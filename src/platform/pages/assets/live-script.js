@@ -2,6 +2,7 @@
 
 const AGAIN_MS = 1000
 const RECONNECT_MS = 3000
+const FRAMES_MS = 2000
 
 /** The open stream and its page. */
 let stream
@@ -89,9 +90,16 @@ function isTypedIn() {
 }
 
 /** Marks reloads by this script, which do not extend the session. Other visits have no `method`. */
-function sayRefresh({ detail: { fetchOptions } }) {
+function sayRefresh({ target, detail: { fetchOptions } }) {
   const { currentVisit } = window.Turbo.session.navigator
-  if (currentVisit?.refresh.method !== undefined) fetchOptions.headers['x-berth-refresh'] = '1'
+  if (target.dataset?.reload !== undefined || currentVisit?.refresh.method !== undefined)
+    fetchOptions.headers['x-berth-refresh'] = '1'
+}
+
+/** Reloads frames whose content grows without a change of the page, such as the log of a build. */
+function reloadFrames() {
+  if (document.visibilityState !== 'visible') return
+  for (const frame of document.querySelectorAll('turbo-frame[data-reload]:not([busy])')) frame.reload()
 }
 
 /** Loads public pages, such as the sign-in page, in full: they have another policy and inline styles. Frames stay unchanged. */
@@ -124,4 +132,5 @@ window.addEventListener('pageshow', ({ persisted }) => {
 document.addEventListener('turbo:before-morph-attribute', (event) => {
   if (event.detail.attributeName === 'open' && event.target.matches('details, dialog')) event.preventDefault()
 })
+setInterval(reloadFrames, FRAMES_MS)
 follow()
