@@ -1,4 +1,4 @@
-/** The log of a build on the page of its deployment, why the build failed, and its actions. docs/console.md: Deployments. */
+/** The log of a build on the page of its deployment, why the build failed, and its actions. docs/console.md: Project pages. */
 import type { Static } from 'typebox'
 import type { BuildEvents } from '../../delivery/builds/events.ts'
 import { type Html, html } from '../../platform/pages/html.ts'
