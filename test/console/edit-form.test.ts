@@ -47,6 +47,7 @@ const OF_ONE_FIELD = [
   `${T}/drains/:id/enable`,
   `${T}/drains/:id/disable`,
   `${T}/webhooks/:id/enable`,
+  `${T}/projects/:name/deployments/:id/cancel`,
   '/console/operator/people/:id/operator',
   '/console/operator/people/:id/suspended',
 ]

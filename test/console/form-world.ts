@@ -56,6 +56,7 @@ function addressOf(path: string, samples: Samples): string {
     if (name === 'slug') return OF_TEAMS.test(path) ? 'team' : 'admin'
     if (name === 'name' && path.includes('/projects/')) return 'web'
     if (name === 'sessionId') return '0123456789abcdef'
+    if (name === 'id' && path.includes('/deployments/')) return samples.deploymentId
     const found = (ALIASES[name] ?? [name]).map((one) => named[one]).find((one) => one !== undefined)
     return found ?? assert.fail(`${path}: nothing is known of :${name}`)
   }

@@ -45,9 +45,9 @@ export const promotionScreens: readonly Screen[] = [
     name: 'console-redeploy',
     asks: 'createDeployment',
     shows: DEPLOYMENT_SHOWN,
-    wish: ({ params }, now) => ({
+    wish: ({ params }) => ({
       query: { forceNew: '1' },
-      body: { deploymentId: params.id!, meta: { action: 'redeploy', at: String(now) } },
+      body: { deploymentId: params.id!, meta: { action: 'redeploy' } },
     }),
     to: ({ id }, { params }) => deploymentPath({ slug: params.slug! }, params.name!, id),
     again: deploymentPage,

@@ -121,7 +121,7 @@ function endOf(row: Row<'deployment'>, serial: number): BuildEvent | undefined {
   const type = state === 'ERROR' ? 'fatal' : 'stdout'
   const text =
     state === 'ERROR'
-      ? `${/^Error:/.test(message ?? '') ? '' : 'Error: '}${message ?? 'The build failed.'}${code === null ? '' : ` (${code})`}`
+      ? `Error: ${(message ?? 'The build failed.').replace(/^Error: /, '')}${code === null ? '' : ` (${code})`}`
       : [`The deployment is ${state}.`, message].filter((part) => part !== null).join(' ')
   return eventOf(id, { serial, type, date, text })
 }

@@ -1,0 +1,67 @@
+/** The page of a deployment that Berth builds: its log, why it failed, Cancel and Redeploy. docs/console.md: Project pages. */
+import assert from 'node:assert/strict'
+import { BUILDS, createSource, openRunners, stateOf } from '../../delivery/builds/building.ts'
+import { openSignedInClient } from '../../support/clients/browser-client.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+
+const pageOf = (id: string) => `/console/t/admin/projects/web/deployments/${id}`
+
+async function open(world: World) {
+  const client = await openSignedInClient(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  const { id } = await createSource(world, { target: 'production' })
+  const page = async (of = id) => (await client.get(pageOf(of))).text
+  return { client, id, page }
+}
+
+onBothEngines(
+  'a build shows its lines as they come, and in the end why it failed, without what a terminal would obey',
+  async (world) => {
+    const { id, page } = await open(world)
+    assert.match(await page(), /Waiting for the first line\./)
+    const runners = await openRunners(world)
+    try {
+      const build = runners.of(await runners.take())
+      await build.log(0, 'installing', '\u001b[31m<b>red</b>\u001b[0m')
+      const running = await page()
+      assert.match(running, /<li id="L1" class="stdout">[\s\S]*?<code>installing<\/code>/)
+      assert.match(running, /<code>&lt;b&gt;red&lt;\/b&gt;<\/code>/)
+      assert.match(running, /data-reload/)
+      await build.fail('BUILD_FAILED', 'Command "npm run build" exited with 1 <script>')
+    } finally {
+      await runners.close()
+    }
+    const failed = await page()
+    assert.match(
+      failed,
+      /Command "npm run build" exited with 1 &lt;script&gt;|Command &quot;npm run build&quot; exited/,
+    )
+    assert.match(failed, /BUILD_FAILED/)
+    assert.doesNotMatch(failed, /data-reload|\u001b/)
+    assert.equal((await stateOf(world, id)).readyState, 'ERROR')
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'Cancel ends a build; Redeploy builds its source again, once for two presses',
+  async (world) => {
+    const { client, id, page } = await open(world)
+    assert.match(await page(), new RegExp(`action="${pageOf(id)}/cancel"`))
+    assert.doesNotMatch(await page(), new RegExp(`action="${pageOf(id)}/redeploy"`))
+    assert.equal((await client.post(`${pageOf(id)}/cancel`, {})).status, 303)
+    assert.equal((await stateOf(world, id)).readyState, 'CANCELED')
+    assert.match(await page(), new RegExp(`action="${pageOf(id)}/redeploy"`))
+    const again = await client.post(`${pageOf(id)}/cancel`, {})
+    assert.equal(again.status, 409)
+    assert.match(again.text, /role="alert"/)
+    const presses = await Promise.all([1, 2].map(() => client.post(`${pageOf(id)}/redeploy`, { once: 'shown-once' })))
+    assert.deepEqual(new Set(presses.map(({ status }) => status)), new Set([303]))
+    const [built, ...others] = new Set(presses.map(({ location }) => /dpl_\w+/.exec(location)![0]))
+    assert.deepEqual(others, [])
+    assert.notEqual(built, id)
+    assert.equal((await stateOf(world, built!)).readyState, 'QUEUED')
+    assert.match(await page(built), /Waiting for the first line\./)
+  },
+  BUILDS,
+)
