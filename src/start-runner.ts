@@ -30,6 +30,7 @@ export async function startRunner(config: Config, env: NodeJS.ProcessEnv): Promi
   const tools = await openRunner(runner, mode, env, log)
   const controlPlane = openControlPlane(runner.url, runnerToken)
   print(process.stdout, `berth runner builds for ${runner.url}: ${mode}, ${runner.builds} at once\n`)
+  tools.toolchain.installAhead(stops.draining)
   pollForBuilds({ controlPlane, tools, builds: runner.builds, log, ...stops })
     .then(() => controlPlane.close())
     .then(

@@ -9,6 +9,7 @@ import { runAsOf } from '../sandbox/run-as.ts'
 import { removeAbandonedRuns } from '../sandbox/run-directory.ts'
 import { type Trial, trySandbox } from '../sandbox/trial.ts'
 import type { BuildTools } from './build/build.ts'
+import { openProcessTable } from './resources/processes.ts'
 import { openToolchain } from './toolchain/toolchain.ts'
 
 /** TABLE variables of the operator that builds get. One with credentials is not passed: every build could read it. */
@@ -45,6 +46,8 @@ export async function openRunner(
     passed: passedOf(env),
     certificates: [env.NODE_EXTRA_CA_CERTS, ...CERTIFICATES].find((file) => file !== undefined && existsSync(file)),
     builder,
+    limits: settings.limits,
+    processes: openProcessTable(),
     log,
   }
 }

@@ -46,6 +46,7 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, layers = ALL): 
       if (network !== undefined) watch(group, network.known, runAs)
     },
     output: () => startedOf(group).output,
+    pid: () => startedOf(group).pid,
     wait: async () => startedOf(group).ended,
     async destroy() {
       group?.kill()

@@ -28,6 +28,7 @@ export function createPlainSandbox(parent: string): Sandbox {
       group = startGroup({ words, env, directory: currentDirectory, runAs: undefined })
     },
     output: () => started().output,
+    pid: () => started().pid,
     wait: async () => started().ended,
     async destroy() {
       group?.kill()

@@ -16,12 +16,12 @@ export type Policy = {
   limits: Limits
 }
 
-/** What one command can use. Memory and processor time need a control group; these bounds hold without one. */
+/** What one command can use. Memory and processor time need a control group; these bounds hold without one. A build is watched besides: docs/runner.md. */
 export type Limits = {
   /** Processes and threads of this sandbox, counted within its own user namespace. */
   processes: number
   openFiles: number
-  /** Bytes of one file. The sum of the work directory is watched from outside. */
+  /** Bytes of one file. The sum is not limited here. */
   fileBytes: number
   /** Node reserves much more than it uses: 64 GiB stops nonsense, not a memory eater. */
   addressSpaceBytes: number

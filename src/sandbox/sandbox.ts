@@ -17,6 +17,8 @@ export type Sandbox = {
   start(policy: Policy): void
   /** What the command writes to standard output and standard error, as one stream. Once started. */
   output(): Readable
+  /** The first process on the host, above all others of the run. Once started. Undefined: it could not be started. */
+  pid(): number | undefined
   /** Resolves once the command and everything that it started have ended. */
   wait(): Promise<Exit>
   /** Ends everything that runs and removes the directory. May be called at any time, and more than once. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shippedFile } from '../../src/platform/base/shipped-files.ts'
 import { explainExit } from '../../src/runner/build/failure.ts'
-import { buildWords, projectFile } from '../../src/runner/build/project-file.ts'
+import { buildWords, ignoredStepOf, projectFile } from '../../src/runner/build/project-file.ts'
 import { BadSource, resolveInside, staysInside } from '../../src/runner/build/workspace.ts'
 import { chooseManagers, chooseNode, packageFacts, UNITS } from '../../src/runner/toolchain/units.ts'
 import { leaseOf } from './protocol-server.ts'
@@ -85,6 +85,20 @@ test('the project file has the settings as the builder reads them', () => {
   assert.ok(!('commandForIgnoringBuildStep' in settings))
   assert.equal(buildWords(leaseOf({ target: 'production' })).at(-1), '--prod')
   assert.equal(buildWords(leaseOf({ environment: 'staging' })).at(-1), '--target=staging')
+})
+
+test('the ignored build step is that of vercel.json, else of the settings', () => {
+  const { settings } = leaseOf()
+  const step = (file: string | undefined, own: string | null = 'of the project') =>
+    ignoredStepOf(file, { ...settings, commandForIgnoringBuildStep: own })
+  assert.equal(step(undefined), 'of the project')
+  assert.equal(step('{"ignoreCommand":"git diff --quiet"}'), 'git diff --quiet')
+  assert.equal(step('{"ignoreCommand":null}'), undefined)
+  for (const none of ['{}', 'no json', 'null', '[]']) assert.equal(step(none), 'of the project')
+  assert.equal(step(JSON.stringify({ ignoreCommand: 'x'.repeat(257) })), undefined)
+  assert.equal(step(undefined, 'x'.repeat(257))?.length, 257)
+  assert.equal(step('{}', ' '), undefined)
+  assert.equal(step('{}', null), undefined)
 })
 
 test('the reason of a failure is the line that names it', () => {

@@ -1,14 +1,14 @@
 /** A build ends in exactly one report, however it fails, and nothing of it stays. docs/runner.md: Steps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pino } from 'pino'
 import type { Finish, Lease } from '../../src/delivery/protocol/runner-protocol.ts'
 import type { BuildTools } from '../../src/runner/build/build.ts'
 import { runBuild } from '../../src/runner/build/run-build.ts'
 import { openControlPlane } from '../../src/runner/lease/control-plane.ts'
 import { ToolMissing } from '../../src/runner/toolchain/toolchain.ts'
+import { toolsOf } from './build-tools.ts'
 import { leaseOf, type ProtocolServer, RUNNER_TOKEN, type Source, startProtocolServer } from './protocol-server.ts'
-import { createScriptedSandbox, OUTPUT, type Script, type ScriptedSandbox } from './scripted-sandbox.ts'
+import { createScriptedSandbox, OUTPUT, type Script } from './scripted-sandbox.ts'
 
 const GOOD: Script = { exit: { code: 0, signal: null } }
 const RUNNING: Script = {}
@@ -19,6 +19,7 @@ type Case = {
   lease?: Partial<Lease>
   source?: Source
   tool?: Error
+  limits?: Partial<BuildTools['limits']>
   /** Called once the server is there, and with the sandbox. */
   arrange?(server: ProtocolServer, ending: AbortController): void
   expected: { outcome: Finish['outcome'] | 'lost'; code?: string; message?: RegExp }
@@ -43,11 +44,15 @@ const CASES: Record<string, Case> = {
   },
   'a path of the source leads out': {
     source: { '../out': 'x' },
-    expected: { outcome: 'failed', code: 'RUNNER_FAILED', message: /does not name a place/ },
+    expected: { outcome: 'failed', code: 'BUILD_FAILED', message: /does not name a place/ },
   },
   'a link of the source leads out': {
     source: { etc: { link: '../../etc' } },
-    expected: { outcome: 'failed', code: 'RUNNER_FAILED', message: /link etc of the source leads out/ },
+    expected: { outcome: 'failed', code: 'BUILD_FAILED', message: /link etc of the source leads out/ },
+  },
+  'a path of the source is a file and a directory': {
+    source: { a: 'x', 'a/b': 'y' },
+    expected: { outcome: 'failed', code: 'BUILD_FAILED', message: /The source has "a" twice/ },
   },
   'the root directory is missing': {
     lease: { settings: { ...leaseOf().settings, rootDirectory: 'apps/web' } },
@@ -90,6 +95,27 @@ const CASES: Record<string, Case> = {
     lease: { timeLimitMs: 700 },
     expected: { outcome: 'failed', code: 'BUILD_TIMED_OUT', message: /took longer/ },
   },
+  'the build uses too much memory': {
+    script: { ...RUNNING, pid: process.pid },
+    limits: { memoryBytes: 1024 },
+    expected: { outcome: 'failed', code: 'BUILD_OUT_OF_MEMORY', message: /BERTH_BUILD_MEMORY/ },
+  },
+  'the build writes too many files': {
+    script: { ...RUNNING, files: Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`file-${at}`, ''])) },
+    limits: { files: 20 },
+    expected: { outcome: 'failed', code: 'BUILD_OUT_OF_DISK', message: /more than 20 files/ },
+  },
+  'the ignored build step ends with 0': {
+    // What the shell of the sandbox does then: environment.ts.
+    script: { ...GOOD, files: { '../ignored': '' } },
+    source: { ...SOURCE, 'vercel.json': '{"ignoreCommand":"true"}' },
+    expected: { outcome: 'canceled' },
+  },
+  'an output names a secret': {
+    script: { ...GOOD, files: { [`.vercel/output/a-long-secret${'/d'.repeat(70)}/x`]: '' } },
+    lease: { env: { TOKEN: 'a-long-secret' }, masked: ['TOKEN'] },
+    expected: { outcome: 'failed', code: 'BUILD_OUTPUT_REFUSED', message: /^\.vercel\/output\/\*\*\*\/d/ },
+  },
   'a user cancels': {
     script: RUNNING,
     arrange: (server) =>
@@ -131,19 +157,6 @@ const CASES: Record<string, Case> = {
   'the directory cannot be removed': { script: { ...GOOD, failsIn: 'destroy' }, expected: { outcome: 'succeeded' } },
 }
 
-function toolsOf(sandbox: ScriptedSandbox, tool: Error | undefined): BuildTools {
-  const install = async (unit: string) => {
-    if (tool !== undefined) throw tool
-    return `/tools/${unit}`
-  }
-  return {
-    createSandbox: () => sandbox,
-    toolchain: { install, registry: async () => 'https://registry.example/' },
-    ...{ network: 'none', passed: {}, certificates: undefined, builder: 'vercel@1.2.3' },
-    log: pino({ level: 'silent' }),
-  }
-}
-
 for (const [name, one] of Object.entries(CASES))
   test(`${name}: ${one.expected.code ?? one.expected.outcome}`, { timeout: 300_000 }, async (t) => {
     const server = await startProtocolServer(t)
@@ -158,7 +171,7 @@ for (const [name, one] of Object.entries(CASES))
     one.arrange?.(server, ending)
     const sandbox = createScriptedSandbox(one.script ?? GOOD)
     const leased = { lease: answer.value, leasedAt, channel: controlPlane.below(answer.value) }
-    const outcome = await runBuild(leased, toolsOf(sandbox, one.tool), ending.signal)
+    const outcome = await runBuild(leased, toolsOf(sandbox, one), ending.signal)
     const { expected } = one
     assert.equal(outcome, expected.outcome, JSON.stringify(server.reports))
     assert.equal(server.reports.length, expected.outcome === 'lost' ? 0 : 1)
@@ -195,7 +208,7 @@ test('a request that fails is repeated, and a report that was received twice cou
   assert.equal((await controlPlane.lease(request, t.signal)).outcome, 'done')
   const sandbox = createScriptedSandbox({ ...GOOD, output: 'it is a-long-secret\n' })
   const leased = { lease, leasedAt: performance.now(), channel: controlPlane.below(lease) }
-  assert.equal(await runBuild(leased, toolsOf(sandbox, undefined), t.signal), 'succeeded')
+  assert.equal(await runBuild(leased, toolsOf(sandbox), t.signal), 'succeeded')
   assert.equal(server.reports.length, 1)
   assert.ok(server.lines.some(({ text }) => text === 'it is ***'))
   assert.equal(sandbox.policy!.env.TOKEN, 'a-long-secret')

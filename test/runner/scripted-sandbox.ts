@@ -11,6 +11,7 @@ export type Script = {
   output?: string
   files?: Record<string, string>
   exit?: Exit
+  pid?: number
   failsIn?: 'prepare' | 'start' | 'wait' | 'destroy'
 }
 
@@ -22,7 +23,7 @@ export const OUTPUT = {
   '.vercel/output/static/index.html': '<h1>built</h1>',
 }
 
-export function createScriptedSandbox({ output = '', files = OUTPUT, exit, failsIn }: Script): ScriptedSandbox {
+export function createScriptedSandbox({ output = '', files = OUTPUT, exit, pid, failsIn }: Script): ScriptedSandbox {
   let directory: string | undefined
   const stream = new PassThrough()
   const ended = Promise.withResolvers<Exit>()
@@ -55,6 +56,7 @@ export function createScriptedSandbox({ output = '', files = OUTPUT, exit, fails
       if (exit !== undefined) end(exit)
     },
     output: () => stream,
+    pid: () => pid,
     async wait() {
       fail('wait')
       return ended.promise

@@ -113,6 +113,7 @@ export const BUILD_ERRORS = {
   BUILD_FAILED: 'tenant',
   BUILD_TIMED_OUT: 'tenant',
   BUILD_OUT_OF_MEMORY: 'tenant',
+  BUILD_OUT_OF_DISK: 'tenant',
   BUILD_OUTPUT_REFUSED: 'tenant',
   INVALID_PROJECT_SETTINGS: 'tenant',
   BUILDER_UNAVAILABLE: 'runner',

@@ -1,8 +1,9 @@
 /** Types of settings of builds and runners. docs/building.md; docs/runner.md. */
-import { availableParallelism } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
 import {
   BadSetting,
+  BYTES,
   EnumSetting,
   IntegerSetting,
   ORIGIN,
@@ -78,6 +79,18 @@ const USER_NAME: SettingType<string> = {
   },
 }
 
+/** Bytes that are enough for the smallest build. */
+function BuildBytes(least: number): SettingType<number> {
+  return {
+    values: BYTES.values,
+    read(name, text) {
+      const bytes = BYTES.read(name, text)
+      if (bytes < least) throw new BadSetting(`${name} must be at least ${least / 1024 ** 2}MiB, not "${text}"`)
+      return bytes
+    },
+  }
+}
+
 export const RUNNER = {
   BERTH_RUNNER_URL: {
     group: 'Builds',
@@ -104,6 +117,24 @@ export const RUNNER = {
     default: 'internet',
     description: 'What a sandboxed build reaches: public addresses, or nothing: [sandbox.md](sandbox.md#network).',
   },
+  BERTH_BUILD_MEMORY: {
+    group: 'Builds',
+    kind: BuildBytes(512 * 1024 ** 2),
+    whenUnset: '8 GiB, or three quarters of the memory divided by `BERTH_RUNNER_BUILDS` where that is less',
+    description: 'Memory of one build. A build that uses more is ended: [runner.md](runner.md#limits-of-a-build).',
+  },
+  BERTH_BUILD_DISK: {
+    group: 'Builds',
+    kind: BuildBytes(256 * 1024 ** 2),
+    default: '10GiB',
+    description: 'Disk of one build. A build that uses more is ended: [runner.md](runner.md#limits-of-a-build).',
+  },
+  BERTH_BUILD_FILES: {
+    group: 'Builds',
+    kind: IntegerSetting(10_000, 100_000_000),
+    default: '1000000',
+    description: 'Files of one build. A build that writes more is ended: [runner.md](runner.md#limits-of-a-build).',
+  },
   BERTH_BUILDER: {
     group: 'Builds',
     kind: BUILDER,
@@ -126,6 +157,8 @@ export type RunnerSettings = {
   folder: string
   network: 'internet' | 'none'
   builder: string
+  /** Of one build. */
+  limits: { memoryBytes: number; diskBytes: number; files: number }
   sandboxUser: string | undefined
   /** Undefined: BERTH_BUILDS is not set. */
   mode: 'sandboxed' | 'trusted' | 'off' | undefined
@@ -133,6 +166,14 @@ export type RunnerSettings = {
 
 /** A user that is not root can enter it, unlike a data directory of root. */
 const FOLDER_OF_ROOT = '/var/cache/berth-runner'
+
+const MOST_MEMORY = 8 * 1024 ** 3
+const LEAST_MEMORY = 512 * 1024 ** 2
+
+/** A quarter of the memory is for what else runs. */
+function memoryOfBuild(memory: number, builds: number): number {
+  return Math.max(LEAST_MEMORY, Math.min(MOST_MEMORY, Math.floor((memory * 0.75) / builds)))
+}
 
 /** Returns the settings of a runner. `isRoot`: of this process. */
 export function runnerOf(
@@ -143,17 +184,26 @@ export function runnerOf(
     BERTH_RUNNER_BUILDS: number | undefined
     BERTH_RUNNER_CACHE: string | undefined
     BERTH_BUILD_NETWORK: RunnerSettings['network']
+    BERTH_BUILD_MEMORY: number | undefined
+    BERTH_BUILD_DISK: number
+    BERTH_BUILD_FILES: number
     BERTH_BUILDER: string
     BERTH_SANDBOX_USER: string | undefined
   },
   isRoot = process.getuid?.() === 0,
 ): RunnerSettings {
+  const builds = values.BERTH_RUNNER_BUILDS ?? Math.max(1, Math.floor(availableParallelism() / 2))
   return {
     url: values.BERTH_RUNNER_URL,
-    builds: values.BERTH_RUNNER_BUILDS ?? Math.max(1, Math.floor(availableParallelism() / 2)),
+    builds,
     folder: values.BERTH_RUNNER_CACHE ?? (isRoot ? FOLDER_OF_ROOT : join(values.BERTH_DATA, 'runner')),
     network: values.BERTH_BUILD_NETWORK,
     builder: values.BERTH_BUILDER,
+    limits: {
+      memoryBytes: values.BERTH_BUILD_MEMORY ?? memoryOfBuild(totalmem(), builds),
+      diskBytes: values.BERTH_BUILD_DISK,
+      files: values.BERTH_BUILD_FILES,
+    },
     sandboxUser: values.BERTH_SANDBOX_USER,
     mode: values.BERTH_BUILDS,
   }

@@ -5,6 +5,8 @@ import type { Network } from '../../sandbox/policy.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { LeaseChannel } from '../lease/control-plane.ts'
 import type { LogBuffer } from '../log/log-buffer.ts'
+import type { ProcessTable } from '../resources/processes.ts'
+import type { BuildLimits } from '../resources/watch.ts'
 import type { Toolchain } from '../toolchain/toolchain.ts'
 import type { NodeMajor, Unit } from '../toolchain/units.ts'
 import type { Output } from './output.ts'
@@ -20,17 +22,18 @@ export type BuildTools = {
   /** The file of certificates to trust beside those of Node.js, on the host. */
   certificates: string | undefined
   builder: string
+  limits: BuildLimits
+  processes: ProcessTable
   log: Logger
 }
 
-/** `signal` aborts when the build must end. The later fields are set by the steps. */
+/** The later fields are set by the steps. */
 export type Build = {
   lease: Lease
   channel: LeaseChannel
   tools: BuildTools
   sandbox: Sandbox
   log: LogBuffer
-  signal: AbortSignal
   /** The step that beats report. */
   reported: Beat['step']
   insideWork: string
@@ -40,6 +43,8 @@ export type Build = {
   units: Map<Unit, string>
   managers: readonly Unit[]
   output: Output | undefined
+  /** The command of the ignored build step. */
+  ignoredStep: string | undefined
   /** The ignored build step asked not to build. */
   isIgnored: boolean
 }

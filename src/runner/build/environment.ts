@@ -1,6 +1,7 @@
 /** The command of a build, its environment, and what it can read. docs/runner.md: Environment. */
 import { join } from 'node:path'
 import { DEFAULT_LIMITS, type Policy } from '../../sandbox/policy.ts'
+import { yielding } from '../resources/priority.ts'
 import { NODE_UNITS } from '../toolchain/units.ts'
 import type { Build } from './build.ts'
 import { buildWords } from './project-file.ts'
@@ -23,7 +24,7 @@ export function policyOf(build: Build, registry: string | undefined): Policy {
   const { sandbox, insideWork, lease, tools, workspace, units } = build
   const readOnly = [...units.values(), ...(tools.certificates === undefined ? [] : [tools.certificates])]
   return {
-    command: commandOf(build),
+    command: yielding(commandOf(build)),
     env: environmentOf(build, registry),
     workDirectory: join(workspace!.folder, '..'),
     readOnly,
@@ -34,8 +35,8 @@ export function policyOf(build: Build, registry: string | undefined): Policy {
   function commandOf({ units }: Build): [string, ...string[]] {
     const builder = join(sandbox.inside(units.get('builder')!), 'node_modules/vercel/dist/vc.js')
     const words = [join(binOf(build, NODE_UNITS[build.node].node), 'node'), builder, ...buildWords(lease)]
-    const step = lease.settings.commandForIgnoringBuildStep
-    if (step === null || step.trim() === '') return words as [string, ...string[]]
+    const step = build.ignoredStep
+    if (step === undefined) return words as [string, ...string[]]
     const folder = join(insideWork, SOURCE, lease.settings.rootDirectory ?? '')
     return ['/bin/sh', '-c', WITH_IGNORED_STEP, 'build', join(insideWork, IGNORED), folder, step, ...words]
   }
@@ -58,6 +59,8 @@ function environmentOf(build: Build, registry: string | undefined): Record<strin
     npm_config_fund: 'false',
     npm_config_audit: 'false',
     VERCEL_TELEMETRY_DISABLED: '1',
+    // Without it the builder warns that there are no system variables.
+    VERCEL_BUILD_IMAGE: 'berth',
     NO_UPDATE_NOTIFIER: '1',
     LANG: 'C.UTF-8',
     ...lease.env,

@@ -1,8 +1,8 @@
 /** The result of a build: the directory `.vercel/output`, read after everything in the sandbox has ended. docs/runner.md: Output. */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { lstat, open, readdir, readlink, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, open, opendir, readlink, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { OUTPUT_LIMITS } from '../../delivery/protocol/output-limits.ts'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 import { BuildFailure } from './failure.ts'
@@ -16,14 +16,26 @@ export type OutputFile = { path: string; place: string; size: number; mode: numb
 type OutputLink = { path: string; target: string; mode: number }
 export type Output = { files: OutputFile[]; links: OutputLink[] }
 
-type State = Output & { source: string; paths: Set<string>; bytes: number; signal: AbortSignal }
+type State = Output & {
+  source: string
+  /** Files, links and directories, each. */
+  most: number
+  paths: Set<string>
+  folders: number
+  bytes: number
+  signal: AbortSignal
+}
 
 /**
  * Reads the output below the source directory `source`, without following links. Fails with BUILD_OUTPUT_REFUSED, which names the file that is over a
  * limit, leads out of the output, or is neither file, directory nor link.
  */
-export async function collectOutput(source: string, signal: AbortSignal): Promise<Output> {
-  const state: State = { files: [], links: [], source, paths: new Set(), bytes: 0, signal }
+export async function collectOutput(
+  source: string,
+  signal: AbortSignal,
+  most: number = OUTPUT_LIMITS.files,
+): Promise<Output> {
+  const state: State = { files: [], links: [], source, most, paths: new Set(), folders: 0, bytes: 0, signal }
   for (const path of ['', '.vercel', OUTPUT]) {
     const stats = await lstat(join(source, path)).catch(() => undefined)
     if (stats?.isDirectory() !== true)
@@ -32,7 +44,19 @@ export async function collectOutput(source: string, signal: AbortSignal): Promis
   await walk(state, OUTPUT)
   for (const { path, place, size } of state.files.filter(({ path }) => path.endsWith(`.func/${CONFIG}`)))
     await addMappedFiles(state, path, await readConfig(path, place, size))
+  mustLieInDirectories(state)
   return state
+}
+
+/** A mapped file may be named by a path through a link of the output. No sites server could store both. */
+function mustLieInDirectories({ files, links }: Output): void {
+  const taken = new Set([...files, ...links].map(({ path }) => path))
+  const folders = new Set<string>()
+  for (const { path } of files)
+    for (let folder = dirname(path); folder !== '.' && !folders.has(folder); folder = dirname(folder)) {
+      if (taken.has(folder)) throw refused(folder, 'is a link or a file, and a function names a file below it.')
+      folders.add(folder)
+    }
 }
 
 /** Returns the entries of the report. */
@@ -50,7 +74,8 @@ function refused(path: string, why: string): BuildFailure {
 async function walk(state: State, folder: string): Promise<void> {
   if (folder.split('/').length > OUTPUT_LIMITS.depth)
     throw refused(folder, `is more than ${OUTPUT_LIMITS.depth} directories deep.`)
-  for (const { name } of await readdir(join(state.source, folder), { withFileTypes: true })) {
+  if (++state.folders > state.most) throw refused('The output', `has more than ${state.most} directories.`)
+  for await (const { name } of await opendir(join(state.source, folder), { bufferSize: 256 })) {
     state.signal.throwIfAborted()
     const path = `${folder}/${name}`
     const stats = await lstat(join(state.source, path))
@@ -63,8 +88,7 @@ async function walk(state: State, folder: string): Promise<void> {
 
 function count(state: State, path: string): void {
   state.paths.add(path)
-  if (state.paths.size > OUTPUT_LIMITS.files)
-    throw refused('The output', `has more than ${OUTPUT_LIMITS.files} files and links.`)
+  if (state.paths.size > state.most) throw refused('The output', `has more than ${state.most} files and links.`)
 }
 
 async function addLink(state: State, path: string): Promise<void> {

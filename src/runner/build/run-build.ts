@@ -53,7 +53,7 @@ export async function runBuild(
   ending.addEventListener('abort', onEnding, { once: true })
   if (ending.aborted) onEnding()
   const late = setTimeout(() => end({ kind: 'timed_out' }), Math.min(lease.timeLimitMs, TOO_LONG_FOR_TIMER))
-  const build = openBuild(lease, channel, tools, stop.signal)
+  const build = openBuild(lease, channel, tools)
   const events = { onCancel: () => end({ kind: 'canceled' }), onLost: () => end({ kind: 'lease_lost' }) }
   const done = new AbortController()
   const beats = keepLease(
@@ -64,7 +64,7 @@ export async function runBuild(
   )
   const upload = startLogUpload(channel, build.log, events)
   try {
-    const report = await reportOf(build)
+    const report = await reportOf(build, stop.signal)
     clearTimeout(late)
     const destroyed = destroy(build.sandbox, tools)
     if (report === undefined) return await destroyed.then(() => 'lost')
@@ -80,12 +80,12 @@ export async function runBuild(
   }
 }
 
-function openBuild(lease: Lease, channel: LeaseChannel, tools: BuildTools, signal: AbortSignal): Build {
+function openBuild(lease: Lease, channel: LeaseChannel, tools: BuildTools): Build {
   const masks = createMasks(lease.masked.flatMap((key) => lease.env[key] ?? []))
   return {
-    ...{ lease, channel, tools, signal, sandbox: tools.createSandbox(), log: createLogBuffer(masks) },
+    ...{ lease, channel, tools, sandbox: tools.createSandbox(), log: createLogBuffer(masks) },
     ...{ reported: 'preparing', insideWork: '', workspace: undefined, node: 24, units: new Map(), managers: [] },
-    ...{ output: undefined, isIgnored: false },
+    ...{ output: undefined, ignoredStep: undefined, isIgnored: false },
   }
 }
 
@@ -94,30 +94,35 @@ async function destroy(sandbox: Sandbox, { log }: BuildTools): Promise<void> {
 }
 
 /** Walks the steps. Returns the report; undefined: nothing may be reported. */
-async function reportOf(build: Build): Promise<Finish | undefined> {
+async function reportOf(build: Build, signal: AbortSignal): Promise<Finish | undefined> {
   for (const step of STEPS) {
     try {
-      await runStep(step, build)
+      await runStep(step, build, signal)
     } catch (error) {
       return failureReport(error, step, build)
     }
     if (build.isIgnored)
-      return canceled(build, 'The ignored build step of the project settings ended with exit code 0.')
+      return canceled(
+        build,
+        `The build was skipped: the ignored build step ended with exit code 0: ${build.ignoredStep}`,
+      )
   }
   return { outcome: 'succeeded', builder: build.tools.builder, entries: entriesOf(build.output!) }
 }
 
-/** Runs a step until it ends or the build must end, which destroys the sandbox at once. Throws the reason of the end. */
-async function runStep(step: Step, build: Build): Promise<void> {
-  const { signal, sandbox, tools } = build
-  signal.throwIfAborted()
+/** Runs a step until it ends, takes too long, or the build must end, which destroys the sandbox at once. Throws the reason of the end. */
+async function runStep(step: Step, build: Build, buildEnds: AbortSignal): Promise<void> {
+  const { sandbox, tools } = build
+  buildEnds.throwIfAborted()
   build.reported = step.reported
   const ended = Promise.withResolvers<never>()
+  const tooLong = new AbortController()
+  const { limitMs } = step
+  const late = limitMs && setTimeout(() => tooLong.abort(new Ended({ kind: 'step_timed_out', step })), limitMs)
+  const signal = AbortSignal.any([buildEnds, tooLong.signal])
   const onAbort = () => ended.reject(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
-  const { limitMs } = step
-  const late = limitMs && setTimeout(() => ended.reject(new Ended({ kind: 'step_timed_out', step })), limitMs)
-  const running = step.run(build)
+  const running = step.run(build, signal)
   try {
     await Promise.race([running, ended.promise])
   } catch (error) {
@@ -132,8 +137,9 @@ async function runStep(step: Step, build: Build): Promise<void> {
 }
 
 function canceled({ log }: Build, reason: string): Finish {
-  log.line('stderr', reason)
-  return { outcome: 'canceled', reason }
+  const text = log.redact(reason)
+  log.line('stderr', text)
+  return { outcome: 'canceled', reason: text.slice(0, 2000) }
 }
 
 function failureReport(error: unknown, step: Step, build: Build): Finish | undefined {
@@ -146,8 +152,10 @@ function failureReport(error: unknown, step: Step, build: Build): Finish | undef
     { deployment: build.lease.deploymentId, code, fault },
     'a build failed',
   )
-  build.log.line('fatal', failure.message)
-  return { outcome: 'failed', code, message: failure.message.slice(0, 2000) }
+  // It may name files and links of the build, whose names the build chose.
+  const message = build.log.redact(failure.message)
+  build.log.line('fatal', message)
+  return { outcome: 'failed', code, message: message.slice(0, 2000) || code }
 }
 
 function endReport(end: End, build: Build): Finish | undefined {
@@ -164,7 +172,7 @@ function endReport(end: End, build: Build): Finish | undefined {
 /** An unexpected error goes to the log of the runner: its message may name places of the machine. */
 function failureOf(error: unknown, { name, code }: Step, { tools, lease }: Build): BuildFailure {
   if (error instanceof BuildFailure) return error
-  if (error instanceof BadSource) return new BuildFailure(code, error.message)
+  if (error instanceof BadSource) return new BuildFailure(error.code, error.message)
   tools.log.error({ err: error, deployment: lease.deploymentId, step: name }, 'a build failed in the runner')
   const { code: cause = 'unexpected error' } = error as NodeJS.ErrnoException
   return new BuildFailure(code, `The runner failed in the step "${name}" (${cause}). Its own log has the reason.`)

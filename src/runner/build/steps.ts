@@ -5,6 +5,9 @@ import { lstat, open, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Beat, BuildError, SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
+import type { Exit } from '../../sandbox/sandbox.ts'
+import { withBuildScore } from '../resources/priority.ts'
+import { watchResources } from '../resources/watch.ts'
 import { ToolMissing } from '../toolchain/toolchain.ts'
 import { chooseManagers, chooseNode, NODE_UNITS, packageFacts, type Unit } from '../toolchain/units.ts'
 import type { Build } from './build.ts'
@@ -12,7 +15,7 @@ import { HOME, IGNORED, policyOf, SOURCE } from './environment.ts'
 import { BuildFailure, explainExit } from './failure.ts'
 import { collectOutput } from './output.ts'
 import { retried, uploadOutput } from './output-upload.ts'
-import { projectFile } from './project-file.ts'
+import { ignoredStepOf, projectFile } from './project-file.ts'
 import { createWorkspace, makeFolder, placeSource, placeText } from './workspace.ts'
 
 const MINUTE_MS = 60_000
@@ -24,7 +27,8 @@ export type Step = {
   /** Undefined: the time limit of the build alone. */
   limitMs: number | undefined
   code: BuildError
-  run(build: Build): Promise<void>
+  /** `signal` aborts when the build must end, or the step took too long. */
+  run(build: Build, signal: AbortSignal): Promise<void>
 }
 
 export const STEPS: readonly Step[] = [
@@ -40,8 +44,8 @@ export const STEPS: readonly Step[] = [
 const OUTPUT_MS = 2000
 const MAX_PACKAGE_JSON = 1024 * 1024
 
-async function fetchSource(build: Build): Promise<void> {
-  const { sandbox, channel, signal } = build
+async function fetchSource(build: Build, signal: AbortSignal): Promise<void> {
+  const { sandbox, channel } = build
   const { workDirectory, insideWork } = await sandbox.prepare()
   build.insideWork = insideWork
   const workspace = await createWorkspace(workDirectory, SOURCE)
@@ -50,15 +54,16 @@ async function fetchSource(build: Build): Promise<void> {
   const isOwn = ({ path }: SourceEntry) => path === '.vercel' || path.startsWith('.vercel/')
   const entries = (await retried(() => channel.source(signal), signal)).filter((entry) => !isOwn(entry))
   await placeSource(workspace, entries, (digest) => retried(() => channel.sourceFile(digest, signal), signal))
-  await chooseTools(build, entries)
+  const root = await rootOf(build)
+  await chooseTools(build, entries, root)
+  build.ignoredStep = ignoredStepOf(await readText(join(root, 'vercel.json')), build.lease.settings)
   const files = entries.filter(({ kind }) => kind === 'file').length
   build.log.line('stdout', `Copied ${files} ${files === 1 ? 'file' : 'files'} of the source.`)
 }
 
 /** Chooses Node.js and package managers by the settings and the package.json of the root directory. */
-async function chooseTools(build: Build, entries: readonly SourceEntry[]): Promise<void> {
+async function chooseTools(build: Build, entries: readonly SourceEntry[], root: string): Promise<void> {
   const { workspace, lease } = build
-  const root = await rootOf(build)
   const [own, top] = await Promise.all(
     [root, workspace!.folder].map((folder) => readText(join(folder, 'package.json'))),
   )
@@ -98,18 +103,21 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-async function installTools(build: Build): Promise<void> {
+async function installTools(build: Build, signal: AbortSignal): Promise<void> {
   const { managers, node, units, log } = build
   const wanted: Unit[] = ['builder', NODE_UNITS[node].node, NODE_UNITS[node].npm, ...managers]
-  const late = setTimeout(() => log.line('stdout', 'Installing tools of builds. Each version is installed once.'), 1000)
+  const late = setTimeout(
+    () => log.line('stdout', 'Waiting for the tools of builds: the runner installs each version once.'),
+    1000,
+  )
   try {
-    for (const unit of wanted) units.set(unit, await installTool(build, unit))
+    for (const unit of wanted) units.set(unit, await installTool(build, unit, signal))
   } finally {
     clearTimeout(late)
   }
 }
 
-async function installTool({ tools, signal }: Build, unit: Unit): Promise<string> {
+async function installTool({ tools }: Build, unit: Unit, signal: AbortSignal): Promise<string> {
   try {
     return await tools.toolchain.install(unit, signal)
   } catch (error) {
@@ -124,37 +132,51 @@ async function writeProjectFile({ workspace, lease, node }: Build): Promise<void
   await placeText(workspace!, join(folder, '.vercel', 'project.json'), projectFile(lease, node))
 }
 
-async function runBuilder(build: Build): Promise<void> {
-  const { sandbox, log, workspace, tools, lease, signal } = build
+async function runBuilder(build: Build, signal: AbortSignal): Promise<void> {
+  const { sandbox, log, workspace, tools, lease } = build
   const policy = policyOf(build, await tools.toolchain.registry())
   signal.throwIfAborted()
+  if (build.ignoredStep !== undefined) log.line('command', build.ignoredStep)
   log.line('command', lease.target === 'production' ? 'vercel build --prod' : 'vercel build')
-  sandbox.start(policy)
+  withBuildScore(() => sandbox.start(policy))
   const output = sandbox.output()
   output.on('data', (bytes: Buffer) => log.write(bytes))
   output.on('error', () => {})
   const read = once(output, 'close')
-  const exit = await sandbox.wait()
+  const exit = await exitOf(build, signal)
   // The last lines may still be in the pipe.
   await Promise.race([read, sleep(OUTPUT_MS)])
   log.end()
   signal.throwIfAborted()
   const marker = await lstat(join(workspace!.folder, '..', IGNORED)).catch(() => undefined)
-  build.isIgnored = marker !== undefined && exit.code === 0 && hasIgnoredStep(build)
+  build.isIgnored = marker !== undefined && exit.code === 0 && build.ignoredStep !== undefined
   if (exit.code === 0) return
   const { code, message } = explainExit(exit, log.lastLines())
   throw new BuildFailure(code, message)
 }
 
-function hasIgnoredStep({ lease }: Build): boolean {
-  return lease.settings.commandForIgnoringBuildStep !== null
+/** Waits for the end of the builder. Throws the BuildFailure of a build that uses too much, whose sandbox still runs then. */
+async function exitOf({ sandbox, tools, workspace }: Build, signal: AbortSignal): Promise<Exit> {
+  const ended = new AbortController()
+  const { limits, processes } = tools
+  const directory = join(workspace!.folder, '..')
+  const watched = { pid: sandbox.pid(), directory, limits, processes }
+  const watching = watchResources(watched, AbortSignal.any([signal, ended.signal]))
+  const exit = sandbox.wait()
+  try {
+    const failure = await Promise.race([exit.then(() => undefined), watching])
+    if (failure !== undefined) throw failure
+    return await exit
+  } finally {
+    ended.abort()
+  }
 }
 
-async function collect(build: Build): Promise<void> {
-  build.output = await collectOutput(build.workspace!.folder, build.signal)
+async function collect(build: Build, signal: AbortSignal): Promise<void> {
+  build.output = await collectOutput(build.workspace!.folder, signal)
 }
 
-async function upload({ channel, output, signal, log }: Build): Promise<void> {
+async function upload({ channel, output, log }: Build, signal: AbortSignal): Promise<void> {
   const { sent, bytes } = await uploadOutput(channel, output!.files, signal)
   log.line('stdout', `Uploaded ${sent} of ${output!.files.length} files of the output (${bytes} bytes).`)
 }

@@ -6,8 +6,14 @@ import { dirname, isAbsolute, join, normalize } from 'node:path'
 import { Readable } from 'node:stream'
 import type { SourceEntry } from '../../delivery/protocol/runner-protocol.ts'
 
-/** A source that cannot be placed. The message is for users. */
-export class BadSource extends Error {}
+/** A source that cannot be placed. The message is for users. `code`: RUNNER_FAILED where its content did not arrive as it was sent. */
+export class BadSource extends Error {
+  readonly code: 'BUILD_FAILED' | 'RUNNER_FAILED'
+  constructor(message: string, code: BadSource['code'] = 'BUILD_FAILED') {
+    super(message)
+    this.code = code
+  }
+}
 
 export type Workspace = {
   /** The directory of the source, on the host. */
@@ -47,6 +53,28 @@ export async function createWorkspace(workDirectory: string, name: string): Prom
   return workspace
 }
 
+/** Throws BadSource for a path that stands for two things, such as a file and a directory. Linear in the names of all paths. */
+function mustBeUnique(entries: readonly Pick<SourceEntry, 'path' | 'kind'>[]): void {
+  const kinds = new Map<string, SourceEntry['kind']>()
+  for (const { path, kind } of entries) {
+    const before = kinds.get(path)
+    if (before !== undefined && !(before === 'folder' && kind === 'folder')) throw clash(path)
+    kinds.set(path, kind)
+  }
+  const folders = new Set<string>()
+  for (const { path } of entries)
+    for (let folder = dirname(path); folder !== '.' && !folders.has(folder); folder = dirname(folder)) {
+      if ((kinds.get(folder) ?? 'folder') !== 'folder') throw clash(folder)
+      folders.add(folder)
+    }
+}
+
+function clash(path: string): BadSource {
+  return new BadSource(
+    `The source has ${JSON.stringify(path.slice(0, 200))} twice. Send one file, link or directory of that path.`,
+  )
+}
+
 /**
  * Places all entries: directories, then files, then links, so that nothing is written through a link. Throws BadSource for a wrong path, link or
  * digest.
@@ -56,6 +84,8 @@ export async function placeSource(
   entries: readonly SourceEntry[],
   openFile: (sha256: string) => Promise<Readable>,
 ): Promise<void> {
+  for (const { path } of entries) resolveInside(workspace.folder, path)
+  mustBeUnique(entries)
   const made = new Set([workspace.folder])
   const isFolder = ({ kind }: SourceEntry) => kind === 'folder'
   for (const entry of entries) {
@@ -88,10 +118,11 @@ async function placeFile(
   { path, digest, size, mode }: SourceEntry,
   openFile: (sha256: string) => Promise<Readable>,
 ): Promise<void> {
-  if (digest === undefined) throw new BadSource(`The file ${path} of the source has no digest.`)
+  if (digest === undefined) throw new BadSource(`The file ${path} of the source has no digest.`, 'RUNNER_FAILED')
   const place = resolveInside(workspace.folder, path)
   const written = await writeBytes(place, await openFile(digest), size, (mode & 0o111) === 0 ? 0o644 : 0o755)
-  if (written !== digest) throw new BadSource(`The file ${path} of the source has other content than it should have.`)
+  if (written !== digest)
+    throw new BadSource(`The file ${path} of the source has other content than it should have.`, 'RUNNER_FAILED')
   await giveTo(workspace.owner, place)
 }
 
@@ -111,7 +142,7 @@ async function writeBytes(place: string, bytes: AsyncIterable<Buffer>, size: num
     let written = 0
     for await (const piece of bytes) {
       written += piece.length
-      if (written > size) throw new BadSource(`A file of the source is longer than its ${size} bytes.`)
+      if (written > size) throw new BadSource(`A file of the source is longer than its ${size} bytes.`, 'RUNNER_FAILED')
       hash.update(piece)
       await handle.write(piece)
     }

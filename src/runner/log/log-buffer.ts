@@ -34,6 +34,8 @@ export type LogBuffer = {
   write(bytes: Buffer): void
   /** Adds a line of the runner itself, after the output so far. */
   line(type: LogLine['type'], text: string): void
+  /** Returns text as the log shows it: without control characters and masked values. */
+  redact(text: string): string
   /** Ends the last line of the output. */
   end(): void
   /** Returns the next lines to send; undefined: all are acknowledged. */
@@ -74,13 +76,15 @@ export function createLogBuffer(masks: Masks, now: () => number = Date.now): Log
     ...{ masks, now, decoder: new StringDecoder('utf8'), unfinished: '', open: '', lines: [], first: 0, lastDate: 0 },
     ...{ bytes: 0, ownLines: 0, isFull: false, waitingBytes: 0, tail: [] },
   }
+  const redact = (text: string) => masks.mask(clean(text))
   return {
     write: (bytes) => write(state, state.decoder.write(bytes)),
     line(type, text) {
       flush(state)
       if (state.ownLines++ >= RESERVED_LINES) return
-      for (const part of clean(text).split('\n')) push(state, type, masks.mask(part).slice(0, LOG_LIMITS.line))
+      for (const part of redact(text).split('\n')) push(state, type, part.slice(0, LOG_LIMITS.line))
     },
+    redact,
     end() {
       write(state, state.decoder.end())
       flush(state)

@@ -10,7 +10,7 @@ import { writeFileAtomically } from '../../platform/adapters/atomic-file.ts'
 import { randomText } from '../../platform/base/ids.ts'
 import { shippedFile } from '../../platform/base/shipped-files.ts'
 import { DEFAULT_BUILDER } from '../../platform/settings/builds.ts'
-import { UNITS, type Unit } from './units.ts'
+import { AHEAD, UNITS, type Unit } from './units.ts'
 
 /** A tool that cannot be installed. The message is for the operator and for the log of the build. */
 export class ToolMissing extends Error {}
@@ -18,6 +18,8 @@ export class ToolMissing extends Error {}
 export type Toolchain = {
   /** Returns the directory of a unit, with `node_modules` in it. Installs it on first use. Throws ToolMissing. */
   install(unit: Unit, stopping: AbortSignal): Promise<string>
+  /** Installs what builds may need, one after another and with low priority, until `stopping` aborts. Never throws. */
+  installAhead(stopping: AbortSignal): Promise<void>
   /** The registry of the operator's npm, without credentials; undefined: the default one. */
   registry(): Promise<string | undefined>
 }
@@ -32,6 +34,7 @@ export type ToolchainOptions = {
   log: Logger
 }
 
+const IN_BACKGROUND = 15
 const INSTALL_MS = 15 * 60_000
 const QUERY_MS = 30_000
 const MAX_OUTPUT = 4000
@@ -52,6 +55,13 @@ export async function openToolchain(options: ToolchainOptions): Promise<Toolchai
   const state: State = { ...options, installing: new Map(), registry: undefined }
   return {
     install: (unit, stopping) => installOnce(state, unit, stopping),
+    async installAhead(stopping) {
+      for (const unit of AHEAD) {
+        if (stopping.aborted) return
+        // The first build that needs it tries again, and names the reason.
+        await installOnce(state, unit, stopping, IN_BACKGROUND).catch(() => {})
+      }
+    },
     registry() {
       state.registry ??= registryOf(options)
       return state.registry
@@ -68,10 +78,10 @@ async function removeUnfinished(folder: string): Promise<void> {
 }
 
 /** One installation for all builds that wait for it. A build that ends does not end it: the next one needs it too. */
-async function installOnce(state: State, unit: Unit, stopping: AbortSignal): Promise<string> {
+async function installOnce(state: State, unit: Unit, stopping: AbortSignal, niceness = 0): Promise<string> {
   let installing = state.installing.get(unit)
   if (installing === undefined) {
-    installing = install(state, unit)
+    installing = install(state, unit, niceness)
     state.installing.set(unit, installing)
     installing.catch(() => state.installing.delete(unit))
   }
@@ -97,7 +107,7 @@ function packagesOf({ builder }: State, unit: Unit): Packages {
   return { manifest: JSON.stringify({ private: true, dependencies }), lock: undefined }
 }
 
-async function install(state: State, unit: Unit): Promise<string> {
+async function install(state: State, unit: Unit, niceness: number): Promise<string> {
   const { folder, env, log } = state
   const { manifest, lock } = packagesOf(state, unit)
   const digest = createHash('sha256')
@@ -115,7 +125,7 @@ async function install(state: State, unit: Unit): Promise<string> {
     await writeReadable(join(fresh, 'package.json'), manifest)
     if (lock !== undefined) await writeReadable(join(fresh, 'package-lock.json'), lock)
     const words = [lock === undefined ? 'install' : 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
-    await runNpm([...words, '--loglevel=error'], fresh, env, INSTALL_MS)
+    await runNpm([...words, '--loglevel=error'], fresh, env, INSTALL_MS, niceness)
     await rename(fresh, place).catch((error) => {
       // Another runner was first.
       if (!existsSync(place)) throw error
@@ -142,13 +152,17 @@ async function runNpm(
   cwd: string,
   env: NodeJS.ProcessEnv,
   timeoutMs: number,
+  niceness = 0,
 ): Promise<string> {
-  const shell = ['-c', 'umask 022 && exec npm "$@"', 'npm', ...words]
+  const shell = ['-c', `umask 022 && exec nice -n ${niceness} npm "$@"`, 'npm', ...words]
   const child = spawn('/bin/sh', shell, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs })
+  // The runner may end meanwhile, and with it who would use the tool.
+  const onExit = () => child.kill('SIGKILL')
+  process.once('exit', onExit)
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', resolve)
-  })
+  }).finally(() => process.off('exit', onExit))
   const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
   if (code === 0) return out
   const reason =

@@ -17,6 +17,9 @@ export const UNITS = {
 
 export type Unit = keyof typeof UNITS
 
+/** TABLE units that a runner installs before the first build, in the order of need: new projects have Node.js 22. */
+export const AHEAD: readonly Unit[] = ['builder', 'node-22', 'npm-10', 'node-24', 'npm-11', 'pnpm-10', 'yarn-1']
+
 /** The builder refuses older versions, and has no newer ones. */
 const NODE_MAJORS = [22, 24] as const
 export type NodeMajor = (typeof NODE_MAJORS)[number]

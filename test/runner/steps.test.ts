@@ -1,0 +1,39 @@
+/** The time limit of a step. docs/runner.md: Steps. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runBuild } from '../../src/runner/build/run-build.ts'
+import { STEPS } from '../../src/runner/build/steps.ts'
+import { openControlPlane } from '../../src/runner/lease/control-plane.ts'
+import { toolsOf } from './build-tools.ts'
+import { leaseOf, RUNNER_TOKEN, startProtocolServer } from './protocol-server.ts'
+import { createScriptedSandbox } from './scripted-sandbox.ts'
+
+test('a step that takes too long is told to end, and the build fails', { timeout: 300_000 }, async (t) => {
+  const step = STEPS.find(({ name }) => name === 'tools')!
+  const { limitMs } = step
+  step.limitMs = 50
+  t.after(() => {
+    step.limitMs = limitMs
+  })
+  const server = await startProtocolServer(t)
+  const controlPlane = openControlPlane(server.url, RUNNER_TOKEN)
+  t.after(() => controlPlane.close())
+  const lease = leaseOf()
+  server.waiting.push({ lease, source: { 'index.html': 'hello' } })
+  await controlPlane.lease({ runner: 'a'.repeat(16), hostname: 'test', version: '1.0.0' }, t.signal)
+  const tools = toolsOf(createScriptedSandbox({}))
+  let reason: unknown
+  tools.toolchain.install = (_, signal) =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => {
+        reason = signal.reason
+        reject(signal.reason)
+      })
+    })
+  const leased = { lease, leasedAt: performance.now(), channel: controlPlane.below(lease) }
+  assert.equal(await runBuild(leased, tools, t.signal), 'failed')
+  assert.match(String(reason), /step_timed_out/)
+  const [report] = server.reports
+  assert.ok(report?.outcome === 'failed' && report.code === 'BUILDER_UNAVAILABLE')
+  assert.match(report.message, /The step "tools" of the build took longer/)
+})

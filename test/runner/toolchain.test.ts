@@ -1,0 +1,50 @@
+/** Tools of builds are installed once, also ahead of the first build. docs/runner.md: Toolchain. */
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { DEFAULT_BUILDER } from '../../src/platform/settings/builds.ts'
+import { openToolchain } from '../../src/runner/toolchain/toolchain.ts'
+import { AHEAD, UNITS } from '../../src/runner/toolchain/units.ts'
+
+/** A toolchain whose npm writes down how it was called, and installs nothing. */
+async function openWithNpm(t: TestContext, script: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-toolchain-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const [bin, calls] = [join(folder, 'bin'), join(folder, 'calls')]
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$(nice) $*" >> ${calls}\n${script}\n`)
+  chmodSync(join(bin, 'npm'), 0o755)
+  const log = pino({ level: 'silent' })
+  const env = { PATH: `${bin}:${process.env.PATH}` }
+  const toolchain = await openToolchain({ folder: join(folder, 'tools'), env, builder: DEFAULT_BUILDER, log })
+  return { toolchain, calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []) }
+}
+
+test('all tools are installed ahead with low priority, and a build waits for the one that it needs', async (t) => {
+  const { toolchain, calls } = await openWithNpm(t, 'mkdir node_modules')
+  const ahead = toolchain.installAhead(t.signal)
+  assert.ok(existsSync(join(await toolchain.install('builder', t.signal), 'node_modules')))
+  await ahead
+  assert.deepEqual([...AHEAD].sort(), Object.keys(UNITS).sort())
+  assert.equal(calls().length, AHEAD.length, 'each once')
+  for (const call of calls()) {
+    assert.ok(Number.parseInt(call, 10) >= 15, call)
+    assert.match(call, / ci --ignore-scripts /)
+  }
+})
+
+test('what cannot be installed ahead is tried again by the build that needs it', async (t) => {
+  const { toolchain, calls } = await openWithNpm(t, 'echo no registry >&2; exit 1')
+  await toolchain.installAhead(t.signal)
+  await assert.rejects(toolchain.install('node-22', t.signal), /no registry/)
+  assert.equal(calls().length, AHEAD.length + 1)
+})
+
+test('a runner that stops installs nothing more ahead', async (t) => {
+  const { toolchain, calls } = await openWithNpm(t, 'mkdir node_modules')
+  await toolchain.installAhead(AbortSignal.abort())
+  assert.deepEqual(calls(), [])
+})
