@@ -1,11 +1,13 @@
 /** A sandbox of bubblewrap, without rights of root. docs/sandbox.md. */
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { bwrapArguments, INSIDE_WORK, insideOf, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
-import { chainAround } from './network/chain.ts'
+import { chainAround, type Namespace } from './network/chain.ts'
+import type { HeldNamespace } from './network/held-namespace.ts'
 import { forwardAddress, hostAddresses, hostGateways } from './network/host-addresses.ts'
 import { networkRules } from './network/rules.ts'
-import { watchAddresses } from './network/watch.ts'
+import { findInit, watchAddresses } from './network/watch.ts'
 import { type OwnFiles, writeOwnFiles } from './own-files.ts'
 import type { Network, Policy } from './policy.ts'
 import { type ProcessGroup, startGroup } from './process-group.ts'
@@ -15,12 +17,16 @@ import type { Sandbox } from './sandbox.ts'
 
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
 
-/** What tests leave out of a layer. */
-type Layers = { argumentsOf: typeof bwrapArguments; rulesOf: typeof networkRules }
-const ALL: Layers = { argumentsOf: bwrapArguments, rulesOf: networkRules }
+type Options = {
+  /** Tests leave something out of a layer. */
+  argumentsOf?: typeof bwrapArguments
+  rulesOf?: typeof networkRules
+  /** Which sandboxes with network enter, instead of one of their own. */
+  namespace?: HeldNamespace
+}
 
-/** Creates a sandbox whose directory lies below `parent`. Throws as root without `runAs`. `layers`: tests change one. */
-export function createBwrapSandbox(parent: string, runAs: RunAs, layers = ALL): Sandbox {
+/** Creates a sandbox whose directory lies below `parent`. Throws as root without `runAs`. */
+export function createBwrapSandbox(parent: string, runAs: RunAs, options: Options = {}): Sandbox {
   if (runAs === undefined && process.getuid?.() === 0) throw new Error('a sandbox never runs as root')
   let directory: string | undefined
   let group: ProcessGroup | undefined
@@ -35,15 +41,11 @@ export function createBwrapSandbox(parent: string, runAs: RunAs, layers = ALL): 
     inside: insideOf,
     start(policy) {
       if (directory === undefined || group !== undefined) throw new Error('a sandbox is prepared and started once')
-      const network = networkOf(policy.network, layers)
+      const network = networkOf(policy.network, options)
       const files = writeOwnFiles(join(directory, 'own'), network)
-      group = startGroup({
-        ...commandLine(policy, files, network?.dnsAddress, layers),
-        env: ENV,
-        directory: '/',
-        runAs,
-      })
-      if (network !== undefined) watch(group, network.known, runAs)
+      group = startGroup({ ...commandLine(policy, files, network, options), env: ENV, directory: '/', runAs })
+      options.namespace?.endWith(group)
+      if (network?.rules !== undefined) watch(group, network.known, runAs)
     },
     output: () => startedOf(group).output,
     pid: () => startedOf(group).pid,
@@ -61,26 +63,38 @@ function startedOf(group: ProcessGroup | undefined): ProcessGroup {
   return group
 }
 
-type OwnNetwork = { dnsAddress: string; rules: string; known: string[] }
+type OwnNetwork = { namespace: Namespace; dnsAddress: string; rules: string | undefined; known: string[] }
 
-function networkOf(network: Network, { rulesOf }: Layers): OwnNetwork | undefined {
+function networkOf(network: Network, { namespace: held, rulesOf = networkRules }: Options): OwnNetwork | undefined {
   if (network === 'none') return undefined
+  if (held !== undefined) {
+    if (!isDeepStrictEqual(network, held.network)) throw new Error('the network of the policy is not that of its space')
+    const { dnsAddress } = held
+    return { namespace: { kind: 'held', holder: held.holder() }, dnsAddress, rules: undefined, known: [] }
+  }
   const [addresses, gateways, dnsAddress] = [hostAddresses(), hostGateways(), forwardAddress()]
   const rules = rulesOf(addresses, gateways, dnsAddress, network === 'internet' ? [] : network.allow)
-  return { dnsAddress, rules, known: [...addresses, ...gateways] }
+  return { namespace: { kind: 'own', dnsAddress }, dnsAddress, rules, known: [...addresses, ...gateways] }
 }
 
-function commandLine(policy: Policy, files: OwnFiles, dnsAddress: string | undefined, { argumentsOf }: Layers) {
+function commandLine(
+  policy: Policy,
+  files: OwnFiles,
+  network: OwnNetwork | undefined,
+  { argumentsOf = bwrapArguments }: Options,
+) {
   const { options, command } = argumentsOf(policy, files.mounts)
   const input = Buffer.from(options.join('\0')).toString('base64')
   const { filter, rules } = files
   const bwrap = ['bwrap', '--args', String(OPTIONS_DESCRIPTOR), '--', ...command]
-  return { words: chainAround(dnsAddress, { rules, filter, optionsLength: input.length }, bwrap), input }
+  const start = { rules, filter, optionsLength: input.length }
+  return { words: chainAround(network?.namespace ?? { kind: 'empty' }, start, bwrap), input }
 }
 
 /** A sandbox whose rules cannot follow the addresses of the host ends. */
 function watch(group: ProcessGroup, known: readonly string[], runAs: RunAs): void {
-  if (group.pid === undefined) return
-  const stop = watchAddresses(group.pid, known, runAs, group.kill)
+  const { pid } = group
+  if (pid === undefined) return
+  const stop = watchAddresses(() => findInit(pid), known, runAs, group.kill)
   group.ended.then(stop, stop)
 }

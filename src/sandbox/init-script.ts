@@ -1,4 +1,4 @@
-/** The first processes of both kinds of sandbox. docs/sandbox.md: Life of a run. */
+/** The first processes of sandboxes and of a held network namespace. docs/sandbox.md: Life of a run. */
 import { FILTER_DESCRIPTOR, OPTIONS_DESCRIPTOR } from './bwrap-arguments.ts'
 
 /**
@@ -15,6 +15,17 @@ options=$(head -c "$length" <&7)
 printf %s "$options" | base64 -d | "$@" ${OPTIONS_DESCRIPTOR}<&0 ${FILTER_DESCRIPTOR}<"$filter" </dev/null 7<&- & command=$!
 options=
 ${watchPipe('kill -9 "$command"')}`
+
+/** What the holder of a network namespace says once its rules are in force. */
+export const HELD = 'held'
+
+/**
+ * Holds a network namespace for sandboxes that enter it: loads the rules of a file, says so, and ends with the supervisor. As pid 1 its end ends the
+ * namespace of pasta.
+ */
+export const HOLD_SCRIPT = `nft -f "$1" || exit 97
+echo ${HELD}
+read -r line`
 
 /**
  * The first process of a plain sandbox. It leads the process group, and ends it with the supervisor. The command has no descriptor of the pipe.

@@ -21,8 +21,11 @@ export type OwnFiles = {
   rules: string | undefined
 }
 
-/** Writes the files into a directory that it creates, readable by every user: they hold no secret. `network`: undefined for none. */
-export function writeOwnFiles(directory: string, network: { dnsAddress: string; rules: string } | undefined): OwnFiles {
+/** Writes the files into a directory that it creates, readable by every user: they hold no secret. `network`: undefined for none, without rules where those are in force already. */
+export function writeOwnFiles(
+  directory: string,
+  network: { dnsAddress: string; rules: string | undefined } | undefined,
+): OwnFiles {
   mkdirSync(directory)
   // Whatever the umask of the service.
   chmodSync(directory, 0o755)
@@ -36,6 +39,6 @@ export function writeOwnFiles(directory: string, network: { dnsAddress: string; 
   const mounts: Record<string, string> = {}
   for (const [name, content] of Object.entries(files)) mounts[`/etc/${name}`] = write(name, content)
   const filter = write('filter.bpf', FILTER)
-  const rules = network === undefined ? undefined : write('rules.nft', network.rules)
+  const rules = network?.rules === undefined ? undefined : write('rules.nft', network.rules)
   return { mounts, filter, rules }
 }

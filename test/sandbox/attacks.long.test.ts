@@ -102,7 +102,7 @@ for (const { what, script, stopped, control, succeeds } of ATTACKS)
   test(`no command inside ${what}`, { skip, timeout: 300_000 }, async () => {
     const inside = await runInSandbox(script)
     assert.match(inside.output, stopped)
-    assert.match((await runInSandbox(script, {}, control)).output, succeeds, 'the control')
+    assert.match((await runInSandbox(script, {}, { change: control })).output, succeeds, 'the control')
   })
 
 test('a service of the host cannot be reached, neither by its address nor by an abstract socket', {
@@ -132,7 +132,7 @@ for family, address in ((socket.AF_INET, ('127.0.0.1', ${port})), (socket.AF_UNI
   assert.match(inside.output, /^ConnectionRefusedError\nConnectionRefusedError\n$/)
   assert.equal(reached, 0)
   assert.match(
-    (await runInSandbox(script, {}, without(['--unshare-net']))).output,
+    (await runInSandbox(script, {}, { change: without(['--unshare-net']) })).output,
     /^reached\nreached\n$/,
     'the control',
   )

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { networkRules } from '../../src/sandbox/network/rules.ts'
 import { runInSandbox } from './sandbox-world.ts'
 
-const { script, policy, rules, afterStart } = JSON.parse(process.argv[2]!)
+const { script, policy, rules, afterStart, isHeld } = JSON.parse(process.argv[2]!)
 /** The sets remain, so that addresses can be added to them. */
 const withoutRules: typeof networkRules = (...words) =>
   networkRules(...words)
@@ -12,5 +12,5 @@ const withoutRules: typeof networkRules = (...words) =>
     .replace(/^ +reject .*$/gm, '')
 
 if (afterStart !== undefined) setTimeout(() => spawnSync('sh', ['-c', afterStart], { stdio: 'ignore' }), 1000)
-const result = await runInSandbox(script, policy, (words) => words, rules === 'none' ? withoutRules : networkRules)
+const result = await runInSandbox(script, policy, { rulesOf: rules === 'none' ? withoutRules : networkRules, isHeld })
 console.log(JSON.stringify(result))

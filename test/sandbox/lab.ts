@@ -40,11 +40,11 @@ type Rules = 'all' | 'none'
 export type Lab = {
   /** Runs a shell script on the lab's host, without a sandbox. Returns its output. */
   onHost(script: string): string
-  /** Runs a shell script in a sandbox on the lab's host. `afterStart`: a script for the host, a second after the start. */
+  /** Runs a shell script in a sandbox on the lab's host. `afterStart`: a script for the host, a second after the start. `isHeld`: it enters a namespace. */
   inSandbox(
     script: string,
     policy?: Partial<Policy>,
-    more?: { rules?: Rules; afterStart?: string },
+    more?: { rules?: Rules; afterStart?: string; isHeld?: boolean },
   ): Promise<{ output: string; code: number | null }>
   /** The words that start a program on the lab's host. */
   words(...program: readonly string[]): string[]

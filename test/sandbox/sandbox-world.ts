@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
 import { createBwrapSandbox } from '../../src/sandbox/bwrap-sandbox.ts'
+import { holdNamespace } from '../../src/sandbox/network/held-namespace.ts'
 import { networkRules } from '../../src/sandbox/network/rules.ts'
 import { DEFAULT_LIMITS, type Policy } from '../../src/sandbox/policy.ts'
 import { skipReason } from '../support/programs.ts'
@@ -31,18 +32,26 @@ export function sandboxSkipReason(): string | false {
 
 export type Change = (words: ReturnType<typeof bwrapArguments>) => ReturnType<typeof bwrapArguments>
 
-/** Runs a shell script in a sandbox. `change`: leaves out a layer, as a control. Returns its output and exit code. */
-export async function runInSandbox(
-  script: string,
-  policy: Partial<Policy> = {},
-  change: Change = (words) => words,
-  rulesOf = networkRules,
-) {
+type More = {
+  /** Leaves out a layer, as a control. */
+  change?: Change
+  rulesOf?: typeof networkRules
+  /** Enters a namespace that was held before, instead of one of its own. */
+  isHeld?: boolean
+}
+
+/** Runs a shell script in a sandbox. Returns its output and exit code. */
+export async function runInSandbox(script: string, policy: Partial<Policy> = {}, more: More = {}) {
+  const { change = (words) => words, rulesOf = networkRules, isHeld = false } = more
   const parent = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))
   chmodSync(parent, 0o755)
+  const { network = 'none' } = policy
+  const held = isHeld && network !== 'none'
+  const namespace = held ? await holdNamespace({ parent, runAs: RUN_AS, network, rulesOf }) : undefined
   const sandbox = createBwrapSandbox(parent, RUN_AS, {
     argumentsOf: (...given) => change(bwrapArguments(...given)),
     rulesOf,
+    ...(namespace !== undefined && { namespace }),
   })
   try {
     const { workDirectory } = await sandbox.prepare()
@@ -51,7 +60,7 @@ export async function runInSandbox(
       env: { PATH: '/usr/bin:/usr/sbin' },
       workDirectory,
       readOnly: [],
-      network: 'none',
+      network,
       currentDirectory: '/work',
       limits: DEFAULT_LIMITS,
       ...policy,
@@ -60,6 +69,7 @@ export async function runInSandbox(
     return { output, code: exit.code }
   } finally {
     await sandbox.destroy()
+    await namespace?.close()
     rmSync(parent, { recursive: true, force: true })
   }
 }

@@ -1,7 +1,7 @@
-/** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. `network`: with pasta. `plain`: of the trusted kind. */
+/** A supervisor that a test kills: runs `sleep` in a sandbox below the directory that it is given. `bare`: without the watched pipe. `network`: with pasta. `space`: it enters a network namespace. `plain`: of the trusted kind. */
 import { spawn } from 'node:child_process'
 import { bwrapArguments } from '../../src/sandbox/bwrap-arguments.ts'
-import { createSandbox } from '../../src/sandbox/create.ts'
+import { createSandbox, openSandboxSpace } from '../../src/sandbox/create.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/policy.ts'
 import { RUN_AS } from './run-as.ts'
 
@@ -12,7 +12,7 @@ const policy = {
   env: { PATH: '/usr/bin' },
   workDirectory: undefined,
   readOnly: [],
-  network: how === 'network' ? ('internet' as const) : ('none' as const),
+  network: how === 'network' || how === 'space' ? ('internet' as const) : ('none' as const),
   currentDirectory: '/tmp',
   limits: DEFAULT_LIMITS,
 }
@@ -24,7 +24,9 @@ if (how === 'bare') {
   const program = '/usr/bin/bwrap'
   spawn(program, [...kept, '--', ...command], { stdio: 'ignore', detached: true, ...RUN_AS })
 } else {
-  const sandbox = createSandbox(how === 'plain' ? 'trusted' : 'sandboxed', parent, RUN_AS)
+  const kind = how === 'plain' ? 'trusted' : 'sandboxed'
+  const space = how === 'space' ? await openSandboxSpace(kind, parent, RUN_AS, 'internet') : undefined
+  const sandbox = space?.createSandbox() ?? createSandbox(kind, parent, RUN_AS)
   await sandbox.prepare()
   sandbox.start(policy)
   sandbox.output().resume()

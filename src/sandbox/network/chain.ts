@@ -1,18 +1,33 @@
 /** The programs around bubblewrap, which make its network. docs/sandbox.md: Network. */
-import { INIT_SCRIPT } from '../init-script.ts'
+import { HOLD_SCRIPT, INIT_SCRIPT } from '../init-script.ts'
 
 /** What the first process needs: files of the host, and how many characters of options it reads from standard input. */
 type Start = { rules: string | undefined; filter: string; optionsLength: number }
 
-/** Returns the command that makes the namespaces and executes bubblewrap in them. `dnsAddress`: undefined for a sandbox without network. Pure. */
-export function chainAround(dnsAddress: string | undefined, start: Start, bwrap: readonly string[]): string[] {
+/** The network namespace of a sandbox: an empty one, one of its own, or one that a process of the host holds. */
+export type Namespace = { kind: 'empty' } | { kind: 'own'; dnsAddress: string } | { kind: 'held'; holder: number }
+
+/** Returns the command that makes the namespaces and executes bubblewrap in them. Pure. */
+export function chainAround(namespace: Namespace, start: Start, bwrap: readonly string[]): string[] {
   const { rules, filter, optionsLength } = start
   const init = ['sh', '-c', INIT_SCRIPT, 'init', rules ?? '', filter, String(optionsLength), ...bwrap]
-  return dnsAddress === undefined ? [...withoutNetwork(), ...init] : [...pasta(dnsAddress), ...init]
+  if (namespace.kind === 'own') return [...pasta(namespace.dnsAddress), ...init]
+  if (namespace.kind === 'held') return [...enter(namespace.holder), ...processNamespace(), ...init]
+  return [...processNamespace('--user', '--map-current-user'), ...init]
 }
 
-function withoutNetwork(): string[] {
-  return ['unshare', '--user', '--map-current-user', '--pid', '--fork', '--kill-child', '--']
+/** Returns the command that makes a namespace with the rules of a file and holds it, until its standard input ends. Pure. */
+export function holdingChain(dnsAddress: string, rules: string): string[] {
+  return [...pasta(dnsAddress), 'sh', '-c', HOLD_SCRIPT, 'hold', rules]
+}
+
+/** Returns the words before a command that runs it in the network namespace of a process, as the same user, who owns it. Pure. */
+export function enter(pid: number): string[] {
+  return ['nsenter', '-t', String(pid), '--user', '--net', '--preserve-credentials']
+}
+
+function processNamespace(...more: readonly string[]): string[] {
+  return ['unshare', ...more, '--pid', '--fork', '--kill-child', '--']
 }
 
 /** Copies packets between a network namespace and sockets of an ordinary user. */

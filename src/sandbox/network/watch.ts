@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { RunAs } from '../run-as.ts'
+import { enter } from './chain.ts'
 import { hostAddresses, hostGateways } from './host-addresses.ts'
 import { addHostAddress } from './rules.ts'
 
@@ -12,21 +13,26 @@ const START_MS = 10_000
 const NFT_MS = 5000
 
 /**
- * Adds new addresses of the host to the rules of the sandbox every 2 s, until the returned function is called. `pid`: of pasta. Calls `fail` once
- * where pasta starts nothing within 10 s, or where an address cannot be added.
+ * Adds new addresses of the host to the rules of a network namespace every 2 s, until the returned function is called. `find`: a process in it, once
+ * its rules are in force. Calls `fail` once where there is none within 10 s, or where an address cannot be added.
  */
-export function watchAddresses(pid: number, known: readonly string[], runAs: RunAs, fail: () => void): () => void {
+export function watchAddresses(
+  find: () => number | undefined,
+  known: readonly string[],
+  runAs: RunAs,
+  fail: () => void,
+): () => void {
   const added = new Set(known)
   const startedAt = performance.now()
   let isBusy = false
   const look = async () => {
-    const first = childrenOf(pid).find((child) => childrenOf(child).length > 0)
-    if (first === undefined) {
+    const pid = find()
+    if (pid === undefined) {
       if (performance.now() - startedAt > START_MS) throw new Error('pasta started nothing')
       return
     }
     for (const address of [...hostAddresses(), ...hostGateways()].filter((one) => !added.has(one))) {
-      await addTo(first, address, runAs)
+      await addTo(pid, address, runAs)
       added.add(address)
     }
   }
@@ -45,14 +51,19 @@ export function watchAddresses(pid: number, known: readonly string[], runAs: Run
   return () => clearInterval(timer)
 }
 
-/** Enters the namespaces of the process as the same user, who owns them. */
-async function addTo(pid: number, address: string, runAs: RunAs): Promise<void> {
-  const words = ['-t', String(pid), '-U', '-n', '--preserve-credentials', 'nft', ...addHostAddress(address)]
-  const env = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
-  await promisify(execFile)('nsenter', words, { ...runAs, cwd: '/', env, timeout: NFT_MS })
+/** Returns the init script of a sandbox of pasta, once it has started bubblewrap. */
+export function findInit(pasta: number): number | undefined {
+  return childrenOf(pasta).find((child) => childrenOf(child).length > 0)
 }
 
-function childrenOf(pid: number): number[] {
+async function addTo(pid: number, address: string, runAs: RunAs): Promise<void> {
+  const [program, ...words] = [...enter(pid), 'nft', ...addHostAddress(address)]
+  const env = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
+  await promisify(execFile)(program!, words, { ...runAs, cwd: '/', env, timeout: NFT_MS })
+}
+
+/** Returns the processes that the process started and that run. */
+export function childrenOf(pid: number): number[] {
   try {
     const ids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
     return ids === '' ? [] : ids.split(' ').map(Number)
