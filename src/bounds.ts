@@ -51,7 +51,9 @@ export const BOUNDS: Record<keyof Schema, Bound> = {
   upload: because('a file of an account has one'),
   output: because('a deployment has one, and what no deployment shows is removed'),
   output_blob: because('an output has at most 20,000 files'),
-  build: because('a deployment from source has one, and an account has 100 that wait'),
+  build: because(
+    'a deployment from source has one; 100 of an account wait and 200 of an owner, with 512 KiB of variables each: delivery/builds/new-build.ts',
+  ),
   build_log: because('a log has 16 MiB, and a line of it is never a row: delivery/builds/log.ts'),
   file_usage: because('an account has one'),
   alias: because('a domain of a project has one'),

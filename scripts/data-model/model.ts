@@ -54,6 +54,7 @@ const REFERENCES: Record<string, string> = {
   transfer_to_account_id: 'account',
   transferred_from_account_id: 'account',
   holder_id: 'account',
+  owner_id: 'account',
   created_by: 'account',
   updated_by: 'account',
   accepted_by: 'account',

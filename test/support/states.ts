@@ -230,13 +230,13 @@ export async function setLogBytes({ deps }: Store, bytes: number): Promise<void>
 }
 
 /** As many more builds wait as a build that waits, which takes a client as many requests. */
-export async function copyBuild({ deps }: Store, deploymentId: string, count: number): Promise<void> {
+export async function copyBuild({ deps }: Store, deploymentId: string, count: number, name = 'copy'): Promise<void> {
   await deps.db.write(async (tx) => {
     const rows = tx.selectFrom('build').selectAll().where('deployment_id', '=', deploymentId)
     const row = await rows.executeTakeFirstOrThrow()
     const copies = Array.from({ length: count }, (_, at) => ({
       ...row,
-      ...{ deployment_id: `dpl_copy${at}`, queued_at: Number(row.queued_at) + 1 },
+      ...{ deployment_id: `dpl_${name}${at}`, queued_at: Number(row.queued_at) + 1 },
     }))
     await insertRows(tx, 'build', copies)
   })

@@ -43,6 +43,7 @@ export const AUDIT_MESSAGES: Readonly<Record<string, string>> = {
   filterProjectEnvs: 'revealed the variables of the project %',
   pullProjectEnv: 'pulled the variables of the project %',
   pullProjectEnvOfBranch: 'pulled the variables of the project %',
+  leaseBuild: 'gave its variables to the build of the deployment %',
   pullProjectEnvOfDevelopment: 'pulled the variables of the project %',
   exportProjectEnv: 'exported the variables of the project %',
   getSharedEnvVar: 'revealed the shared variable %',

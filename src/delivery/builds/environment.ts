@@ -3,9 +3,8 @@ import type { Deps } from '../../context.ts'
 import { OF_BRANCH, OF_PRODUCTION } from '../../model/addresses.ts'
 import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import type { Target } from '../../projects/env/schema.ts'
-import { readVariables } from '../../projects/env-files/variables.ts'
 import { type CreateEnv, openCreateEnv } from './create-env.ts'
+import { openFrozenVariables } from './frozen-variables.ts'
 
 type Texts = Record<string, string>
 type Ctx = { db: Queries; deps: Deps }
@@ -18,16 +17,13 @@ export async function environmentOfBuild(
   deployment: Row<'deployment'>,
   build: Row<'build'>,
 ): Promise<Environment | undefined> {
-  const target = (deployment.custom_environment_id ?? deployment.target) as Target
   const created = await openCreateEnv(ctx, project.id, deployment.id, build.sealed_env)
-  const variables = await readVariables(ctx, project, target, deployment.git_branch ?? '')
-  if (created === undefined) return undefined
+  const variables = await openFrozenVariables(ctx, build.variables_json)
+  if (created === undefined || variables === undefined) return undefined
   const system = await systemVariables(ctx, project, deployment, created.git)
   const env: Texts = {}
   const masked = new Set<string>()
-  for (const { key, type, open } of variables) {
-    const value = open()
-    if (value === undefined) return undefined
+  for (const { key, type, value } of variables) {
     // A variable of type `system` names the system variable whose value it has.
     env[key] = type === 'system' ? (system[value] ?? '') : value
     if (type !== 'plain' && type !== 'system') masked.add(key)

@@ -8,7 +8,8 @@ import { OneOf, Timestamp } from '../../platform/schema/fields.ts'
 import { type EventsQuery, listDeploymentEvents } from '../../projects/deployments/logs.ts'
 import { isEnd } from '../../projects/deployments/register.ts'
 import { LINE_TYPES } from '../protocol/runner-protocol.ts'
-import { readLog, type StoredLine } from './log.ts'
+import { readLog } from './log.ts'
+import type { StoredLine } from './log-chunks.ts'
 
 /** Events of a list. A stream has all. */
 export const MAX_EVENTS = 10_000

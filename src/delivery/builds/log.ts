@@ -1,23 +1,23 @@
 /** Logs of builds: compressed chunks in the file store, with an index in the database. Lines are never rows. docs/building.md: Logs. */
-import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
-import { insertMissingRows } from '../../platform/db/bulk.ts'
-import type { Queries } from '../../platform/db/db.ts'
 import type { Row } from '../../platform/db/schema.ts'
-import { contentOf } from '../deploys/uploaded-entries.ts'
 import type { LogBatch, LogLine } from '../protocol/runner-protocol.ts'
-import type { StoredFile } from '../uploads/blobs.ts'
-import { countRoom, roomFor } from '../uploads/usage.ts'
+import {
+  chunksToMerge,
+  deleteChunks,
+  indexChunk,
+  linesOfChunks,
+  putChunk,
+  readChunk,
+  type StoredLine,
+} from './log-chunks.ts'
 import { findLease, type Holder, isHeldBy } from './queue.ts'
 
 /** The text of a log, with `LINE_BYTES` for each line. */
 export const MAX_LOG_BYTES = 16 * 1024 * 1024
 const LINE_BYTES = 32
 const TOO_LONG = 'The log has more than 16 MiB. Later lines are not kept.'
-
-export type StoredLine = LogLine & { serial: number }
 
 /** `gap`: the batch begins behind the next line, `acknowledged`. */
 type Appended = { outcome: 'lease_lost' } | { outcome: 'ok' | 'gap'; acknowledged: number }
@@ -72,8 +72,13 @@ function withoutControls(text: string): string {
     .toWellFormed()
 }
 
+/** Small chunks at the end of the log become one with the new lines, so that its rows are few. */
 async function store(deps: Deps, build: Row<'build'>, holder: Holder, { counted, kept, bytes }: Chunk) {
-  const file = kept.length === 0 ? undefined : await putChunk(deps, build.account_id, kept)
+  const merged = kept.length === 0 ? [] : await chunksToMerge(deps.db.read, build.deployment_id, kept.length)
+  const before = await linesOfChunks(deps.files, merged)
+  // A chunk of another attempt may have been merged meanwhile: then the statement below changes nothing.
+  const chunk = { first: merged[0]?.first ?? Number(build.log_lines), lines: [...before, ...kept] }
+  const file = kept.length === 0 ? undefined : await putChunk(deps, build.account_id, chunk.lines)
   return deps.db.write(async (db) => {
     const { numUpdatedRows } = await db
       .updateTable('build')
@@ -88,40 +93,10 @@ async function store(deps: Deps, build: Row<'build'>, holder: Holder, { counted,
       .where('log_lines', '=', Number(build.log_lines))
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return false
-    if (file !== undefined) await indexChunk(db, build, kept, file)
+    if (merged.length > 0) await deleteChunks(db, build.deployment_id, chunk.first)
+    if (file !== undefined) await indexChunk(db, build, chunk, file)
     return true
   }, build.account_id)
-}
-
-const compress = promisify(gzip)
-const decompress = promisify(gunzip) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
-/** A batch as JSON, where each character may take six. */
-const MAX_CHUNK_BYTES = 256 * 1024 * 1024
-
-async function putChunk({ files }: Deps, accountId: string, lines: readonly LogLine[]): Promise<StoredFile> {
-  const bytes = await compress(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-  const one = async function* () {
-    yield bytes
-  }
-  return files.put(accountId, one(), { sha1: undefined, size: bytes.length, most: bytes.length })
-}
-
-/** A log never fails because the files of its account are full: it counts, and is small. */
-async function indexChunk(db: Queries, build: Row<'build'>, lines: readonly LogLine[], file: StoredFile) {
-  const { account_id, deployment_id } = build
-  const { sha256, size } = file
-  const added = await insertMissingRows(db, 'blob', [{ account_id, sha256, size, condemned_at: null }])
-  if (added.length > 0) await countRoom(db, account_id, roomFor(size))
-  const blob = await db
-    .updateTable('blob')
-    .set({ refs: sql<number>`refs + 1`, condemned_at: null })
-    .where('account_id', '=', account_id)
-    .where('sha256', '=', sha256)
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const [first_serial, last_date] = [Number(build.log_lines), lines.at(-1)!.date]
-  const row = { deployment_id, first_serial, lines: lines.length, last_date, blob_id: Number(blob.id) }
-  await db.insertInto('build_log').values(row).execute()
 }
 
 const CHUNKS_TOGETHER = 16
@@ -133,28 +108,23 @@ export async function* readLog(
   { from = 0, since = 0 },
 ): AsyncGenerator<StoredLine[]> {
   for (let next = from; ; ) {
-    const chunks = await db.read
+    const rows = await db.read
       .selectFrom('build_log')
       .innerJoin('blob', 'blob.id', 'build_log.blob_id')
-      .select(['build_log.first_serial', 'blob.account_id', 'blob.sha256'])
+      .select(['build_log.first_serial', 'build_log.lines', 'blob.account_id', 'blob.sha256'])
       .where('deployment_id', '=', deploymentId)
-      .where('first_serial', '>=', next)
+      // Chunks are merged while a log is read, so the next line may be within one.
+      .where(sql<boolean>`first_serial + lines > ${next}`)
       .where('last_date', '>=', since)
       .orderBy('first_serial')
       .limit(CHUNKS_TOGETHER)
       .execute()
-    for (const { first_serial, account_id, sha256 } of chunks) {
-      const bytes = await contentOf(files, account_id, sha256)
-      if (bytes === undefined) throw new Error(`the log ${sha256} of ${account_id} is not there`)
-      yield await readChunk(bytes, Number(first_serial))
+    for (const row of rows) {
+      const lines = await readChunk(files, { ...row, first: Number(row.first_serial) })
+      const skipped = Math.max(0, next - Number(row.first_serial))
+      if (lines.length > skipped) yield lines.slice(skipped)
+      next = Number(row.first_serial) + lines.length
     }
-    if (chunks.length < CHUNKS_TOGETHER) return
-    next = Number(chunks.at(-1)!.first_serial) + 1
+    if (rows.length < CHUNKS_TOGETHER) return
   }
-}
-
-async function readChunk(bytes: Buffer, first: number): Promise<StoredLine[]> {
-  const text = (await decompress(bytes, { maxOutputLength: MAX_CHUNK_BYTES })).toString()
-  const lines = text.trimEnd().split('\n')
-  return lines.map((line, at) => ({ ...(JSON.parse(line) as LogLine), serial: first + at }))
 }

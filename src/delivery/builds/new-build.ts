@@ -2,20 +2,23 @@
 import { sql } from 'kysely'
 import type { Ctx } from '../../context.ts'
 import { showSettings } from '../../model/project-settings.ts'
+import { findOwnerId } from '../../platform/access/token-query.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { refuse } from '../../platform/refusals/refusal.ts'
 import { settle } from '../../projects/deployments/register.ts'
 import { nextState } from '../deploys/states.ts'
 import type { BuildSettings } from '../protocol/runner-protocol.ts'
+import { freezeVariables } from './frozen-variables.ts'
 
-/** Waiting builds of an account. */
-const MAX_WAITING = 100
+/** TABLE waiting builds of an account, and of all accounts of an owner. */
+const MAX_WAITING = { account: 100, owner: 200 } as const
 
 type New = { settings: BuildSettings; sealedEnv: string | null; takesDomains: boolean }
 
 /**
  * Inserts the build of a deployment that is QUEUED, in its transaction, and cancels older waiting previews of its branch. Refuses:
- * builds_rate_limited 429 (100 builds of the account wait).
+ * builds_rate_limited 429 (100 builds of the account wait, or 200 of its owner), and as
+ * `freezeVariables` does.
  */
 export async function createBuild(
   ctx: Ctx,
@@ -24,12 +27,15 @@ export async function createBuild(
   { settings, sealedEnv, takesDomains }: New,
 ): Promise<void> {
   await cancelOlder(ctx, project, deployment)
-  await mustHavePlace(ctx, project.account_id)
+  // Read outside of the transaction: a change of members must not make creates lose races.
+  const owner_id = await findOwnerId(ctx.deps.db.read, project.account_id)
+  await mustHavePlace(ctx, project.account_id, owner_id)
   await ctx.db
     .insertInto('build')
     .values({
       deployment_id: deployment.id,
       account_id: project.account_id,
+      owner_id,
       project_id: project.id,
       state: 'waiting',
       is_production: deployment.target === 'production' ? 1 : 0,
@@ -42,23 +48,30 @@ export async function createBuild(
       started_at: null,
       ended_at: null,
       sealed_env: sealedEnv,
+      variables_json: await freezeVariables(ctx, project, deployment),
       settings_json: JSON.stringify(settings),
     })
     .execute()
 }
 
-async function mustHavePlace({ db }: Ctx, accountId: string): Promise<void> {
-  const { waiting } = await db
-    .selectFrom('build')
-    .select(sql<number>`count(*)`.as('waiting'))
-    .where('account_id', '=', accountId)
-    .where(sql<boolean>`state = 'waiting'`)
-    .executeTakeFirstOrThrow()
-  if (Number(waiting) >= MAX_WAITING)
+async function mustHavePlace({ db }: Ctx, accountId: string, ownerId: string): Promise<void> {
+  const waiting = async (column: 'account_id' | 'owner_id', id: string) => {
+    const row = await db
+      .selectFrom('build')
+      .select(sql<number>`count(*)`.as('count'))
+      .where(column, '=', id)
+      .where(sql<boolean>`state = 'waiting'`)
+      .executeTakeFirstOrThrow()
+    return Number(row.count)
+  }
+  const refuseFull = (most: number, whose: string) =>
     refuse(
       'builds_rate_limited',
-      `${MAX_WAITING} builds of this account wait already. Wait until some have ended, or cancel them.`,
+      `${most} builds of ${whose} wait already. Wait until some have ended, or cancel them.`,
     )
+  if ((await waiting('account_id', accountId)) >= MAX_WAITING.account) refuseFull(MAX_WAITING.account, 'this account')
+  if ((await waiting('owner_id', ownerId)) >= MAX_WAITING.owner)
+    refuseFull(MAX_WAITING.owner, 'the accounts of the owner of this account')
 }
 
 /** Of a branch only the newest waiting preview is worth building. */

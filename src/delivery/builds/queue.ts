@@ -11,7 +11,7 @@ import type { ReadyState } from '../../platform/db/deployment-tables.ts'
 import type { Row } from '../../platform/db/schema.ts'
 import { type DeploymentEvent, nextState } from '../deploys/states.ts'
 import { LEASE_TIMES } from '../protocol/runner-protocol.ts'
-import { type AccountLoad, chooseBuild, type WaitingBuild } from './schedule.ts'
+import { type Head, orderHeads } from './schedule.ts'
 
 type QueueCtx = Pick<OperatorCtx, 'db' | 'now'>
 
@@ -21,60 +21,62 @@ export type Holder = { deploymentId: string; attempt: number; token: string }
 /** `cancel_requested`: the lease holds, and the deployment has ended. */
 export type Outcome = 'ok' | 'lease_lost' | 'cancel_requested'
 
-/** Waiting builds that a choice looks at, oldest first. */
-const MOST_LOOKED_AT = 2000
-
 /** Leases the next build to a runner, in a transaction. Undefined: none may start now. */
 export async function acquireBuild(
   { db, now }: QueueCtx,
   runner: string,
   limits: { perAccount: number },
 ): Promise<{ build: Row<'build'>; token: string } | undefined> {
-  for (let waiting = await waitingBuilds(db); waiting.length > 0; ) {
-    const chosen = chooseBuild(waiting, await loadsOf(db, waiting), limits)
-    if (chosen === undefined) return undefined
+  for (const { deploymentId } of orderHeads(await readHeads(db), limits)) {
     const token = randomText(40)
-    const build = await leaseTo(db, chosen.deploymentId, runner, token, now)
+    const build = await leaseTo(db, deploymentId, runner, token, now)
     if (build !== undefined) return { build, token }
-    waiting = waiting.filter((one) => one !== chosen)
   }
   return undefined
 }
 
-async function waitingBuilds(db: Queries): Promise<WaitingBuild[]> {
-  const rows = await db
+type HeadRow = Pick<Row<'build'>, 'deployment_id' | 'account_id' | 'owner_id' | 'is_production' | 'queued_at'> & {
+  account_started: number | null
+  owner_started: number | null
+}
+
+/** One build of each account that waits, however many wait behind it: the index `build_head` is read at one place for each account. */
+async function readHeads(db: Queries): Promise<Head[]> {
+  const { rows } = await sql<HeadRow>`with recursive waiting (account_id) as (
+    select min(account_id) from build where state = 'waiting'
+    union all
+    select (select min(next.account_id) from build as next where next.state = 'waiting' and next.account_id > waiting.account_id)
+      from waiting where waiting.account_id is not null
+  )
+  select head.deployment_id, head.account_id, head.owner_id, head.is_production, head.queued_at,
+    (select max(started_at) from build as started where started.account_id = head.account_id) as account_started,
+    (select max(started_at) from build as started where started.owner_id = head.owner_id) as owner_started
+  from waiting join build as head on head.deployment_id = (
+    select first.deployment_id from build as first
+    where first.state = 'waiting' and first.account_id = waiting.account_id
+    order by first.is_production desc, first.queued_at, first.deployment_id limit 1
+  )`.execute(db)
+  const running = await db
     .selectFrom('build')
-    .select(['deployment_id', 'account_id', 'is_production', 'queued_at'])
-    .where(sql<boolean>`state = 'waiting'`)
-    .orderBy('queued_at')
-    .limit(MOST_LOOKED_AT)
+    .select(['account_id', 'owner_id'])
+    .where(sql<boolean>`state = 'leased'`)
     .execute()
+  const ofAccount = countBy(running.map((row) => row.account_id))
+  const ofOwner = countBy(running.map((row) => row.owner_id))
   return rows.map((row) => ({
     deploymentId: row.deployment_id,
     accountId: row.account_id,
-    isProduction: row.is_production === 1,
+    isProduction: Number(row.is_production) === 1,
     queuedAt: Number(row.queued_at),
+    account: { running: ofAccount.get(row.account_id) ?? 0, lastStartedAt: Number(row.account_started ?? 0) },
+    owner: { running: ofOwner.get(row.owner_id) ?? 0, lastStartedAt: Number(row.owner_started ?? 0) },
   }))
 }
 
-async function loadsOf(db: Queries, waiting: readonly WaitingBuild[]): Promise<Map<string, AccountLoad>> {
-  const running = await db
-    .selectFrom('build')
-    .select(['account_id', sql<number>`count(*)`.as('running')])
-    .where(sql<boolean>`state = 'leased'`)
-    .groupBy('account_id')
-    .execute()
-  const counts = new Map(running.map((row) => [row.account_id, Number(row.running)]))
-  const loads = new Map<string, AccountLoad>()
-  for (const accountId of new Set(waiting.map((one) => one.accountId))) {
-    const last = await db
-      .selectFrom('build')
-      .select(({ fn }) => fn.max<number | null>('started_at').as('at'))
-      .where('account_id', '=', accountId)
-      .executeTakeFirstOrThrow()
-    loads.set(accountId, { running: counts.get(accountId) ?? 0, lastStartedAt: Number(last.at ?? 0) })
-  }
-  return loads
+function countBy(ids: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return counts
 }
 
 async function leaseTo(db: Queries, deploymentId: string, runner: string, token: string, now: number) {
@@ -96,6 +98,25 @@ async function leaseTo(db: Queries, deploymentId: string, runner: string, token:
   if (build === undefined) return undefined
   await moveDeployment({ db, now }, build, 'QUEUED', 'lease_acquired')
   return build
+}
+
+/** Gives back a lease that its runner never got: the build waits again at its place, and the attempt does not count. */
+export async function giveBack({ db, now }: QueueCtx, holder: Holder): Promise<void> {
+  const build = await db
+    .updateTable('build')
+    .set({
+      state: 'waiting',
+      attempt: sql<number>`attempt - 1`,
+      runner: null,
+      token_hash: null,
+      lease_until: null,
+      started_at: null,
+    })
+    .where(isHeldBy(holder))
+    .where('cancel_requested', '=', 0)
+    .returningAll()
+    .executeTakeFirst()
+  if (build !== undefined) await moveDeployment({ db, now }, build, 'INITIALIZING', 'lease_expired')
 }
 
 /** The build of a holder, if the lease is theirs. */
@@ -130,7 +151,7 @@ export async function completeBuild(
 ): Promise<{ outcome: Outcome; build: Row<'build'> | undefined }> {
   const build = await db
     .updateTable('build')
-    .set({ state: 'ended', ended_at: now, lease_until: null })
+    .set({ state: 'ended', ended_at: now, lease_until: null, variables_json: null })
     .where(isHeldBy(holder))
     .returningAll()
     .executeTakeFirst()

@@ -1,34 +1,36 @@
 /** Which build is next. docs/building.md: Queue. */
 
-export type WaitingBuild = { deploymentId: string; accountId: string; isProduction: boolean; queuedAt: number }
+/** What an account or an owner has running, and when its last build started (ms; 0: none did). */
+type Load = { running: number; lastStartedAt: number }
 
-/** What an account has running, and when its last build started (ms; 0: none did). */
-export type AccountLoad = { running: number; lastStartedAt: number }
-
-/**
- * Returns the next build: of the account below its limit with the fewest running builds, and of those the one that waits longest for
- * its turn. Production comes first within an account, then the oldest. Undefined: none may start.
- */
-export function chooseBuild(
-  waiting: readonly WaitingBuild[],
-  loads: ReadonlyMap<string, AccountLoad>,
-  { perAccount }: { perAccount: number },
-): WaitingBuild | undefined {
-  const heads = new Map<string, WaitingBuild>()
-  for (const build of waiting) {
-    const head = heads.get(build.accountId)
-    if (head === undefined || orderWithin(build, head) < 0) heads.set(build.accountId, build)
-  }
-  const loadOf = (build: WaitingBuild) => loads.get(build.accountId) ?? { running: 0, lastStartedAt: 0 }
-  return [...heads.values()]
-    .filter((build) => loadOf(build).running < perAccount)
-    .sort((one, other) => {
-      const [a, b] = [loadOf(one), loadOf(other)]
-      return a.running - b.running || a.lastStartedAt - b.lastStartedAt || orderWithin(one, other)
-    })[0]
+/** The first waiting build of an account. */
+export type Head = {
+  deploymentId: string
+  accountId: string
+  isProduction: boolean
+  queuedAt: number
+  account: Load
+  owner: Load
 }
 
-function orderWithin(one: WaitingBuild, other: WaitingBuild): number {
+/**
+ * Returns the heads of accounts below their limit, the next one first: owners with the fewest running builds, then those that wait
+ * longest for their turn; within an owner the same by account. Pure.
+ */
+export function orderHeads(heads: readonly Head[], { perAccount }: { perAccount: number }): Head[] {
+  return heads
+    .filter(({ account }) => account.running < perAccount)
+    .sort(
+      (one, other) => byTurn(one.owner, other.owner) || byTurn(one.account, other.account) || orderWithin(one, other),
+    )
+}
+
+function byTurn(one: Load, other: Load): number {
+  return one.running - other.running || one.lastStartedAt - other.lastStartedAt
+}
+
+/** Production comes first, then the oldest. */
+function orderWithin(one: Head, other: Head): number {
   const production = Number(other.isProduction) - Number(one.isProduction)
   return production || one.queuedAt - other.queuedAt || (one.deploymentId < other.deploymentId ? -1 : 1)
 }

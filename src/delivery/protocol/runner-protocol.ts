@@ -17,6 +17,8 @@ export const LEASE_TIMES = {
   beatMs: 5000,
   /** The longest that a request for a lease is held open. */
   pollMs: 25_000,
+  /** The longest attempt of a build. */
+  buildMs: 45 * 60_000,
 } as const
 
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })

@@ -3,20 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import type { Deps } from '../../context.ts'
 import type { Row } from '../../platform/db/schema.ts'
+import { openHeldRequests } from '../../platform/fairness/held-requests.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
 import { failBuild, transactQueue } from '../builds/end.ts'
 import { environmentOfBuild } from '../builds/environment.ts'
+import { recordVariableRead } from '../builds/frozen-variables.ts'
 import { appendOwnLine } from '../builds/log.ts'
-import { acquireBuild, type Holder } from '../builds/queue.ts'
+import { acquireBuild, giveBack, type Holder } from '../builds/queue.ts'
 import { type BuildSettings, LEASE_TIMES, type Lease, LeaseRequest } from '../protocol/runner-protocol.ts'
 import { fault, json, readJson } from './answers.ts'
 
-/** The longest build. */
-const TIME_LIMIT_MS = 45 * 60_000
-/** Another process may have queued a build, so the database is asked this often. */
+/** Another process may have queued a build, so one held request of this process asks the database this often. */
 const POLL_MS = 1000
-/** Requests for a lease that are held open. */
-const MAX_WAITING = 500
 
 export type LeaseDesk = {
   answer(request: IncomingMessage, response: ServerResponse): Promise<EdgeResponse>
@@ -26,50 +24,71 @@ export type LeaseDesk = {
 
 /** Opens the desk of leases. A create wakes it by `deps.wakeups.builds`. */
 export function openLeaseDesk(deps: Deps): LeaseDesk {
-  const waiting = new Set<() => void>()
-  let isOver = deps.shutdownSignal.aborted
+  const held = openHeldRequests(deps.shutdownSignal)
+  let timer: NodeJS.Timeout | undefined
+  let wakes = 0
   const wake = () => {
-    for (const go of waiting) go()
+    wakes++
+    held.wakeOne()
   }
-  const end = () => {
-    isOver = true
-    wake()
+  const poll = () => {
+    timer = undefined
+    if (held.size() === 0) return
+    arm()
+    held.wakeOne()
+  }
+  const arm = () => {
+    timer ??= setTimeout(poll, POLL_MS)
   }
   deps.wakeups.builds = wake
-  deps.shutdownSignal.addEventListener('abort', end, { once: true })
-  const pause = (response: ServerResponse, ms: number) =>
-    new Promise<void>((resolve) => {
-      const go = () => {
-        clearTimeout(timer)
-        waiting.delete(go)
-        response.off('close', go)
-        resolve()
-      }
-      const timer = setTimeout(go, ms)
-      response.on('close', go)
-      waiting.add(go)
-    })
+  const leaseFor = async (runner: string, response: ServerResponse) => {
+    for (;;) {
+      const seen = wakes
+      const lease = await nextLease(deps, runner)
+      if (lease !== undefined) giveBackUnsent(deps, lease, response, wake)
+      if (lease !== undefined || wakes === seen || response.destroyed) return lease
+    }
+  }
   return {
-    close: end,
+    close() {
+      clearTimeout(timer)
+      held.end()
+    },
     async answer(request, response) {
       const body = await readJson(request, LeaseRequest, 'short')
       if ('answer' in body) return body.answer
       const until = performance.now() + LEASE_TIMES.pollMs
+      // A newcomer waits behind the others, of which one asks at a time.
+      let asks = held.size() === 0
       for (;;) {
-        if (response.destroyed || isOver) return none(isOver)
-        const lease = await nextLease(deps, body.value.runner)
+        const lease = asks && !held.isOver() ? await leaseFor(body.value.runner, response) : undefined
+        if (lease !== undefined || response.destroyed) held.wakeOne()
         if (lease !== undefined) return json(200, lease)
-        const left = until - performance.now()
-        if (left <= 0 || waiting.size >= MAX_WAITING) return none(false)
-        await pause(response, Math.min(left, POLL_MS))
+        arm()
+        if (!(await held.hold(response, until - performance.now()))) return none(held.isOver())
+        asks = !response.destroyed
       }
     },
   }
 }
 
+/** A lease whose response is not sent to its end would cost an attempt, and the time until it is lost. */
+function giveBackUnsent(deps: Deps, lease: Lease, response: ServerResponse, wake: () => void): void {
+  const giveUnsentBack = async () => {
+    if (response.writableFinished) return
+    await transactQueue(deps, (ctx) => giveBack(ctx, lease))
+    wake()
+  }
+  const onClose = () => {
+    giveUnsentBack().catch((error) => deps.log.warn({ err: error }, 'a lease that no runner got ends by itself'))
+  }
+  if (response.destroyed) onClose()
+  else response.once('close', onClose)
+}
+
 function none(isOver: boolean): EdgeResponse {
   const answer = { status: 204, headers: { 'cache-control': 'no-store' } as Record<string, string>, body: '' }
-  // A waiting client would call again on its connection, which would then never close.
+  // A waiting runner would call again on its connection, which would then never close.
   if (isOver) answer.headers.connection = 'close'
   return answer
 }
@@ -83,7 +102,11 @@ async function nextLease(deps: Deps, runner: string): Promise<Lease | undefined>
     .limit(1)
     .executeTakeFirst()
   if (found === undefined) return undefined
-  const acquired = await transactQueue(deps, (ctx) => acquireBuild(ctx, runner, deps.config.builds))
+  const acquired = await transactQueue(deps, async (ctx) => {
+    const found = await acquireBuild(ctx, runner, deps.config.builds)
+    if (found !== undefined) await recordVariableRead(ctx, found.build)
+    return found
+  })
   if (acquired === undefined) return undefined
   const { build, token } = acquired
   const holder: Holder = { deploymentId: build.deployment_id, attempt: Number(build.attempt), token }
@@ -114,7 +137,7 @@ async function leaseOf({ db, ...deps }: Deps, build: Row<'build'>, holder: Holde
   if (variables === undefined) return undefined
   return {
     ...holder,
-    timeLimitMs: TIME_LIMIT_MS,
+    timeLimitMs: LEASE_TIMES.buildMs,
     project: { id: project.id, name: project.name, accountId: project.account_id },
     settings: JSON.parse(build.settings_json) as BuildSettings,
     target: deployment.target,

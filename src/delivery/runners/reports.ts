@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Deps } from '../../context.ts'
 import type { EdgeResponse } from '../../platform/verdict/visitor-answer.ts'
+import { READERS } from '../../readers.ts'
 import { failBuild, releaseBuild, transactQueue } from '../builds/end.ts'
 import { finishWithOutput } from '../builds/finish.ts'
 import { appendLog } from '../builds/log.ts'
@@ -48,10 +49,19 @@ function stateOf({ outcome, acknowledged }: { outcome: Outcome; acknowledged: nu
 /** Ends a build, once. A lost lease changes nothing. */
 export async function answerFinish(deps: Deps, holder: Holder, request: IncomingMessage): Promise<EdgeResponse> {
   const body = await readJson(request, Finish, 'finish')
-  if ('answer' in body) return body.answer
+  if ('answer' in body) {
+    // A tenant can cause this by long links: without an end the build would be tried again.
+    if (body.answer.status === 413) await transactQueue(deps, (ctx) => failBuild(ctx, holder, TOO_LONG))
+    return body.answer
+  }
   const outcome = await finish(deps, holder, body.value)
   return outcome === 'lease_lost' ? leaseLost() : json(200, {})
 }
+
+const TOO_LONG = {
+  code: 'BUILD_OUTPUT_REFUSED',
+  message: `The list of the files and links of the output has more than ${READERS['result of a build'].bytes / 1024 ** 2} MiB. Have fewer of them, or shorter paths and links.`,
+} as const
 
 async function finish(deps: Deps, holder: Holder, report: Finish): Promise<Outcome> {
   if (report.outcome === 'succeeded') return finishWithOutput(deps, holder, report.entries)

@@ -10,6 +10,7 @@ import { deploymentLine, type HostFacts, projectLine, SNAPSHOT_PROTOCOL } from '
 import { readVersion, writeVersion } from '../../delivery/protocol/snapshot-version.ts'
 import { USAGE_PATH } from '../../delivery/protocol/usage-report.ts'
 import { fingerprint, randomText } from '../../platform/base/ids.ts'
+import { type HeldRequests, openHeldRequests } from '../../platform/fairness/held-requests.ts'
 import { createSemaphore } from '../../platform/fairness/semaphore.ts'
 import type { DeploymentRecord } from '../../platform/verdict/facts.ts'
 import { bearerOf, PLAIN, pathOf, plain, tokenCheck } from '../../platform/verdict/plain-answer.ts'
@@ -24,8 +25,6 @@ import { answerReport } from './site-usage.ts'
 import { readName } from './visitor.ts'
 
 const MAX_WAIT_S = 25
-/** Above this, requests do not wait for a change. */
-const MAX_WAITING = 500
 /** Changed keys per response; each name has three lines. */
 const MAX_KEYS = 1000
 /** Concurrent full snapshots. */
@@ -48,8 +47,8 @@ type State = {
   store: string
   instance: string
   wholes: ReturnType<typeof createSemaphore>
-  /** Waits up to `ms` for the next change, or until the response is closed. */
-  nextChange(response: ServerResponse, ms: number): Promise<void>
+  /** Requests that wait for the next change. */
+  held: HeldRequests
 }
 
 /** Whether a path belongs to sites servers. */
@@ -61,14 +60,15 @@ export function isOfSites(path: string): boolean {
 export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promise<SitesChannel> {
   const { sitesToken } = deps.config.edge
   const isToken = sitesToken === undefined ? undefined : tokenCheck(sitesToken)
-  const waiting = openWaiting(followed, deps.shutdownSignal)
+  const held = openHeldRequests(deps.shutdownSignal)
+  followed.onChange(held.wake)
   const files = openSiteFiles(deps)
   const state: State = {
     followed,
     store: await nameOfStore(deps),
     instance: randomText(8),
     wholes: createSemaphore({ slots: WHOLES }),
-    nextChange: waiting.next,
+    held,
   }
   const answerOf = async (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => {
     if (isToken === undefined) return plain(403, 'Set BERTH_SITES_TOKEN on the control plane to allow sites servers.')
@@ -89,10 +89,10 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
     async answer(request, response, query) {
       const answer = await answerOf(request, response, query)
       // A waiting client would call again on its connection, which would then never close.
-      if (waiting.isOver() && answer !== undefined) answer.headers.connection = 'close'
+      if (held.isOver() && answer !== undefined) answer.headers.connection = 'close'
       return answer
     },
-    close: waiting.end,
+    close: held.end,
   }
 }
 
@@ -100,37 +100,6 @@ export async function openSitesChannel(deps: Deps, followed: SyncedHosts): Promi
 async function nameOfStore({ db }: Deps): Promise<string> {
   const fact = db.read.selectFrom('fact').select('value').where('name', '=', 'bootstrapped')
   return fingerprint((await fact.executeTakeFirst())?.value ?? '').slice(0, 8)
-}
-
-function openWaiting(followed: SyncedHosts, stopping: AbortSignal) {
-  const waiting = new Set<() => void>()
-  let isOver = stopping.aborted
-  const wake = () => {
-    for (const go of waiting) go()
-  }
-  const end = () => {
-    isOver = true
-    wake()
-  }
-  followed.onChange(wake)
-  stopping.addEventListener('abort', end, { once: true })
-  return {
-    end,
-    isOver: () => isOver,
-    next: (response: ServerResponse, ms: number) =>
-      new Promise<void>((resolve) => {
-        if (isOver || ms === 0 || waiting.size >= MAX_WAITING) return resolve()
-        const go = () => {
-          clearTimeout(timer)
-          waiting.delete(go)
-          response.off('close', go)
-          resolve()
-        }
-        const timer = setTimeout(go, ms)
-        response.on('close', go)
-        waiting.add(go)
-      }),
-  }
 }
 
 async function answerSnapshot(
@@ -143,7 +112,7 @@ async function answerSnapshot(
   if (!(wait <= MAX_WAIT_S)) return plain(400, `?wait= is seconds: 0 to ${MAX_WAIT_S}.`)
   const place = await placeOf(state, query.get('since'))
   if (place === 'all' || place === 'reset') return sendAll(state, response, place === 'reset')
-  if (changes.next(place, 1)?.keys.length === 0) await state.nextChange(response, wait * 1000)
+  if (changes.next(place, 1)?.keys.length === 0) await state.held.hold(response, wait * 1000)
   const page = changes.next(place, MAX_KEYS)
   if (page === undefined) return sendAll(state, response, false)
   if (page.keys.length === 0) return { status: 304, headers: { ...LINES }, body: '' }

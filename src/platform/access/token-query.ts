@@ -59,6 +59,16 @@ export type TokenAndAccount = ReturnType<typeof byTeamId>
 const HOLDER = sql<string | null>`(select holder.user_id from member as holder where holder.team_id = account.id
   and holder.role = 'OWNER' and holder.owner_put_at is null order by holder.created_stamp limit 1)`
 
+/** Returns the owner of an account: its holder, or the account itself. */
+export async function findOwnerId(db: Queries, accountId: string): Promise<string> {
+  const row = await db
+    .selectFrom('account')
+    .select(HOLDER.as('holder_id'))
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  return row?.holder_id ?? accountId
+}
+
 /** Adds the role of the user in the account. */
 export function withRole(query: TokenAndAccount) {
   return query

@@ -136,6 +136,8 @@ export type BuildTables = {
     deployment_id: string
     /** The account whose files the source and the output are, and whose turn it is. A transfer leaves it. */
     account_id: string
+    /** The user who owned the account at the create: turns and waiting builds are counted by owner too. A team without one owns itself. */
+    owner_id: string
     project_id: string
     state: 'waiting' | 'leased' | 'ended'
     is_production: number
@@ -154,6 +156,8 @@ export type BuildTables = {
     ended_at: number | null
     /** Variables that came with the create, sealed as JSON; null: none. */
     sealed_env: string | null
+    /** Variables of the project at the create, their values sealed (`FrozenVariable`). Null once the build has ended. */
+    variables_json: string | null
     /** Settings of the project at the create (`BuildSettings`). */
     settings_json: string
     /** 1: the deployment has ended already, and the next beat says so to the runner. */

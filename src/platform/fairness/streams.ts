@@ -2,33 +2,34 @@
 import { Readable } from 'node:stream'
 import { createSemaphore, type Semaphore } from './semaphore.ts'
 
-/** Open streams of all, and of one account. */
+/** Open streams of all, and of the accounts of one owner, who never has more than are left free. */
 const MOST_OF_ALL = 500
-const MOST_OF_ONE = 20
+const MOST_OF_ONE = 40
 /** A client that reads nothing for this long is disconnected. */
 const STALL_MS = 20_000
-/** How often the caller of a stream is authorized again. */
-const AUTHORIZE_MS = 10_000
+/** How often it is checked that the caller of a stream may still read it, also while it is silent. */
+const CHECK_MS = 3000
 
 const openStreams = new WeakMap<object, Semaphore>()
 
+/** `mayRead` throws once the caller may not read the resource any more. */
+export type Followed = { owner: string; lines: AsyncIterable<string>; mayRead: () => Promise<unknown> }
+
 /**
- * Opens a stream of text for an account of a service, which is named by its database; undefined where it has too many. `authorize` throws once the caller may not read it any more,
- * which ends the stream.
+ * Opens a stream of text of a service, which is named by its database; undefined where the owner has too many. It ends with an error
+ * when `mayRead` throws.
  */
 export function openStream(
   service: object,
-  owner: string,
-  lines: AsyncIterable<string>,
-  authorize: () => Promise<unknown>,
-  stallMs = STALL_MS,
+  { owner, lines, mayRead }: Followed,
+  { stallMs = STALL_MS, checkMs = CHECK_MS } = {},
 ): Readable | undefined {
-  const rules = { slots: MOST_OF_ALL, canAcquire: (_: string, inUse: number) => inUse < MOST_OF_ONE }
-  const open = openStreams.getOrInsertComputed(service, () => createSemaphore(rules))
+  const canAcquire = (_: string, inUse: number, free: number) => inUse < MOST_OF_ONE && inUse < free
+  const open = openStreams.getOrInsertComputed(service, () => createSemaphore({ slots: MOST_OF_ALL, canAcquire }))
   if (!open.tryAcquire(owner)) return undefined
-  const reading = whileAuthorized(lines, authorize)[Symbol.asyncIterator]()
+  const reading = lines[Symbol.asyncIterator]()
   let stalled: NodeJS.Timeout | undefined
-  return new Readable({
+  const stream = new Readable({
     read() {
       clearTimeout(stalled)
       reading.next().then(
@@ -41,24 +42,36 @@ export function openStream(
     },
     destroy(error, done) {
       clearTimeout(stalled)
+      stopChecks()
       open.release(owner)
       // Not awaited: it ends with its next step.
       reading.return?.(undefined)?.catch(() => {})
       done(error)
     },
   })
+  const stopChecks = checkEach(checkMs, mayRead, (error) => stream.destroy(error))
+  return stream
 }
 
-async function* whileAuthorized(
-  lines: AsyncIterable<string>,
-  authorize: () => Promise<unknown>,
-): AsyncGenerator<string> {
-  let checkedAt = performance.now()
-  for await (const line of lines) {
-    if (performance.now() - checkedAt >= AUTHORIZE_MS) {
-      await authorize()
-      checkedAt = performance.now()
-    }
-    yield line
+/** One check at a time; the next one begins `ms` after the last has ended. */
+function checkEach(ms: number, check: () => Promise<unknown>, onRefusal: (error: Error) => void): () => void {
+  let isOver = false
+  let timer: NodeJS.Timeout
+  const next = () => {
+    timer = setTimeout(() => {
+      check().then(
+        () => {
+          if (!isOver) next()
+        },
+        (error) => {
+          if (!isOver) onRefusal(error)
+        },
+      )
+    }, ms)
+  }
+  next()
+  return () => {
+    isOver = true
+    clearTimeout(timer)
   }
 }

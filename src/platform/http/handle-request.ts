@@ -130,7 +130,7 @@ async function executeRead(authorized: AuthorizedRequest): Promise<SerializedRes
   const input = await resolveInput(route, deps.db.read, received)
   const make = async () => {
     const subject = await loadResource(ctx, route, input)
-    const stream = streamOf(authorized, subject, input)
+    const stream = streamOf({ ...authorized, input }, subject)
     if (stream !== undefined) return { written: stream, subject, clear: true }
     const answer = await route.run(ctx, subject, input, undefined)
     const written = await (route.list === undefined
@@ -147,16 +147,24 @@ async function executeRead(authorized: AuthorizedRequest): Promise<SerializedRes
     : getOrBuildResponse(deps, { ...asking, caller: caller!, state }, make)
 }
 
-/** Undefined for a request that is not followed, and where the account has too many streams: it gets what there is. */
+/** Undefined for a request that is not followed, and where its owner has too many streams: it gets what there is. */
 function streamOf(
-  { deps, route, credentials, caller }: AuthorizedRequest,
+  { deps, route, request, credentials, caller, input }: AuthorizedRequest,
   subject: unknown,
-  input: Input,
 ): SerializedResponse | undefined {
   const lines = route.follow?.(deps, subject, input)
   if (lines === undefined || caller === undefined) return undefined
-  const again = () => authorize(deps, route, deps.db.read, credentials, deps.clock.now())
-  const stream = openStream(deps.db, caller.account.id, lines, again)
+  const mayRead = async () => {
+    const { read } = deps.db
+    const now = deps.clock.now()
+    const caller = await authorize(deps, route, read, credentials, now)
+    await loadResource(
+      requestContext({ deps, now, route, actorId: request.session?.userId }, read, caller),
+      route,
+      input,
+    )
+  }
+  const stream = openStream(deps.db, { owner: caller.shareId, lines, mayRead })
   return stream && { links: undefined, body: undefined, stream, contentType: 'application/stream+json' }
 }
 

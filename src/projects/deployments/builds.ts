@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../../context.ts'
 import { chunks } from '../../platform/db/chunks.ts'
+import type { Queries } from '../../platform/db/db.ts'
 
 /**
  * Ends the build of a deployment that ended otherwise: by a cancel, or by the operator. A waiting one ends at once. A runner that has
@@ -13,6 +14,7 @@ export async function endBuildOf({ db, now }: Pick<OperatorCtx, 'db' | 'now'>, d
     .set({
       cancel_requested: 1,
       ended_at: sql<number | null>`case when state = 'waiting' then ${now} else ended_at end`,
+      variables_json: sql<string | null>`case when state = 'waiting' then null else variables_json end`,
       state: sql<'ended'>`case when state = 'waiting' then 'ended' else state end`,
     })
     .where('deployment_id', '=', deploymentId)
@@ -25,15 +27,22 @@ export async function deleteBuilds({ db }: Pick<OperatorCtx, 'db'>, deploymentId
   for (const ids of chunks(deploymentIds)) {
     const gone = await db.deleteFrom('build').where('deployment_id', 'in', ids).returning('deployment_id').execute()
     if (gone.length === 0) continue
-    const logs = await db.deleteFrom('build_log').where('deployment_id', 'in', ids).returning('blob_id').execute()
-    for (const [refs, blobs] of Map.groupBy(countEach(logs), ([, count]) => count))
-      for (const some of chunks(blobs.map(([id]) => id)))
-        await db
-          .updateTable('blob')
-          .set({ refs: sql<number>`refs - ${refs}` })
-          .where('id', 'in', some)
-          .execute()
+    await releaseChunks(
+      db,
+      await db.deleteFrom('build_log').where('deployment_id', 'in', ids).returning('blob_id').execute(),
+    )
   }
+}
+
+/** Releases the files of deleted rows of logs, in the same transaction. */
+export async function releaseChunks(db: Queries, rows: readonly { blob_id: number }[]): Promise<void> {
+  for (const [refs, blobs] of Map.groupBy(countEach(rows), ([, count]) => count))
+    for (const some of chunks(blobs.map(([id]) => id)))
+      await db
+        .updateTable('blob')
+        .set({ refs: sql<number>`refs - ${refs}` })
+        .where('id', 'in', some)
+        .execute()
 }
 
 /** Equal chunks of logs share a file. */

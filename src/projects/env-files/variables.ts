@@ -6,9 +6,16 @@ import { type Target, targetsIn } from '../env/schema.ts'
 import { readSharedOf } from '../shared-env/shared-env.ts'
 
 type Columns = Pick<Row<'env_var'>, 'type' | 'targets' | 'configuration_id'>
+type Sealed = Pick<Row<'env_var'>, 'id' | 'key' | 'value_version' | 'sealed_value'>
 
-/** `open`: its value; undefined where it does not open. */
-export type Variable = { key: string; type: Row<'env_var'>['type']; row: Columns; open(): string | undefined }
+/** `open`: its value; undefined where it does not open. `boxId`: the project or account with whose key it is sealed. */
+export type Variable = {
+  key: string
+  type: Row<'env_var'>['type']
+  row: Columns & Sealed
+  boxId: string
+  open(): string | undefined
+}
 
 /**
  * Returns the variables that a deployment of a target gets, sealed until they are opened. Branch variables override general ones, which
@@ -33,17 +40,15 @@ export async function readVariables(
   const boxOfProject = await openSecretBox(ctx, project.id)
   const boxOfAccount = await openSecretBox(ctx, project.account_id)
   const chosen = new Map<string, Variable>()
-  const add = (
-    row: Columns & Pick<Row<'env_var'>, 'id' | 'key' | 'value_version' | 'sealed_value'>,
-    box: typeof boxOfProject,
-  ) =>
+  const add = (row: Columns & Sealed, boxId: string, box: typeof boxOfProject) =>
     chosen.set(row.key, {
       key: row.key,
       type: row.type,
       row,
+      boxId,
       open: () => box.open(row.id, row.value_version, row.sealed_value),
     })
-  for (const row of shared) if (isVisible(row)) add(row, boxOfAccount)
-  for (const row of rows) if (targetsIn(row).includes(target) && isVisible(row)) add(row, boxOfProject)
+  for (const row of shared) if (isVisible(row)) add(row, project.account_id, boxOfAccount)
+  for (const row of rows) if (targetsIn(row).includes(target) && isVisible(row)) add(row, project.id, boxOfProject)
   return [...chosen.values()]
 }

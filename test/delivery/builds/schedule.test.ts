@@ -1,48 +1,52 @@
 /** The choice of the next build. docs/building.md: Queue. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AccountLoad, chooseBuild, type WaitingBuild } from '../../../src/delivery/builds/schedule.ts'
+import { type Head, orderHeads } from '../../../src/delivery/builds/schedule.ts'
 
 const LIMITS = { perAccount: 2 }
+const IDLE = { running: 0, lastStartedAt: 0 }
 
-function waiting(text: string): WaitingBuild[] {
+/** `a1`: the first build of the account `a` that waits, `!` of production. The owner is the letter, unless `owners` says another. */
+function headsOf(text: string, loads: Record<string, Partial<Pick<Head, 'account' | 'owner'>>> = {}): Head[] {
   return text.split(' ').map((name, at) => ({
     deploymentId: name,
     accountId: name[0]!,
     isProduction: name.includes('!'),
     queuedAt: at,
+    account: IDLE,
+    owner: IDLE,
+    ...loads[name[0]!],
   }))
 }
 
-/** Runs builds one after the other, each to its end before the next starts. */
-function orderOf(builds: WaitingBuild[]): string {
-  const loads = new Map<string, AccountLoad>()
-  const order: string[] = []
-  let left = builds
-  for (let now = 1; left.length > 0; now++) {
-    const next = chooseBuild(left, loads, LIMITS)!
-    order.push(next.deploymentId)
-    loads.set(next.accountId, { running: 0, lastStartedAt: now })
-    left = left.filter((one) => one !== next)
+const orderOf = (heads: Head[]) =>
+  orderHeads(heads, LIMITS)
+    .map(({ deploymentId }) => deploymentId)
+    .join(' ')
+
+test('the owner with the fewest running builds is next, and of those the one that waits longest for its turn', () => {
+  const loads = {
+    a: { owner: { running: 1, lastStartedAt: 1 } },
+    b: { owner: { running: 0, lastStartedAt: 9 } },
+    c: { owner: { running: 0, lastStartedAt: 5 } },
   }
-  return order.join(' ')
-}
-
-test('accounts take turns, however many builds one of them has', () => {
-  assert.equal(orderOf(waiting('a1 a2 a3 a4 b1 b2 c1')), 'a1 b1 c1 a2 b2 a3 a4')
+  assert.equal(orderOf(headsOf('a1! b1 c1', loads)), 'c1 b1 a1!')
 })
 
-test('production comes first within an account, and before no other account', () => {
-  assert.equal(orderOf(waiting('a1 a2 a3! b1')), 'a3! b1 a1 a2')
+test('within an owner the same holds for accounts, then production comes first, then the oldest', () => {
+  const owner = { running: 3, lastStartedAt: 7 }
+  const loads = {
+    a: { owner, account: { running: 1, lastStartedAt: 1 } },
+    b: { owner, account: { running: 0, lastStartedAt: 2 } },
+    c: { owner },
+    d: { owner },
+    e: { owner },
+  }
+  assert.equal(orderOf(headsOf('a1 b1 c1 d1! e1', loads)), 'd1! c1 e1 b1 a1')
 })
 
-test('an account has at most its number of running builds, and fewer come first', () => {
-  const loads = new Map([
-    ['a', { running: 2, lastStartedAt: 1 }],
-    ['b', { running: 1, lastStartedAt: 9 }],
-  ])
-  assert.equal(chooseBuild(waiting('a1 b1'), loads, LIMITS)?.deploymentId, 'b1')
-  assert.equal(chooseBuild(waiting('a1 a2'), loads, LIMITS), undefined)
-  assert.equal(chooseBuild(waiting('a1 b1 c1'), loads, LIMITS)?.deploymentId, 'c1')
-  assert.equal(chooseBuild([], loads, LIMITS), undefined)
+test('an account at its number of running builds has no turn', () => {
+  const loads = { a: { account: { running: 2, lastStartedAt: 0 } } }
+  assert.equal(orderOf(headsOf('a1 b1', loads)), 'b1')
+  assert.equal(orderOf(headsOf('a1', loads)), '')
 })

@@ -1,6 +1,6 @@
 /**
  * Every operation of deployments, their files and aliases × role × kind of token × whose deployment it is, by a table that is written by hand; what an account
- * is told of bytes that only another one has; and what sites servers ask, by every other token. docs/deploying-sites.md, docs/spec/decisions.md: Accounts, actors, permissions.
+ * is told of bytes that only another one has. docs/deploying-sites.md, docs/building.md, docs/spec/decisions.md: Accounts, actors, permissions.
  */
 import assert from 'node:assert/strict'
 import { cliHeaders, sha1Of } from '../../delivery/uploads/uploading.ts'
@@ -10,14 +10,16 @@ import { deploySite, PUBLIC } from '../../support/sample-requests.ts'
 import { markDomainsVerified } from '../../support/states.ts'
 import { type Call, type Method, onBothEngines, type World } from '../../support/world.ts'
 import { consentAndInstall, exchange, seedIntegration } from '../../support/worlds/integration-world.ts'
-import { openInstance, SETTINGS, SITES_TOKEN } from '../../support/worlds/sites-world.ts'
+import { SETTINGS } from '../../support/worlds/sites-world.ts'
 
-type Place = { site: string; file: string; alias: string; url: string; projectId: string }
+/** `build`: a deployment from source that waits. `ended`: one that was canceled. */
+type Place = { site: string; file: string; alias: string; url: string; projectId: string; build: string; ended: string }
 type Asked = [method: Method, path: string, body?: object | Buffer]
 type Row = { is: 'read' | 'write' | 'list'; of?: 'account'; ask: (place: Place) => Asked }
 
 const at = (is: Row['is'], ask: Row['ask'], of?: 'account'): Row => ({ is, ask, ...(of && { of }) })
 const CONFIG = { file: '.vercel/output/config.json', data: '{"version":3}' }
+const SOURCE = { file: 'index.html', data: 'source' }
 const BYTES = Buffer.from('uploaded')
 
 /** TABLE each operation, with a request that is let in where it may be. `account`: it names no deployment and no project. */
@@ -33,10 +35,26 @@ const OPERATIONS: Record<string, Row> = {
     '/v13/deployments?forceNew=1',
     { name: 'web', deploymentId: site, meta: { action: 'redeploy' } },
   ]),
+  'createDeployment, from source': at('write', ({ projectId }) => [
+    'POST',
+    '/v13/deployments',
+    { name: 'web', project: projectId, files: [SOURCE] },
+  ]),
+  'createDeployment, built again': at('write', ({ ended }) => [
+    'POST',
+    '/v13/deployments?forceNew=1',
+    { name: 'web', deploymentId: ended, meta: { action: 'redeploy' } },
+  ]),
   getDeployments: at('list', () => ['GET', '/v6/deployments']),
   getDeployment: at('read', ({ site }) => ['GET', `/v13/deployments/${site}`]),
   getDeploymentByUrl: at('read', ({ url }) => ['GET', `/v13/deployments/get?url=${url}`]),
   getDeploymentEvents: at('read', ({ site }) => ['GET', `/v3/deployments/${site}/events`]),
+  'getDeploymentEvents, of a build': at('read', ({ build }) => ['GET', `/v3/deployments/${build}/events`]),
+  'getDeploymentEvents, followed': at('read', ({ ended }) => [
+    'GET',
+    `/v3/deployments/${ended}/events?follow=1&format=lines`,
+  ]),
+  'listDeploymentBuilds, of a build': at('read', ({ build }) => ['GET', `/v11/deployments/${build}/builds`]),
   listDeploymentBuilds: at('read', ({ site }) => ['GET', `/v11/deployments/${site}/builds`]),
   getDeploymentUsage: at('read', ({ site }) => ['GET', `/v1/deployments/${site}/usage`]),
   getRuntimeLogs: at('read', ({ site, projectId }) => [
@@ -52,6 +70,7 @@ const OPERATIONS: Record<string, Row> = {
   listRollbackAliases: at('read', ({ projectId }) => ['GET', `/v9/projects/${projectId}/rollback/aliases`]),
   assignAlias: at('write', ({ site, alias }) => ['POST', `/v2/deployments/${site}/aliases`, { alias }]),
   cancelDeployment: at('write', ({ site }) => ['PATCH', `/v12/deployments/${site}/cancel`]),
+  'cancelDeployment, of a build': at('write', ({ build }) => ['PATCH', `/v12/deployments/${build}/cancel`]),
   updateDeploymentExpiration: at('write', ({ projectId }) => [
     'PATCH',
     `/v9/projects/${projectId}/deployment-expiration`,
@@ -132,7 +151,7 @@ onBothEngines(
     const otherId = await seedProject(world, 'other', `?teamId=${world.credentials.teamId}`)
     const faults: string[] = []
     for (const { name, rights, call } of await callersOf(world, otherId)) {
-      const place = await openBackupDestination(world, owner, projectId, name)
+      const place = await openPlace(world, owner, projectId, name)
       for (const [operation, row] of Object.entries(OPERATIONS)) {
         const answer = await ask(call, row.ask(place))
         const outcome = outcomeOf(answer.status)
@@ -144,18 +163,24 @@ onBothEngines(
     }
     assert.deepEqual(faults, [])
   },
-  SETTINGS,
+  { ...SETTINGS, BERTH_BUILDS: 'sandboxed' },
 )
 
-/** A site with an alias of its own, which the caller may end. */
-async function openBackupDestination(world: World, owner: Call, projectId: string, name: string): Promise<Place> {
+/** A site with an alias of its own and two builds, which the caller may end. */
+async function openPlace(world: World, owner: Call, projectId: string, name: string): Promise<Place> {
   const { siteId: site, fileId: file } = await deploySite(owner, `<h1>${name}</h1>`)
   const { body } = await owner('GET', `/v13/deployments/${site}`)
   const alias = `${name.toLowerCase().replaceAll(/[^a-z]+/g, '-')}.example.com`
   await owner('POST', `/v10/projects/${projectId}/domains`, { name: alias })
   await markDomainsVerified(world)
   await owner('POST', `/v2/deployments/${site}/aliases`, { alias })
-  return { site, file, alias, url: body.url, projectId }
+  const queue = async (which: string) => {
+    const files = { name: 'web', project: projectId, files: [SOURCE], meta: { of: name, which } }
+    return (await owner('POST', '/v13/deployments?forceNew=1', files)).body.id
+  }
+  const [build, ended] = [await queue('build'), await queue('ended')]
+  await owner('PATCH', `/v12/deployments/${ended}/cancel`)
+  return { site, file, alias, url: body.url, projectId, build, ended }
 }
 
 function ask(call: Call, [method, path, body]: Asked) {
@@ -211,36 +236,3 @@ function createOf(call: Call, bytes: Buffer) {
   const file = { file: '.vercel/output/static/a', sha: sha1Of(bytes), size: bytes.length, mode: 0o100644 }
   return call.try('POST', '/v13/deployments?skipAutoDetectionConfirmation=1', { name: 'web', files: [CONFIG, file] })
 }
-
-onBothEngines(
-  'what sites servers ask is answered to no other token',
-  async (world, t) => {
-    await seedProject(world, 'web')
-    const { siteId, fileId } = await deploySite(world.call)
-    const control = await openInstance(world)
-    t.after(() => control.close())
-    const { token, operatorToken, userId } = world.credentials
-    const paths = [
-      '/sites/v1/snapshot',
-      `/sites/v1/hosts/${siteId}.apps.example.net`,
-      `/sites/v1/deployments/${siteId}`,
-      `/sites/v1/files/${'0'.repeat(64)}?account=${userId}`,
-      `/sites/v1/outputs/${fileId}?account=${userId}`,
-      '/sites/v1/usage',
-      '/sites/v1/sign-in',
-      '/sites/v1/nothing',
-    ]
-    const wrong = [undefined, '', 'wrong', token!, operatorToken!, SITES_TOKEN.slice(0, -1), `${SITES_TOKEN}x`]
-    const told = new Set<string>()
-    for (const path of paths) {
-      for (const one of wrong) {
-        const answer = await control.ask(path, one === undefined ? {} : { authorization: `Bearer ${one}` })
-        assert.equal(answer.status, 401, path)
-        told.add(answer.text)
-      }
-    }
-    assert.equal(told.size, 1)
-    assert.notEqual((await control.ask('/sites/v1/snapshot')).status, 401)
-  },
-  SETTINGS,
-)

@@ -1,0 +1,79 @@
+/** Variables of a build are those of its create, sealed until a lease opens them, which the audit log tells. docs/building.md: Environment. */
+import assert from 'node:assert/strict'
+import { seedProject } from '../../support/projects.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+import { BUILDS, buildOf, createSource, OUTPUT, openRunners } from './building.ts'
+
+const TARGETS = { target: ['production', 'preview'] }
+
+async function linesOf({ deps }: World) {
+  return deps.db.read.selectFrom('audit').selectAll().where('type', '=', 'leaseBuild').execute()
+}
+
+onBothEngines(
+  'a build has the variables that its project had at the create, and leaves one line in the audit log',
+  async (world) => {
+    const projectId = await seedProject(world, 'web')
+    const { userId } = world.credentials
+    const made = await world.call('POST', '/v10/projects/web/env', [
+      { key: 'CHANGED', value: 'of the create', type: 'encrypted', ...TARGETS },
+      { key: 'DELETED', value: 'still here', type: 'sensitive', ...TARGETS },
+      { key: 'PLAIN', value: 'seen', type: 'plain', ...TARGETS },
+    ])
+    const [changed, deleted] = made.body.created.map(({ id }: { id: string }) => id)
+    const evs = [{ key: 'SHARED', value: 'linked' }]
+    await world.call('POST', '/v1/env', { evs, type: 'encrypted', ...TARGETS, projectId: [projectId] })
+    const runners = await openRunners(world)
+    const { id } = await createSource(world)
+    const { variables_json: frozen } = await buildOf(world, id)
+    assert.doesNotMatch(frozen!, /of the create|still here/)
+    await world.call('PATCH', `/v9/projects/web/env/${changed}`, { value: 'of later' })
+    await world.call('DELETE', `/v9/projects/web/env/${deleted}`)
+    await world.call('POST', '/v10/projects/web/env', { key: 'NEW', value: 'too late', type: 'encrypted', ...TARGETS })
+    assert.deepEqual(await linesOf(world), [])
+    const lease = await runners.take()
+    const { CHANGED, DELETED, PLAIN, SHARED, NEW } = lease.env
+    assert.deepEqual(
+      [CHANGED, DELETED, PLAIN, SHARED, NEW],
+      ['of the create', 'still here', 'seen', 'linked', undefined],
+    )
+    assert.ok(lease.masked.includes('CHANGED') && lease.masked.includes('DELETED') && !lease.masked.includes('PLAIN'))
+    const [line, ...others] = await linesOf(world)
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [line!.account_id, line!.actor_kind, line!.subject_id, line!.fields_json],
+      [userId, 'timer', id, '["preview"]'],
+    )
+    const runner = runners.of(lease)
+    for (const content of Object.values(OUTPUT)) await runner.put(content)
+    assert.equal((await runner.succeed()).status, 200)
+    assert.equal((await buildOf(world, id)).variables_json, null, 'nothing of them stays')
+    await world.call('POST', '/v13/deployments?forceNew=1', {
+      name: 'web',
+      deploymentId: id,
+      meta: { action: 'again' },
+    })
+    const again = await runners.take()
+    assert.deepEqual([again.env.CHANGED, again.env.DELETED, again.env.NEW], ['of later', undefined, 'too late'])
+    await runners.close()
+  },
+  BUILDS,
+)
+
+onBothEngines(
+  'a project without variables leaves no line, and a canceled build keeps none',
+  async (world) => {
+    await seedProject(world, 'web')
+    const runners = await openRunners(world)
+    await createSource(world, { env: { A: '1' } })
+    await runners.take()
+    assert.deepEqual(await linesOf(world), [])
+    await world.call('POST', '/v10/projects/web/env', { key: 'A', value: 'secret', type: 'encrypted', ...TARGETS })
+    const { id } = await createSource(world)
+    assert.notEqual((await buildOf(world, id)).variables_json, '[]')
+    await world.call('PATCH', `/v12/deployments/${id}/cancel`)
+    assert.equal((await buildOf(world, id)).variables_json, null)
+    await runners.close()
+  },
+  BUILDS,
+)
